@@ -1,0 +1,44 @@
+/* Comes before every program. The macros HAS_FP16, HAS_SUBGROUPS and HAS_INTEGER_DOT_PRODUCT are set by the host where
+ * the device has them. */
+
+/* CPU forms: one work-item a group, 16-wide vectors. */
+#define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+
+/* GPU forms: GROUP work-items a group. */
+#define GROUP 64
+#define GPU_KERNEL __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+
+/* Loads count < 16 floats (0 allowed), the rest filled. */
+inline float16 load_part(const __global float *p, int count, float fill)
+{
+    float lanes[16];
+    for (int i = 0; i < 16; i++) {
+        lanes[i] = i < count ? p[i] : fill;
+    }
+    return vload16(0, lanes);
+}
+
+inline void store_part(float16 value, __global float *p, int count)
+{
+    float lanes[16];
+    vstore16(value, 0, lanes);
+    for (int i = 0; i < count; i++) {
+        p[i] = lanes[i];
+    }
+}
+
+inline float sum16(float16 v)
+{
+    float8 a = v.lo + v.hi;
+    float4 b = a.lo + a.hi;
+    float2 c = b.lo + b.hi;
+    return c.x + c.y;
+}
+
+inline float max16(float16 v)
+{
+    float8 a = fmax(v.lo, v.hi);
+    float4 b = fmax(a.lo, a.hi);
+    float2 c = fmax(b.lo, b.hi);
+    return fmax(c.x, c.y);
+}

@@ -1,0 +1,110 @@
+/* OpenCL devices: what is there, and one opened to work on. */
+#ifndef CLFORMER_DEVICE_H
+#define CLFORMER_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clformer/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct clf_device;      /* an opened device */
+struct clf_device_list; /* what the ICD loader shows */
+
+typedef enum clf_device_kind { CLF_DEVICE_GPU, CLF_DEVICE_CPU, CLF_DEVICE_OTHER } clf_device_kind;
+
+/* How the kernels are written that a device runs: one work-item a group with wide vectors, or many
+ * work-items. */
+typedef enum clf_form { CLF_FORM_AUTO, CLF_FORM_CPU, CLF_FORM_GPU } clf_form;
+
+/* Who multiplies matrices. */
+typedef enum clf_gemm { CLF_GEMM_AUTO, CLF_GEMM_NATIVE, CLF_GEMM_CLBLAST } clf_gemm;
+
+/* How attention is computed: one pass without a score matrix, or batched products around a softmax. */
+typedef enum clf_attention { CLF_ATTENTION_AUTO, CLF_ATTENTION_FUSED, CLF_ATTENTION_BATCHED } clf_attention;
+
+/* One device of a list; strings are borrowed from the list. */
+struct clf_device_info {
+    int index; /* 0 .. count-1, stable while the installed drivers are */
+    clf_device_kind kind;
+    const char *name;
+    const char *vendor;
+    const char *version;
+    const char *driver;
+    const char *platform_name;
+    const char *platform_vendor;
+    const char *platform_version;
+    unsigned compute_units;
+    uint64_t memory_bytes;       /* global memory */
+    uint64_t max_buffer_bytes;   /* largest single buffer */
+    uint64_t local_memory_bytes; /* per work-group */
+    int has_compiler;
+    int has_fp16;
+    int has_subgroups;
+    int has_integer_dot_product;
+    clf_form form;       /* the form its kernels take unless another is asked for */
+    int candidate_order; /* 0 = tried first as the default device, then 1, ...; -1 = never tried by itself */
+    const char *order_reason; /* why it stands there, a short phrase */
+};
+
+/* How to open a device; start from CLF_DEVICE_OPTIONS_INIT. */
+struct clf_device_options {
+    clf_form form;
+    clf_gemm gemm;
+    clf_attention attention;
+    int use_program_cache; /* keep compiled programs in $XDG_CACHE_HOME/clformer */
+};
+#define CLF_DEVICE_OPTIONS_INIT                                                                              \
+    {                                                                                                        \
+        CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO, 1                                                  \
+    }
+
+/**
+ * Lists every device of every platform; a machine without any gives an empty list, not an error.
+ *
+ * @param out receives the list; free it with clf_device_list_free().
+ */
+clf_status clf_device_list_create(struct clf_device_list **out);
+
+/** The number of devices in a list. */
+int clf_device_list_count(const struct clf_device_list *list);
+
+/**
+ * One device of a list.
+ *
+ * @param index 0 .. count-1; anything else gives NULL.
+ * @return borrowed from the list.
+ */
+const struct clf_device_info *clf_device_list_at(const struct clf_device_list *list, int index);
+
+/** Frees a list; NULL is ignored. */
+void clf_device_list_free(struct clf_device_list *list);
+
+/**
+ * Opens a device and proves with a first small kernel that it works.
+ *
+ * @param out      receives the device; close it with clf_device_close(), after everything made on it.
+ * @param selector an index of the list, "gpu", "cpu", or a part of the device's or platform's name, vendor or
+ *                 version (case ignored; among several the first in default order); NULL or "" takes the
+ * environment's CLFORMER_DEVICE, and without it the default: a GPU that passes the check, else a CPU.
+ * @param options  NULL for the defaults.
+ * @return CLF_NO_DEVICE when nothing fits; CLF_DEVICE or CLF_BUILD when the chosen one fails, with the next
+ *         candidate named in clf_last_error(). A default that fails its check is passed over with a logged
+ * warning.
+ */
+clf_status clf_device_open(struct clf_device **out, const char *selector,
+                           const struct clf_device_options *options);
+
+/** What is known of an opened device; borrowed from it. */
+const struct clf_device_info *clf_device_describe(const struct clf_device *device);
+
+/** Writes newly compiled programs to the cache and closes the device; NULL is ignored. */
+void clf_device_close(struct clf_device *device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

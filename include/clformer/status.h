@@ -1,0 +1,58 @@
+/* Status codes and the sentence that explains the last failure. */
+#ifndef CLFORMER_STATUS_H
+#define CLFORMER_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(NAME, meaning): every status, in one place. */
+#define CLF_STATUS_LIST(X)                                                                                   \
+    X(OK, "done")                                                                                            \
+    X(BAD_ARGUMENT, "an argument of the call is out of range")                                               \
+    X(OUT_OF_MEMORY, "the host has no memory left")                                                          \
+    X(FILE, "a file or folder cannot be read or written")                                                    \
+    X(FORMAT, "a file does not hold what its format says")                                                   \
+    X(TEXT, "a line of text cannot be used")                                                                 \
+    X(NO_DEVICE, "no OpenCL device fits")                                                                    \
+    X(DEVICE, "an OpenCL call failed")                                                                       \
+    X(DEVICE_MEMORY, "the device has no memory left")                                                        \
+    X(BUILD, "a kernel does not compile")                                                                    \
+    X(UNSUPPORTED, "the request is understood but not supported")                                            \
+    X(INTERRUPTED, "the caller asked to stop")
+
+typedef enum clf_status {
+#define CLF_STATUS_ENUM(name, meaning) CLF_##name,
+    CLF_STATUS_LIST(CLF_STATUS_ENUM)
+#undef CLF_STATUS_ENUM
+} clf_status;
+
+/**
+ * The name of a status, such as "FORMAT".
+ *
+ * @param status any value; one that is no status gives "UNKNOWN".
+ * @return a static string.
+ */
+const char *clf_status_name(clf_status status);
+
+/**
+ * What a status means, in a few words.
+ *
+ * @param status any value.
+ * @return a static string.
+ */
+const char *clf_status_meaning(clf_status status);
+
+/**
+ * The sentence about the last failure on the calling thread: what failed, on which device, file, tensor or
+ * line, and what to do.
+ *
+ * @return borrowed, never NULL, valid until the next failing call on this thread; "" before the first
+ * failure.
+ */
+const char *clf_last_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

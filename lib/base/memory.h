@@ -1,0 +1,32 @@
+/* The one allocator of the library, which can fail on purpose. */
+#ifndef CLF_BASE_MEMORY_H
+#define CLF_BASE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Allocates count * size zeroed bytes into *out; overflow and exhaustion are CLF_OUT_OF_MEMORY. A request of
+ * zero bytes gives a valid pointer. `out` is the address of any object pointer. */
+clf_status clf__allocate(void *out, size_t count, size_t size);
+
+/* Resizes *out (NULL or from clf__allocate) to count * size bytes; on failure *out is untouched. New bytes
+ * are not zeroed. */
+clf_status clf__resize(void *out, size_t count, size_t size);
+
+/* A copy of a string, or of its first length bytes; the caller frees it. */
+clf_status clf__copy_string(char **out, const char *string);
+clf_status clf__copy_bytes(char **out, const char *bytes, size_t length); /* NUL-terminated */
+
+/* A formatted string; the caller frees it. */
+clf_status clf__format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Frees; NULL is ignored. */
+void clf__free(void *pointer);
+
+/* Tests: make the n-th allocation from now fail (1 = the next; 0 = none), and count those since. */
+void clf__memory_fail_at(uint64_t n);
+uint64_t clf__memory_count(void);
+
+#endif

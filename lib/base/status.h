@@ -1,0 +1,23 @@
+/* Failing with a sentence. */
+#ifndef CLF_BASE_STATUS_H
+#define CLF_BASE_STATUS_H
+
+#include <clformer/status.h>
+
+/* Records the sentence for clf_last_error() and returns status, so that a failure is one line:
+ * `return clf__fail(CLF_FORMAT, "%s: header is %zu bytes, the file has %zu; download it again", ...)`. */
+clf_status clf__fail(clf_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Puts "<context>: " before the recorded sentence and returns status unchanged. */
+clf_status clf__fail_in(clf_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Returns from the calling function when an expression fails. */
+#define CLF__TRY(expression)                                                                                 \
+    do {                                                                                                     \
+        clf_status clf__try_status = (expression);                                                           \
+        if (clf__try_status != CLF_OK) {                                                                     \
+            return clf__try_status;                                                                          \
+        }                                                                                                    \
+    } while (0)
+
+#endif

@@ -1,0 +1,15 @@
+/* UTF-8: checked, never repaired. */
+#ifndef CLF_BASE_UTF8_H
+#define CLF_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The offset of the first byte that is not part of valid UTF-8 (no overlong forms, no surrogates, at most
+ * U+10FFFF), or size when all is valid. */
+size_t clf__utf8_valid_prefix(const char *text, size_t size);
+
+/* The longest length <= size at which text can be cut without splitting a code point. */
+size_t clf__utf8_cut(const char *text, size_t size);
+
+#endif

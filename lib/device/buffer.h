@@ -1,0 +1,32 @@
+/* Memory on a device. */
+#ifndef CLF_DEVICE_BUFFER_H
+#define CLF_DEVICE_BUFFER_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+struct clf_device;
+struct clf__buffer;
+
+/* A new allocation of bytes (> 0). `what` names it in a failure, which also says how much was asked for and
+ * how much the device has. Contents are undefined. */
+clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                              const char *what);
+
+/* Frees; NULL is ignored. */
+void clf__buffer_free(struct clf__buffer *buffer);
+
+size_t clf__buffer_bytes(const struct clf__buffer *buffer);
+struct clf_device *clf__buffer_device(const struct clf__buffer *buffer);
+
+/* Blocking copies; they wait for the kernels enqueued before them. */
+clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source);
+clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, size_t bytes, void *target);
+
+/* Enqueued, not waited for. */
+clf_status clf__buffer_copy(struct clf__buffer *target, size_t target_offset,
+                            const struct clf__buffer *source, size_t source_offset, size_t bytes);
+clf_status clf__buffer_fill(struct clf__buffer *buffer, size_t offset, size_t bytes, float value);
+
+#endif

@@ -1,0 +1,23 @@
+/* What a device can do, from what it reports and from probe kernels, never from its name. */
+#ifndef CLF_DEVICE_CAPS_H
+#define CLF_DEVICE_CAPS_H
+
+#include <clformer/device.h>
+
+struct clf__caps {
+    clf_form form;           /* CLF_FORM_CPU or CLF_FORM_GPU, never AUTO */
+    clf_gemm gemm;           /* CLF_GEMM_NATIVE or CLF_GEMM_CLBLAST, never AUTO */
+    clf_attention attention; /* CLF_ATTENTION_FUSED or CLF_ATTENTION_BATCHED, never AUTO */
+    unsigned compute_units;
+    size_t max_work_group; /* work-items */
+    uint64_t local_memory_bytes;
+    uint64_t memory_bytes;
+    uint64_t max_buffer_bytes;
+    int has_fp16;
+    int has_subgroups;
+    int has_integer_dot_product;
+};
+
+const struct clf__caps *clf__device_caps(const struct clf_device *device);
+
+#endif

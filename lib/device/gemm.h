@@ -1,0 +1,80 @@
+/* Matrix products: one door, two providers (native kernels over packed weights, CLBlast).
+ *
+ * Everything is row-major fp32. The native provider gives each output element as one fma chain over k = 0 ..
+ * K-1, so that its bits do not depend on the number of rows. */
+#ifndef CLF_DEVICE_GEMM_H
+#define CLF_DEVICE_GEMM_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+struct clf_device;
+struct clf__buffer;
+struct clf__weight;
+
+/* A matrix in a buffer: element (row, column) is at offset + row * stride + column, counted in floats. */
+struct clf__matrix {
+    const struct clf__buffer *buffer;
+    size_t offset;
+    int stride;
+};
+
+/* One block of rows of a weight, as PyTorch's nn.Linear stores it. */
+struct clf__weight_part {
+    const float *data; /* (rows, inputs) */
+    int rows;
+};
+
+/* A weight W (outputs, inputs), kept once on the device in the layout of the provider that serves it. Parts
+ * are stacked: outputs = the sum of their rows (query, key and value projections become one product). */
+clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device, int inputs,
+                              const struct clf__weight_part *parts, int part_count, const char *what);
+void clf__weight_free(struct clf__weight *weight);
+int clf__weight_inputs(const struct clf__weight *weight);
+int clf__weight_outputs(const struct clf__weight *weight);
+
+/* How a weight lies on the device, for kernels that read it directly (the embedding shares the projection's):
+ * element (output n, input k) is at ((n / panel) * inputs + k) * panel + n % panel. Row-major (n * inputs +
+ * k) is panel 1. */
+struct clf__weight_layout {
+    const struct clf__buffer *buffer;
+    int panel;
+};
+struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight);
+size_t clf__weight_bytes(int outputs, int inputs); /* what the native layout takes, an upper bound for both */
+
+enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, CLF__SILU };
+
+/* What is done to each product before it is stored: y = activation(scale * (x Wᵀ) + bias) + residual. Start
+ * from CLF__EPILOGUE_NONE. Fused into the native kernels, a kernel behind CLBlast's. */
+struct clf__epilogue {
+    float scale;
+    const struct clf__buffer *bias; /* (outputs), or NULL */
+    enum clf__activation activation;
+    struct clf__matrix residual; /* (rows, outputs); buffer NULL for none; may be y itself */
+};
+/* clang-format off */
+#define CLF__EPILOGUE_NONE { .scale = 1.0f, .bias = NULL, .activation = CLF__IDENTITY, .residual = { NULL, 0, 0 } }
+/* clang-format on */
+
+/* y (rows, outputs) = epilogue(x (rows, inputs) Wᵀ). rows = 0 does nothing. */
+clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
+                            const struct clf__weight *weight, const struct clf__epilogue *epilogue);
+
+/* A batch of products of activations: for b < batches,
+ * c[b] (m, n) = alpha * a[b] (m, k) op(b[b]), op(b) = b (k, n), or bᵀ of b (n, k) where transpose_b. The b-th
+ * matrix starts at offset + b * batch_stride. */
+struct clf__batched_matrix {
+    struct clf__matrix matrix;
+    size_t batch_stride;
+};
+struct clf__batched_shape {
+    int batches, m, n, k;
+    int transpose_b;
+    float alpha;
+};
+clf_status clf__gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                             struct clf__batched_matrix b, const struct clf__batched_shape *shape);
+
+#endif

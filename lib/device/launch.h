@@ -1,0 +1,48 @@
+/* Running a kernel of cl/. */
+#ifndef CLF_DEVICE_LAUNCH_H
+#define CLF_DEVICE_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct clf_device;
+struct clf__buffer;
+
+enum clf__argument_kind { CLF__ARGUMENT_BUFFER, CLF__ARGUMENT_INT, CLF__ARGUMENT_FLOAT, CLF__ARGUMENT_LOCAL };
+
+struct clf__argument {
+    enum clf__argument_kind kind;
+    const struct clf__buffer *buffer; /* NULL passes a null pointer */
+    int32_t integer;
+    float real;
+    size_t bytes; /* of local memory */
+};
+
+/* clang-format off */
+#define CLF__BUFFER(b) { .kind = CLF__ARGUMENT_BUFFER, .buffer = (b) }
+#define CLF__INT(i)    { .kind = CLF__ARGUMENT_INT, .integer = (i) }
+#define CLF__FLOAT(f)  { .kind = CLF__ARGUMENT_FLOAT, .real = (f) }
+#define CLF__LOCAL(n)  { .kind = CLF__ARGUMENT_LOCAL, .bytes = (n) }
+/* clang-format on */
+
+/* One launch. The program is cl/<program>.cl (with cl/prelude.cl before it) built with `defines`; it is
+ * compiled once a device and kept. */
+struct clf__launch {
+    const char *program; /* "softmax" */
+    const char *kernel;  /* "softmax_forward_cpu" */
+    const char *defines; /* "-DHEAD_WIDTH=64", or NULL */
+    size_t groups[3];    /* work-groups; zero counts as one, any empty launch is the caller's to skip */
+    size_t local[3];     /* work-items a group; zero counts as one */
+    const struct clf__argument *arguments;
+    int argument_count;
+};
+
+/* Enqueues on the device's in-order queue. A failure names the kernel and the device. */
+clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch);
+
+/* Waits until everything enqueued is done. */
+clf_status clf__device_finish(struct clf_device *device);
+
+#endif

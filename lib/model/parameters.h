@@ -1,0 +1,43 @@
+/* The table of a model's parameters, and their values from a checkpoint. */
+#ifndef CLF_MODEL_PARAMETERS_H
+#define CLF_MODEL_PARAMETERS_H
+
+#include "base/status.h"
+#include "model/config.h"
+#include "model/safetensors.h"
+
+/* One parameter: its canonical name is the BART family's ("model.encoder.layers.0.self_attn.q_proj.weight").
+ * A vector has rows 1. */
+struct clf__parameter {
+    char name[96];
+    int rows, columns;
+};
+
+/* Every parameter that a configuration has, shared ones once, in a fixed order: walked by loading,
+ * inspection, training and the tests. */
+struct clf__parameter_list {
+    struct clf__parameter *items;
+    int count;
+};
+clf_status clf__parameter_list_create(struct clf__parameter_list *out, const struct clf__config *config);
+void clf__parameter_list_free(struct clf__parameter_list *list);
+
+/* The values of all parameters, found in a checkpoint through the system's own names (formats/). */
+struct clf__parameters;
+
+/* Checks the whole checkpoint against the list: a missing, unknown or wrongly shaped tensor, or one whose
+ * copies of a shared weight differ, is CLF_FORMAT naming tensor and file. Ignored: the system's buffers and
+ * frozen tables. */
+clf_status clf__parameters_load(struct clf__parameters **out, const struct clf__config *config,
+                                const char *folder);
+void clf__parameters_free(struct clf__parameters *parameters);
+const struct clf__parameter_list *clf__parameters_list(const struct clf__parameters *parameters);
+
+/* Reads one parameter by canonical name as fp32 into target (rows * columns floats); the name must be in the
+ * list. A value that is NaN or infinite is logged as a warning that names the stored tensor. */
+clf_status clf__parameters_read(const struct clf__parameters *parameters, const char *name, float *target);
+/* Where it came from, for inspection; borrowed. */
+const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parameters *parameters,
+                                                        const char *name);
+
+#endif

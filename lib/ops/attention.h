@@ -1,0 +1,69 @@
+/* Scaled dot-product attention over ragged batches (Vaswani 2017, 3.2). */
+#ifndef CLF_OPS_ATTENTION_H
+#define CLF_OPS_ATTENTION_H
+
+#include "ops/mask.h"
+#include "tensor/tensor.h"
+
+/* Heads lie side by side: head h of a query or key is columns h * key_width .. of its row. */
+struct clf__heads {
+    int count;       /* H */
+    int key_width;   /* K */
+    int value_width; /* width of a value and of the output */
+    float scale;     /* of the scores: 1 / sqrt(K), or 1 */
+};
+
+/* Scratch of the batched form: padded heads and scores. Unused (buffers NULL) by the fused form. */
+struct clf__attention_scratch {
+    struct clf__tensor queries; /* (B * H * max_queries, K) */
+    struct clf__tensor keys;    /* (B * H * max_keys, K) */
+    struct clf__tensor values;  /* (B * H * max_keys, value_width) */
+    struct clf__tensor scores;  /* (B * H * max_queries, max_keys) */
+    struct clf__tensor outputs; /* (B * H * max_queries, value_width) */
+};
+
+/* Reserves what a batch of at most these sizes needs in the batched form. */
+clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch, struct clf__arena *arena,
+                                          int sequences, const struct clf__heads *heads, int max_queries,
+                                          int max_keys);
+
+/* Everything but the operands of one attention. */
+struct clf__attention_call {
+    struct clf__heads heads;
+    struct clf__spans spans;
+    struct clf__mask mask;
+    struct clf__attention_scratch *scratch; /* needed by the batched form and by maps */
+    struct clf__tensor maps; /* (B * H * max_queries, max_keys): receives the probabilities, padding 0, and
+                              * takes the batched form; buffer NULL: not wanted */
+};
+
+/* Per sequence b of spans and head h: y = softmax(scale * q kᵀ + mask) v. q, k and v may be column views of
+ * one fused projection. A query that may look at nothing gets zeros. The device's caps choose the form: fused
+ * (one pass, no score matrix) or batched (products around a masked softmax, needs scratch).
+ *
+ * Bits do not depend on what else is in the batch (fused form). */
+clf_status clf__attention_forward(struct clf__tensor y, /* (query rows, H * value_width) */
+                                  struct clf__tensor q, /* (query rows, H * K) */
+                                  struct clf__tensor k, /* (key rows, H * K) */
+                                  struct clf__tensor v, /* (key rows, H * value_width) */
+                                  const struct clf__attention_call *call);
+
+/* Where a decoding step finds its keys and values (see ops/cache.h). */
+struct clf__attention_history {
+    struct clf__tensor keys;      /* (positions_total * slots_total, H * K) */
+    struct clf__tensor values;    /* (positions_total * slots_total, H * value_width) */
+    struct clf__tensor table;     /* (slots_total, positions_total) i32 */
+    struct clf__tensor slots;     /* (1, R) i32: the slot of each query row */
+    struct clf__tensor positions; /* (1, R) i32: keys 0 .. positions[r] are seen */
+    struct clf__tensor relative;  /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
+    int slots_total;
+};
+
+/* One query a row against its own cached history: key t of row r is keys[t * slots_total +
+ * table[slots[r]][t]]. */
+clf_status clf__attention_step_forward(struct clf__tensor y, /* (R, H * value_width) */
+                                       struct clf__tensor q, /* (R, H * K) */
+                                       const struct clf__heads *heads,
+                                       const struct clf__attention_history *history);
+
+#endif

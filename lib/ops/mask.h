@@ -1,0 +1,35 @@
+/* Hiding attention scores: by key count, causality, hidden keys and an additive mask. */
+#ifndef CLF_OPS_MASK_H
+#define CLF_OPS_MASK_H
+
+#include "tensor/tensor.h"
+
+/* What a query may not see. Start from CLF__MASK_NONE. Sequence b's queries are rows first_query[b] ..
+ * +queries[b]-1 of the query matrix, its keys likewise; padding beyond them is never visible. */
+struct clf__mask {
+    int causal;                     /* query i sees keys j <= i + keys - queries */
+    struct clf__tensor hidden_keys; /* (1, key rows) i32, non-zero hides that key row; buffer NULL: none */
+    struct clf__tensor
+        additive; /* (B * max_queries, max_keys), added to the scaled score; buffer NULL: none */
+    struct clf__tensor
+        relative; /* (H, 2 R + 1): [h][clamp(j - i, -R, R) + R] is added (T5); buffer NULL: none */
+};
+/* clang-format off */
+#define CLF__MASK_NONE { .causal = 0, .hidden_keys = { .buffer = NULL }, .additive = { .buffer = NULL }, .relative = { .buffer = NULL } }
+/* clang-format on */
+
+/* Where each sequence of a ragged batch lies: spans (B, 4) i32 rows of { first query, queries, first key,
+ * keys }. */
+struct clf__spans {
+    struct clf__tensor table; /* (B, 4) i32 */
+    int sequences;            /* B */
+    int max_queries;          /* the largest query count of the batch */
+    int max_keys;
+};
+
+/* In place on padded scores: row (b * H + h) * max_queries + i, column j gets the additive and relative
+ * terms, and -inf where the query must not look (rows i >= queries[b] wholly). */
+clf_status clf__mask_forward(struct clf__tensor scores, /* (B * H * max_queries, max_keys) */
+                             const struct clf__spans *spans, int heads, const struct clf__mask *mask);
+
+#endif

@@ -1,0 +1,24 @@
+/* Positional encoding: a table row added to each row. */
+#ifndef CLF_OPS_POSITIONS_H
+#define CLF_OPS_POSITIONS_H
+
+#include "tensor/tensor.h"
+
+/* y[n] = x[n] + table[positions[n]]; y may be x. A position outside the table adds nothing. */
+clf_status clf__positions_forward(struct clf__tensor y,          /* (N, D) */
+                                  struct clf__tensor x,          /* (N, D) */
+                                  struct clf__tensor table,      /* (positions, D) */
+                                  struct clf__tensor positions); /* (1, N) i32 */
+
+enum clf__sinusoid_layout { CLF__SINUSOID_INTERLEAVED, CLF__SINUSOID_HALVES };
+/* The angle of position p in pair i of h = ceil(D/2): p * 10000^(-2i/D) (Vaswani 2017, 3.5), or p *
+ * 10000^(-i/(h-1)). */
+enum clf__sinusoid_frequency { CLF__SINUSOID_BY_WIDTH, CLF__SINUSOID_BY_LAST };
+
+/* Fills a host table (positions, width), computed in double: interleaved sin, cos, sin, cos ...; or all
+ * sines, then all cosines. An odd width ends with a sine (interleaved) or has one more sine than cosines
+ * (halves). */
+void clf__sinusoid_table(float *table, int positions, int width, enum clf__sinusoid_layout layout,
+                         enum clf__sinusoid_frequency frequency);
+
+#endif

@@ -1,0 +1,20 @@
+/* Softmax over rows. */
+#ifndef CLF_OPS_SOFTMAX_H
+#define CLF_OPS_SOFTMAX_H
+
+#include "tensor/tensor.h"
+
+/* y[n] = exp(x[n] - max) / sum; a row that is -inf everywhere gives zeros, never NaN; y may be x. */
+clf_status clf__softmax_forward(struct clf__tensor y,  /* (N, C) */
+                                struct clf__tensor x); /* (N, C) */
+
+/* y[n] = (x[n] - max) - log(sum exp(x[n] - max)); y may be x. */
+clf_status clf__log_softmax_forward(struct clf__tensor y,  /* (N, C) */
+                                    struct clf__tensor x); /* (N, C) */
+
+/* picked[n] = log_softmax(x[n])[targets[n]]; nothing of size (N, C) is written. */
+clf_status clf__log_softmax_pick(struct clf__tensor picked,   /* (1, N) */
+                                 struct clf__tensor x,        /* (N, C) */
+                                 struct clf__tensor targets); /* (1, N) i32 */
+
+#endif

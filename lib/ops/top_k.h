@@ -1,0 +1,23 @@
+/* The best candidates of each row of logits, and what turns a logit into a log-probability. */
+#ifndef CLF_OPS_TOP_K_H
+#define CLF_OPS_TOP_K_H
+
+#include "tensor/tensor.h"
+
+#define CLF__TOP_K_LIMIT 256 /* candidates a row at most */
+
+/* Per row: statistics before and after the banned ids are set to -inf in `logits` (which is written), then
+ * the k largest of what is left, largest first, equal values by ascending id; NaN counts as -inf. Where fewer
+ * than k are finite, the rest is (-inf, -1). statistics[r] = { max, log sum exp(x - max) over all ids; the
+ * same two over the ids not banned }. The first two are left equal to the second two where `both` is 0 (one
+ * pass less). A log-probability is (logit - max) - log_sum. */
+clf_status clf__top_k_forward(
+    struct clf__tensor values,         /* (R, k) */
+    struct clf__tensor ids,            /* (R, k) i32 */
+    struct clf__tensor statistics,     /* (R, 4) */
+    struct clf__tensor logits,         /* (R, V) */
+    struct clf__tensor banned,         /* (1, n) i32: concatenated lists, then see offsets */
+    struct clf__tensor banned_offsets, /* (1, R + 1) i32: row r bans [offsets[r], offsets[r+1]) */
+    int both);
+
+#endif

@@ -1,0 +1,84 @@
+/* Greedy and beam search, as Hugging Face's `generate` defines them. Knows nothing but a step callback. */
+#ifndef CLF_SEARCH_SEARCH_H
+#define CLF_SEARCH_SEARCH_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum clf__length_rule {
+    CLF__LENGTH_HUGGINGFACE, /* score = sum / length^penalty, length = generated tokens, end token counted */
+    CLF__LENGTH_GNMT,        /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, 7) */
+    CLF__LENGTH_NONE,        /* score = sum */
+};
+enum clf__early_stopping { CLF__STOP_FALSE, CLF__STOP_TRUE, CLF__STOP_NEVER };
+
+/* Lengths count generated tokens, the end token included, the start token not. */
+struct clf__search_options {
+    int beams;  /* 1 = greedy */
+    int n_best; /* hypotheses returned a source, <= beams */
+    int vocabulary;
+    int start_id, end_id;
+    int min_length, max_length; /* 0 <= min <= max, max >= 1 */
+    enum clf__length_rule length_rule;
+    float length_penalty;
+    enum clf__early_stopping early_stopping;
+    int renormalize;           /* log-softmax again after the banned ids are gone */
+    int forced_first;          /* id of the first generated token, or -1 */
+    int forced_last;           /* id forced at max_length, or -1 */
+    const int32_t *suppressed; /* ids never generated */
+    int suppressed_count;
+    /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). Of length 1:
+     * always banned; longer: the last id is banned where the ids before it have just been generated. */
+    const int32_t *bad_words;
+    const int32_t *bad_word_offsets;
+    int bad_word_count;
+};
+
+/* What search asks of the model at one step: for each row feed `tokens` at `positions`, and return the best
+ * candidates.
+ *
+ * A slot is one of a source's `beams` places in the cache: source s owns slots s * beams .. s * beams + beams
+ * - 1. Row r continues the history that slot parents[r] had after the step before (at position 0 there is
+ * none) and is itself kept at slots[r]. Rows of one source are adjacent. Sources that are done have no rows
+ * any more. */
+struct clf__step {
+    int rows;
+    const int32_t *tokens;         /* (rows) */
+    const int32_t *positions;      /* (rows) 0 for the start token */
+    const int32_t *slots;          /* (rows) */
+    const int32_t *parents;        /* (rows) */
+    const int32_t *sources;        /* (rows) */
+    const int32_t *banned;         /* concatenated ids */
+    const int32_t *banned_offsets; /* (rows + 1) */
+    int candidates;                /* k wanted a row */
+    int both_statistics;           /* the statistics before the bans are wanted too */
+    /* Filled by the callback. */
+    float *values;     /* (rows, k) logits, largest first, equal ones by ascending id */
+    int32_t *ids;      /* (rows, k); -1 where fewer than k were left */
+    float *statistics; /* (rows, 4): max, log sum exp(x - max); the same two without the banned ids */
+};
+typedef clf_status clf__step_function(void *context, struct clf__step *step);
+
+/* One finished hypothesis. */
+struct clf__hypothesis {
+    int32_t *ids; /* generated tokens, the end token included where it was generated */
+    int length;
+    float score;            /* what the search ranks by; greedy: the log-probability */
+    double log_probability; /* natural, summed, banned ids gone and the rest renormalised; a forced token adds
+                               0 */
+};
+
+/* n_best hypotheses a source, best first: of source s at [s * n_best]. */
+struct clf__search_result {
+    struct clf__hypothesis *hypotheses;
+    int sources, n_best;
+};
+
+/* Searches all sources of a batch together; every source is independent of the others. *result is freed with
+ * clf__search_result_free(). A failing step ends the search with its status. */
+clf_status clf__search_run(struct clf__search_result *result, const struct clf__search_options *options,
+                           int sources, clf__step_function *step, void *context);
+void clf__search_result_free(struct clf__search_result *result);
+
+#endif

@@ -1,0 +1,59 @@
+/* A typed two-dimensional view on a device buffer, and the arena that owns the buffers. */
+#ifndef CLF_TENSOR_TENSOR_H
+#define CLF_TENSOR_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "device/buffer.h"
+#include "device/gemm.h"
+
+enum clf__type { CLF__F32, CLF__I32 };
+
+/* Element (row, column) is at offset + row * stride + column, counted in elements. Views do not own. */
+struct clf__tensor {
+    struct clf__buffer *buffer;
+    enum clf__type type;
+    int rows;
+    int columns;
+    int stride;
+    size_t offset;
+};
+
+/* A view on rows first .. first + count - 1, or on columns likewise. */
+struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count);
+struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int count);
+
+/* The same buffer as gemm's operand. */
+struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor);
+
+/* Blocking copies of a whole view from and to packed host memory (rows * columns elements). A view whose rows
+ * do not touch (stride > columns) is copied row by row. */
+clf_status clf__tensor_write(struct clf__tensor tensor, const void *source);
+clf_status clf__tensor_read(struct clf__tensor tensor, void *target);
+
+/* Device memory that is reserved piece by piece, checked against the device as a whole, then allocated at
+ * once. Each tensor has a buffer of exactly its size, so that bounds checkers see every overrun. */
+struct clf__arena {
+    struct clf_device *device;
+    struct clf__arena_entry *entries;
+    int count, capacity;
+    uint64_t bytes; /* reserved so far */
+};
+
+void clf__arena_init(struct clf__arena *arena, struct clf_device *device);
+
+/* Reserves a tensor; *tensor becomes valid at clf__arena_allocate() and must stay at its address until then.
+ * rows or columns of zero are allocated as one. */
+clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tensor, enum clf__type type,
+                              int rows, int columns, const char *what);
+
+/* Allocates everything reserved. One that exceeds the device's memory or its largest buffer is
+ * CLF_DEVICE_MEMORY, with the bytes needed and present. */
+clf_status clf__arena_allocate(struct clf__arena *arena);
+
+/* Frees the buffers; the arena can be reserved anew. */
+void clf__arena_free(struct clf__arena *arena);
+
+#endif

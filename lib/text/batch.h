@@ -1,0 +1,20 @@
+/* Cutting lines into batches under a budget of tokens. */
+#ifndef CLF_TEXT_BATCH_H
+#define CLF_TEXT_BATCH_H
+
+#include "base/status.h"
+
+/* Batches of a window of lines: batch b holds lines order[first[b]] .. order[first[b + 1] - 1]. */
+struct clf__batches {
+    int *order; /* (lines) longest first, equal lengths in input order */
+    int *first; /* (count + 1) */
+    int count;
+};
+
+/* Every line is in exactly one batch; a batch holds at most max_lines lines and max_tokens tokens in all, or
+ * one line that alone is longer. Lines of length 0 are left out of order. */
+clf_status clf__batches_plan(struct clf__batches *out, const int *lengths, int lines, int max_tokens,
+                             int max_lines);
+void clf__batches_free(struct clf__batches *batches);
+
+#endif
