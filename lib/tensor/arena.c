@@ -1,0 +1,61 @@
+#include <inttypes.h>
+
+#include "base/memory.h"
+#include "device/caps.h"
+#include "tensor/tensor.h"
+
+struct clf__arena_entry {
+    struct clf__tensor *tensor; /* the caller's, until allocation */
+    struct clf__buffer *buffer;
+    size_t bytes;
+    const char *what;
+};
+
+void clf__arena_init(struct clf__arena *arena, struct clf_device *device)
+{
+    *arena = (struct clf__arena){.device = device};
+}
+
+clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tensor, enum clf__type type,
+                              int rows, int columns, const char *what)
+{
+    if (arena->count == arena->capacity) {
+        int capacity = arena->capacity > 0 ? 2 * arena->capacity : 32;
+        CLF__TRY(clf__resize(&arena->entries, (size_t)capacity, sizeof *arena->entries));
+        arena->capacity = capacity;
+    }
+    rows = rows > 0 ? rows : 1;
+    columns = columns > 0 ? columns : 1;
+    *tensor = (struct clf__tensor){.type = type, .rows = rows, .columns = columns, .stride = columns};
+    size_t bytes = (size_t)rows * (size_t)columns * 4;
+    arena->entries[arena->count++] =
+        (struct clf__arena_entry){.tensor = tensor, .bytes = bytes, .what = what};
+    arena->bytes += bytes;
+    return CLF_OK;
+}
+
+clf_status clf__arena_allocate(struct clf__arena *arena)
+{
+    const struct clf__caps *caps = clf__device_caps(arena->device);
+    if (arena->bytes > caps->memory_bytes) {
+        return clf__fail(CLF_DEVICE_MEMORY,
+                         "the work needs %" PRIu64 " bytes on the device, which has %" PRIu64
+                         "; use a smaller --batch-tokens, --beam or --max-length",
+                         arena->bytes, caps->memory_bytes);
+    }
+    for (int i = 0; i < arena->count; i++) {
+        struct clf__arena_entry *entry = &arena->entries[i];
+        CLF__TRY(clf__buffer_create(&entry->buffer, arena->device, entry->bytes, entry->what));
+        entry->tensor->buffer = entry->buffer;
+    }
+    return CLF_OK;
+}
+
+void clf__arena_free(struct clf__arena *arena)
+{
+    for (int i = 0; i < arena->count; i++) {
+        clf__buffer_free(arena->entries[i].buffer);
+    }
+    clf__free(arena->entries);
+    clf__arena_init(arena, arena->device);
+}

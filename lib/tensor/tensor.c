@@ -1,0 +1,56 @@
+#include "tensor/tensor.h"
+
+#include <assert.h>
+
+static const size_t element_bytes = 4; /* of both types */
+
+struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count)
+{
+    assert(first >= 0 && count >= 0 && first + count <= tensor.rows);
+    tensor.offset += (size_t)first * (size_t)tensor.stride;
+    tensor.rows = count;
+    return tensor;
+}
+
+struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int count)
+{
+    assert(first >= 0 && count >= 0 && first + count <= tensor.columns);
+    tensor.offset += (size_t)first;
+    tensor.columns = count;
+    return tensor;
+}
+
+struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor)
+{
+    return (struct clf__matrix){tensor.buffer, tensor.offset, tensor.stride};
+}
+
+static int is_packed(struct clf__tensor tensor)
+{
+    return tensor.stride == tensor.columns || tensor.rows == 1;
+}
+
+clf_status clf__tensor_write(struct clf__tensor tensor, const void *source)
+{
+    size_t row_bytes = (size_t)tensor.columns * element_bytes;
+    int runs = is_packed(tensor) ? 1 : tensor.rows;
+    size_t run_bytes = row_bytes * (size_t)(tensor.rows / (runs > 0 ? runs : 1));
+    for (int i = 0; i < runs && run_bytes > 0; i++) {
+        size_t offset = (tensor.offset + (size_t)i * (size_t)tensor.stride) * element_bytes;
+        CLF__TRY(clf__buffer_write(tensor.buffer, offset, run_bytes,
+                                   (const char *)source + (size_t)i * row_bytes));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__tensor_read(struct clf__tensor tensor, void *target)
+{
+    size_t row_bytes = (size_t)tensor.columns * element_bytes;
+    int runs = is_packed(tensor) ? 1 : tensor.rows;
+    size_t run_bytes = row_bytes * (size_t)(tensor.rows / (runs > 0 ? runs : 1));
+    for (int i = 0; i < runs && run_bytes > 0; i++) {
+        size_t offset = (tensor.offset + (size_t)i * (size_t)tensor.stride) * element_bytes;
+        CLF__TRY(clf__buffer_read(tensor.buffer, offset, run_bytes, (char *)target + (size_t)i * row_bytes));
+    }
+    return CLF_OK;
+}

@@ -1,0 +1,226 @@
+#include "support/support.h"
+
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_OWNED = 4096, MAX_DEVICES = 18, MAX_FOLDERS = 64 };
+
+static void *owned_arrays[MAX_OWNED];
+static struct clf__buffer *owned_buffers[MAX_OWNED];
+static int array_count, buffer_count;
+static struct {
+    struct clf_device *device;
+    struct clf_device_options options;
+} devices[MAX_DEVICES];
+static int device_count;
+static char folders[MAX_FOLDERS][64];
+static int folder_count;
+
+void support_assert_ok(clf_status status, const char *expression, const char *file, int line)
+{
+    if (status != CLF_OK) {
+        print_error("%s: %s: %s\n", expression, clf_status_name(status), clf_last_error());
+        _fail(file, line);
+    }
+}
+
+void support_assert_fails(clf_status actual, clf_status expected, const char *part, const char *expression,
+                          const char *file, int line)
+{
+    if (actual != expected || (part && strstr(clf_last_error(), part) == NULL)) {
+        print_error("%s: wanted %s with \"%s\", got %s: %s\n", expression, clf_status_name(expected),
+                    part ? part : "", clf_status_name(actual), clf_last_error());
+        _fail(file, line);
+    }
+}
+
+static void close_devices(void)
+{
+    support_free_all();
+    for (int i = 0; i < device_count; i++) {
+        clf_device_close(devices[i].device);
+    }
+    device_count = 0;
+}
+
+struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attention attention)
+{
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = form;
+    options.gemm = gemm;
+    options.attention = attention;
+    for (int i = 0; i < device_count; i++) {
+        if (memcmp(&devices[i].options, &options, sizeof options) == 0) {
+            return devices[i].device;
+        }
+    }
+    assert_true(device_count < MAX_DEVICES);
+    if (device_count == 0) {
+        atexit(close_devices);
+    }
+    devices[device_count].options = options;
+    assert_ok(clf_device_open(&devices[device_count].device, NULL, &options));
+    return devices[device_count++].device;
+}
+
+struct clf_device *support_device(clf_form form)
+{
+    return support_device_with(form, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO);
+}
+
+int support_small(void)
+{
+    return getenv("CLFORMER_TEST_SMALL") != NULL;
+}
+
+static uint64_t next_random(struct support_random *random)
+{
+    /* splitmix64 (Steele, Lea, Flood 2014) */
+    uint64_t z = (random->state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+float support_uniform(struct support_random *random)
+{
+    return (float)(next_random(random) >> 40) / (float)(1 << 23) - 1.0f;
+}
+
+int support_integer(struct support_random *random, int bound)
+{
+    return (int)(next_random(random) % (uint64_t)bound);
+}
+
+void *support_array(size_t count, size_t size)
+{
+    assert_true(array_count < MAX_OWNED);
+    void *array = calloc(count > 0 ? count : 1, size);
+    assert_non_null(array);
+    owned_arrays[array_count++] = array;
+    return array;
+}
+
+float *support_uniform_array(struct support_random *random, size_t count, float scale)
+{
+    float *array = support_array(count, sizeof *array);
+    for (size_t i = 0; i < count; i++) {
+        array[i] = scale * support_uniform(random);
+    }
+    return array;
+}
+
+struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type, int rows, int columns,
+                                  const void *values)
+{
+    struct clf__tensor tensor = {.type = type, .rows = rows, .columns = columns, .stride = columns};
+    size_t count = (size_t)rows * (size_t)columns;
+    assert_true(buffer_count < MAX_OWNED);
+    assert_ok(clf__buffer_create(&tensor.buffer, device, (count > 0 ? count : 1) * 4, "a test's tensor"));
+    owned_buffers[buffer_count++] = tensor.buffer;
+    if (values == NULL) {
+        union {
+            float real;
+            int32_t integer;
+        } *poison = support_array(count, sizeof *poison);
+        for (size_t i = 0; i < count; i++) {
+            if (type == CLF__F32) {
+                poison[i].real = NAN;
+            } else {
+                poison[i].integer = INT32_MIN;
+            }
+        }
+        values = poison;
+    }
+    assert_ok(clf__tensor_write(tensor, values));
+    return tensor;
+}
+
+float *support_read(struct clf__tensor tensor)
+{
+    float *values = support_array((size_t)tensor.rows * (size_t)tensor.columns, sizeof *values);
+    assert_ok(clf__tensor_read(tensor, values));
+    return values;
+}
+
+int32_t *support_read_integers(struct clf__tensor tensor)
+{
+    int32_t *values = support_array((size_t)tensor.rows * (size_t)tensor.columns, sizeof *values);
+    assert_ok(clf__tensor_read(tensor, values));
+    return values;
+}
+
+void support_assert_close(const float *actual, const double *expected, size_t count, double tolerance,
+                          const char *file, int line)
+{
+    double difference = 0, norm = 0, worst = -1;
+    size_t where = 0;
+    for (size_t i = 0; i < count; i++) {
+        double d = fabs((double)actual[i] - expected[i]);
+        if (!(d <= worst)) { /* NaN counts as the worst */
+            worst = d;
+            where = i;
+        }
+        difference += d * d;
+        norm += expected[i] * expected[i];
+    }
+    double relative = sqrt(difference) / (norm > 0 ? sqrt(norm) : 1);
+    if (!(relative <= tolerance)) {
+        print_error("relative error %g > %g over %zu values; worst at %zu: %.9g, expected %.9g\n", relative,
+                    tolerance, count, where, (double)actual[where], expected[where]);
+        _fail(file, line);
+    }
+}
+
+void support_free_all(void)
+{
+    while (array_count > 0) {
+        free(owned_arrays[--array_count]);
+    }
+    while (buffer_count > 0) {
+        clf__buffer_free(owned_buffers[--buffer_count]);
+    }
+}
+
+int support_teardown(void **state)
+{
+    (void)state;
+    support_free_all();
+    return 0;
+}
+
+const char *support_fixture(const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/tests/fixtures/%s", CLF_SOURCE_FOLDER, name);
+    return path;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    return remove(path);
+}
+
+static void remove_folders(void)
+{
+    for (int i = 0; i < folder_count; i++) {
+        nftw(folders[i], remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
+const char *support_temporary_folder(void)
+{
+    assert_true(folder_count < MAX_FOLDERS);
+    if (folder_count == 0) {
+        atexit(remove_folders);
+    }
+    char *folder = folders[folder_count++];
+    strcpy(folder, "/tmp/clformer-test-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    return folder;
+}
