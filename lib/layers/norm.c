@@ -1,0 +1,31 @@
+#include "layers/norm.h"
+
+#include "layers/linear.h"
+
+clf_status clf__norm_create(struct clf__norm *out, struct clf_device *device, enum clf__norm_kind kind,
+                            float epsilon, int width, const float *gamma, const float *beta, const char *what)
+{
+    struct clf__tensor vector = {.type = CLF__F32, .rows = 1, .columns = width, .stride = width};
+    *out = (struct clf__norm){.gamma = vector, .beta = vector, .kind = kind, .epsilon = epsilon};
+    CLF__TRY(clf__buffer_from_host(&out->gamma.buffer, device, gamma, (size_t)width, what));
+    if (beta == NULL) {
+        return CLF_OK;
+    }
+    clf_status status = clf__buffer_from_host(&out->beta.buffer, device, beta, (size_t)width, what);
+    if (status != CLF_OK) {
+        clf__norm_free(out);
+    }
+    return status;
+}
+
+void clf__norm_free(struct clf__norm *norm)
+{
+    clf__buffer_free(norm->gamma.buffer);
+    clf__buffer_free(norm->beta.buffer);
+    *norm = (struct clf__norm){.epsilon = 0};
+}
+
+clf_status clf__norm_forward(struct clf__tensor y, struct clf__tensor x, const struct clf__norm *norm)
+{
+    return clf__layernorm_forward(y, x, norm->gamma, norm->beta, norm->kind, norm->epsilon);
+}

@@ -1,0 +1,24 @@
+/* A normalisation with its gain and shift. */
+#ifndef CLF_LAYERS_NORM_H
+#define CLF_LAYERS_NORM_H
+
+#include "ops/layernorm.h"
+
+struct clf__norm {
+    struct clf__tensor gamma; /* (1, D), owned */
+    struct clf__tensor beta;  /* (1, D), owned; buffer NULL: none */
+    enum clf__norm_kind kind;
+    float epsilon;
+};
+
+/* From host values; beta may be NULL. */
+clf_status clf__norm_create(struct clf__norm *out, struct clf_device *device, enum clf__norm_kind kind,
+                            float epsilon, int width, const float *gamma, const float *beta,
+                            const char *what);
+void clf__norm_free(struct clf__norm *norm);
+
+clf_status clf__norm_forward(struct clf__tensor y, /* (N, D); may be x */
+                             struct clf__tensor x, /* (N, D) */
+                             const struct clf__norm *norm);
+
+#endif
