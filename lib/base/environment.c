@@ -1,0 +1,47 @@
+#include "base/environment.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+/* An empty variable says as little as a missing one. */
+static const char *read_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+const char *clf__environment_device(void)
+{
+    return read_variable("CLFORMER_DEVICE");
+}
+
+const char *clf__environment_form(void)
+{
+    return read_variable("CLFORMER_FORM");
+}
+
+const char *clf__environment_gemm(void)
+{
+    return read_variable("CLFORMER_GEMM");
+}
+
+const char *clf__environment_attention(void)
+{
+    return read_variable("CLFORMER_ATTENTION");
+}
+
+clf_status clf__environment_cache_folder(char **out)
+{
+    *out = NULL;
+    /* The XDG base directory specification ignores a path that is not absolute. */
+    const char *cache = read_variable("XDG_CACHE_HOME");
+    if (cache && *cache == '/') {
+        return clf__format(out, "%s/clformer", cache);
+    }
+    const char *home = read_variable("HOME");
+    if (home) {
+        return clf__format(out, "%s/.cache/clformer", home);
+    }
+    return clf__fail(CLF_FILE, "no folder for the cache: neither XDG_CACHE_HOME nor HOME is set");
+}

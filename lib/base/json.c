@@ -1,0 +1,170 @@
+#include "base/json.h"
+
+#include <stddef.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+/* jansson keeps its own allocator: json_set_alloc_funcs() is one setting for the whole process, which belongs
+ * to the program that uses this library. */
+
+/* A real that stands for a whole number which a double holds exactly. */
+static int is_whole(const json_t *value)
+{
+    double number = json_real_value(value);
+    return json_is_real(value) && number > -9e15 && number < 9e15 && number == (double)(json_int_t)number;
+}
+
+static json_t *whole(const json_t *value)
+{
+    return json_integer((json_int_t)json_real_value(value));
+}
+
+/* Turns the whole reals of a tree back into integers; not 0 where there is no memory left. */
+static int restore_integers(json_t *value)
+{
+    int failed = 0;
+    if (json_is_object(value)) {
+        void *iterator = json_object_iter(value);
+        for (; iterator; iterator = json_object_iter_next(value, iterator)) {
+            json_t *item = json_object_iter_value(iterator);
+            failed |= is_whole(item) ? json_object_iter_set_new(value, iterator, whole(item))
+                                     : restore_integers(item);
+        }
+    }
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        json_t *item = json_array_get(value, i);
+        failed |= is_whole(item) ? json_array_set_new(value, i, whole(item)) : restore_integers(item);
+    }
+    return failed;
+}
+
+static clf_status parse(json_t **out, const char *text, size_t size, const char *path)
+{
+    json_error_t error;
+    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    if (!root && json_error_code(&error) == json_error_numeric_overflow) {
+        /* transformers writes model_max_length as 10^30 where a tokenizer has no limit. */
+        root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+        if (root && restore_integers(root) != 0) {
+            json_decref(root);
+            return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
+        }
+    }
+    if (!root) {
+        return clf__fail(CLF_FORMAT, "%s: line %d is not the JSON expected: %s", path, error.line,
+                         error.text);
+    }
+    if (!json_is_object(root)) {
+        json_decref(root);
+        return clf__fail(CLF_FORMAT, "%s: is not a JSON object", path);
+    }
+    *out = root;
+    return CLF_OK;
+}
+
+clf_status clf__json_load(struct clf__json *out, const char *path, size_t max_bytes)
+{
+    *out = (struct clf__json){0};
+    char *text = NULL;
+    size_t size;
+    CLF__TRY(clf__file_read(&text, &size, path, max_bytes));
+    struct clf__json json = {0};
+    clf_status status = clf__copy_string(&json.path, path);
+    if (status == CLF_OK && size == 0) {
+        status = clf__fail(CLF_FORMAT, "%s: is empty", path);
+    }
+    if (status == CLF_OK) {
+        status = parse(&json.root, text, size, path);
+    }
+    clf__free(text);
+    if (status != CLF_OK) {
+        clf__json_free(&json);
+        return status;
+    }
+    *out = json;
+    return CLF_OK;
+}
+
+void clf__json_free(struct clf__json *json)
+{
+    json_decref(json->root);
+    clf__free(json->path);
+    *json = (struct clf__json){0};
+}
+
+/* The value of a key, or NULL where it is missing or null. */
+static const json_t *get(const struct clf__json *json, const char *key)
+{
+    const json_t *value = json_object_get(json->root, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+clf_status clf__json_int(const struct clf__json *json, const char *key, long long low, long long high,
+                         int *out)
+{
+    const json_t *value = get(json, key);
+    if (!value) {
+        return CLF_OK;
+    }
+    if (!json_is_integer(value)) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is not a whole number", json->path, key);
+    }
+    json_int_t number = json_integer_value(value);
+    if (number < low || number > high) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %lld, not between %lld and %lld", json->path, key,
+                         (long long)number, low, high);
+    }
+    *out = (int)number;
+    return CLF_OK;
+}
+
+clf_status clf__json_double(const struct clf__json *json, const char *key, double low, double high,
+                            double *out)
+{
+    const json_t *value = get(json, key);
+    if (!value) {
+        return CLF_OK;
+    }
+    if (!json_is_number(value)) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is not a number", json->path, key);
+    }
+    double number = json_number_value(value);
+    if (number < low || number > high) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %g, not between %g and %g", json->path, key, number, low,
+                         high);
+    }
+    *out = number;
+    return CLF_OK;
+}
+
+clf_status clf__json_bool(const struct clf__json *json, const char *key, int *out)
+{
+    const json_t *value = get(json, key);
+    if (!value) {
+        return CLF_OK;
+    }
+    if (!json_is_boolean(value)) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is neither true nor false", json->path, key);
+    }
+    *out = json_is_true(value);
+    return CLF_OK;
+}
+
+clf_status clf__json_string(const struct clf__json *json, const char *key, const char **out)
+{
+    const json_t *value = get(json, key);
+    if (!value) {
+        return CLF_OK;
+    }
+    if (!json_is_string(value)) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is not a string", json->path, key);
+    }
+    *out = json_string_value(value);
+    return CLF_OK;
+}
+
+int clf__json_has(const struct clf__json *json, const char *key)
+{
+    return get(json, key) != NULL;
+}

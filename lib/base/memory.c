@@ -1,0 +1,94 @@
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_uint_fast64_t allocations;  /* since clf__memory_fail_at() */
+static atomic_uint_fast64_t failing_turn; /* of those, the one that fails; 0: none */
+
+void clf__memory_fail_at(uint64_t n)
+{
+    atomic_store(&failing_turn, 0);
+    atomic_store(&allocations, 0);
+    atomic_store(&failing_turn, n);
+}
+
+uint64_t clf__memory_count(void)
+{
+    return atomic_load(&allocations);
+}
+
+/* realloc() with the turn counted, overflow seen, and a valid pointer for zero bytes. */
+static clf_status resize(void **pointer, size_t count, size_t size)
+{
+    uint64_t turn = atomic_fetch_add(&allocations, 1) + 1;
+    size_t bytes = 0;
+    void *resized = NULL;
+    if (turn != atomic_load(&failing_turn) && !__builtin_mul_overflow(count, size, &bytes)) {
+        resized = realloc(*pointer, bytes ? bytes : 1);
+    }
+    if (!resized) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left for %zu x %zu bytes", count, size);
+    }
+    *pointer = resized;
+    return CLF_OK;
+}
+
+clf_status clf__allocate(void *out, size_t count, size_t size)
+{
+    void *pointer = NULL;
+    clf_status status = resize(&pointer, count, size);
+    if (status == CLF_OK) {
+        memset(pointer, 0, count * size);
+    }
+    memcpy(out, &pointer, sizeof pointer);
+    return status;
+}
+
+clf_status clf__resize(void *out, size_t count, size_t size)
+{
+    void *pointer;
+    memcpy(&pointer, out, sizeof pointer);
+    CLF__TRY(resize(&pointer, count, size));
+    memcpy(out, &pointer, sizeof pointer);
+    return CLF_OK;
+}
+
+clf_status clf__copy_string(char **out, const char *string)
+{
+    return clf__copy_bytes(out, string, strlen(string));
+}
+
+clf_status clf__copy_bytes(char **out, const char *bytes, size_t length)
+{
+    CLF__TRY(clf__allocate(out, length + 1, 1));
+    if (length) {
+        memcpy(*out, bytes, length);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__format(char **out, const char *format, ...)
+{
+    *out = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the format \"%s\" cannot be written", format);
+    }
+    CLF__TRY(clf__allocate(out, (size_t)length + 1, 1));
+    va_start(arguments, format);
+    vsnprintf(*out, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return CLF_OK;
+}
+
+void clf__free(void *pointer)
+{
+    free(pointer);
+}

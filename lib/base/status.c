@@ -1,0 +1,80 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* A fixed buffer a thread, so that reporting a failed allocation needs no allocation. A longer sentence ends
+ * in "...". */
+static _Thread_local char last_error[2048];
+
+const char *clf_status_name(clf_status status)
+{
+    switch (status) {
+#define CLF_STATUS_NAME(name, meaning)                                                                       \
+    case CLF_##name:                                                                                         \
+        return #name;
+        CLF_STATUS_LIST(CLF_STATUS_NAME)
+#undef CLF_STATUS_NAME
+    }
+    return "UNKNOWN";
+}
+
+const char *clf_status_meaning(clf_status status)
+{
+    switch (status) {
+#define CLF_STATUS_MEANING(name, meaning)                                                                    \
+    case CLF_##name:                                                                                         \
+        return meaning;
+        CLF_STATUS_LIST(CLF_STATUS_MEANING)
+#undef CLF_STATUS_MEANING
+    }
+    return "no status of this library";
+}
+
+const char *clf_last_error(void)
+{
+    return last_error;
+}
+
+/* Ends a sentence that was cut at capacity with "...", on a whole code point. */
+static void mark_cut(char *sentence, size_t capacity)
+{
+    size_t end = clf__utf8_cut(sentence, capacity - sizeof "...");
+    memcpy(sentence + end, "...", sizeof "...");
+}
+
+/* Formatted beside last_error first: the arguments may point into it. */
+static void record(const char *context_format, va_list arguments, const char *rest)
+{
+    char sentence[sizeof last_error];
+    int length = vsnprintf(sentence, sizeof sentence, context_format, arguments);
+    size_t used = length < 0 ? 0 : (size_t)length;
+    if (used < sizeof sentence && rest) {
+        used += (size_t)snprintf(sentence + used, sizeof sentence - used, ": %s", rest);
+    }
+    if (used >= sizeof sentence) {
+        mark_cut(sentence, sizeof sentence);
+    }
+    memcpy(last_error, sentence, strlen(sentence) + 1);
+}
+
+clf_status clf__fail(clf_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    record(format, arguments, NULL);
+    va_end(arguments);
+    return status;
+}
+
+clf_status clf__fail_in(clf_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    record(format, arguments, last_error);
+    va_end(arguments);
+    return status;
+}
