@@ -1,0 +1,53 @@
+/* A trained encoder-decoder, loaded from a folder onto a device. */
+#ifndef CLFORMER_MODEL_H
+#define CLFORMER_MODEL_H
+
+#include <stdint.h>
+
+#include <clformer/device.h>
+#include <clformer/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct clf_model;
+
+/* What a model is; strings are borrowed from it. */
+struct clf_model_info {
+    const char *folder;
+    const char *system; /* "marian", "paper", "jadore", "annotated", "speech" or "illustrated" */
+    int d_model;
+    int encoder_layers, decoder_layers;
+    int encoder_heads, decoder_heads;
+    int encoder_ffn, decoder_ffn;
+    int source_vocabulary; /* ids; 0 where the source is frames */
+    int target_vocabulary;
+    int feature_size;      /* floats a frame; 0 where the source is text */
+    int max_source_length; /* tokens, the end token included; or frames */
+    int max_target_length; /* generated tokens, the end token included */
+    int64_t parameters;    /* values, shared ones once */
+    uint64_t weight_bytes; /* on the device */
+};
+
+/**
+ * Loads a model folder: config.json, model.safetensors (or its shards) and the tokenizer's files.
+ *
+ * @param out    receives the model; free it with clf_model_free() before its device is closed.
+ * @param device where the weights go; borrowed for the model's life.
+ * @param folder a MarianMT folder of Hugging Face's, or one of our own systems.
+ * @return CLF_FILE, CLF_FORMAT or CLF_UNSUPPORTED, naming file and key or tensor; CLF_DEVICE_MEMORY with the
+ * sizes.
+ */
+clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder);
+
+/** What a model is; borrowed from it. */
+const struct clf_model_info *clf_model_describe(const struct clf_model *model);
+
+/** Frees a model; NULL is ignored. */
+void clf_model_free(struct clf_model *model);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,169 @@
+/* Translating and scoring lines, and looking at the attention. */
+#ifndef CLFORMER_TRANSLATOR_H
+#define CLFORMER_TRANSLATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clformer/model.h>
+#include <clformer/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct clf_translator; /* a model with the working memory of a token budget */
+
+typedef enum clf_length_rule {
+    CLF_LENGTH_HUGGINGFACE, /* score = sum / length^penalty */
+    CLF_LENGTH_GNMT,        /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, section 7) */
+    CLF_LENGTH_NONE,        /* score = sum */
+} clf_length_rule;
+
+typedef enum clf_early_stopping { CLF_STOP_FALSE, CLF_STOP_TRUE, CLF_STOP_NEVER } clf_early_stopping;
+
+/* How to search; start from clf_translate_options_init(), which takes the model's own values. */
+struct clf_translate_options {
+    int beam;       /* 1: greedy */
+    int n_best;     /* translations returned a line, at most beam */
+    int min_length; /* generated tokens, the end token included */
+    int max_length;
+    clf_length_rule length_rule;
+    float length_penalty;
+    clf_early_stopping early_stopping;
+    int renormalize;           /* log-softmax again after the banned tokens are gone */
+    int32_t forced_first;      /* id of the first generated token, or -1 */
+    int32_t forced_last;       /* id at max_length, or -1 */
+    const int32_t *suppressed; /* ids never generated, beside the model's own */
+    int suppressed_count;
+    int batch_tokens; /* source tokens a batch */
+    int pieces;       /* lines are pieces between white space, in and out */
+    int (*interrupted)(
+        void *user); /* asked between steps: non-zero ends the work with CLF_INTERRUPTED; may be NULL */
+    void *user;
+};
+
+/** Fills options with the model's own values. */
+void clf_translate_options_init(struct clf_translate_options *options, const struct clf_model *model);
+
+/* A line of input: size bytes of text, or for a speech model the path of a .npy file; need not end in NUL. */
+struct clf_line {
+    const char *text;
+    size_t size;
+};
+
+/* One translation of a line. */
+struct clf_hypothesis {
+    char *text;
+    int32_t *ids; /* generated ids, the end token included where there is one */
+    int count;
+    float score;            /* what the search ranks by; greedy: the log-probability */
+    double log_probability; /* natural, summed, end token counted, banned tokens gone */
+};
+
+/* What became of a line. */
+struct clf_translation {
+    clf_status status;                 /* CLF_TEXT or CLF_FILE: the line could not be used, see problem */
+    char *problem;                     /* a sentence without the line's number, or NULL */
+    int cut_from;                      /* tokens before it was cut at the model's limit; 0: not cut */
+    int source_count;                  /* tokens or frames that were read */
+    struct clf_hypothesis *hypotheses; /* n_best of them, best first; none for an empty or unusable line */
+    int count;
+};
+
+/* Where time went, in seconds, since the translator was created. */
+struct clf_stage_times {
+    double tokenize, encode, decode, search, detokenize;
+    int64_t lines, source_tokens, target_tokens, steps, batches;
+};
+
+/**
+ * Creates a translator.
+ *
+ * @param out     receives it; free it with clf_translator_free() before its model.
+ * @param model   borrowed for the translator's life.
+ * @param options copied, the list of suppressed ids too; NULL takes the model's values.
+ * @return CLF_BAD_ARGUMENT naming the option that is out of range.
+ */
+clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
+                                 const struct clf_translate_options *options);
+
+/** Frees a translator; NULL is ignored. */
+void clf_translator_free(struct clf_translator *translator);
+
+/**
+ * Translates lines, in batches sorted by length.
+ *
+ * @param out   receives `count` translations in the order of the lines; free them with
+ * clf_translations_free().
+ * @param lines `count` of them; an empty one, or white space alone, gives no hypothesis and CLF_OK.
+ * @return CLF_OK even where single lines could not be used; a failing device or memory fails the whole call.
+ */
+clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
+                         const struct clf_line *lines, int count);
+
+/** Frees the result of clf_translate(); NULL is ignored. */
+void clf_translations_free(struct clf_translation *translations, int count);
+
+/* The log-probability of a given target. */
+struct clf_score {
+    clf_status status; /* as in clf_translation */
+    char *problem;
+    int cut_from;                   /* tokens of the longer side before it was cut; 0: not cut */
+    double log_probability;         /* natural, summed over the target and its end token, nothing banned */
+    int32_t *ids;                   /* target ids, the end token included */
+    float *token_log_probabilities; /* one an id */
+    int count;
+};
+
+/**
+ * Scores given targets (forced decoding).
+ *
+ * @param out     receives `count` scores in order; free them with clf_scores_free().
+ * @param sources `count` source lines.
+ * @param targets `count` target lines; an empty target is its end token alone.
+ */
+clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
+                     const struct clf_line *sources, const struct clf_line *targets, int count);
+
+/** Frees the result of clf_score(); NULL is ignored. */
+void clf_scores_free(struct clf_score *scores, int count);
+
+/* The attention of one pair of lines. Map (layer l, head h, query i, key j) of an attention with Q queries
+ * and K keys is [((l * heads + h) * Q + i) * K + j]; each row sums to 1. */
+struct clf_attention_maps {
+    int encoder_layers, decoder_layers, encoder_heads, decoder_heads;
+    int source_count,
+        target_count;     /* S source tokens or frames; T decoder inputs: the start token, then the target */
+    float *encoder;       /* (layers, heads, S, S) */
+    float *decoder;       /* (layers, heads, T, T) */
+    float *cross;         /* (layers, heads, T, S) */
+    char **source_tokens; /* S readable tokens; "#1", "#2", ... for frames */
+    char **target_tokens; /* T */
+};
+
+/**
+ * The attention maps of every layer and head for a source and a target.
+ *
+ * @param out    receives the maps; free them with clf_attention_maps_free().
+ * @param target NULL: the model's own translation.
+ * @return CLF_TEXT for a line that cannot be used.
+ */
+clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *translator,
+                      const struct clf_line *source, const struct clf_line *target);
+
+/** Frees attention maps; NULL is ignored. */
+void clf_attention_maps_free(struct clf_attention_maps *maps);
+
+/** The piece of a target id, borrowed from the model; NULL for an id outside the vocabulary. */
+const char *clf_target_piece(const struct clf_model *model, int32_t id);
+/** The id of a target piece, or -1. */
+int32_t clf_target_id(const struct clf_model *model, const char *piece);
+
+/** Where time went so far. */
+void clf_translator_times(const struct clf_translator *translator, struct clf_stage_times *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
