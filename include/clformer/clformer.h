@@ -6,7 +6,6 @@
 #include <clformer/inspect.h>
 #include <clformer/log.h>
 #include <clformer/model.h>
-#include <clformer/selftest.h>
 #include <clformer/status.h>
 #include <clformer/translator.h>
 
