@@ -1,0 +1,241 @@
+/* The rules of lib/README.md, read off the sources: which room may include which, that only lib/device sees
+ * OpenCL and one file CLBlast, that one file reads the environment and one allocates, and that nothing prints
+ * or exits. */
+#include "support/support.h"
+
+#include <ctype.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ROOMS = 16, MAX_SOURCE = 1 << 20 };
+
+static struct {
+    char name[32];
+    int rank;
+} rooms[MAX_ROOMS];
+static int room_count;
+
+/* The table of lib/README.md: lines such as "| base/ | 0 | what it holds |". */
+static int read_rooms(void **state)
+{
+    (void)state;
+    FILE *readme = fopen(CLF_SOURCE_FOLDER "/lib/README.md", "r");
+    assert_non_null(readme);
+    char line[512];
+    while (fgets(line, sizeof line, readme)) {
+        assert_true(room_count < MAX_ROOMS);
+        if (sscanf(line, "| %31[a-z]/ | %d |", rooms[room_count].name, &rooms[room_count].rank) == 2) {
+            room_count++;
+        }
+    }
+    fclose(readme);
+    assert_true(room_count > 0);
+    return 0;
+}
+
+/* The rank of the room that a path below lib/ starts with, -1 where there is none. */
+static int rank_of(const char *path, size_t *length)
+{
+    *length = strcspn(path, "/");
+    for (int i = 0; path[*length] == '/' && i < room_count; i++) {
+        if (strlen(rooms[i].name) == *length && strncmp(rooms[i].name, path, *length) == 0) {
+            return rooms[i].rank;
+        }
+    }
+    return -1;
+}
+
+static int is_named(const char *name, const char *const *names)
+{
+    while (*names && strcmp(*names, name) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+static int report(const char *path, const char *what, const char *rule)
+{
+    print_message("lib/%s: %s: %s\n", path, what, rule);
+    return 1;
+}
+
+static int clblast_files; /* that include its header */
+
+static int check_system_include(const char *path, const char *name)
+{
+    int in_device = strncmp(path, "device/", 7) == 0;
+    if (strncmp(name, "clblast", 7) == 0) {
+        clblast_files++;
+        return clblast_files > 1 ? report(path, name, "one file alone includes CLBlast's header") : 0;
+    }
+    return strncmp(name, "CL/", 3) == 0 && !in_device
+               ? report(path, name, "only lib/device includes OpenCL's headers")
+               : 0;
+}
+
+static int check_room_include(const char *path, const char *name)
+{
+    size_t own_length, length;
+    int own = rank_of(path, &own_length), rank = rank_of(name, &length);
+    if (own < 0 || rank < 0) {
+        return report(path, name, "an #include in lib/ is \"room/file.h\", with a room of lib/README.md");
+    }
+    int same_room = length == own_length && strncmp(path, name, length) == 0;
+    return !same_room && rank >= own
+               ? report(path, name, "a room includes only itself and rooms of lower rank")
+               : 0;
+}
+
+static int check_include(const char *path, const char *line)
+{
+    char name[256];
+    if (sscanf(line, " # include \"%255[^\"\n]", name) == 1) {
+        return check_room_include(path, name);
+    }
+    return sscanf(line, " # include <%255[^>\n]", name) == 1 ? check_system_include(path, name) : 0;
+}
+
+static int check_word(const char *path, const char *word)
+{
+    static const char *const printing[] = {"printf", "vprintf", "puts", "putchar", "perror", "stdout",
+                                           "stderr", "cout",    "cerr", "clog",    NULL};
+    static const char *const ending[] = {"exit", "_exit", "_Exit", "quick_exit", "abort", NULL};
+    static const char *const environment[] = {"getenv", "secure_getenv", "setenv", "putenv", "environ", NULL};
+    static const char *const allocating[] = {"malloc",  "calloc",   "realloc", "strdup",
+                                             "strndup", "asprintf", NULL};
+    if (is_named(word, printing)) {
+        return report(path, word, "lib/ never prints");
+    }
+    if (is_named(word, ending)) {
+        return report(path, word, "lib/ never ends the process");
+    }
+    if (is_named(word, environment) && strcmp(path, "base/environment.c") != 0) {
+        return report(path, word, "only lib/base/environment.c reads the environment");
+    }
+    if (is_named(word, allocating) && strcmp(path, "base/memory.c") != 0) {
+        return report(path, word, "memory comes from lib/base/memory.h");
+    }
+    return 0;
+}
+
+/* Past the comment, string or character literal that starts here, or NULL where none does. */
+static const char *skip_text(const char *p)
+{
+    if (p[0] == '/' && p[1] == '*') {
+        const char *end = strstr(p + 2, "*/");
+        return end ? end + 2 : p + strlen(p);
+    }
+    if (p[0] == '/' && p[1] == '/') {
+        return p + strcspn(p, "\n");
+    }
+    if (*p != '"' && *p != '\'') {
+        return NULL;
+    }
+    char quote = *p++;
+    while (*p && *p != quote) {
+        p += *p == '\\' && p[1] ? 2 : 1;
+    }
+    return *p ? p + 1 : p;
+}
+
+/* How many rules the source of a file (its path is relative to lib/) breaks. */
+static int check_source(const char *path, const char *source)
+{
+    int broken = 0, line_start = 1;
+    for (const char *p = source; *p;) {
+        const char *end = skip_text(p);
+        if (end) {
+            p = end;
+        } else if (*p == '#' && line_start) {
+            broken += check_include(path, p);
+            p += strcspn(p, strncmp(p + 1 + strspn(p + 1, " "), "include", 7) == 0 ? "\n" : " \n");
+        } else if (isalpha((unsigned char)*p) || *p == '_') {
+            char word[64];
+            size_t length = 0;
+            while (isalnum((unsigned char)p[length]) || p[length] == '_') {
+                length++;
+            }
+            snprintf(word, sizeof word, "%.*s", (int)length, p);
+            broken += check_word(path, word);
+            /* __attribute__((format(printf, 1, 2))) prints nothing */
+            p += strcmp(word, "format") == 0 ? strcspn(p, ",;") : length;
+            line_start = 0;
+        } else {
+            line_start = *p == '\n' || (line_start && isspace((unsigned char)*p));
+            p++;
+        }
+    }
+    return broken;
+}
+
+static int broken_rules, source_files;
+
+static int check_file(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)walk;
+    const char *end = strrchr(path, '.');
+    if (kind != FTW_F || end == NULL || (strcmp(end, ".c") && strcmp(end, ".cc") && strcmp(end, ".h"))) {
+        return 0;
+    }
+    static char source[MAX_SOURCE];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t length = fread(source, 1, sizeof source - 1, file);
+    assert_true(feof(file));
+    fclose(file);
+    source[length] = '\0';
+    source_files++;
+    broken_rules += check_source(path + strlen(CLF_SOURCE_FOLDER "/lib/"), source);
+    return 0;
+}
+
+static void test_every_file_keeps_the_rules(void **state)
+{
+    (void)state;
+    clblast_files = broken_rules = source_files = 0;
+    assert_int_equal(nftw(CLF_SOURCE_FOLDER "/lib", check_file, 16, FTW_PHYS), 0);
+    assert_true(source_files > room_count);
+    assert_int_equal(broken_rules, 0);
+}
+
+static void test_each_rule_catches_its_breach(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *source;
+        int broken;
+    } cases[] = {
+        {"tensor/tensor.c", "#include \"ops/softmax.h\"\n", 1},
+        {"text/batch.c", "#include \"device/caps.h\"\n", 1},
+        {"model/formats/marian.c", "#include \"model/config.h\"\n#include \"base/json.h\"\n", 0},
+        {"base/json.c", "#include \"json.h\"\n", 1},
+        {"base/json.c", "  #  include \"text/batch.h\"\n", 1},
+        {"ops/softmax.c", "#include <CL/cl.h>\n", 1},
+        {"device/platform.c", "#include <CL/cl.h>\n#include <string.h>\n", 0},
+        {"device/a.c", "#include <clblast_c.h>\n", 0},
+        {"device/b.c", "#include <clblast_c.h>\n", 1},
+        {"base/log.c", "void f(void) { printf(\"x\"); }\n", 1},
+        {"base/log.c", "#define SAY(x) fputs(x, stderr)\n", 1},
+        {"base/log.c", "/* printf */ // exit\nchar *s = \"abort \\\" exit\", c = '\"'; int printf_count;\n",
+         0},
+        {"base/log.c", "void f(void) { exit(1); abort(); }\n", 2},
+        {"base/log.c", "char *f(void) { return getenv(\"HOME\"); }\n", 1},
+        {"base/environment.c", "char *f(void) { return getenv(\"HOME\"); }\n", 0},
+        {"text/batch.c", "void *f(void) { return malloc(1); }\n", 1},
+    };
+    clblast_files = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(check_source(cases[i].path, cases[i].source), cases[i].broken);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_file_keeps_the_rules),
+        cmocka_unit_test(test_each_rule_catches_its_breach),
+    };
+    return cmocka_run_group_tests(tests, read_rooms, NULL);
+}
