@@ -9,7 +9,7 @@
 #define GPU_KERNEL __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 
 /* Loads count < 16 floats (0 allowed), the rest filled. */
-inline float16 load_part(const __global float *p, int count, float fill)
+static inline float16 load_part(const __global float *p, int count, float fill)
 {
     float lanes[16];
     for (int i = 0; i < 16; i++) {
@@ -18,7 +18,7 @@ inline float16 load_part(const __global float *p, int count, float fill)
     return vload16(0, lanes);
 }
 
-inline void store_part(float16 value, __global float *p, int count)
+static inline void store_part(float16 value, __global float *p, int count)
 {
     float lanes[16];
     vstore16(value, 0, lanes);
@@ -27,7 +27,7 @@ inline void store_part(float16 value, __global float *p, int count)
     }
 }
 
-inline float sum16(float16 v)
+static inline float sum16(float16 v)
 {
     float8 a = v.lo + v.hi;
     float4 b = a.lo + a.hi;
@@ -35,7 +35,7 @@ inline float sum16(float16 v)
     return c.x + c.y;
 }
 
-inline float max16(float16 v)
+static inline float max16(float16 v)
 {
     float8 a = fmax(v.lo, v.hi);
     float4 b = fmax(a.lo, a.hi);

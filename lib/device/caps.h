@@ -20,4 +20,15 @@ struct clf__caps {
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device);
 
+struct clf__listed_device;
+
+/* What a listed device can do, with the forms that the options ask for; AUTO takes the environment's word,
+ * and without one what suits the device. CLF_BAD_ARGUMENT for an unknown word, CLF_UNSUPPORTED for a form
+ * that the device cannot take. */
+clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_device *device,
+                            const struct clf_device_options *options);
+
+/* The compiler options of every program on the device; the caller frees *out. */
+clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device);
+
 #endif

@@ -1,0 +1,116 @@
+#include "device/buffer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/device.h"
+
+static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what,
+                            const char *because)
+{
+    return clf__fail(CLF_DEVICE_MEMORY,
+                     "%s needs %zu bytes on device %s, whose largest buffer is %" PRIu64
+                     " and memory %" PRIu64 " bytes%s; use smaller batches, or a device with more memory",
+                     what, bytes, device->label, device->caps.max_buffer_bytes, device->caps.memory_bytes,
+                     because);
+}
+
+clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                              const char *what)
+{
+    /* Many drivers allocate at first use: refuse here what can never be had. */
+    if (bytes > device->caps.max_buffer_bytes) {
+        return too_large(device, bytes, what, "");
+    }
+    struct clf__buffer *buffer = NULL;
+    CLF__TRY(clf__allocate(&buffer, 1, sizeof *buffer + strlen(what) + 1));
+    buffer->device = device;
+    buffer->bytes = bytes;
+    strcpy(buffer->what, what);
+    cl_int error = CL_SUCCESS;
+    buffer->memory =
+        CLF__CL_CREATE(&error, clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &error));
+    if (buffer->memory == NULL) {
+        clf__free(buffer);
+        if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
+            error == CL_INVALID_BUFFER_SIZE) {
+            return too_large(device, bytes, what,
+                             error == CL_MEM_OBJECT_ALLOCATION_FAILURE
+                                 ? ": CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)"
+                             : error == CL_OUT_OF_RESOURCES ? ": CL_OUT_OF_RESOURCES (-5)"
+                                                            : ": CL_INVALID_BUFFER_SIZE (-61)");
+        }
+        return clf__opencl_fail(error, "making %s, %zu bytes on device %s", what, bytes, device->label);
+    }
+    *out = buffer;
+    return CLF_OK;
+}
+
+void clf__buffer_free(struct clf__buffer *buffer)
+{
+    if (buffer) {
+        clReleaseMemObject(buffer->memory);
+        clf__free(buffer);
+    }
+}
+
+size_t clf__buffer_bytes(const struct clf__buffer *buffer)
+{
+    return buffer->bytes;
+}
+
+struct clf_device *clf__buffer_device(const struct clf__buffer *buffer)
+{
+    return buffer->device;
+}
+
+static clf_status done(cl_int error, const struct clf__buffer *buffer, const char *verb, size_t offset,
+                       size_t bytes)
+{
+    return error == CL_SUCCESS
+               ? CLF_OK
+               : clf__opencl_fail(error, "%s %zu bytes at %zu of %s (%zu bytes) on device %s", verb, bytes,
+                                  offset, buffer->what, buffer->bytes, buffer->device->label);
+}
+
+clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source)
+{
+    if (bytes == 0) {
+        return CLF_OK;
+    }
+    cl_int error = CLF__CL(clEnqueueWriteBuffer(buffer->device->queue, buffer->memory, CL_TRUE, offset, bytes,
+                                                source, 0, NULL, NULL));
+    return done(error, buffer, "writing", offset, bytes);
+}
+
+clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, size_t bytes, void *target)
+{
+    if (bytes == 0) {
+        return CLF_OK;
+    }
+    cl_int error = CLF__CL(clEnqueueReadBuffer(buffer->device->queue, buffer->memory, CL_TRUE, offset, bytes,
+                                               target, 0, NULL, NULL));
+    return done(error, buffer, "reading", offset, bytes);
+}
+
+clf_status clf__buffer_copy(struct clf__buffer *target, size_t target_offset,
+                            const struct clf__buffer *source, size_t source_offset, size_t bytes)
+{
+    if (bytes == 0) {
+        return CLF_OK;
+    }
+    cl_int error = CLF__CL(clEnqueueCopyBuffer(target->device->queue, source->memory, target->memory,
+                                               source_offset, target_offset, bytes, 0, NULL, NULL));
+    return done(error, target, "copying", target_offset, bytes);
+}
+
+clf_status clf__buffer_fill(struct clf__buffer *buffer, size_t offset, size_t bytes, float value)
+{
+    if (bytes == 0) {
+        return CLF_OK;
+    }
+    cl_int error = CLF__CL(clEnqueueFillBuffer(buffer->device->queue, buffer->memory, &value, sizeof value,
+                                               offset, bytes, 0, NULL, NULL));
+    return done(error, buffer, "filling", offset, bytes);
+}

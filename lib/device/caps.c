@@ -1,0 +1,92 @@
+#include "device/caps.h"
+
+#include <string.h>
+
+#include "base/environment.h"
+#include "base/memory.h"
+#include "device/device.h"
+
+enum { GPU_GROUP = 64 }; /* GROUP in cl/prelude.cl */
+
+/* Replaces an AUTO (0) choice by the environment's; words[i] means choice i. */
+static clf_status from_environment(int *choice, const char *variable, const char *value,
+                                   const char *const words[3])
+{
+    if (*choice != 0 || value == NULL) {
+        return CLF_OK;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            *choice = i;
+            return CLF_OK;
+        }
+    }
+    return clf__fail(CLF_BAD_ARGUMENT, "%s is \"%s\"; it can be %s, %s or %s", variable, value, words[0],
+                     words[1], words[2]);
+}
+
+static clf_status check_options(const struct clf_device_options *options)
+{
+    if ((unsigned)options->form > CLF_FORM_GPU || (unsigned)options->gemm > CLF_GEMM_CLBLAST ||
+        (unsigned)options->attention > CLF_ATTENTION_BATCHED) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the device options hold form %d, gemm %d and attention %d, of "
+                         "which one is unknown; start from CLF_DEVICE_OPTIONS_INIT",
+                         (int)options->form, (int)options->gemm, (int)options->attention);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_device *device,
+                            const struct clf_device_options *options)
+{
+    static const char *const forms[3] = {"auto", "cpu", "gpu"};
+    static const char *const gemms[3] = {"auto", "native", "clblast"};
+    static const char *const attentions[3] = {"auto", "fused", "batched"};
+    CLF__TRY(check_options(options));
+    int form = (int)options->form, gemm = (int)options->gemm, attention = (int)options->attention;
+    CLF__TRY(from_environment(&form, "CLFORMER_FORM", clf__environment_form(), forms));
+    CLF__TRY(from_environment(&gemm, "CLFORMER_GEMM", clf__environment_gemm(), gemms));
+    CLF__TRY(from_environment(&attention, "CLFORMER_ATTENTION", clf__environment_attention(), attentions));
+    const struct clf_device_info *info = &device->info;
+    *out = (struct clf__caps){
+        .form = form ? (clf_form)form : info->form,
+        /* Native on every device: a sentence gets the same bits alone and in any batch there, which CLBlast
+         * does not promise. */
+        .gemm = gemm ? (clf_gemm)gemm : CLF_GEMM_NATIVE,
+        .attention = attention ? (clf_attention)attention : CLF_ATTENTION_FUSED,
+        .compute_units = info->compute_units,
+        .max_work_group = device->max_work_group,
+        .local_memory_bytes = info->local_memory_bytes,
+        .memory_bytes = info->memory_bytes,
+        .max_buffer_bytes = info->max_buffer_bytes,
+        .has_fp16 = info->has_fp16,
+        .has_subgroups = info->has_subgroups,
+        .has_integer_dot_product = info->has_integer_dot_product,
+    };
+    if (out->form == CLF_FORM_GPU && out->max_work_group < GPU_GROUP) {
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "device %d \"%s\" runs at most %zu work-items a group and the GPU form needs %d; ask "
+            "for the CPU form (CLFORMER_FORM=cpu)",
+            info->index, info->name, out->max_work_group, GPU_GROUP);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device)
+{
+    const struct clf_device_info *info = &device->info;
+    /* Sub-groups and dot products are functions of OpenCL C 3.0; everything else is 1.2. No -cl-mad-enable
+     * and nothing relaxed: the kernels say fma where they mean it, so that a row's bits do not depend on what
+     * the compiler makes of the code around it. */
+    int needs_3 = info->has_subgroups || info->has_integer_dot_product;
+    return clf__format(out, "-cl-std=%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
+                       info->has_fp16 ? " -DHAS_FP16" : "", info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
+                       info->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "");
+}
+
+const struct clf__caps *clf__device_caps(const struct clf_device *device)
+{
+    return &device->caps;
+}

@@ -1,0 +1,144 @@
+#include "device/device.h"
+
+#include "base/environment.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "device/choice.h"
+#include "device/probe.h"
+
+static clf_status fill(struct clf_device *device, const struct clf__listed_device *listed,
+                       const struct clf_device_options *options)
+{
+    device->info = &listed->info;
+    device->platform = listed->platform;
+    device->id = listed->id;
+    CLF__TRY(clf__format(&device->label, "%d \"%s\"", listed->info.index, listed->info.name));
+    CLF__TRY(clf__caps_choose(&device->caps, listed, options));
+    CLF__TRY(clf__caps_build_options(&device->build_options, listed));
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
+    cl_int error = CL_SUCCESS;
+    device->context = CLF__CL_CREATE(&error, clCreateContext(properties, 1, &device->id, NULL, NULL, &error));
+    if (device->context == NULL) {
+        return clf__opencl_fail(error, "opening device %s", device->label);
+    }
+    device->queue = CLF__CL_CREATE(&error, clCreateCommandQueue(device->context, device->id, 0, &error));
+    if (device->queue == NULL) {
+        return clf__opencl_fail(error, "making a queue on device %s", device->label);
+    }
+    return clf__probe(device);
+}
+
+/* Frees all but the list, which outlives a candidate that fails. */
+static void free_device(struct clf_device *device)
+{
+    clf__programs_free(&device->programs);
+    if (device->queue) {
+        clReleaseCommandQueue(device->queue);
+    }
+    if (device->context) {
+        clReleaseContext(device->context);
+    }
+    clf__free(device->build_options);
+    clf__free(device->label);
+    clf__free(device);
+}
+
+static clf_status open_index(struct clf_device **out, const struct clf_device_list *list, int index,
+                             const struct clf_device_options *options)
+{
+    struct clf_device *device = NULL;
+    CLF__TRY(clf__allocate(&device, 1, sizeof *device));
+    clf_status status = fill(device, &list->devices[index], options);
+    if (status != CLF_OK) {
+        free_device(device);
+        return status;
+    }
+    *out = device;
+    return CLF_OK;
+}
+
+/* The first device of the default order other than index, or -1. */
+static int next_candidate(const struct clf_device_list *list, int index)
+{
+    int order = list->devices[index].info.candidate_order;
+    int next = clf__choice_candidate(list, order + 1);
+    return next >= 0 ? next : clf__choice_candidate(list, order == 0 ? 1 : 0);
+}
+
+static clf_status open_selected(struct clf_device **out, const struct clf_device_list *list,
+                                const char *selector, const struct clf_device_options *options)
+{
+    int index = -1;
+    CLF__TRY(clf__choice_select(&index, list, selector));
+    clf_status status = open_index(out, list, index, options);
+    int next = status == CLF_OK ? -1 : next_candidate(list, index);
+    if (next >= 0 && next != index && (status == CLF_DEVICE || status == CLF_BUILD)) {
+        return clf__fail(status, "%s; the next candidate is device %d \"%s\"", clf_last_error(), next,
+                         list->devices[next].info.name);
+    }
+    return status;
+}
+
+/* Whether a failure lies with the device, so that another may do better. */
+static int is_devices_fault(clf_status status)
+{
+    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD;
+}
+
+static clf_status open_default(struct clf_device **out, const struct clf_device_list *list,
+                               const struct clf_device_options *options)
+{
+    clf_status status = CLF_NO_DEVICE;
+    for (int order = 0;; order++) {
+        int index = clf__choice_candidate(list, order);
+        if (index < 0) {
+            return order == 0 ? clf__choice_nothing(list) : status;
+        }
+        status = open_index(out, list, index, options);
+        if (status == CLF_OK) {
+            const struct clf_device_info *info = &list->devices[index].info;
+            clf__log(CLF_LOG_INFO, "device %d \"%s\" is the default: %s", index, info->name,
+                     info->order_reason);
+            return CLF_OK;
+        }
+        if (!is_devices_fault(status)) {
+            return status;
+        }
+        clf__log(CLF_LOG_WARNING, "device %d is passed over: %s", index, clf_last_error());
+    }
+}
+
+clf_status clf_device_open(struct clf_device **out, const char *selector,
+                           const struct clf_device_options *options)
+{
+    struct clf_device_options defaults = CLF_DEVICE_OPTIONS_INIT;
+    options = options ? options : &defaults;
+    if (selector == NULL || *selector == '\0') {
+        selector = clf__environment_device();
+    }
+    struct clf_device_list *list = NULL;
+    CLF__TRY(clf_device_list_create(&list));
+    clf_status status =
+        selector ? open_selected(out, list, selector, options) : open_default(out, list, options);
+    if (status != CLF_OK) {
+        clf_device_list_free(list);
+        return status;
+    }
+    (*out)->list = list;
+    return CLF_OK;
+}
+
+const struct clf_device_info *clf_device_describe(const struct clf_device *device)
+{
+    return device->info;
+}
+
+void clf_device_close(struct clf_device *device)
+{
+    if (device == NULL) {
+        return;
+    }
+    struct clf_device_list *list = device->list;
+    free_device(device);
+    clf_device_list_free(list);
+}

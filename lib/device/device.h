@@ -1,0 +1,39 @@
+/* The inside of an opened device: for this room alone. One thread at a time uses a device and all made on it.
+ */
+#ifndef CLF_DEVICE_DEVICE_H
+#define CLF_DEVICE_DEVICE_H
+
+#include <clformer/device.h>
+
+#include "device/caps.h"
+#include "device/opencl.h"
+#include "device/platform.h"
+#include "device/program.h"
+
+struct clf_device {
+    struct clf_device_list *list; /* owns what info points at */
+    const struct clf_device_info *info;
+    char *label; /* "2 \"name\"", for messages */
+    cl_platform_id platform;
+    cl_device_id id;
+    cl_context context;
+    cl_command_queue queue; /* in order */
+    struct clf__caps caps;
+    char *build_options; /* of every program */
+    struct clf__programs programs;
+};
+
+struct clf__buffer {
+    struct clf_device *device;
+    cl_mem memory;
+    size_t bytes;
+    char what[]; /* for messages */
+};
+
+/* The device's memory object, or NULL for a NULL buffer. */
+static inline cl_mem clf__buffer_memory(const struct clf__buffer *buffer)
+{
+    return buffer ? buffer->memory : NULL;
+}
+
+#endif

@@ -1,0 +1,60 @@
+#include "device/launch.h"
+
+#include "device/device.h"
+
+static cl_int set_argument(cl_kernel kernel, cl_uint index, const struct clf__argument *argument)
+{
+    switch (argument->kind) {
+    case CLF__ARGUMENT_BUFFER: {
+        cl_mem memory = clf__buffer_memory(argument->buffer);
+        return CLF__CL(clSetKernelArg(kernel, index, sizeof memory, &memory));
+    }
+    case CLF__ARGUMENT_INT: {
+        cl_int integer = argument->integer;
+        return CLF__CL(clSetKernelArg(kernel, index, sizeof integer, &integer));
+    }
+    case CLF__ARGUMENT_FLOAT: {
+        cl_float real = argument->real;
+        return CLF__CL(clSetKernelArg(kernel, index, sizeof real, &real));
+    }
+    case CLF__ARGUMENT_LOCAL:
+        return CLF__CL(clSetKernelArg(kernel, index, argument->bytes, NULL));
+    }
+    return CL_INVALID_ARG_VALUE;
+}
+
+clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch)
+{
+    struct clf__kernel *kernel = NULL;
+    CLF__TRY(clf__program_kernel(&kernel, device, launch->program, launch->kernel, launch->defines));
+    if ((cl_uint)launch->argument_count != kernel->argument_count) {
+        return clf__fail(CLF_BAD_ARGUMENT, "kernel %s of cl/%s.cl takes %u arguments, not %d", launch->kernel,
+                         launch->program, (unsigned)kernel->argument_count, launch->argument_count);
+    }
+    for (int i = 0; i < launch->argument_count; i++) {
+        cl_int error = set_argument(kernel->kernel, (cl_uint)i, &launch->arguments[i]);
+        if (error != CL_SUCCESS) {
+            return clf__opencl_fail(error, "argument %d of kernel %s of cl/%s.cl on device %s", i,
+                                    launch->kernel, launch->program, device->label);
+        }
+    }
+    size_t local[3], global[3];
+    for (int i = 0; i < 3; i++) {
+        local[i] = launch->local[i] > 0 ? launch->local[i] : 1;
+        global[i] = local[i] * (launch->groups[i] > 0 ? launch->groups[i] : 1);
+    }
+    cl_int error =
+        CLF__CL(clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, global, local, 0, NULL, NULL));
+    if (error != CL_SUCCESS) {
+        return clf__opencl_fail(error, "running kernel %s of cl/%s.cl on device %s", launch->kernel,
+                                launch->program, device->label);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__device_finish(struct clf_device *device)
+{
+    cl_int error = CLF__CL(clFinish(device->queue));
+    return error == CL_SUCCESS ? CLF_OK
+                               : clf__opencl_fail(error, "waiting for the work of device %s", device->label);
+}

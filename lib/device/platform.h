@@ -1,0 +1,42 @@
+/* What the ICD loader shows. */
+#ifndef CLF_DEVICE_PLATFORM_H
+#define CLF_DEVICE_PLATFORM_H
+
+#include <clformer/device.h>
+
+#include "device/opencl.h"
+
+enum clf__text {
+    CLF__TEXT_NAME,
+    CLF__TEXT_VENDOR,
+    CLF__TEXT_VERSION,
+    CLF__TEXT_DRIVER,
+    CLF__TEXT_PLATFORM_NAME,
+    CLF__TEXT_PLATFORM_VENDOR,
+    CLF__TEXT_PLATFORM_VERSION,
+    CLF__TEXT_COUNT
+};
+
+struct clf__listed_device {
+    cl_platform_id platform;
+    cl_device_id id;
+    struct clf_device_info info; /* its strings are the ones below */
+    char *texts[CLF__TEXT_COUNT];
+    size_t max_work_group;
+    int is_available;
+    int version;   /* OpenCL's, 10 * major + minor */
+    int c_version; /* the newest OpenCL C that its compiler takes */
+};
+
+struct clf_device_list {
+    struct clf__listed_device *devices;
+    int count;
+    int platform_count;
+    char *silent; /* about platforms that show no device, "" where there is none */
+};
+
+/* Whether text holds part, or is word, ASCII case ignored. */
+int clf__contains(const char *text, const char *part);
+int clf__equals(const char *text, const char *word);
+
+#endif

@@ -1,0 +1,12 @@
+/* The first small kernel on a device. */
+#ifndef CLF_DEVICE_PROBE_H
+#define CLF_DEVICE_PROBE_H
+
+#include "base/status.h"
+
+struct clf_device;
+
+/* Runs cl/probe.cl in the device's form; CLF_DEVICE when the answer is not the known one. */
+clf_status clf__probe(struct clf_device *device);
+
+#endif

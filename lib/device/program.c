@@ -1,0 +1,259 @@
+#include "device/program.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "device/device.h"
+
+/* FNV-1a over strings and the NUL between them. */
+static uint64_t hash_string(uint64_t hash, const char *string)
+{
+    do {
+        hash = (hash ^ (unsigned char)*string) * 0x100000001b3ULL;
+    } while (*string++ != '\0');
+    return hash;
+}
+
+static const char *find_source(const struct clf__programs *programs, const char *name)
+{
+    for (int i = 0; i < programs->added_count; i++) {
+        if (strcmp(programs->added[i].name, name) == 0) {
+            return programs->added[i].text;
+        }
+    }
+    for (int i = 0; i < clf__kernel_source_count; i++) {
+        if (strcmp(clf__kernel_sources[i].name, name) == 0) {
+            return clf__kernel_sources[i].text;
+        }
+    }
+    return NULL;
+}
+
+/* The first line of a build log that holds an error, cut to what fits into a sentence. */
+static clf_status first_error(char **out, const char *log)
+{
+    const char *line = log;
+    while (*line != '\0') {
+        size_t length = strcspn(line, "\n");
+        char *text = NULL;
+        CLF__TRY(clf__copy_bytes(&text, line, length < 300 ? length : 300));
+        if (clf__contains(text, "error")) {
+            *out = text;
+            return CLF_OK;
+        }
+        clf__free(text);
+        line += length + (line[length] == '\n');
+    }
+    return clf__copy_string(out, *log ? "the driver's log names no error" : "the driver gave no log");
+}
+
+static clf_status build_failed(const struct clf_device *device, const struct clf__program *program,
+                               cl_int error)
+{
+    size_t size = 0;
+    char *log = NULL, *line = NULL;
+    if (CLF__CL(clGetProgramBuildInfo(program->program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size)) !=
+        CL_SUCCESS) {
+        size = 0;
+    }
+    CLF__TRY(clf__allocate(&log, size + 1, 1));
+    if (size > 0 && CLF__CL(clGetProgramBuildInfo(program->program, device->id, CL_PROGRAM_BUILD_LOG, size,
+                                                  log, NULL)) != CL_SUCCESS) {
+        log[0] = '\0';
+    }
+    clf__log(CLF_LOG_DEBUG, "build log of cl/%s.cl with \"%s\" on device %s:\n%s", program->name,
+             program->options, device->label, log);
+    clf_status status = first_error(&line, log);
+    if (status == CLF_OK) {
+        status = clf__fail(CLF_BUILD, "device %s does not compile cl/%s.cl: %s (%d): %s", device->label,
+                           program->name, clf__opencl_error_name(error), (int)error, line);
+    }
+    clf__free(line);
+    clf__free(log);
+    return status;
+}
+
+static clf_status build(struct clf_device *device, struct clf__program *program)
+{
+    cl_int error = CL_SUCCESS;
+    const char *source = program->source;
+    program->program =
+        CLF__CL_CREATE(&error, clCreateProgramWithSource(device->context, 1, &source, NULL, &error));
+    if (program->program == NULL) {
+        return clf__opencl_fail(error, "handing cl/%s.cl to device %s", program->name, device->label);
+    }
+    error = CLF__CL(clBuildProgram(program->program, 1, &device->id, program->options, NULL, NULL));
+    return error == CL_SUCCESS ? CLF_OK : build_failed(device, program, error);
+}
+
+static void free_program(struct clf__program *program)
+{
+    if (program->program) {
+        clReleaseProgram(program->program);
+    }
+    clf__free(program->source);
+    clf__free(program->options);
+    clf__free(program->defines);
+    clf__free(program->name);
+    clf__free(program);
+}
+
+static clf_status fill_program(struct clf_device *device, struct clf__program *program, const char *name,
+                               const char *defines)
+{
+    const char *prelude = find_source(&device->programs, "prelude");
+    const char *text = find_source(&device->programs, name);
+    if (prelude == NULL || text == NULL) {
+        return clf__fail(CLF_BUILD, "this clformer was built without cl/%s.cl; build it again",
+                         prelude ? name : "prelude");
+    }
+    CLF__TRY(clf__copy_string(&program->name, name));
+    CLF__TRY(clf__copy_string(&program->defines, defines));
+    CLF__TRY(clf__format(&program->options, "%s%s%s", device->build_options, *defines ? " " : "", defines));
+    /* #line: the driver's messages name our file and our line. */
+    CLF__TRY(clf__format(&program->source, "#line 1 \"cl/prelude.cl\"\n%s\n#line 1 \"cl/%s.cl\"\n%s\n",
+                         prelude, name, text));
+    return build(device, program);
+}
+
+static clf_status get_program(struct clf__program **out, struct clf_device *device, const char *name,
+                              const char *defines)
+{
+    struct clf__programs *programs = &device->programs;
+    for (int i = 0; i < programs->count; i++) {
+        struct clf__program *program = programs->programs[i];
+        if (strcmp(program->name, name) == 0 && strcmp(program->defines, defines) == 0) {
+            *out = program;
+            return CLF_OK;
+        }
+    }
+    CLF__TRY(clf__resize(&programs->programs, (size_t)programs->count + 1, sizeof *programs->programs));
+    struct clf__program *program = NULL;
+    CLF__TRY(clf__allocate(&program, 1, sizeof *program));
+    clf_status status = fill_program(device, program, name, defines);
+    if (status != CLF_OK) {
+        free_program(program);
+        return status;
+    }
+    programs->programs[programs->count++] = program;
+    *out = program;
+    return CLF_OK;
+}
+
+static void free_kernel(struct clf__kernel *kernel)
+{
+    if (kernel->kernel) {
+        clReleaseKernel(kernel->kernel);
+    }
+    clf__free(kernel->name);
+    clf__free(kernel);
+}
+
+static clf_status create_kernel(struct clf__kernel **out, const struct clf_device *device,
+                                struct clf__program *program, const char *name)
+{
+    struct clf__kernel *kernel = NULL;
+    CLF__TRY(clf__allocate(&kernel, 1, sizeof *kernel));
+    kernel->program = program;
+    clf_status status = clf__copy_string(&kernel->name, name);
+    if (status == CLF_OK) {
+        cl_int error = CL_SUCCESS;
+        kernel->kernel = CLF__CL_CREATE(&error, clCreateKernel(program->program, name, &error));
+        if (kernel->kernel) {
+            error = CLF__CL(clGetKernelInfo(kernel->kernel, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count,
+                                            &kernel->argument_count, NULL));
+        }
+        if (error != CL_SUCCESS) {
+            status = clf__opencl_fail(error, "taking kernel %s from cl/%s.cl on device %s", name,
+                                      program->name, device->label);
+        }
+    }
+    if (status != CLF_OK) {
+        free_kernel(kernel);
+        return status;
+    }
+    *out = kernel;
+    return CLF_OK;
+}
+
+/* The slot that holds a kernel, or the free one where it belongs. */
+static struct clf__kernel **find_slot(struct clf__kernel **table, int capacity, uint64_t hash,
+                                      const char *program, const char *kernel, const char *defines)
+{
+    size_t mask = (size_t)capacity - 1;
+    for (size_t at = (size_t)hash & mask;; at = (at + 1) & mask) {
+        const struct clf__kernel *entry = table[at];
+        if (entry == NULL ||
+            (entry->hash == hash && strcmp(entry->name, kernel) == 0 &&
+             strcmp(entry->program->name, program) == 0 && strcmp(entry->program->defines, defines) == 0)) {
+            return &table[at];
+        }
+    }
+}
+
+/* Keeps the table at most half full. */
+static clf_status make_room(struct clf__programs *programs)
+{
+    if (2 * (programs->kernel_count + 1) <= programs->kernel_capacity) {
+        return CLF_OK;
+    }
+    int capacity = programs->kernel_capacity > 0 ? 2 * programs->kernel_capacity : 64;
+    struct clf__kernel **table = NULL;
+    CLF__TRY(clf__allocate(&table, (size_t)capacity, sizeof(struct clf__kernel *)));
+    for (int i = 0; i < programs->kernel_capacity; i++) {
+        struct clf__kernel *kernel = programs->kernels[i];
+        if (kernel) {
+            *find_slot(table, capacity, kernel->hash, kernel->program->name, kernel->name,
+                       kernel->program->defines) = kernel;
+        }
+    }
+    clf__free(programs->kernels);
+    programs->kernels = table;
+    programs->kernel_capacity = capacity;
+    return CLF_OK;
+}
+
+clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *device, const char *program,
+                               const char *kernel, const char *defines)
+{
+    struct clf__programs *programs = &device->programs;
+    defines = defines ? defines : "";
+    uint64_t hash = hash_string(hash_string(hash_string(0xcbf29ce484222325ULL, program), kernel), defines);
+    CLF__TRY(make_room(programs));
+    struct clf__kernel **slot =
+        find_slot(programs->kernels, programs->kernel_capacity, hash, program, kernel, defines);
+    if (*slot == NULL) {
+        struct clf__program *built = NULL;
+        CLF__TRY(get_program(&built, device, program, defines));
+        CLF__TRY(create_kernel(slot, device, built, kernel));
+        (*slot)->hash = hash;
+        programs->kernel_count++;
+    }
+    *out = *slot;
+    return CLF_OK;
+}
+
+clf_status clf__program_add_source(struct clf_device *device, const char *name, const char *text)
+{
+    struct clf__programs *programs = &device->programs;
+    CLF__TRY(clf__resize(&programs->added, (size_t)programs->added_count + 1, sizeof *programs->added));
+    programs->added[programs->added_count++] = (struct clf__kernel_source){name, text};
+    return CLF_OK;
+}
+
+void clf__programs_free(struct clf__programs *programs)
+{
+    for (int i = 0; i < programs->kernel_capacity; i++) {
+        if (programs->kernels[i]) {
+            free_kernel(programs->kernels[i]);
+        }
+    }
+    for (int i = 0; i < programs->count; i++) {
+        free_program(programs->programs[i]);
+    }
+    clf__free(programs->kernels);
+    clf__free(programs->programs);
+    clf__free(programs->added);
+    *programs = (struct clf__programs){0};
+}

@@ -1,0 +1,45 @@
+/* The programs of an opened device: compiled at first use and kept. */
+#ifndef CLF_DEVICE_PROGRAM_H
+#define CLF_DEVICE_PROGRAM_H
+
+#include "device/kernel_sources.h"
+#include "device/opencl.h"
+
+struct clf_device;
+
+struct clf__kernel {
+    char *name;
+    cl_kernel kernel;
+    cl_uint argument_count;
+    struct clf__program *program;
+    uint64_t hash; /* of program, defines and kernel */
+};
+
+struct clf__program {
+    char *name;
+    char *defines;
+    char *options; /* all that the compiler got */
+    char *source;  /* likewise */
+    cl_program program;
+};
+
+struct clf__programs {
+    struct clf__program **programs; /* one allocation each: kernels point at them */
+    int count;
+    struct clf__kernel **kernels; /* an open hash table; capacity is a power of two, or 0 */
+    int kernel_count;
+    int kernel_capacity;
+    struct clf__kernel_source *added; /* beside the embedded ones */
+    int added_count;
+};
+
+/* The kernel of cl/<program>.cl built with defines (NULL: none). CLF_BUILD when it does not compile. */
+clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *device, const char *program,
+                               const char *kernel, const char *defines);
+
+/* Makes text known as cl/<name>.cl to this device alone; both are borrowed. Tests bring their kernels so. */
+clf_status clf__program_add_source(struct clf_device *device, const char *name, const char *text);
+
+void clf__programs_free(struct clf__programs *programs);
+
+#endif

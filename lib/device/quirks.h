@@ -1,0 +1,15 @@
+/* Exceptions for single vendors, each with its reason. Everything else is decided from what a device reports.
+ */
+#ifndef CLF_DEVICE_QUIRKS_H
+#define CLF_DEVICE_QUIRKS_H
+
+#include <clformer/device.h>
+
+/* Whether a device is PoCL's. */
+int clf__quirk_is_pocl(const struct clf_device_info *info);
+
+/* Why a platform that is installed may show no device, and what to do; "" where nothing is known. */
+const char *clf__quirk_no_devices(const char *platform_name, const char *platform_vendor,
+                                  const char *platform_version);
+
+#endif
