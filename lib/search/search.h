@@ -13,23 +13,29 @@ enum clf__length_rule {
 };
 enum clf__early_stopping { CLF__STOP_FALSE, CLF__STOP_TRUE, CLF__STOP_NEVER };
 
-/* Lengths count generated tokens, the end token included, the start token not. */
+/* A step is asked for 2 * beams candidates a row, and gives 256 at most. */
+#define CLF__SEARCH_BEAMS_LIMIT 128
+
+/* Lengths count generated tokens, the end token included, the start token not. In transformers' terms:
+ * max_length here = max_new_tokens = its max_length - 1; min_length here = min_new_tokens + 1 (which does not
+ * count the end token) = its min_length (which counts the start token but not the end token). */
 struct clf__search_options {
-    int beams;  /* 1 = greedy */
+    int beams;  /* 1 = greedy; at most CLF__SEARCH_BEAMS_LIMIT */
     int n_best; /* hypotheses returned a source, <= beams */
     int vocabulary;
     int start_id, end_id;
     int min_length, max_length; /* 0 <= min <= max, max >= 1 */
     enum clf__length_rule length_rule;
-    float length_penalty;
+    double length_penalty;
     enum clf__early_stopping early_stopping;
     int renormalize;           /* log-softmax again after the banned ids are gone */
     int forced_first;          /* id of the first generated token, or -1 */
-    int forced_last;           /* id forced at max_length, or -1 */
+    int forced_last;           /* id forced at max_length, or -1; stronger than forced_first */
     const int32_t *suppressed; /* ids never generated */
     int suppressed_count;
     /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). Of length 1:
-     * always banned; longer: the last id is banned where the ids before it have just been generated. */
+     * always banned, unless it is the end id alone, which is ignored; longer: the last id is banned where the
+     * ids before it, the start token among them, are the latest. Forced tokens are stronger than these. */
     const int32_t *bad_words;
     const int32_t *bad_word_offsets;
     int bad_word_count;
@@ -40,8 +46,10 @@ struct clf__search_options {
  *
  * A slot is one of a source's `beams` places in the cache: source s owns slots s * beams .. s * beams + beams
  * - 1. Row r continues the history that slot parents[r] had after the step before (at position 0 there is
- * none) and is itself kept at slots[r]. Rows of one source are adjacent. Sources that are done have no rows
- * any more. */
+ * none; parents[r] is slots[r]) and is itself kept at slots[r]. Rows of one source are adjacent, its slots
+ * ascending; several rows may share a parent. Sources that are done have no rows any more. At position 0 each
+ * source has one row, later at most `beams`: a source has fewer only where there were too few candidates.
+ * Equal steps are asked of a source whatever the rest of the batch is. */
 struct clf__step {
     int rows;
     const int32_t *tokens;         /* (rows) */
@@ -49,34 +57,39 @@ struct clf__step {
     const int32_t *slots;          /* (rows) */
     const int32_t *parents;        /* (rows) */
     const int32_t *sources;        /* (rows) */
-    const int32_t *banned;         /* concatenated ids */
+    const int32_t *banned;         /* concatenated ids; ascending in each row, none twice */
     const int32_t *banned_offsets; /* (rows + 1) */
     int candidates;                /* k wanted a row */
     int both_statistics;           /* the statistics before the bans are wanted too */
     /* Filled by the callback. */
     float *values;     /* (rows, k) logits, largest first, equal ones by ascending id */
     int32_t *ids;      /* (rows, k); -1 where fewer than k were left */
-    float *statistics; /* (rows, 4): max, log sum exp(x - max); the same two without the banned ids */
+    float *statistics; /* (rows, 4): max, log sum exp(x - max); the same two without the banned ids; without
+                          both_statistics the first two are not read */
 };
 typedef clf_status clf__step_function(void *context, struct clf__step *step);
 
 /* One finished hypothesis. */
 struct clf__hypothesis {
-    int32_t *ids; /* generated tokens, the end token included where it was generated */
+    const int32_t *ids; /* generated tokens, the end token included where it was generated */
     int length;
     float score;            /* what the search ranks by; greedy: the log-probability */
     double log_probability; /* natural, summed, banned ids gone and the rest renormalised; a forced token adds
                                0 */
 };
 
-/* n_best hypotheses a source, best first: of source s at [s * n_best]. */
+/* n_best hypotheses a source, best first: of source s at [s * n_best]. Where the search found fewer, the rest
+ * are empty: length 0, score and log-probability -INFINITY. Where a model ran out of candidates (its logits
+ * NaN) before anything was finished, the hypotheses are what there was until then. */
 struct clf__search_result {
     struct clf__hypothesis *hypotheses;
     int sources, n_best;
 };
 
 /* Searches all sources of a batch together; every source is independent of the others. *result is freed with
- * clf__search_result_free(). A failing step ends the search with its status. */
+ * clf__search_result_free(), and is empty on failure. A failing step ends the search with its status. Equal
+ * scores go to the better beam, then to the lower id. Nothing is allocated between the first step and the
+ * last. */
 clf_status clf__search_run(struct clf__search_result *result, const struct clf__search_options *options,
                            int sources, clf__step_function *step, void *context);
 void clf__search_result_free(struct clf__search_result *result);

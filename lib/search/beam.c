@@ -1,0 +1,104 @@
+/* Beam search. Of all continuations of a source's running beams the best 2 * beams are looked at: at most
+ * `beams` of them end (one a beam), so `beams` are left to run on. Of those that end, only the ones among the
+ * best `beams` are kept as finished. */
+#include <string.h>
+
+#include "search/internal.h"
+
+/* Higher scores first, then better beams, then lower ids. */
+static int comes_before(const struct clf__candidate *a, const struct clf__candidate *b)
+{
+    if (a->score != b->score) {
+        return a->score > b->score;
+    }
+    return a->beam != b->beam ? a->beam < b->beam : a->id < b->id;
+}
+
+/* Fills search->candidates with the source's best 2 * beams, best first; returns how many there are. */
+static int best_candidates(struct clf__search *search, const struct clf__source *source)
+{
+    struct clf__candidate *best = search->candidates;
+    int limit = 2 * search->options->beams;
+    int count = 0;
+    for (int beam = 0; beam < source->running_count; beam++) {
+        struct clf__candidate candidate;
+        for (int rank = 0; rank < search->step.candidates; rank++) {
+            if (!clf__candidate_read(&candidate, search, source, beam, rank)) {
+                break;
+            }
+            if (count == limit && !comes_before(&candidate, &best[limit - 1])) {
+                if (candidate.score < best[limit - 1].score) {
+                    break; /* what follows in this row is no better */
+                }
+                continue;
+            }
+            int place = count < limit ? count++ : limit - 1;
+            for (; place > 0 && comes_before(&candidate, &best[place - 1]); place--) {
+                best[place] = best[place - 1];
+            }
+            best[place] = candidate;
+        }
+    }
+    return count;
+}
+
+/* The model offers nothing, so the running beams end as they stand, unless others finished before. */
+static void give_up(const struct clf__search_options *options, struct clf__source *source)
+{
+    source->done = 1;
+    if (source->finished_count > 0) {
+        return;
+    }
+    for (int i = 0; i < source->running_count; i++) {
+        struct clf__beam *beam = &source->running[i];
+        if (beam->length > 0) {
+            beam->score /= clf__length_divisor(options, beam->length);
+        }
+    }
+}
+
+/* False where no running beam can be expected to end better than the worst of a full list of finished ones.
+ * The expected length is the present one, or, with "never" where length helps, the greatest possible. */
+static int can_improve(const struct clf__search_options *options, const struct clf__source *source)
+{
+    if (source->finished_count < options->beams) {
+        return 1;
+    }
+    if (options->early_stopping == CLF__STOP_TRUE) {
+        return 0;
+    }
+    int length = options->early_stopping == CLF__STOP_NEVER && options->length_penalty > 0.0
+                     ? options->max_length
+                     : source->running[0].length;
+    return source->running[0].score / clf__length_divisor(options, length) >
+           source->finished[options->beams - 1].score;
+}
+
+void clf__beam_advance(struct clf__search *search, struct clf__source *source)
+{
+    const struct clf__search_options *options = search->options;
+    int count = best_candidates(search, source);
+    if (count == 0) {
+        give_up(options, source);
+        return;
+    }
+    int length = source->running[0].length + 1;
+    float divisor = clf__length_divisor(options, length);
+    int next_count = 0;
+    for (int i = 0; i < count && (i < options->beams || next_count < options->beams); i++) {
+        const struct clf__candidate *candidate = &search->candidates[i];
+        const struct clf__beam *from = &source->running[candidate->beam];
+        if (candidate->id != options->end_id && length < options->max_length) {
+            if (next_count < options->beams) {
+                clf__beam_extend(&source->next[next_count++], from, candidate);
+            }
+        } else if (i < options->beams) {
+            clf__source_finish(source, options->beams, from, candidate, candidate->score / divisor);
+        }
+    }
+    struct clf__beam *before = source->running;
+    source->running = source->next;
+    source->next = before;
+    source->running_count = next_count;
+    source->done = next_count == 0 || !can_improve(options, source);
+}

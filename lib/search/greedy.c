@@ -1,0 +1,16 @@
+#include "search/internal.h"
+
+/* The one running beam takes its best candidate, until that is the end token or nothing may follow. */
+void clf__greedy_advance(struct clf__search *search, struct clf__source *source)
+{
+    const struct clf__search_options *options = search->options;
+    struct clf__beam *beam = &source->running[0];
+    struct clf__candidate best;
+    if (!clf__candidate_read(&best, search, source, 0, 0)) {
+        source->done = 1;
+        return;
+    }
+    best.score = (float)best.log_probability;
+    clf__beam_extend(beam, beam, &best);
+    source->done = best.id == options->end_id || beam->length == options->max_length;
+}

@@ -1,0 +1,82 @@
+/* What the files of this room share: hypotheses in the making, and the state of a search. */
+#ifndef CLF_SEARCH_INTERNAL_H
+#define CLF_SEARCH_INTERNAL_H
+
+#include <stddef.h>
+
+#include "search/search.h"
+
+/* A hypothesis in the making. */
+struct clf__beam {
+    int32_t *ids; /* (1 + max_length): the start token, then what was generated */
+    int length;   /* generated tokens */
+    int parent;   /* its place among the source's beams one step ago */
+    float score;  /* running: the summed log-probability; finished: what the length rule makes of that */
+    double log_probability;
+};
+
+/* One of the ways a source may continue. */
+struct clf__candidate {
+    int beam; /* the running beam that it continues */
+    int32_t id;
+    float score;
+    double log_probability;
+};
+
+/* One sentence under search. */
+struct clf__source {
+    struct clf__beam *running;  /* (beams) best first */
+    struct clf__beam *next;     /* (beams) the running ones of the next step, while they are made */
+    struct clf__beam *finished; /* (beams) best first */
+    int running_count, finished_count;
+    int first_row; /* of the step */
+    int done;
+};
+
+struct clf__search {
+    const struct clf__search_options *options;
+    int source_count;
+    int most_banned; /* ids that a row bans at most */
+    int forced;      /* the only id allowed at this step, or -1 */
+    struct clf__source *sources;
+    struct clf__candidate *candidates; /* (2 * beams) of one source, at one step */
+    int32_t *always_banned;            /* ascending */
+    int always_banned_count;
+    struct clf__step step;
+    /* The arrays of `step` that search fills. */
+    int32_t *tokens, *positions, *slots, *parents, *row_sources, *banned, *banned_offsets;
+};
+
+/* options.c: CLF_BAD_ARGUMENT with a sentence unless the options make sense together. */
+clf_status clf__search_check(const struct clf__search_options *options, int sources);
+
+/* bans.c */
+
+/* How many ids one row can ban at most. */
+size_t clf__bans_limit(const struct clf__search_options *options);
+/* Writes the ids that are banned at every step, ascending, none twice; returns how many. */
+int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *options);
+/* Writes the ids that `beam` must not continue with, ascending, none twice; returns how many. */
+int clf__bans_write(int32_t *banned, const struct clf__search *search, const struct clf__beam *beam);
+
+/* hypothesis.c */
+
+/* Makes `to` what `from` becomes with the candidate's token after it. */
+void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
+                      const struct clf__candidate *candidate);
+/* What the summed log-probability of a hypothesis of `length` >= 1 tokens is divided by. */
+float clf__length_divisor(const struct clf__search_options *options, int length);
+/* Keeps a finished hypothesis among the source's best `limit`: running beam `from` with the candidate's token
+ * after it. */
+void clf__source_finish(struct clf__source *source, int limit, const struct clf__beam *from,
+                        const struct clf__candidate *candidate, float score);
+/* The candidate at `rank` of a row of the step, which continues running beam `beam`. 0 where there is none.
+ * `statistics` is that pair of the row's which makes the score. */
+int clf__candidate_read(struct clf__candidate *candidate, const struct clf__search *search,
+                        const struct clf__source *source, int beam, int rank);
+
+/* Takes a source one token further, from the candidates of its rows or the forced token. */
+void clf__greedy_advance(struct clf__search *search, struct clf__source *source); /* greedy.c */
+void clf__beam_advance(struct clf__search *search, struct clf__source *source);   /* beam.c */
+
+#endif

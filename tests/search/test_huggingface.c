@@ -1,0 +1,143 @@
+/* Search gives what transformers' `generate` gives, token for token, on toy models (cases.json and its maker
+ * are in tests/fixtures/search). */
+#include <jansson.h>
+#include <stdio.h>
+
+#include "search/toy.h"
+
+enum { MOST = 64 };
+
+struct listed {
+    struct clf__search_options options;
+    int seeds[MOST];
+    int32_t suppressed[MOST], bad_words[MOST], bad_word_offsets[MOST];
+};
+
+static int integer(const json_t *object, const char *key)
+{
+    json_t *value = json_object_get(object, key);
+    assert_true(json_is_integer(value));
+    return (int)json_integer_value(value);
+}
+
+static int read_ids(int32_t *out, const json_t *array, int start)
+{
+    size_t count = json_array_size(array);
+    assert_true(start + (int)count < MOST);
+    for (size_t i = 0; i < count; i++) {
+        out[start + (int)i] = (int32_t)json_integer_value(json_array_get(array, i));
+    }
+    return start + (int)count;
+}
+
+static enum clf__early_stopping early_stopping(const char *name)
+{
+    if (strcmp(name, "never") == 0) {
+        return CLF__STOP_NEVER;
+    }
+    return strcmp(name, "true") == 0 ? CLF__STOP_TRUE : CLF__STOP_FALSE;
+}
+
+static void read_case(struct listed *listed, const json_t *object)
+{
+    struct clf__search_options *options = &listed->options;
+    *options = toy_options(integer(object, "vocabulary"), integer(object, "beams"), integer(object, "n_best"),
+                           integer(object, "max_length"));
+    options->min_length = integer(object, "min_length");
+    options->length_penalty = json_number_value(json_object_get(object, "length_penalty"));
+    options->early_stopping = early_stopping(json_string_value(json_object_get(object, "early_stopping")));
+    options->renormalize = integer(object, "renormalize");
+    options->forced_first = integer(object, "forced_first");
+    options->forced_last = integer(object, "forced_last");
+    options->suppressed = listed->suppressed;
+    options->suppressed_count = read_ids(listed->suppressed, json_object_get(object, "suppressed"), 0);
+    const json_t *words = json_object_get(object, "bad_words");
+    options->bad_words = listed->bad_words;
+    options->bad_word_offsets = listed->bad_word_offsets;
+    options->bad_word_count = (int)json_array_size(words);
+    listed->bad_word_offsets[0] = 0;
+    for (int i = 0; i < options->bad_word_count; i++) {
+        listed->bad_word_offsets[i + 1] =
+            read_ids(listed->bad_words, json_array_get(words, (size_t)i), listed->bad_word_offsets[i]);
+    }
+}
+
+/* True where a source's hypotheses equal the expected ones; says where not. */
+static int equals(const struct clf__hypothesis *actual, const json_t *expected, int n_best, size_t number,
+                  int source)
+{
+    for (int i = 0; i < n_best; i++) {
+        const json_t *one = json_array_get(expected, (size_t)i);
+        if (one == NULL) {
+            if (actual[i].length != 0 || actual[i].score != -INFINITY) {
+                print_error("case %zu, source %d: hypothesis %d is one too many\n", number, source, i);
+                return 0;
+            }
+            continue;
+        }
+        int32_t ids[MOST];
+        int length = read_ids(ids, json_object_get(one, "ids"), 0);
+        double score = json_number_value(json_object_get(one, "score"));
+        double log_probability = json_number_value(json_object_get(one, "log_probability"));
+        if (actual[i].length != length || memcmp(actual[i].ids, ids, (size_t)length * sizeof *ids) != 0 ||
+            /* A length penalty of -1 makes large scores, whose last float bits differ. */
+            !(fabs(actual[i].score - score) <= 1e-5 * fmax(1.0, fabs(score) / 10.0)) ||
+            !(fabs(actual[i].log_probability - log_probability) <= 1e-5)) {
+            print_error("case %zu, source %d, hypothesis %d: length %d for %d, score %.7f for %.7f, "
+                        "log-probability %.7f for %.7f\n",
+                        number, source, i, actual[i].length, length, (double)actual[i].score, score,
+                        actual[i].log_probability, log_probability);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int case_equals(const json_t *object, size_t number)
+{
+    struct listed listed;
+    read_case(&listed, object);
+    int32_t seeds[MOST];
+    int sources = read_ids(seeds, json_object_get(object, "sources"), 0);
+    for (int i = 0; i < sources; i++) {
+        listed.seeds[i] = seeds[i];
+    }
+    struct toy toy = toy_for(&listed.options, sources, listed.seeds);
+    toy.spread = integer(object, "spread");
+    toy.end_bonus = integer(object, "end_bonus");
+    struct clf__search_result result;
+    assert_ok(clf__search_run(&result, &listed.options, sources, toy_step, &toy));
+    assert_int_equal(result.sources, sources);
+    assert_int_equal(result.n_best, listed.options.n_best);
+    int equal = 1;
+    for (int i = 0; i < sources; i++) {
+        const json_t *expected = json_array_get(json_object_get(object, "expected"), (size_t)i);
+        assert_non_null(expected);
+        equal &= equals(result.hypotheses + i * result.n_best, expected, result.n_best, number, i);
+    }
+    clf__search_result_free(&result);
+    return equal;
+}
+
+static void test_equals_transformers(void **state)
+{
+    (void)state;
+    json_error_t error;
+    json_t *root = json_load_file(support_fixture("search/cases.json"), 0, &error);
+    assert_non_null(root);
+    const json_t *cases = json_object_get(root, "cases");
+    size_t count = json_array_size(cases), equal = 0;
+    assert_true(count >= 700);
+    for (size_t i = 0; i < count; i++) {
+        equal += (size_t)case_equals(json_array_get(cases, i), i);
+    }
+    print_message("%zu of %zu cases equal transformers'\n", equal, count);
+    assert_int_equal(equal, count);
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_transformers)};
+    return cmocka_run_group_tests_name("search/huggingface", tests, NULL, NULL);
+}
