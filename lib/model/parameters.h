@@ -6,19 +6,17 @@
 #include "model/config.h"
 #include "model/safetensors.h"
 
-/* Canonical names, each only where the configuration has it (SIDE is encoder or decoder, N a layer, ATTENTION self_attn,
- * and in the decoder encoder_attn too):
- *   model.shared.weight (V, D)              where source and target share it, else model.SIDE.embed_tokens.weight
- *   model.encoder.frontend.{weight,bias}    (D, feature size): frames
- *   model.SIDE.embed_positions.weight       (max_positions + position_offset, D): learned positions
- *   model.SIDE.relative_attention_bias.weight  (buckets, H)
+/* Canonical names, each only where the configuration has it (SIDE is encoder or decoder, N a layer, ATTENTION
+ * self_attn, and in the decoder encoder_attn too): model.shared.weight (V, D)              where source and
+ * target share it, else model.SIDE.embed_tokens.weight model.encoder.frontend.{weight,bias}    (D, feature
+ * size): frames model.SIDE.embed_positions.weight       (max_positions + position_offset, D): learned
+ * positions model.SIDE.relative_attention_bias.weight  (buckets, H)
  *   model.SIDE.layernorm_embedding.{weight,bias}
  *   model.SIDE.layers.N.ATTENTION.{q,k,v,out}_proj.{weight,bias}
  *   model.SIDE.layers.N.ATTENTION_layer_norm.{weight,bias}
- *   model.SIDE.layers.N.{fc1,fc_gate,fc2}.{weight,bias}   fc_gate where gated; fc2(activation(fc1 x) * fc_gate x)
- *   model.SIDE.layers.N.final_layer_norm.{weight,bias}
- *   model.SIDE.layer_norm.{weight,bias}     the final norm
- *   lm_head.weight (V, D)                   where the projection is not the target embedding
+ *   model.SIDE.layers.N.{fc1,fc_gate,fc2}.{weight,bias}   fc_gate where gated; fc2(activation(fc1 x) *
+ * fc_gate x) model.SIDE.layers.N.final_layer_norm.{weight,bias} model.SIDE.layer_norm.{weight,bias}     the
+ * final norm lm_head.weight (V, D)                   where the projection is not the target embedding
  *   final_logits_bias (1, V)
  *
  * One parameter: its canonical name is the BART family's ("model.encoder.layers.0.self_attn.q_proj.weight").

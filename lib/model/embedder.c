@@ -1,0 +1,149 @@
+#include "model/embedder.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "model/relative.h"
+#include "ops/embedding.h"
+#include "ops/positions.h"
+
+const char *clf__side_word(enum clf__side side)
+{
+    return side == CLF__ENCODER ? "encoder" : "decoder";
+}
+
+static clf_status table_from_host(struct clf__tensor *out, struct clf_device *device, const float *values,
+                                  int rows, int columns, const char *what)
+{
+    *out = (struct clf__tensor){.type = CLF__F32, .rows = rows, .columns = columns, .stride = columns};
+    return clf__buffer_from_host(&out->buffer, device, values, (size_t)rows * (size_t)columns, what);
+}
+
+static clf_status load_positions(struct clf__embedder *out, const struct clf__loader *loader,
+                                 enum clf__side side)
+{
+    const struct clf__config *config = loader->config;
+    if (config->positions != CLF__POSITIONS_SINUSOID && config->positions != CLF__POSITIONS_LEARNED) {
+        return CLF_OK;
+    }
+    int rows = config->max_positions + config->position_offset;
+    size_t count = (size_t)rows * (size_t)config->d_model;
+    float *table;
+    if (config->positions == CLF__POSITIONS_LEARNED) {
+        char name[96];
+        snprintf(name, sizeof name, "model.%s.embed_positions.weight", clf__side_word(side));
+        CLF__TRY(clf__load_values(&table, loader, name, count));
+    } else {
+        CLF__TRY(clf__allocate(&table, count, sizeof *table));
+        clf__sinusoid_table(table, rows, config->d_model, config->sinusoid_layout,
+                            config->sinusoid_frequency);
+    }
+    clf_status status = table_from_host(&out->positions, loader->device, table, rows, config->d_model,
+                                        "the table of positions");
+    clf__free(table);
+    return status;
+}
+
+static clf_status load_relative(struct clf__embedder *out, const struct clf__loader *loader,
+                                enum clf__side side)
+{
+    const struct clf__config *config = loader->config;
+    if (config->positions != CLF__POSITIONS_RELATIVE) {
+        return CLF_OK;
+    }
+    int heads = side == CLF__ENCODER ? config->encoder_heads : config->decoder_heads;
+    int width = 2 * config->relative_distance + 1;
+    char name[96];
+    float *by_bucket = NULL, *by_distance = NULL;
+    snprintf(name, sizeof name, "model.%s.relative_attention_bias.weight", clf__side_word(side));
+    clf_status status =
+        clf__load_values(&by_bucket, loader, name, (size_t)config->relative_buckets * (size_t)heads);
+    if (status == CLF_OK) {
+        status = clf__allocate(&by_distance, (size_t)heads * (size_t)width, sizeof *by_distance);
+    }
+    if (status == CLF_OK) {
+        clf__relative_table(by_distance, by_bucket, heads, config->relative_buckets,
+                            config->relative_distance, side == CLF__ENCODER);
+        status = table_from_host(&out->relative, loader->device, by_distance, heads, width, name);
+    }
+    clf__free(by_bucket);
+    clf__free(by_distance);
+    return status;
+}
+
+static clf_status load_input(struct clf__embedder *out, const struct clf__loader *loader, enum clf__side side,
+                             struct clf__weight *shared)
+{
+    const struct clf__config *config = loader->config;
+    if (side == CLF__ENCODER && config->feature_size > 0) {
+        struct clf__linear_name block = clf__linear_name("model.encoder.", "frontend", config->d_model, 1);
+        CLF__TRY(clf__load_linear(&out->frontend, loader, config->feature_size, &block, 1));
+        out->frontend.scale = 1.0f;
+        return CLF_OK;
+    }
+    if (shared != NULL) {
+        out->tokens = shared;
+        out->tokens_are_shared = 1;
+        return CLF_OK;
+    }
+    int vocabulary = side == CLF__ENCODER ? config->source_vocabulary : config->target_vocabulary;
+    char name[96];
+    snprintf(name, sizeof name, "model.%s.embed_tokens.weight", clf__side_word(side));
+    return clf__load_weight(&out->tokens, loader, config->share_source_target ? "model.shared.weight" : name,
+                            vocabulary, config->d_model);
+}
+
+clf_status clf__embedder_load(struct clf__embedder *out, const struct clf__loader *loader,
+                              enum clf__side side, struct clf__weight *shared)
+{
+    const struct clf__config *config = loader->config;
+    *out = (struct clf__embedder){.scale = side == CLF__ENCODER ? config->encoder_embedding_scale
+                                                                : config->decoder_embedding_scale};
+    clf_status status = load_input(out, loader, side, shared);
+    if (status == CLF_OK) {
+        status = load_positions(out, loader, side);
+    }
+    if (status == CLF_OK) {
+        status = load_relative(out, loader, side);
+    }
+    if (status == CLF_OK && config->norm_embedding) {
+        char prefix[32];
+        snprintf(prefix, sizeof prefix, "model.%s.", clf__side_word(side));
+        status = clf__load_norm(&out->norm, loader, prefix, "layernorm_embedding");
+    }
+    if (status != CLF_OK) {
+        clf__embedder_free(out);
+    }
+    return status;
+}
+
+void clf__embedder_free(struct clf__embedder *embedder)
+{
+    if (!embedder->tokens_are_shared) {
+        clf__weight_free(embedder->tokens);
+    }
+    clf__linear_free(&embedder->frontend);
+    clf__buffer_free(embedder->positions.buffer);
+    clf__buffer_free(embedder->relative.buffer);
+    clf__norm_free(&embedder->norm);
+    *embedder = (struct clf__embedder){.scale = 0};
+}
+
+clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedder *embedder,
+                                 struct clf__tensor ids, struct clf__tensor frames,
+                                 struct clf__tensor positions)
+{
+    if (embedder->tokens != NULL) {
+        CLF__TRY(clf__embedding_forward(y, ids, embedder->tokens, embedder->scale));
+    } else {
+        CLF__TRY(clf__linear_forward(y, frames, &embedder->frontend, CLF__IDENTITY,
+                                     (struct clf__tensor){.buffer = NULL}));
+    }
+    if (embedder->positions.buffer != NULL) {
+        CLF__TRY(clf__positions_forward(y, y, embedder->positions, positions));
+    }
+    if (embedder->norm.gamma.buffer != NULL) {
+        CLF__TRY(clf__norm_forward(y, y, &embedder->norm));
+    }
+    return CLF_OK;
+}

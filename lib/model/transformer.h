@@ -1,0 +1,21 @@
+/* A whole model: configuration, encoder, decoder. */
+#ifndef CLF_MODEL_TRANSFORMER_H
+#define CLF_MODEL_TRANSFORMER_H
+
+#include "model/config.h"
+#include "model/decoder.h"
+#include "model/encoder.h"
+
+struct clf__transformer {
+    struct clf_device *device;
+    struct clf__config config;
+    struct clf__encoder encoder;
+    struct clf__decoder decoder;
+    int64_t parameter_count; /* values, shared ones once */
+};
+
+clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device,
+                                 const char *folder);
+void clf__transformer_free(struct clf__transformer *transformer);
+
+#endif
