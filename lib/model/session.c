@@ -1,0 +1,206 @@
+#include "model/session.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/caps.h"
+#include "model/session_internal.h"
+#include "model/stack.h"
+
+/* Logits of this many rows are held at a time: enough to fill the device, little enough for a large
+ * vocabulary. */
+enum { LOGITS_ROWS = 256 };
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static struct clf__workspace_widths widths_of(const struct clf__config *config)
+{
+    struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
+    struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
+    int ffn = larger(config->encoder_ffn, config->decoder_ffn);
+    return (struct clf__workspace_widths){
+        .d_model = config->d_model,
+        .projected = larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder)),
+        .context = larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
+        .hidden = config->ffn_gated ? 2 * ffn : ffn,
+    };
+}
+
+static clf_status reserve_upload(struct clf__upload *upload, struct clf__arena *arena, int count)
+{
+    count = larger(count, 1);
+    CLF__TRY(clf__arena_reserve(arena, &upload->tensor, CLF__I32, 1, count, "the ids and positions"));
+    return clf__allocate(&upload->staging, (size_t)count, sizeof *upload->staging);
+}
+
+static clf_status reserve_attention(struct clf__session *session)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    const struct clf__config *config = &session->transformer->config;
+    if (!limits->maps && clf__device_caps(session->transformer->device)->attention == CLF_ATTENTION_FUSED) {
+        return CLF_OK;
+    }
+    struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
+    struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
+    struct clf__heads largest = {
+        .count = larger(encoder.count, decoder.count),
+        .key_width = larger(encoder.key_width, decoder.key_width),
+        .value_width = larger(encoder.value_width, decoder.value_width),
+    };
+    int beams = limits->sources > 0 ? limits->slots / limits->sources : 0;
+    int queries = larger(larger(limits->source_length, limits->target_length), beams);
+    int keys = larger(limits->source_length, limits->target_length);
+    CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,
+                                            queries, keys));
+    for (int i = 0; limits->maps && i < 2; i++) {
+        CLF__TRY(clf__arena_reserve(&session->arena, &session->maps[i], CLF__F32,
+                                    limits->sources * largest.count * queries, keys, "the attention maps"));
+    }
+    return CLF_OK;
+}
+
+static clf_status reserve_decoder(struct clf__session *session)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    const struct clf__config *config = &session->transformer->config;
+    struct clf__arena *arena = &session->arena;
+    struct clf__heads heads = clf__config_heads(config, CLF__DECODER);
+    size_t layers = (size_t)config->decoder_layers;
+    CLF__TRY(clf__allocate(&session->memory, layers, sizeof *session->memory));
+    CLF__TRY(clf__allocate(&session->keys, layers, sizeof *session->keys));
+    CLF__TRY(clf__allocate(&session->values, layers, sizeof *session->values));
+    for (int i = 0; i < config->decoder_layers; i++) {
+        CLF__TRY(clf__arena_reserve(arena, &session->memory[i], CLF__F32, limits->source_tokens,
+                                    clf__memory_projection_width(&heads),
+                                    "the cross-attention's keys and values"));
+        if (limits->slots > 0) {
+            int rows = limits->slots * limits->positions;
+            CLF__TRY(clf__arena_reserve(arena, &session->keys[i], CLF__F32, rows,
+                                        heads.count * heads.key_width, "the cache of keys"));
+            CLF__TRY(clf__arena_reserve(arena, &session->values[i], CLF__F32, rows,
+                                        heads.count * heads.value_width, "the cache of values"));
+        }
+    }
+    for (int i = 0; limits->slots > 0 && i < 2; i++) {
+        CLF__TRY(clf__arena_reserve(arena, &session->history[i], CLF__I32, limits->slots, limits->positions,
+                                    "the table of the cache"));
+    }
+    int rows = larger(limits->slots, limits->target_tokens);
+    CLF__TRY(clf__arena_reserve(arena, &session->logits, CLF__F32, rows < LOGITS_ROWS ? rows : LOGITS_ROWS,
+                                config->target_vocabulary, "the logits"));
+    int results = larger(limits->slots * (2 * limits->candidates + 4), limits->target_tokens);
+    CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
+    CLF__TRY(
+        clf__allocate(&session->results_host, (size_t)larger(results, 1), sizeof *session->results_host));
+    int step = 7 * limits->slots + 1 + 4 * limits->sources + limits->banned;
+    int force = 4 * limits->target_tokens + 8 * limits->sources;
+    return reserve_upload(&session->target, arena, larger(step, force));
+}
+
+static clf_status reserve(struct clf__session *session)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    const struct clf__config *config = &session->transformer->config;
+    struct clf__arena *arena = &session->arena;
+    struct clf__workspace_widths widths = widths_of(config);
+    int rows = larger(limits->source_tokens, larger(limits->slots, limits->target_tokens));
+    CLF__TRY(clf__workspace_reserve(&session->workspace, arena, rows, &widths));
+    if (config->feature_size > 0) {
+        CLF__TRY(clf__arena_reserve(arena, &session->frames, CLF__F32, limits->source_tokens,
+                                    config->feature_size, "the frames"));
+    }
+    CLF__TRY(
+        clf__allocate(&session->source_first, (size_t)limits->sources + 1, sizeof *session->source_first));
+    CLF__TRY(reserve_upload(&session->source, arena, 3 * limits->source_tokens + 4 * limits->sources));
+    CLF__TRY(reserve_decoder(session));
+    return reserve_attention(session);
+}
+
+clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
+                               const struct clf__session_limits *limits)
+{
+    struct clf__session *session;
+    CLF__TRY(clf__allocate(&session, 1, sizeof *session));
+    session->transformer = transformer;
+    session->limits = *limits;
+    clf__arena_init(&session->arena, transformer->device);
+    clf_status status = reserve(session);
+    if (status == CLF_OK) {
+        status = clf__arena_allocate(&session->arena);
+    }
+    if (status != CLF_OK) {
+        clf__session_free(session);
+        return status;
+    }
+    *out = session;
+    return CLF_OK;
+}
+
+void clf__session_free(struct clf__session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    clf__arena_free(&session->arena);
+    clf__free(session->memory);
+    clf__free(session->keys);
+    clf__free(session->values);
+    clf__free(session->source_first);
+    clf__free(session->source.staging);
+    clf__free(session->target.staging);
+    clf__free(session->results_host);
+    clf__free(session);
+}
+
+struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32_t **target)
+{
+    *target = upload->staging + upload->count;
+    struct clf__tensor view = clf__tensor_columns(upload->tensor, upload->count, count);
+    upload->count += count;
+    return view;
+}
+
+struct clf__spans clf__upload_take_spans(struct clf__upload *upload, int sequences, int32_t **target)
+{
+    struct clf__tensor table = clf__upload_take(upload, 4 * sequences, target);
+    table.rows = sequences;
+    table.columns = table.stride = 4;
+    return (struct clf__spans){.table = table, .sequences = sequences};
+}
+
+clf_status clf__upload_send(const struct clf__upload *upload)
+{
+    return clf__tensor_write(clf__tensor_columns(upload->tensor, 0, upload->count), upload->staging);
+}
+
+void clf__session_positions(const struct clf__config *config, int32_t *positions, const int32_t *ids,
+                            int count)
+{
+    int next = config->position_offset;
+    for (int i = 0; i < count; i++) {
+        int is_pad = config->position_padding_aware && ids != NULL && ids[i] == config->pad_id;
+        positions[i] = is_pad ? config->pad_id : next++;
+    }
+}
+
+int clf__session_hidden(const struct clf__config *config, int32_t *hidden, const int32_t *ids, int count)
+{
+    if (!config->mask_pad_tokens || ids == NULL) {
+        return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        hidden[i] = ids[i] == config->pad_id;
+    }
+    return 1;
+}
+
+struct clf__tensor clf__session_map(const struct clf__session *session, int which, int rows, int columns)
+{
+    struct clf__tensor map = session->maps[which];
+    map.rows = rows;
+    map.columns = map.stride = columns;
+    return map;
+}

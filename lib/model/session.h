@@ -1,0 +1,66 @@
+/* Running a model: encode a batch of sources, then decode it step by step or over given targets.
+ *
+ * A session owns every activation, sized once; nothing is allocated while it runs. Batches are ragged: all
+ * tokens of a batch lie behind each other, and padding does not exist. */
+#ifndef CLF_MODEL_SESSION_H
+#define CLF_MODEL_SESSION_H
+
+#include "model/transformer.h"
+#include "search/search.h"
+
+/* The largest batch that a session takes. */
+struct clf__session_limits {
+    int sources;       /* B */
+    int source_tokens; /* of a batch, all sources together */
+    int source_length; /* of one source */
+    int slots;         /* hypotheses that are kept at a time: sources * beams; 0: no steps */
+    int positions;     /* generated tokens a hypothesis, at most */
+    int candidates;    /* k of a step */
+    int banned;        /* banned ids of a step, all rows together */
+    int target_tokens; /* of given targets, all together; 0: none are given */
+    int target_length; /* of one of them */
+    int maps;          /* attention maps are wanted */
+};
+
+/* Several sequences behind each other: sequence b is rows first[b] .. first[b + 1] - 1. */
+struct clf__sequences {
+    int count;
+    const int *first;    /* (count + 1) */
+    const int32_t *ids;  /* tokens, or NULL for frames */
+    const float *frames; /* (rows, feature size), or NULL for tokens */
+};
+
+struct clf__session;
+
+clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
+                               const struct clf__session_limits *limits);
+void clf__session_free(struct clf__session *session);
+
+/* Encodes a batch within the limits; ids are inside the vocabulary. The memory stays for the calls below. */
+clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources);
+
+/* One decoding step of the encoded batch: clf__search_run()'s callback, with the session as its context. */
+clf_status clf__session_step(void *session, struct clf__step *step);
+
+/* Runs the decoder over one given sequence of inputs a source (start token first). */
+clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs);
+
+/* Logits (rows, V) of the last clf__session_force(), rows first .. first + count - 1 of the inputs, into
+ * target. */
+clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target);
+
+/* log softmax(logits)[label] of every row of the last clf__session_force(); labels are inside the vocabulary.
+ */
+clf_status clf__session_pick(struct clf__session *session, const int32_t *labels, float *log_probabilities);
+
+/* Attention maps of one source and one target, as clf_attention_maps has them. */
+struct clf__session_maps {
+    float *encoder; /* (layers, H, S, S) */
+    float *decoder; /* (layers, H, T, T) */
+    float *cross;   /* (layers, H, T, S) */
+};
+/* Encodes and forces one pair and reads every map; the session's limits ask for maps and sources = 1. */
+clf_status clf__session_attend(struct clf__session *session, const struct clf__sequences *source,
+                               const struct clf__sequences *inputs, const struct clf__session_maps *maps);
+
+#endif

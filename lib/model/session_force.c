@@ -1,0 +1,128 @@
+#include <assert.h>
+#include <string.h>
+
+#include "model/session_internal.h"
+#include "model/stack.h"
+#include "ops/softmax.h"
+
+struct target_views {
+    struct clf__tensor ids, positions, hidden;
+    struct clf__spans self, cross;
+};
+
+static clf_status upload_targets(struct clf__session *session, struct target_views *views,
+                                 const struct clf__sequences *inputs)
+{
+    const struct clf__config *config = &session->transformer->config;
+    struct clf__upload *upload = &session->target;
+    int rows = inputs->first[inputs->count], longest = 0;
+    int32_t *ids, *positions, *hidden, *self, *cross;
+    upload->count = 0;
+    views->ids = clf__upload_take(upload, rows, &ids);
+    views->positions = clf__upload_take(upload, rows, &positions);
+    views->hidden = clf__upload_take(upload, rows, &hidden);
+    views->self = clf__upload_take_spans(upload, inputs->count, &self);
+    views->cross = clf__upload_take_spans(upload, inputs->count, &cross);
+    memcpy(ids, inputs->ids, (size_t)rows * sizeof *ids);
+    memset(hidden, 0, (size_t)rows * sizeof *hidden);
+    if (!clf__session_hidden(config, hidden, ids, rows)) {
+        views->hidden.buffer = NULL;
+    }
+    for (int b = 0; b < inputs->count; b++) {
+        int first = inputs->first[b], length = inputs->first[b + 1] - first;
+        int source = session->source_first[b], source_length = session->source_first[b + 1] - source;
+        clf__session_positions(config, positions + first, ids + first, length);
+        memcpy(self + 4 * b, (int32_t[4]){first, length, first, length}, 4 * sizeof *self);
+        memcpy(cross + 4 * b, (int32_t[4]){first, length, source, source_length}, 4 * sizeof *cross);
+        longest = length > longest ? length : longest;
+    }
+    views->self.max_queries = views->self.max_keys = longest;
+    views->cross.max_queries = longest;
+    views->cross.max_keys = session->max_source_length;
+    return clf__upload_send(upload);
+}
+
+static clf_status force(struct clf__session *session, const struct clf__sequences *inputs,
+                        const struct clf__decoder_maps *maps)
+{
+    const struct clf__decoder *decoder = &session->transformer->decoder;
+    int rows = inputs->first[inputs->count];
+    assert(inputs->count == session->sources && rows <= session->limits.target_tokens);
+    session->target_rows = rows;
+    struct target_views views;
+    CLF__TRY(upload_targets(session, &views, inputs));
+    struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, rows);
+    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.ids, (struct clf__tensor){.buffer = NULL},
+                                   views.positions));
+    struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
+    struct clf__attention_call self = {
+        .heads = heads,
+        .spans = views.self,
+        .mask = {.causal = 1, .hidden_keys = views.hidden, .relative = decoder->embedder.relative},
+        .scratch = &session->scratch,
+    };
+    struct clf__attention_call cross = {
+        .heads = heads,
+        .spans = views.cross,
+        .mask = {.hidden_keys = session->hidden_sources},
+        .scratch = &session->scratch,
+    };
+    if (maps != NULL) {
+        self.maps = clf__session_map(session, 0, heads.count * rows, rows);
+        cross.maps = clf__session_map(session, 1, heads.count * rows, session->max_source_length);
+    }
+    struct clf__decoder_call call = {.self_call = &self, .cross_call = &cross};
+    return clf__session_run_decoder(session, rows, &call, maps);
+}
+
+clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs)
+{
+    return force(session, inputs, NULL);
+}
+
+clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target)
+{
+    assert(first >= 0 && first + count <= session->target_rows);
+    for (int done = 0; done < count; done += session->logits.rows) {
+        int chunk = count - done < session->logits.rows ? count - done : session->logits.rows;
+        CLF__TRY(clf__session_project(session, clf__tensor_rows(session->workspace.x, first + done, chunk)));
+        CLF__TRY(clf__tensor_read(clf__tensor_rows(session->logits, 0, chunk),
+                                  target + (size_t)done * (size_t)session->logits.columns));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__session_pick(struct clf__session *session, const int32_t *labels, float *log_probabilities)
+{
+    int rows = session->target_rows;
+    struct clf__upload *upload = &session->target;
+    int32_t *staged;
+    upload->count = 0;
+    struct clf__tensor targets = clf__upload_take(upload, rows, &staged);
+    memcpy(staged, labels, (size_t)rows * sizeof *staged);
+    CLF__TRY(clf__upload_send(upload));
+    for (int first = 0; first < rows; first += session->logits.rows) {
+        int count = rows - first < session->logits.rows ? rows - first : session->logits.rows;
+        CLF__TRY(clf__session_project(session, clf__tensor_rows(session->workspace.x, first, count)));
+        CLF__TRY(clf__log_softmax_pick(clf__tensor_columns(session->results, first, count),
+                                       clf__tensor_rows(session->logits, 0, count),
+                                       clf__tensor_columns(targets, first, count)));
+    }
+    return clf__tensor_read(clf__tensor_columns(session->results, 0, rows), log_probabilities);
+}
+
+clf_status clf__session_attend(struct clf__session *session, const struct clf__sequences *source,
+                               const struct clf__sequences *inputs, const struct clf__session_maps *maps)
+{
+    assert(session->limits.maps && source->count == 1 && inputs->count == 1);
+    CLF__TRY(clf__session_encode_maps(session, source, maps->encoder));
+    struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
+    size_t targets = (size_t)inputs->first[1], sources = (size_t)source->first[1];
+    struct clf__decoder_maps decoder_maps = {
+        .self = maps->decoder,
+        .self_stride = (size_t)heads.count * targets * targets,
+        .cross = maps->cross,
+        .cross_stride = (size_t)heads.count * targets * sources,
+    };
+    return force(session, inputs, &decoder_maps);
+}

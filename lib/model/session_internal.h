@@ -1,0 +1,76 @@
+/* What the files of a session share: its tensors. */
+#ifndef CLF_MODEL_SESSION_INTERNAL_H
+#define CLF_MODEL_SESSION_INTERNAL_H
+
+#include "layers/workspace.h"
+#include "model/session.h"
+#include "ops/attention.h"
+
+/* Integers that go to the device in one copy: collected on the host, handed out as views of one tensor. */
+struct clf__upload {
+    struct clf__tensor tensor; /* (1, capacity) i32 */
+    int32_t *staging;          /* (capacity) */
+    int count;
+};
+/* The next `count` integers: *target is where to put them, the view is what kernels get. */
+struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32_t **target);
+/* The same as a table of spans. */
+struct clf__spans clf__upload_take_spans(struct clf__upload *upload, int sequences, int32_t **target);
+clf_status clf__upload_send(const struct clf__upload *upload);
+
+struct clf__session {
+    struct clf__transformer *transformer;
+    struct clf__session_limits limits;
+    struct clf__arena arena;
+    struct clf__workspace workspace; /* rows of the encoder, then of the decoder */
+    struct clf__attention_scratch scratch;
+    struct clf__tensor frames;  /* (source tokens, feature size) */
+    struct clf__tensor *memory; /* a decoder layer's keys and values of the encoder's output */
+    struct clf__tensor *keys;   /* a decoder layer's history */
+    struct clf__tensor *values;
+    struct clf__tensor history[2]; /* (slots, positions) i32: the current one and the next */
+    int current_history;
+    struct clf__upload source;  /* what belongs to the encoded batch */
+    struct clf__upload target;  /* what belongs to one step or one forced decoding */
+    struct clf__tensor logits;  /* (chunk, V) */
+    struct clf__tensor results; /* (1, n): what a step or a pick reads back, in one copy */
+    float *results_host;
+    struct clf__tensor maps[2]; /* self and cross probabilities of one layer; buffer NULL: not wanted */
+    /* The encoded batch. */
+    int sources;
+    int *source_first; /* (sources + 1) */
+    int max_source_length;
+    struct clf__tensor hidden_sources; /* (1, rows) i32; buffer NULL: none */
+    /* The forced targets. */
+    int target_rows;
+};
+
+/* Fills the position-table rows of one whole sequence; ids NULL for frames. */
+void clf__session_positions(const struct clf__config *config, int32_t *positions, const int32_t *ids,
+                            int count);
+
+/* Marks pad tokens; 1 where the configuration hides them at all. */
+int clf__session_hidden(const struct clf__config *config, int32_t *hidden, const int32_t *ids, int count);
+
+/* logits = projection(x) for at most as many rows as session->logits has. */
+clf_status clf__session_project(struct clf__session *session, struct clf__tensor x);
+
+/* The tensor of maps 0 (self) or 1 (cross) cut to one pair's (H * queries, keys). */
+struct clf__tensor clf__session_map(const struct clf__session *session, int which, int rows, int columns);
+
+/* Where the maps of each decoder layer are read to: layer i at self + i * self_stride. */
+struct clf__decoder_maps {
+    float *self, *cross;
+    size_t self_stride, cross_stride;
+};
+
+/* Runs the decoder's layers and final norm over the first `rows` rows of the workspace; maps may be NULL. */
+clf_status clf__session_run_decoder(struct clf__session *session, int rows,
+                                    const struct clf__decoder_call *call,
+                                    const struct clf__decoder_maps *maps);
+
+/* clf__session_encode() that reads the encoder's maps of one source; maps may be NULL. */
+clf_status clf__session_encode_maps(struct clf__session *session, const struct clf__sequences *sources,
+                                    float *maps);
+
+#endif

@@ -1,0 +1,166 @@
+#include <assert.h>
+#include <string.h>
+
+#include "model/session_internal.h"
+#include "model/stack.h"
+#include "ops/cache.h"
+#include "ops/top_k.h"
+
+clf_status clf__session_project(struct clf__session *session, struct clf__tensor x)
+{
+    return clf__linear_forward(clf__tensor_rows(session->logits, 0, x.rows), x,
+                               &session->transformer->decoder.projection, CLF__IDENTITY,
+                               (struct clf__tensor){.buffer = NULL});
+}
+
+clf_status clf__session_run_decoder(struct clf__session *session, int rows,
+                                    const struct clf__decoder_call *call,
+                                    const struct clf__decoder_maps *maps)
+{
+    const struct clf__decoder *decoder = &session->transformer->decoder;
+    struct clf__workspace workspace = clf__workspace_rows(&session->workspace, rows);
+    for (int i = 0; i < decoder->layer_count; i++) {
+        struct clf__attention_history history;
+        struct clf__decoder_call layer_call = *call;
+        layer_call.memory = session->memory[i];
+        if (call->history != NULL) {
+            history = *call->history;
+            history.keys = session->keys[i];
+            history.values = session->values[i];
+            layer_call.history = &history;
+        }
+        CLF__TRY(clf__decoder_layer_forward(&decoder->layers[i], &workspace, &layer_call));
+        if (maps != NULL) {
+            CLF__TRY(clf__tensor_read(call->self_call->maps, maps->self + (size_t)i * maps->self_stride));
+            CLF__TRY(clf__tensor_read(call->cross_call->maps, maps->cross + (size_t)i * maps->cross_stride));
+        }
+    }
+    return decoder->norm.gamma.buffer != NULL ? clf__norm_forward(workspace.x, workspace.x, &decoder->norm)
+                                              : CLF_OK;
+}
+
+/* One row a hypothesis: where its ids, positions and candidates lie on the device. */
+struct step_views {
+    struct clf__tensor tokens, positions, table_positions, slots, parents, banned_offsets, banned;
+    struct clf__spans cross;
+};
+
+/* Rows of one source are adjacent and look at the same memory: one span a source. */
+static int fill_cross_spans(const struct clf__session *session, int32_t *spans, const struct clf__step *step)
+{
+    int count = 0;
+    for (int r = 0; r < step->rows; r++) {
+        int source = step->sources[r];
+        if (r == 0 || source != step->sources[r - 1]) {
+            int first = session->source_first[source];
+            int length = session->source_first[source + 1] - first;
+            memcpy(spans + 4 * count++, (int32_t[4]){r, 0, first, length}, 4 * sizeof *spans);
+        }
+        spans[4 * (count - 1) + 1]++;
+    }
+    return count;
+}
+
+static clf_status upload_step(struct clf__session *session, struct step_views *views,
+                              const struct clf__step *step)
+{
+    const struct clf__config *config = &session->transformer->config;
+    struct clf__upload *upload = &session->target;
+    int rows = step->rows, banned_count = step->banned_offsets[rows];
+    size_t bytes = (size_t)rows * sizeof(int32_t);
+    int32_t *tokens, *positions, *table_positions, *slots, *parents, *offsets, *banned, *spans;
+    upload->count = 0;
+    views->tokens = clf__upload_take(upload, rows, &tokens);
+    views->positions = clf__upload_take(upload, rows, &positions);
+    views->table_positions = clf__upload_take(upload, rows, &table_positions);
+    views->slots = clf__upload_take(upload, rows, &slots);
+    views->parents = clf__upload_take(upload, rows, &parents);
+    views->banned_offsets = clf__upload_take(upload, rows + 1, &offsets);
+    views->banned = clf__upload_take(upload, banned_count, &banned);
+    views->cross = clf__upload_take_spans(upload, session->sources, &spans);
+    memcpy(tokens, step->tokens, bytes);
+    memcpy(slots, step->slots, bytes);
+    memcpy(parents, step->parents, bytes);
+    memcpy(offsets, step->banned_offsets, bytes + sizeof *offsets);
+    memcpy(banned, step->banned, (size_t)banned_count * sizeof *banned);
+    memcpy(positions, step->positions, bytes);
+    for (int r = 0; r < rows; r++) {
+        int is_pad = config->position_padding_aware && step->tokens[r] == config->pad_id;
+        table_positions[r] = is_pad ? config->pad_id : config->position_offset + step->positions[r];
+    }
+    views->cross.sequences = views->cross.table.rows = fill_cross_spans(session, spans, step);
+    views->cross.max_queries = session->limits.slots / session->limits.sources;
+    views->cross.max_keys = session->max_source_length;
+    return clf__upload_send(upload);
+}
+
+/* A view on part of the results, first element `offset`. */
+static struct clf__tensor results_view(const struct clf__session *session, enum clf__type type, int rows,
+                                       int columns, int offset)
+{
+    struct clf__tensor view = session->results;
+    view.type = type;
+    view.rows = rows;
+    view.columns = view.stride = columns;
+    view.offset = (size_t)offset;
+    return view;
+}
+
+/* Projects and picks in chunks of rows, then reads every candidate in one copy. */
+static clf_status read_candidates(struct clf__session *session, struct clf__step *step,
+                                  const struct step_views *views)
+{
+    int rows = step->rows, k = step->candidates;
+    struct clf__tensor values = results_view(session, CLF__F32, rows, k, 0);
+    struct clf__tensor ids = results_view(session, CLF__I32, rows, k, rows * k);
+    struct clf__tensor statistics = results_view(session, CLF__F32, rows, 4, 2 * rows * k);
+    for (int first = 0; first < rows; first += session->logits.rows) {
+        int count = rows - first < session->logits.rows ? rows - first : session->logits.rows;
+        CLF__TRY(clf__session_project(session, clf__tensor_rows(session->workspace.x, first, count)));
+        CLF__TRY(clf__top_k_forward(
+            clf__tensor_rows(values, first, count), clf__tensor_rows(ids, first, count),
+            clf__tensor_rows(statistics, first, count), clf__tensor_rows(session->logits, 0, count),
+            views->banned, clf__tensor_columns(views->banned_offsets, first, count + 1),
+            step->both_statistics));
+    }
+    int total = rows * (2 * k + 4);
+    CLF__TRY(clf__tensor_read(clf__tensor_columns(session->results, 0, total), session->results_host));
+    size_t candidates = (size_t)rows * (size_t)k;
+    memcpy(step->values, session->results_host, candidates * sizeof(float));
+    memcpy(step->ids, session->results_host + candidates, candidates * sizeof(int32_t));
+    memcpy(step->statistics, session->results_host + 2 * candidates, (size_t)rows * 4 * sizeof(float));
+    return CLF_OK;
+}
+
+clf_status clf__session_step(void *context, struct clf__step *step)
+{
+    struct clf__session *session = context;
+    const struct clf__decoder *decoder = &session->transformer->decoder;
+    assert(step->rows <= session->limits.slots && step->candidates <= session->limits.candidates);
+    assert(step->banned_offsets[step->rows] <= session->limits.banned);
+    struct step_views views;
+    CLF__TRY(upload_step(session, &views, step));
+    struct clf__tensor history = session->history[session->current_history];
+    session->current_history = !session->current_history;
+    struct clf__tensor next = session->history[session->current_history];
+    CLF__TRY(clf__cache_follow(next, history, views.slots, views.parents, views.positions));
+    struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, step->rows);
+    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.tokens, (struct clf__tensor){.buffer = NULL},
+                                   views.table_positions));
+    struct clf__attention_history step_history = {
+        .table = next,
+        .slots = views.slots,
+        .positions = views.positions,
+        .relative = decoder->embedder.relative,
+        .slots_total = session->limits.slots,
+    };
+    struct clf__attention_call cross = {
+        .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),
+        .spans = views.cross,
+        .mask = {.hidden_keys = session->hidden_sources},
+        .scratch = &session->scratch,
+    };
+    struct clf__decoder_call call = {.history = &step_history, .cross_call = &cross};
+    CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
+    return read_candidates(session, step, &views);
+}
