@@ -20,8 +20,9 @@ struct clf__tokenizer_options {
 };
 
 /* Loads source.spm, target.spm, vocab.json, target_vocab.json and tokenizer_config.json of a folder,
- * whichever its kind needs: with source.spm, pieces of SentencePiece looked up in vocab.json; without, words
- * between white space. A vocabulary must hold the ids 0 .. size-1 once each; anything else names the file. */
+ * whichever its kind needs: with source.spm and target.spm, pieces of SentencePiece looked up in the
+ * vocabulary; without, words between white space. A vocabulary must hold the ids 0 .. size-1 once each;
+ * anything else names the file. */
 clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
                                const struct clf__tokenizer_options *options);
 void clf__tokenizer_free(struct clf__tokenizer *tokenizer);
@@ -38,8 +39,8 @@ void clf__ids_free(struct clf__ids *ids);
 clf_status clf__ids_append(struct clf__ids *ids, int32_t id);
 
 /* A source line's ids, framed; replaces the contents of *ids. Text is valid UTF-8 of size bytes (NUL bytes
- * count as white space); not valid is CLF_TEXT with the byte's offset. Leading >>code<< tokens that the
- * vocabulary knows stand for themselves. */
+ * count as white space); not valid is CLF_TEXT with the byte's offset. With source.spm a leading
+ * >>code<< is one token, as in transformers: one that the vocabulary does not know is the unknown id. */
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
                                  const char *text, size_t size);
 

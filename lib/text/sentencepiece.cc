@@ -1,0 +1,120 @@
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <sentencepiece_processor.h>
+
+extern "C" {
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/sentencepiece.h"
+#include "text/spm_check.h"
+}
+
+/* In the library's binary, not in its public header. */
+namespace sentencepiece
+{
+namespace logging
+{
+void SetMinLogLevel(int level);
+}
+} // namespace sentencepiece
+
+struct clf__sentencepiece {
+    sentencepiece::SentencePieceProcessor processor;
+    std::string path;
+};
+
+namespace
+{
+const int LOG_ONLY_FATAL = 3;
+
+/* Runs a body and turns what it throws into a status: no exception may reach C. */
+template <typename Body> clf_status guard(const char *path, Body body) noexcept
+{
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: SentencePiece has no host memory left", path);
+    } catch (const std::exception &error) {
+        return clf__fail(CLF_FORMAT, "%s: SentencePiece fails: %s", path, error.what());
+    } catch (...) {
+        return clf__fail(CLF_FORMAT, "%s: SentencePiece fails", path);
+    }
+}
+} // namespace
+
+clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *bytes, size_t size,
+                                   const char *path)
+{
+    *out = nullptr;
+    CLF__TRY(clf__spm_check(static_cast<const uint8_t *>(bytes), size, path));
+    clf__sentencepiece *model = nullptr;
+    clf_status status = guard(path, [&] {
+        sentencepiece::logging::SetMinLogLevel(LOG_ONLY_FATAL);
+        model = new clf__sentencepiece;
+        model->path = path;
+        auto loaded = model->processor.LoadFromSerializedProto({static_cast<const char *>(bytes), size});
+        if (!loaded.ok()) {
+            clf__log(CLF_LOG_DEBUG, "%s: %s", path, loaded.ToString().c_str());
+            return clf__fail(CLF_FORMAT, "%s: is damaged or not a SentencePiece model; download it again",
+                             path);
+        }
+        return CLF_OK;
+    });
+    if (status != CLF_OK) {
+        clf__sentencepiece_free(model);
+        return status;
+    }
+    *out = model;
+    return CLF_OK;
+}
+
+void clf__sentencepiece_free(struct clf__sentencepiece *model)
+{
+    delete model;
+}
+
+clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, const char *text, size_t size,
+                                     clf__piece_function *function, void *user)
+{
+    return guard(model->path.c_str(), [&] {
+        std::vector<std::string> pieces;
+        auto encoded = model->processor.Encode({text, size}, &pieces);
+        if (!encoded.ok()) {
+            return clf__fail(CLF_TEXT, "%s: SentencePiece cannot cut the text: %s", model->path.c_str(),
+                             encoded.message());
+        }
+        for (const std::string &piece : pieces) {
+            CLF__TRY(function(user, piece.data(), piece.size()));
+        }
+        return CLF_OK;
+    });
+}
+
+clf_status clf__sentencepiece_decode(const struct clf__sentencepiece *model, char **text,
+                                     const char *const *pieces, int count)
+{
+    *text = nullptr;
+    return guard(model->path.c_str(), [&] {
+        std::vector<std::string> list(pieces, pieces + count);
+        std::string joined;
+        auto decoded = model->processor.Decode(list, &joined);
+        if (!decoded.ok()) {
+            return clf__fail(CLF_TEXT, "%s: SentencePiece cannot join the pieces: %s", model->path.c_str(),
+                             decoded.message());
+        }
+        /* Only a model's own odd tables can give such text. */
+        if (clf__utf8_valid_prefix(joined.data(), joined.size()) != joined.size()) {
+            return clf__fail(CLF_FORMAT, "%s: joins pieces to text that is not UTF-8", model->path.c_str());
+        }
+        for (char &byte : joined) {
+            byte = byte == '\0' ? ' ' : byte; /* the piece <0x00> */
+        }
+        return clf__copy_bytes(text, joined.data(), joined.size());
+    });
+}
