@@ -25,9 +25,6 @@ static clf_status fill(struct clf_device *device, const struct clf__listed_devic
     if (device->queue == NULL) {
         return clf__opencl_fail(error, "making a queue on device %s", device->label);
     }
-    if (options->use_program_cache) {
-        CLF__TRY(clf__program_cache_open(device));
-    }
     return clf__probe(device);
 }
 
@@ -41,7 +38,6 @@ static void free_device(struct clf_device *device)
     if (device->context) {
         clReleaseContext(device->context);
     }
-    clf__free(device->cache.folder);
     clf__free(device->build_options);
     clf__free(device->label);
     clf__free(device);
@@ -143,7 +139,6 @@ void clf_device_close(struct clf_device *device)
         return;
     }
     struct clf_device_list *list = device->list;
-    clf__program_cache_store_all(device);
     free_device(device);
     clf_device_list_free(list);
 }
