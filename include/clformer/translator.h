@@ -29,7 +29,7 @@ struct clf_translate_options {
     int min_length; /* generated tokens, the end token included */
     int max_length;
     clf_length_rule length_rule;
-    float length_penalty;
+    double length_penalty;
     clf_early_stopping early_stopping;
     int renormalize;           /* log-softmax again after the banned tokens are gone */
     int32_t forced_first;      /* id of the first generated token, or -1 */

@@ -8,7 +8,10 @@ static clf_status load_weights(struct clf__transformer *transformer, const char 
     CLF__TRY(clf__parameters_load(&parameters, &transformer->config, folder));
     const struct clf__parameter_list *list = clf__parameters_list(parameters);
     for (int i = 0; i < list->count; i++) {
-        transformer->parameter_count += (int64_t)list->items[i].rows * list->items[i].columns;
+        const struct clf__parameter *item = &list->items[i];
+        transformer->parameter_count += (int64_t)item->rows * item->columns;
+        transformer->weight_bytes += item->rows > 1 ? clf__weight_bytes(item->rows, item->columns)
+                                                    : (size_t)item->columns * sizeof(float);
     }
     struct clf__loader loader = {transformer->device, &transformer->config, parameters};
     clf_status status = clf__encoder_load(&transformer->encoder, &loader);

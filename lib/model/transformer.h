@@ -12,6 +12,7 @@ struct clf__transformer {
     struct clf__encoder encoder;
     struct clf__decoder decoder;
     int64_t parameter_count; /* values, shared ones once */
+    uint64_t weight_bytes;   /* on the device */
 };
 
 clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device,

@@ -47,9 +47,6 @@ struct clf__search {
     int32_t *tokens, *positions, *slots, *parents, *row_sources, *banned, *banned_offsets;
 };
 
-/* options.c: CLF_BAD_ARGUMENT with a sentence unless the options make sense together. */
-clf_status clf__search_check(const struct clf__search_options *options, int sources);
-
 /* bans.c */
 
 /* How many ids one row can ban at most. */

@@ -86,6 +86,9 @@ struct clf__search_result {
     int sources, n_best;
 };
 
+/* options.c: CLF_BAD_ARGUMENT with a sentence unless the options make sense together. */
+clf_status clf__search_check(const struct clf__search_options *options, int sources);
+
 /* Searches all sources of a batch together; every source is independent of the others. *result is freed with
  * clf__search_result_free(), and is empty on failure. A failing step ends the search with its status. Equal
  * scores go to the better beam, then to the lower id. Nothing is allocated between the first step and the

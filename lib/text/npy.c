@@ -1,0 +1,98 @@
+#include "text/npy.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+/* Format: "\x93NUMPY", version, header length, then a Python dictionary as text (NumPy Enhancement Proposal
+ * 1). */
+static const char magic[] = "\x93NUMPY";
+enum { MAGIC_BYTES = 6, PREFIX_BYTES = 10, LONG_PREFIX_BYTES = 12 };
+
+struct header {
+    char *text;
+    size_t data_offset;
+};
+
+static clf_status read_header(struct header *out, const struct clf__file_map *map, const char *path)
+{
+    if (map->size < PREFIX_BYTES || memcmp(map->bytes, magic, MAGIC_BYTES) != 0) {
+        return clf__fail(CLF_FORMAT, "%s: not a .npy file; save frames with numpy.save", path);
+    }
+    int is_long = map->bytes[6] >= 2;
+    size_t prefix = is_long ? LONG_PREFIX_BYTES : PREFIX_BYTES;
+    size_t length = 0;
+    for (size_t i = prefix; i-- > 8 && prefix <= map->size;) {
+        length = length << 8 | map->bytes[i];
+    }
+    if (prefix > map->size || length > map->size - prefix) {
+        return clf__fail(CLF_FORMAT, "%s: the header is cut off; the file is truncated", path);
+    }
+    out->data_offset = prefix + length;
+    return clf__copy_bytes(&out->text, (const char *)map->bytes + prefix, length);
+}
+
+/* The value behind 'key': in the header, or NULL. */
+static const char *find_value(const char *header, const char *key)
+{
+    const char *found = strstr(header, key);
+    found = found != NULL ? strchr(found, ':') : NULL;
+    return found != NULL ? found + 1 + strspn(found + 1, " ") : NULL;
+}
+
+static clf_status check_header(int *rows, const char *header, const char *path, int columns)
+{
+    const char *type = find_value(header, "'descr'");
+    if (type == NULL || strncmp(type, "'<f4'", 5) != 0) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: the values are not little-endian float32; save array.astype('float32')", path);
+    }
+    const char *order = find_value(header, "'fortran_order'");
+    if (order == NULL || strncmp(order, "False", 5) != 0) {
+        return clf__fail(CLF_FORMAT, "%s: the array is in Fortran order; save numpy.ascontiguousarray(array)",
+                         path);
+    }
+    const char *shape = find_value(header, "'shape'");
+    char *end = NULL;
+    long long first = shape != NULL && *shape == '(' ? strtoll(shape + 1, &end, 10) : -1;
+    long long second = end != NULL && *end == ',' ? strtoll(end + 1, &end, 10) : -1;
+    if (end == NULL || *end != ')' || second != columns) {
+        return clf__fail(CLF_FORMAT, "%s: the array must have the shape (frames, %d)", path, columns);
+    }
+    if (first < 1 || first > INT_MAX / columns) {
+        return clf__fail(CLF_FORMAT, "%s: the array has %lld frames; at least one is needed", path, first);
+    }
+    *rows = (int)first;
+    return CLF_OK;
+}
+
+static clf_status read_values(float **values, int *rows, const struct clf__file_map *map, const char *path,
+                              int columns)
+{
+    struct header header = {.text = NULL};
+    CLF__TRY(read_header(&header, map, path));
+    clf_status status = check_header(rows, header.text, path, columns);
+    clf__free(header.text);
+    CLF__TRY(status);
+    size_t count = (size_t)*rows * (size_t)columns;
+    if (map->size - header.data_offset < count * sizeof **values) {
+        return clf__fail(CLF_FORMAT, "%s: %zu bytes of values, %zu are needed; the file is truncated", path,
+                         map->size - header.data_offset, count * sizeof **values);
+    }
+    CLF__TRY(clf__allocate(values, count, sizeof **values));
+    memcpy(*values, map->bytes + header.data_offset, count * sizeof **values);
+    return CLF_OK;
+}
+
+clf_status clf__npy_read(float **values, int *rows, const char *path, int columns)
+{
+    struct clf__file_map map;
+    CLF__TRY(clf__file_map_open(&map, path));
+    clf_status status = read_values(values, rows, &map, path, columns);
+    clf__file_map_close(&map);
+    return status;
+}

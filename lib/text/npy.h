@@ -1,0 +1,11 @@
+/* NumPy's .npy files: two-dimensional float32 matrices. */
+#ifndef CLF_TEXT_NPY_H
+#define CLF_TEXT_NPY_H
+
+#include "base/status.h"
+
+/* Reads a C-ordered little-endian float32 matrix of `columns` columns and at least one row; the caller frees
+ * *values (rows, columns). Anything else in the file is CLF_FORMAT, saying what was found. */
+clf_status clf__npy_read(float **values, int *rows, const char *path, int columns);
+
+#endif

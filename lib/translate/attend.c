@@ -1,0 +1,161 @@
+/* Attention maps of one pair of lines. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "translate/internal.h"
+
+/* The target's ids, the end token behind: given, or the model's own translation. */
+static clf_status find_target(struct clf__ids *ids, struct clf_translator *translator,
+                              const struct clf_line *source, const struct clf_line *target)
+{
+    const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
+    if (target != NULL) {
+        CLF__TRY(translator->options.pieces
+                     ? clf__tokenizer_encode_pieces(tokenizer, ids, target->text, target->size, 1)
+                     : clf__tokenizer_encode_target(tokenizer, ids, target->text, target->size));
+        clf__ids_cut(ids, translator->model->info.max_target_length);
+        return CLF_OK;
+    }
+    struct clf_translation *translation;
+    CLF__TRY(clf_translate(&translation, translator, source, 1));
+    clf_status status = CLF_OK;
+    for (int i = 0; translation->count > 0 && i < translation->hypotheses[0].count && status == CLF_OK; i++) {
+        status = clf__ids_append(ids, translation->hypotheses[0].ids[i]);
+    }
+    clf_translations_free(translation, 1);
+    if (status == CLF_OK && ids->count == 0) {
+        status = clf__fail(CLF_TEXT, "the model gives no translation to look at");
+    }
+    return status;
+}
+
+static clf_status name_tokens(struct clf_attention_maps *maps, const struct clf_model *model,
+                              const struct clf__source *source, const int32_t *inputs)
+{
+    CLF__TRY(clf__allocate(&maps->source_tokens, (size_t)maps->source_count, sizeof *maps->source_tokens));
+    CLF__TRY(clf__allocate(&maps->target_tokens, (size_t)maps->target_count, sizeof *maps->target_tokens));
+    for (int i = 0; i < maps->source_count; i++) {
+        if (source->frames != NULL) {
+            CLF__TRY(clf__format(&maps->source_tokens[i], "#%d", i + 1));
+        } else {
+            const char *piece = clf__tokenizer_source_piece(model->tokenizer, source->ids.data[i]);
+            CLF__TRY(clf__copy_string(&maps->source_tokens[i], piece != NULL ? piece : "?"));
+        }
+    }
+    for (int i = 0; i < maps->target_count; i++) {
+        const char *piece = clf__tokenizer_target_piece(model->tokenizer, inputs[i]);
+        CLF__TRY(clf__copy_string(&maps->target_tokens[i], piece != NULL ? piece : "?"));
+    }
+    return CLF_OK;
+}
+
+static clf_status allocate_maps(struct clf_attention_maps *maps, const struct clf__config *config)
+{
+    size_t sources = (size_t)maps->source_count, targets = (size_t)maps->target_count;
+    size_t encoder = (size_t)config->encoder_layers * (size_t)config->encoder_heads;
+    size_t decoder = (size_t)config->decoder_layers * (size_t)config->decoder_heads;
+    maps->encoder_layers = config->encoder_layers;
+    maps->decoder_layers = config->decoder_layers;
+    maps->encoder_heads = config->encoder_heads;
+    maps->decoder_heads = config->decoder_heads;
+    CLF__TRY(clf__allocate(&maps->encoder, encoder * sources * sources, sizeof(float)));
+    CLF__TRY(clf__allocate(&maps->decoder, decoder * targets * targets, sizeof(float)));
+    return clf__allocate(&maps->cross, decoder * targets * sources, sizeof(float));
+}
+
+static clf_status run(struct clf_attention_maps *maps, const struct clf_model *model,
+                      const struct clf__source *source, const int32_t *inputs)
+{
+    struct clf__session_limits limits = {
+        .sources = 1,
+        .source_tokens = maps->source_count,
+        .source_length = maps->source_count,
+        .target_tokens = maps->target_count,
+        .target_length = maps->target_count,
+        .maps = 1,
+    };
+    struct clf__session *session;
+    CLF__TRY(clf__session_create(&session, model->transformer, &limits));
+    struct clf__sequences sources = {1, (int[]){0, maps->source_count}, source->ids.data, source->frames};
+    struct clf__sequences targets = {1, (int[]){0, maps->target_count}, inputs, NULL};
+    struct clf__session_maps values = {maps->encoder, maps->decoder, maps->cross};
+    clf_status status = clf__session_attend(session, &sources, &targets, &values);
+    clf__session_free(session);
+    return status;
+}
+
+static clf_status attend(struct clf_attention_maps *maps, const struct clf_model *model,
+                         const struct clf__source *source, struct clf__ids *target)
+{
+    const struct clf__config *config = &model->transformer->config;
+    maps->source_count = source->length;
+    maps->target_count = target->count;
+    /* Inputs are the labels moved by one: the start token in front, the last label out. */
+    memmove(target->data + 1, target->data, (size_t)(target->count - 1) * sizeof *target->data);
+    target->data[0] = config->decoder_start_id;
+    CLF__TRY(name_tokens(maps, model, source, target->data));
+    CLF__TRY(allocate_maps(maps, config));
+    return run(maps, model, source, target->data);
+}
+
+static clf_status read_source(struct clf__source *out, const struct clf_translator *translator,
+                              const struct clf_line *line)
+{
+    clf_status line_status = CLF_OK;
+    char *problem = NULL;
+    CLF__TRY(clf__source_read(out, &line_status, &problem, translator, line));
+    if (line_status != CLF_OK) {
+        clf__fail(line_status, "%s", problem);
+        clf__free(problem);
+        return line_status;
+    }
+    return out->length > 0 ? CLF_OK
+                           : clf__fail(CLF_TEXT, "the source is empty, so there is nothing to look at");
+}
+
+clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *translator,
+                      const struct clf_line *source, const struct clf_line *target)
+{
+    struct clf__source read = {.length = 0};
+    struct clf__ids ids = {.data = NULL};
+    struct clf_attention_maps *maps = NULL;
+    clf_status status = read_source(&read, translator, source);
+    if (status == CLF_OK) {
+        status = find_target(&ids, translator, source, target);
+    }
+    if (status == CLF_OK) {
+        status = clf__allocate(&maps, 1, sizeof *maps);
+    }
+    if (status == CLF_OK) {
+        status = attend(maps, translator->model, &read, &ids);
+    }
+    clf__source_free(&read);
+    clf__ids_free(&ids);
+    if (status != CLF_OK) {
+        clf_attention_maps_free(maps);
+        return status;
+    }
+    *out = maps;
+    return CLF_OK;
+}
+
+static void free_tokens(char **tokens, int count)
+{
+    for (int i = 0; tokens != NULL && i < count; i++) {
+        clf__free(tokens[i]);
+    }
+    clf__free(tokens);
+}
+
+void clf_attention_maps_free(struct clf_attention_maps *maps)
+{
+    if (maps == NULL) {
+        return;
+    }
+    free_tokens(maps->source_tokens, maps->source_count);
+    free_tokens(maps->target_tokens, maps->target_count);
+    clf__free(maps->encoder);
+    clf__free(maps->decoder);
+    clf__free(maps->cross);
+    clf__free(maps);
+}

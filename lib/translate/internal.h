@@ -1,0 +1,68 @@
+/* What the files of the facade share. */
+#ifndef CLF_TRANSLATE_INTERNAL_H
+#define CLF_TRANSLATE_INTERNAL_H
+
+#include <clformer/translator.h>
+
+#include "model/session.h"
+#include "text/batch.h"
+#include "text/tokenizer.h"
+
+struct clf_model {
+    struct clf__transformer *transformer;
+    struct clf__tokenizer *tokenizer;
+    char *folder;
+    struct clf_model_info info;
+};
+
+struct clf_translator {
+    struct clf_model *model;
+    struct clf_translate_options options;
+    struct clf__search_options search;  /* `suppressed` owned */
+    int max_lines;                      /* of a batch */
+    int max_banned;                     /* ids of a row */
+    struct clf__session *session;       /* for searching; made at the first translation */
+    struct clf__session *force_session; /* for scoring; made at the first score */
+    struct clf_stage_times times;
+};
+
+/* The tokenizer's options that a configuration fixes. */
+struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config *config);
+
+/* One source that was read: ids or frames. */
+struct clf__source {
+    struct clf__ids ids;
+    float *frames;
+    int length;   /* tokens or frames; 0: nothing to do */
+    int cut_from; /* as in struct clf_translation */
+};
+void clf__source_free(struct clf__source *source);
+
+/* Reads a line into a source, cut at the model's limit. A line that cannot be used gives CLF_OK with its
+ * status and sentence in *line_status and *problem (freed by the caller); only a failure of ours is returned.
+ */
+clf_status clf__source_read(struct clf__source *out, clf_status *line_status, char **problem,
+                            const struct clf_translator *translator, const struct clf_line *line);
+
+/* Cuts ids to `limit`, keeping the last one (the end token). Returns the count before, or 0 where nothing was
+ * cut. */
+int clf__ids_cut(struct clf__ids *ids, int limit);
+
+/* Sources order[0 .. count - 1] behind each other; freed with clf__joined_free(). */
+struct clf__joined {
+    struct clf__sequences sequences;
+    int *first;
+    int32_t *ids;
+    float *frames;
+};
+clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *sources, const int *order,
+                             int count, int feature_size);
+void clf__joined_free(struct clf__joined *joined);
+
+/* Moves a failure of one line, which the others survive, from `status` and the error sentence into the line's
+ * fields; returns what is left to return. */
+clf_status clf__line_problem(clf_status status, clf_status *line_status, char **problem);
+
+double clf__seconds(void);
+
+#endif

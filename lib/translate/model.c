@@ -1,0 +1,92 @@
+#include <clformer/model.h>
+
+#include "base/memory.h"
+#include "translate/internal.h"
+
+struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config *config)
+{
+    return (struct clf__tokenizer_options){
+        .source_vocabulary = config->source_vocabulary,
+        .target_vocabulary = config->target_vocabulary,
+        .separate = config->source_vocabulary > 0 && !config->share_source_target,
+        .source_start_id = config->source_start_id,
+        .source_end_id = config->source_end_id,
+        .pad_id = config->pad_id,
+        .start_id = config->start_id,
+        .end_id = config->end_id,
+    };
+}
+
+static clf_status describe(struct clf_model *model)
+{
+    const struct clf__config *config = &model->transformer->config;
+    int tokenizer_limit = clf__tokenizer_max_length(model->tokenizer);
+    int limit = config->max_positions;
+    model->info = (struct clf_model_info){
+        .folder = model->folder,
+        .system = clf__system_word(config->system),
+        .d_model = config->d_model,
+        .encoder_layers = config->encoder_layers,
+        .decoder_layers = config->decoder_layers,
+        .encoder_heads = config->encoder_heads,
+        .decoder_heads = config->decoder_heads,
+        .encoder_ffn = config->encoder_ffn,
+        .decoder_ffn = config->decoder_ffn,
+        .source_vocabulary = config->source_vocabulary,
+        .target_vocabulary = config->target_vocabulary,
+        .feature_size = config->feature_size,
+        .max_source_length = tokenizer_limit > 0 && tokenizer_limit < limit ? tokenizer_limit : limit,
+        .max_target_length = limit,
+        .parameters = model->transformer->parameter_count,
+        .weight_bytes = model->transformer->weight_bytes,
+    };
+    return CLF_OK;
+}
+
+static clf_status load(struct clf_model *model, struct clf_device *device, const char *folder)
+{
+    CLF__TRY(clf__copy_string(&model->folder, folder));
+    CLF__TRY(clf__transformer_load(&model->transformer, device, folder));
+    struct clf__tokenizer_options options = clf__tokenizer_options_of(&model->transformer->config);
+    CLF__TRY(clf__tokenizer_load(&model->tokenizer, folder, &options));
+    return describe(model);
+}
+
+clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder)
+{
+    struct clf_model *model;
+    CLF__TRY(clf__allocate(&model, 1, sizeof *model));
+    clf_status status = load(model, device, folder);
+    if (status != CLF_OK) {
+        clf_model_free(model);
+        return status;
+    }
+    *out = model;
+    return CLF_OK;
+}
+
+const struct clf_model_info *clf_model_describe(const struct clf_model *model)
+{
+    return &model->info;
+}
+
+void clf_model_free(struct clf_model *model)
+{
+    if (model == NULL) {
+        return;
+    }
+    clf__tokenizer_free(model->tokenizer);
+    clf__transformer_free(model->transformer);
+    clf__free(model->folder);
+    clf__free(model);
+}
+
+const char *clf_target_piece(const struct clf_model *model, int32_t id)
+{
+    return clf__tokenizer_target_piece(model->tokenizer, id);
+}
+
+int32_t clf_target_id(const struct clf_model *model, const char *piece)
+{
+    return clf__tokenizer_target_id(model->tokenizer, piece);
+}

@@ -1,0 +1,212 @@
+/* Forced decoding: the log-probability of given targets. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "translate/internal.h"
+
+/* The pairs of one call while they are worked on. */
+struct work {
+    struct clf_translator *translator;
+    struct clf__source *sources; /* (count) */
+    struct clf__ids *targets;    /* (count) labels: the target and its end token */
+    struct clf_score *results;
+    int count;
+};
+
+static int target_limit(const struct clf_translator *translator)
+{
+    return translator->model->info.max_target_length;
+}
+
+static clf_status make_session(struct clf_translator *translator)
+{
+    if (translator->force_session != NULL) {
+        return CLF_OK;
+    }
+    int longest = translator->model->info.max_source_length, budget = translator->options.batch_tokens;
+    int target = target_limit(translator);
+    struct clf__session_limits limits = {
+        .sources = translator->max_lines,
+        .source_tokens = budget > longest ? budget : longest,
+        .source_length = longest,
+        .target_tokens = budget > target ? budget : target,
+        .target_length = target,
+    };
+    return clf__session_create(&translator->force_session, translator->model->transformer, &limits);
+}
+
+static clf_status read_target(struct clf__ids *ids, struct clf_score *result,
+                              const struct clf_translator *translator, const struct clf_line *line)
+{
+    const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
+    clf_status status = translator->options.pieces
+                            ? clf__tokenizer_encode_pieces(tokenizer, ids, line->text, line->size, 1)
+                            : clf__tokenizer_encode_target(tokenizer, ids, line->text, line->size);
+    if (status != CLF_OK) {
+        return clf__line_problem(status, &result->status, &result->problem);
+    }
+    int cut = clf__ids_cut(ids, target_limit(translator));
+    result->cut_from = cut > result->cut_from ? cut : result->cut_from;
+    return CLF_OK;
+}
+
+static clf_status read_pairs(struct work *work, const struct clf_line *sources,
+                             const struct clf_line *targets)
+{
+    for (int i = 0; i < work->count; i++) {
+        struct clf_score *result = &work->results[i];
+        CLF__TRY(clf__source_read(&work->sources[i], &result->status, &result->problem, work->translator,
+                                  &sources[i]));
+        result->cut_from = work->sources[i].cut_from;
+        if (result->status == CLF_OK && work->sources[i].length == 0) {
+            clf_status empty = clf__fail(CLF_TEXT, "the source is empty, so nothing can be scored");
+            CLF__TRY(clf__line_problem(empty, &result->status, &result->problem));
+        }
+        if (result->status == CLF_OK) {
+            CLF__TRY(read_target(&work->targets[i], result, work->translator, &targets[i]));
+        }
+    }
+    return CLF_OK;
+}
+
+/* Decoder inputs (start token, then all labels but the last) and labels of a batch, behind each other. */
+struct joined_targets {
+    int *first;
+    int32_t *inputs, *labels;
+    float *log_probabilities;
+};
+
+static void joined_targets_free(struct joined_targets *joined)
+{
+    clf__free(joined->first);
+    clf__free(joined->inputs);
+    clf__free(joined->labels);
+    clf__free(joined->log_probabilities);
+}
+
+static clf_status join_targets(struct joined_targets *out, const struct work *work, const int *order,
+                               int count)
+{
+    CLF__TRY(clf__allocate(&out->first, (size_t)count + 1, sizeof *out->first));
+    for (int i = 0; i < count; i++) {
+        out->first[i + 1] = out->first[i] + work->targets[order[i]].count;
+    }
+    size_t rows = (size_t)out->first[count];
+    CLF__TRY(clf__allocate(&out->inputs, rows, sizeof *out->inputs));
+    CLF__TRY(clf__allocate(&out->labels, rows, sizeof *out->labels));
+    CLF__TRY(clf__allocate(&out->log_probabilities, rows, sizeof *out->log_probabilities));
+    for (int i = 0; i < count; i++) {
+        const struct clf__ids *target = &work->targets[order[i]];
+        size_t bytes = (size_t)target->count * sizeof *target->data;
+        memcpy(out->labels + out->first[i], target->data, bytes);
+        memcpy(out->inputs + out->first[i] + 1, target->data, bytes - sizeof *target->data);
+        out->inputs[out->first[i]] = work->translator->model->transformer->config.decoder_start_id;
+    }
+    return CLF_OK;
+}
+
+static clf_status keep_score(struct clf_score *result, const struct joined_targets *joined, int index)
+{
+    int first = joined->first[index], count = joined->first[index + 1] - first;
+    CLF__TRY(clf__allocate(&result->ids, (size_t)count, sizeof *result->ids));
+    CLF__TRY(clf__allocate(&result->token_log_probabilities, (size_t)count,
+                           sizeof *result->token_log_probabilities));
+    result->count = count;
+    for (int t = 0; t < count; t++) {
+        result->ids[t] = joined->labels[first + t];
+        result->token_log_probabilities[t] = joined->log_probabilities[first + t];
+        result->log_probability += (double)joined->log_probabilities[first + t];
+    }
+    return CLF_OK;
+}
+
+static clf_status force_batch(struct work *work, struct joined_targets *joined, const int *order, int count)
+{
+    struct clf__session *session = work->translator->force_session;
+    struct clf__joined sources;
+    CLF__TRY(join_targets(joined, work, order, count));
+    CLF__TRY(
+        clf__sources_join(&sources, work->sources, order, count, work->translator->model->info.feature_size));
+    clf_status status = clf__session_encode(session, &sources.sequences);
+    clf__joined_free(&sources);
+    CLF__TRY(status);
+    struct clf__sequences inputs = {.count = count, .first = joined->first, .ids = joined->inputs};
+    CLF__TRY(clf__session_force(session, &inputs));
+    CLF__TRY(clf__session_pick(session, joined->labels, joined->log_probabilities));
+    for (int i = 0; i < count; i++) {
+        CLF__TRY(keep_score(&work->results[order[i]], joined, i));
+    }
+    return CLF_OK;
+}
+
+/* Both sides of a batch keep to the budget: a pair counts as its longer side. */
+static clf_status plan(struct clf__batches *batches, const struct work *work)
+{
+    int *lengths;
+    CLF__TRY(clf__allocate(&lengths, (size_t)work->count, sizeof *lengths));
+    for (int i = 0; i < work->count; i++) {
+        int source = work->sources[i].length, target = work->targets[i].count;
+        if (work->results[i].status == CLF_OK) {
+            lengths[i] = source > target ? source : target;
+        }
+    }
+    clf_status status = clf__batches_plan(
+        batches, lengths, work->count, work->translator->options.batch_tokens, work->translator->max_lines);
+    clf__free(lengths);
+    return status;
+}
+
+static clf_status run(struct work *work, const struct clf_line *sources, const struct clf_line *targets)
+{
+    CLF__TRY(read_pairs(work, sources, targets));
+    struct clf__batches batches;
+    CLF__TRY(plan(&batches, work));
+    clf_status status = batches.count > 0 ? make_session(work->translator) : CLF_OK;
+    for (int b = 0; b < batches.count && status == CLF_OK; b++) {
+        struct joined_targets joined = {.first = NULL};
+        int first = batches.first[b];
+        status = force_batch(work, &joined, batches.order + first, batches.first[b + 1] - first);
+        joined_targets_free(&joined);
+    }
+    clf__batches_free(&batches);
+    return status;
+}
+
+clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
+                     const struct clf_line *sources, const struct clf_line *targets, int count)
+{
+    struct work work = {.translator = translator, .count = count};
+    size_t lines = (size_t)count;
+    clf_status status = clf__allocate(&work.results, lines, sizeof *work.results);
+    if (status == CLF_OK) {
+        status = clf__allocate(&work.sources, lines, sizeof *work.sources);
+    }
+    if (status == CLF_OK) {
+        status = clf__allocate(&work.targets, lines, sizeof *work.targets);
+    }
+    if (status == CLF_OK) {
+        status = run(&work, sources, targets);
+    }
+    for (int i = 0; i < count && work.targets != NULL; i++) {
+        clf__source_free(&work.sources[i]);
+        clf__ids_free(&work.targets[i]);
+    }
+    clf__free(work.sources);
+    clf__free(work.targets);
+    if (status != CLF_OK) {
+        clf_scores_free(work.results, count);
+        return status;
+    }
+    *out = work.results;
+    return CLF_OK;
+}
+
+void clf_scores_free(struct clf_score *scores, int count)
+{
+    for (int i = 0; scores != NULL && i < count; i++) {
+        clf__free(scores[i].problem);
+        clf__free(scores[i].ids);
+        clf__free(scores[i].token_log_probabilities);
+    }
+    clf__free(scores);
+}

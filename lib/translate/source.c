@@ -1,0 +1,125 @@
+#include <string.h>
+
+#include "base/memory.h"
+#include "text/npy.h"
+#include "translate/internal.h"
+
+void clf__source_free(struct clf__source *source)
+{
+    clf__ids_free(&source->ids);
+    clf__free(source->frames);
+    *source = (struct clf__source){.length = 0};
+}
+
+int clf__ids_cut(struct clf__ids *ids, int limit)
+{
+    if (ids->count <= limit) {
+        return 0;
+    }
+    int before = ids->count;
+    ids->data[limit - 1] = ids->data[before - 1];
+    ids->count = limit;
+    return before;
+}
+
+clf_status clf__line_problem(clf_status status, clf_status *line_status, char **problem)
+{
+    if (status != CLF_TEXT && status != CLF_FILE && status != CLF_FORMAT) {
+        return status;
+    }
+    *line_status = status;
+    return clf__copy_string(problem, clf_last_error());
+}
+
+static int is_blank(const struct clf_line *line)
+{
+    for (size_t i = 0; i < line->size; i++) {
+        if (strchr(" \t\r\n\v\f", line->text[i]) == NULL) {
+            return 0; /* a NUL byte is found at the string's end and so counts as blank */
+        }
+    }
+    return 1;
+}
+
+static clf_status read_frames(struct clf__source *out, const struct clf_model *model,
+                              const struct clf_line *line)
+{
+    char *path;
+    CLF__TRY(clf__copy_bytes(&path, line->text, line->size));
+    clf_status status = clf__npy_read(&out->frames, &out->length, path, model->info.feature_size);
+    clf__free(path);
+    if (status == CLF_OK && out->length > model->info.max_source_length) {
+        out->cut_from = out->length;
+        out->length = model->info.max_source_length;
+    }
+    return status;
+}
+
+static clf_status read_tokens(struct clf__source *out, const struct clf_translator *translator,
+                              const struct clf_line *line)
+{
+    const struct clf_model *model = translator->model;
+    if (translator->options.pieces) {
+        CLF__TRY(clf__tokenizer_encode_pieces(model->tokenizer, &out->ids, line->text, line->size, 0));
+    } else {
+        CLF__TRY(clf__tokenizer_encode(model->tokenizer, &out->ids, line->text, line->size));
+    }
+    out->cut_from = clf__ids_cut(&out->ids, model->info.max_source_length);
+    out->length = out->ids.count;
+    return CLF_OK;
+}
+
+clf_status clf__source_read(struct clf__source *out, clf_status *line_status, char **problem,
+                            const struct clf_translator *translator, const struct clf_line *line)
+{
+    *out = (struct clf__source){.length = 0};
+    if (is_blank(line)) {
+        return CLF_OK;
+    }
+    int takes_frames = translator->model->info.feature_size > 0;
+    clf_status status =
+        takes_frames ? read_frames(out, translator->model, line) : read_tokens(out, translator, line);
+    if (status != CLF_OK) {
+        clf__source_free(out);
+        return clf__line_problem(status, line_status, problem);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *sources, const int *order,
+                             int count, int feature_size)
+{
+    *out = (struct clf__joined){.first = NULL};
+    CLF__TRY(clf__allocate(&out->first, (size_t)count + 1, sizeof *out->first));
+    for (int i = 0; i < count; i++) {
+        out->first[i + 1] = out->first[i] + sources[order[i]].length;
+    }
+    size_t rows = (size_t)out->first[count];
+    clf_status status = feature_size > 0
+                            ? clf__allocate(&out->frames, rows * (size_t)feature_size, sizeof *out->frames)
+                            : clf__allocate(&out->ids, rows, sizeof *out->ids);
+    if (status != CLF_OK) {
+        clf__joined_free(out);
+        return status;
+    }
+    for (int i = 0; i < count; i++) {
+        const struct clf__source *source = &sources[order[i]];
+        size_t first = (size_t)out->first[i], length = (size_t)source->length;
+        if (feature_size > 0) {
+            size_t width = (size_t)feature_size;
+            memcpy(out->frames + first * width, source->frames, length * width * sizeof *out->frames);
+        } else {
+            memcpy(out->ids + first, source->ids.data, length * sizeof *out->ids);
+        }
+    }
+    out->sequences = (struct clf__sequences){count, out->first, out->ids, out->frames};
+    return CLF_OK;
+}
+
+void clf__joined_free(struct clf__joined *joined)
+{
+    clf__free(joined->first);
+    clf__free(joined->ids);
+    clf__free(joined->frames);
+    *joined = (struct clf__joined){.first = NULL};
+}

@@ -1,0 +1,152 @@
+#include <clformer/translator.h>
+
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "device/caps.h"
+#include "model/stack.h"
+#include "translate/internal.h"
+
+enum {
+    DEFAULT_BATCH_TOKENS = 2048,
+    TOKENS_A_LINE = 8, /* a batch holds at most budget / this many lines: shorter ones leave it part empty */
+};
+
+double clf__seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void clf_translate_options_init(struct clf_translate_options *options, const struct clf_model *model)
+{
+    const struct clf__search_options *search = &model->transformer->config.generation;
+    *options = (struct clf_translate_options){
+        .beam = search->beams,
+        .n_best = search->n_best,
+        .min_length = search->min_length,
+        .max_length = search->max_length,
+        .length_rule = (clf_length_rule)search->length_rule,
+        .length_penalty = search->length_penalty,
+        .early_stopping = (clf_early_stopping)search->early_stopping,
+        .renormalize = search->renormalize,
+        .forced_first = search->forced_first,
+        .forced_last = search->forced_last,
+        .batch_tokens = DEFAULT_BATCH_TOKENS,
+    };
+}
+_Static_assert((int)CLF_LENGTH_NONE == (int)CLF__LENGTH_NONE, "the public and the inner rules are one list");
+_Static_assert((int)CLF_STOP_NEVER == (int)CLF__STOP_NEVER, "the public and the inner choices are one list");
+
+/* The model's own search with the caller's choices; its list of suppressed ids and the caller's become one.
+ */
+static clf_status choose_search(struct clf_translator *translator)
+{
+    const struct clf_translate_options *options = &translator->options;
+    const struct clf__search_options *own = &translator->model->transformer->config.generation;
+    struct clf__search_options *search = &translator->search;
+    *search = *own;
+    search->beams = options->beam;
+    search->n_best = options->n_best;
+    search->min_length = options->min_length;
+    search->max_length = options->max_length;
+    search->length_rule = (enum clf__length_rule)options->length_rule;
+    search->length_penalty = options->length_penalty;
+    search->early_stopping = (enum clf__early_stopping)options->early_stopping;
+    search->renormalize = options->renormalize;
+    search->forced_first = options->forced_first;
+    search->forced_last = options->forced_last;
+    search->suppressed = NULL;
+    size_t own_count = (size_t)own->suppressed_count, more = (size_t)options->suppressed_count;
+    int32_t *suppressed;
+    CLF__TRY(clf__allocate(&suppressed, own_count + more, sizeof *suppressed));
+    if (own_count > 0) {
+        memcpy(suppressed, own->suppressed, own_count * sizeof *suppressed);
+    }
+    if (more > 0) {
+        memcpy(suppressed + own_count, options->suppressed, more * sizeof *suppressed);
+    }
+    search->suppressed = suppressed;
+    search->suppressed_count = (int)(own_count + more);
+    return clf__search_check(search, 1);
+}
+
+static clf_status check_options(const struct clf_translator *translator)
+{
+    const struct clf_translate_options *options = &translator->options;
+    int limit = translator->model->info.max_target_length;
+    if (options->max_length > limit) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the maximum length %d is more than the model's %d positions",
+                         options->max_length, limit);
+    }
+    if (options->batch_tokens < 1) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the batch size of %d tokens is not positive",
+                         options->batch_tokens);
+    }
+    return CLF_OK;
+}
+
+/* As many lines a batch as the token budget gives, fewer where their caches would not fit the device. */
+static int choose_max_lines(const struct clf_translator *translator)
+{
+    const struct clf__config *config = &translator->model->transformer->config;
+    const struct clf__caps *caps = clf__device_caps(translator->model->transformer->device);
+    struct clf__heads heads = clf__config_heads(config, CLF__DECODER);
+    uint64_t widest = (uint64_t)heads.count *
+                      (uint64_t)(heads.key_width > heads.value_width ? heads.key_width : heads.value_width);
+    uint64_t beams = (uint64_t)translator->search.beams, positions = (uint64_t)translator->search.max_length;
+    uint64_t one_cache =
+        beams * positions * widest * sizeof(float); /* bytes a line in one layer's keys or values */
+    uint64_t all_caches = 2 * one_cache * (uint64_t)config->decoder_layers;
+    uint64_t lines = (uint64_t)translator->options.batch_tokens / TOKENS_A_LINE;
+    uint64_t by_buffer = caps->max_buffer_bytes / one_cache;
+    uint64_t by_memory = caps->memory_bytes / 2 / all_caches;
+    lines = lines < by_buffer ? lines : by_buffer;
+    lines = lines < by_memory ? lines : by_memory;
+    return lines > 0 ? (int)lines : 1;
+}
+
+clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
+                                 const struct clf_translate_options *options)
+{
+    struct clf_translator *translator;
+    CLF__TRY(clf__allocate(&translator, 1, sizeof *translator));
+    translator->model = model;
+    if (options != NULL) {
+        translator->options = *options;
+    } else {
+        clf_translate_options_init(&translator->options, model);
+    }
+    clf_status status = check_options(translator);
+    if (status == CLF_OK) {
+        status = choose_search(translator);
+    }
+    if (status != CLF_OK) {
+        clf_translator_free(translator);
+        return status;
+    }
+    /* The caller's list was copied into the search's. */
+    translator->options.suppressed = NULL;
+    translator->options.suppressed_count = 0;
+    translator->max_lines = choose_max_lines(translator);
+    *out = translator;
+    return CLF_OK;
+}
+
+void clf_translator_free(struct clf_translator *translator)
+{
+    if (translator == NULL) {
+        return;
+    }
+    clf__session_free(translator->session);
+    clf__session_free(translator->force_session);
+    clf__free((void *)translator->search.suppressed);
+    clf__free(translator);
+}
+
+void clf_translator_times(const struct clf_translator *translator, struct clf_stage_times *out)
+{
+    *out = translator->times;
+}
