@@ -8,6 +8,38 @@
 #define GROUP 64
 #define GPU_KERNEL __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 
+/* GPU forms: the sum or the largest of one value a work-item, to all of them, in one fixed order; NaN is passed over by
+ * the largest. shared holds GROUP floats and may be used again at once; every work-item must come here. */
+static inline float group_sum(__local float *shared, float value)
+{
+    int item = (int)get_local_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    shared[item] = value;
+    for (int half_group = GROUP / 2; half_group > 0; half_group /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_group) {
+            shared[item] += shared[item + half_group];
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return shared[0];
+}
+
+static inline float group_max(__local float *shared, float value)
+{
+    int item = (int)get_local_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    shared[item] = value;
+    for (int half_group = GROUP / 2; half_group > 0; half_group /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_group) {
+            shared[item] = fmax(shared[item], shared[item + half_group]);
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return shared[0];
+}
+
 /* Loads count < 16 floats (0 allowed), the rest filled. */
 static inline float16 load_part(const __global float *p, int count, float fill)
 {

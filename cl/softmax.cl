@@ -1,0 +1,192 @@
+/* Softmax and its logarithm over rows: y (N, C) of x (N, C), y may be x.
+ *
+ * CPU forms: a group takes whole rows, one after the other; a row stays in its core's cache between the passes. GPU
+ * forms: a group takes a row, work-item i its columns i, i + GROUP ... No macros are needed. */
+
+/* What is taken off a row before exp: its largest value, or 0 where all of it is -inf (the difference would be NaN). NaN
+ * is no largest value; it reaches the sum and from there the whole row. */
+static float offset_of(float largest)
+{
+    return largest == -INFINITY ? 0.0f : largest;
+}
+
+/* log(sum) that leaves a row of -inf at -inf */
+static float log_of(float sum)
+{
+    return sum == 0.0f ? 0.0f : log(sum);
+}
+
+static float row_max(const __global float *x, int columns)
+{
+    float16 a = (float16)(-INFINITY), b = a;
+    int c = 0;
+    for (; c + 32 <= columns; c += 32) {
+        a = fmax(a, vload16(0, x + c));
+        b = fmax(b, vload16(0, x + c + 16));
+    }
+    for (; c < columns; c += 16) {
+        a = fmax(a, columns - c < 16 ? load_part(x + c, columns - c, -INFINITY) : vload16(0, x + c));
+    }
+    return max16(fmax(a, b));
+}
+
+/* sum over c of exp(x[c] - largest) */
+static float row_exp_sum(const __global float *x, float largest, int columns)
+{
+    float16 a = (float16)(0.0f), b = a;
+    int c = 0;
+    for (; c + 32 <= columns; c += 32) {
+        a += exp(vload16(0, x + c) - largest);
+        b += exp(vload16(0, x + c + 16) - largest);
+    }
+    for (; c < columns; c += 16) {
+        a += exp((columns - c < 16 ? load_part(x + c, columns - c, -INFINITY) : vload16(0, x + c)) - largest);
+    }
+    return sum16(a + b);
+}
+
+/* y[c] = exp(x[c] - largest) and its sum: so that each exp is computed once */
+static float row_exp(__global float *y, const __global float *x, float largest, int columns)
+{
+    float16 sum = (float16)(0.0f);
+    int c = 0;
+    for (; c + 16 <= columns; c += 16) {
+        float16 e = exp(vload16(0, x + c) - largest);
+        vstore16(e, 0, y + c);
+        sum += e;
+    }
+    if (c < columns) {
+        float16 e = exp(load_part(x + c, columns - c, -INFINITY) - largest);
+        store_part(e, y + c, columns - c);
+        sum += e;
+    }
+    return sum16(sum);
+}
+
+/* y[n] = exp(x[n] - max) / sum; zeros where all of x[n] is -inf. */
+CPU_KERNEL void softmax_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+                                    int x_offset, int x_stride, int rows, int columns)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        __global float *out = y + y_offset + (size_t)n * y_stride;
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        float sum = row_exp(out, in, offset_of(row_max(in, columns)), columns);
+        float factor = sum == 0.0f ? 0.0f : 1.0f / sum;
+        int c = 0;
+        for (; c + 16 <= columns; c += 16) {
+            vstore16(vload16(0, out + c) * factor, 0, out + c);
+        }
+        for (; c < columns; c++) {
+            out[c] *= factor;
+        }
+    }
+}
+
+/* y[n] = (x[n] - max) - log(sum of exp(x[n] - max)); -inf everywhere where all of x[n] is. */
+CPU_KERNEL void log_softmax_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+                                        int x_offset, int x_stride, int rows, int columns)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        __global float *out = y + y_offset + (size_t)n * y_stride;
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        float largest = offset_of(row_max(in, columns));
+        float log_sum = log_of(row_exp_sum(in, largest, columns));
+        int c = 0;
+        for (; c + 16 <= columns; c += 16) {
+            vstore16((vload16(0, in + c) - largest) - log_sum, 0, out + c);
+        }
+        for (; c < columns; c++) {
+            out[c] = (in[c] - largest) - log_sum;
+        }
+    }
+}
+
+/* picked (1, N): picked[n] = log_softmax(x[n])[targets[n]]; -inf for a target that is no column. */
+CPU_KERNEL void log_softmax_pick_cpu(__global float *picked, int picked_offset, int picked_stride,
+                                     const __global float *x, int x_offset, int x_stride,
+                                     const __global int *targets, int targets_offset, int targets_stride,
+                                     int rows, int columns)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        int target = targets[targets_offset + n];
+        float answer = -INFINITY;
+        if (target >= 0 && target < columns) {
+            float largest = offset_of(row_max(in, columns));
+            answer = (in[target] - largest) - log_of(row_exp_sum(in, largest, columns));
+        }
+        picked[picked_offset + n] = answer;
+    }
+}
+
+static float group_row_max(__local float *shared, const __global float *x, int columns)
+{
+    float largest = -INFINITY;
+    for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
+        largest = fmax(largest, x[c]);
+    }
+    return group_max(shared, largest);
+}
+
+static float group_row_exp_sum(__local float *shared, const __global float *x, float largest, int columns)
+{
+    float sum = 0.0f;
+    for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
+        sum += exp(x[c] - largest);
+    }
+    return group_sum(shared, sum);
+}
+
+GPU_KERNEL void softmax_forward_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+                                    int x_offset, int x_stride, int rows, int columns)
+{
+    __local float shared[GROUP];
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        __global float *out = y + y_offset + (size_t)n * y_stride;
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        float largest = offset_of(group_row_max(shared, in, columns)), sum = 0.0f;
+        for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
+            float e = exp(in[c] - largest);
+            out[c] = e;
+            sum += e;
+        }
+        sum = group_sum(shared, sum);
+        float factor = sum == 0.0f ? 0.0f : 1.0f / sum;
+        for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
+            out[c] *= factor;
+        }
+    }
+}
+
+GPU_KERNEL void log_softmax_forward_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+                                        int x_offset, int x_stride, int rows, int columns)
+{
+    __local float shared[GROUP];
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        __global float *out = y + y_offset + (size_t)n * y_stride;
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        float largest = offset_of(group_row_max(shared, in, columns));
+        float log_sum = log_of(group_row_exp_sum(shared, in, largest, columns));
+        for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
+            out[c] = (in[c] - largest) - log_sum;
+        }
+    }
+}
+
+GPU_KERNEL void log_softmax_pick_gpu(__global float *picked, int picked_offset, int picked_stride,
+                                     const __global float *x, int x_offset, int x_stride,
+                                     const __global int *targets, int targets_offset, int targets_stride,
+                                     int rows, int columns)
+{
+    __local float shared[GROUP];
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        int target = targets[targets_offset + n];
+        float largest = offset_of(group_row_max(shared, in, columns));
+        float log_sum = log_of(group_row_exp_sum(shared, in, largest, columns));
+        if (get_local_id(0) == 0) {
+            int is_known = target >= 0 && target < columns;
+            picked[picked_offset + n] = is_known ? (in[target] - largest) - log_sum : -INFINITY;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+#include "ops/rows.h"
+
+#include <assert.h>
+
+#include "device/caps.h"
+
+enum {
+    MOST_CPU_GROUPS = 1024,  /* plenty for every core; far below 65536, where PoCL compiles again */
+    MOST_GPU_GROUPS = 65535, /* what every driver takes */
+    GPU_GROUP = 64,          /* GROUP in cl/prelude.cl */
+    MOST_ARGUMENTS = 32,
+};
+
+static clf_status add_view(struct clf__argument *arguments, const struct clf__rows_launch *launch,
+                           struct clf__tensor view)
+{
+    if (view.offset > INT32_MAX) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "kernel %s of cl/%s.cl would start at element %zu of a buffer, and kernels count "
+                         "to %d; use a smaller --batch-tokens or --beam",
+                         launch->gpu_kernel, launch->program, view.offset, INT32_MAX);
+    }
+    arguments[0] = (struct clf__argument)CLF__BUFFER(view.buffer);
+    arguments[1] = (struct clf__argument)CLF__INT((int32_t)view.offset);
+    arguments[2] = (struct clf__argument)CLF__INT(view.stride);
+    return CLF_OK;
+}
+
+clf_status clf__rows_launch(const struct clf__rows_launch *launch)
+{
+    if (launch->rows <= 0) {
+        return CLF_OK;
+    }
+    struct clf__argument arguments[MOST_ARGUMENTS];
+    int count = 0;
+    assert(3 * launch->view_count + 2 + launch->extra_count <= MOST_ARGUMENTS);
+    for (int i = 0; i < launch->view_count; i++) {
+        CLF__TRY(add_view(arguments + count, launch, launch->views[i]));
+        count += 3;
+    }
+    arguments[count++] = (struct clf__argument)CLF__INT(launch->rows);
+    arguments[count++] = (struct clf__argument)CLF__INT(launch->columns);
+    for (int i = 0; i < launch->extra_count; i++) {
+        arguments[count++] = launch->extras[i];
+    }
+    struct clf_device *device = clf__buffer_device(launch->views[0].buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    int most_groups = is_cpu ? MOST_CPU_GROUPS : MOST_GPU_GROUPS;
+    struct clf__launch kernel = {
+        .program = launch->program,
+        .kernel = is_cpu ? launch->cpu_kernel : launch->gpu_kernel,
+        .defines = launch->defines,
+        .groups = {(size_t)(launch->rows < most_groups ? launch->rows : most_groups)},
+        .local = {is_cpu ? 1 : GPU_GROUP},
+        .arguments = arguments,
+        .argument_count = count,
+    };
+    return clf__launch(device, &kernel);
+}

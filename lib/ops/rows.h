@@ -1,0 +1,25 @@
+/* Launching kernels that work row by row. */
+#ifndef CLF_OPS_ROWS_H
+#define CLF_OPS_ROWS_H
+
+#include "device/launch.h"
+#include "tensor/tensor.h"
+
+/* A kernel's parameters are, in this order: buffer, offset and stride of each view; rows and columns; the
+ * extras. Its groups share the rows: group g takes rows g, g + groups, g + 2 * groups ... */
+struct clf__rows_launch {
+    const char *program;
+    const char *cpu_kernel;
+    const char *gpu_kernel;
+    const char *defines;             /* NULL: none */
+    const struct clf__tensor *views; /* the first one names the device; buffer NULL passes a null pointer */
+    int view_count;
+    int rows; /* none: nothing is launched */
+    int columns;
+    const struct clf__argument *extras;
+    int extra_count;
+};
+
+clf_status clf__rows_launch(const struct clf__rows_launch *launch);
+
+#endif
