@@ -8,22 +8,23 @@
 
 /* --- One block holds all that a search needs, so that no step allocates. --- */
 
+enum { UNIT = 16 }; /* bytes; everything in a block begins at a multiple */
+
 struct block {
-    char *start; /* NULL while the block is measured */
-    size_t used; /* SIZE_MAX once it is larger than any memory */
+    char *start;  /* NULL while the block is measured */
+    size_t units; /* taken so far; SIZE_MAX once that is more than any memory */
 };
 
 /* The next `count` objects of the block; NULL while it is measured. */
 static void *take(struct block *block, size_t count, size_t size)
 {
-    const size_t alignment = 16;
-    size_t room = SIZE_MAX - block->used;
-    if (room < alignment || count > (room - alignment) / size) {
-        block->used = SIZE_MAX;
-        return NULL;
+    void *taken = block->start != NULL ? block->start + block->units * UNIT : NULL;
+    size_t bytes;
+    if (block->units == SIZE_MAX || __builtin_mul_overflow(count, size, &bytes)) {
+        block->units = SIZE_MAX;
+    } else if (bytes > 0) {
+        block->units += (bytes - 1) / UNIT + 1;
     }
-    void *taken = block->start != NULL ? block->start + block->used : NULL;
-    block->used = (block->used + count * size + alignment - 1) / alignment * alignment;
     return taken;
 }
 
@@ -43,48 +44,38 @@ static void lay_out_step(struct clf__search *search, struct block *block, size_t
     step->statistics = take(block, rows * 4, sizeof(float));
 }
 
-/* Three lists of `beams` hypotheses, with room for the ids of each. */
-static void lay_out_source(struct clf__source *source, struct block *block, size_t beams, size_t ids_each)
+/* Three lists of `beams` hypotheses for each source, and room for the ids of each hypothesis. */
+static void lay_out_sources(struct clf__search *search, struct block *block)
 {
-    struct clf__beam **lists[] = {&source->running, &source->next, &source->finished};
-    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++) {
-        struct clf__beam *hypotheses = take(block, beams, sizeof *hypotheses);
-        for (size_t i = 0; i < beams; i++) {
-            int32_t *ids = take(block, ids_each, sizeof *ids);
-            if (hypotheses != NULL) {
-                hypotheses[i].ids = ids;
-            }
-        }
-        *lists[list] = hypotheses;
+    size_t beams = (size_t)search->options->beams;
+    size_t sources = (size_t)search->source_count;
+    size_t ids_each = (size_t)search->options->max_length + 1;
+    search->sources = take(block, sources, sizeof *search->sources);
+    struct clf__beam *beam = take(block, sources * 3 * beams, sizeof *beam);
+    int32_t *ids = take(block, sources * 3 * beams, ids_each * sizeof *ids);
+    if (block->start == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < sources * 3 * beams; i++) {
+        beam[i].ids = ids + i * ids_each;
+    }
+    for (size_t i = 0; i < sources; i++, beam += 3 * beams) {
+        search->sources[i] = (struct clf__source){
+            .running = beam, .next = beam + beams, .finished = beam + 2 * beams, .running_count = 1};
+        beam[0].ids[0] = search->options->start_id;
     }
 }
 
 static void lay_out(struct clf__search *search, struct block *block)
 {
     const struct clf__search_options *options = search->options;
-    size_t sources = (size_t)search->source_count;
-    size_t beams = (size_t)options->beams;
-    search->sources = take(block, sources, sizeof *search->sources);
-    search->candidates = take(block, 2 * beams, sizeof *search->candidates);
+    search->candidates = take(block, 2 * (size_t)options->beams, sizeof *search->candidates);
     search->always_banned = take(block, clf__bans_limit(options), sizeof(int32_t));
-    lay_out_step(search, block, sources * beams);
-    for (size_t i = 0; i < sources; i++) {
-        struct clf__source measured = {0};
-        struct clf__source *source = search->sources != NULL ? &search->sources[i] : &measured;
-        lay_out_source(source, block, beams, (size_t)options->max_length + 1);
-    }
+    lay_out_step(search, block, (size_t)search->source_count * (size_t)options->beams);
+    lay_out_sources(search, block);
 }
 
 /* --- The steps. --- */
-
-static void start_sources(struct clf__search *search)
-{
-    for (int i = 0; i < search->source_count; i++) {
-        struct clf__source *source = &search->sources[i];
-        source->running[0].ids[0] = search->options->start_id;
-        source->running_count = 1;
-    }
-}
 
 /* The only id allowed as the token after `generated` others, or -1. */
 static int forced_id(const struct clf__search_options *options, int generated)
@@ -175,7 +166,7 @@ static clf_status collect(struct clf__search_result *result, const struct clf__s
     const struct clf__beam *beams;
     struct block block = {0};
     take(&block, (size_t)search->source_count * (size_t)n_best, sizeof *result->hypotheses);
-    size_t ids_start = block.used;
+    size_t ids_start = block.units * UNIT;
     size_t id_count = 0;
     for (int i = 0; i < search->source_count; i++) {
         int count = outcome(&search->sources[i], n_best, &beams);
@@ -185,7 +176,7 @@ static clf_status collect(struct clf__search_result *result, const struct clf__s
     }
     take(&block, id_count, sizeof(int32_t));
     char *start;
-    CLF__TRY(clf__allocate(&start, block.used, 1));
+    CLF__TRY(clf__allocate(&start, block.units, UNIT));
     struct clf__hypothesis *hypothesis = (struct clf__hypothesis *)(void *)start;
     int32_t *ids = (int32_t *)(void *)(start + ids_start);
     *result = (struct clf__search_result){
@@ -221,12 +212,15 @@ clf_status clf__search_run(struct clf__search_result *result, const struct clf__
 
     struct block block = {0};
     lay_out(&search, &block);
-    CLF__TRY(clf__allocate(&block.start, block.used, 1));
-    block.used = 0;
+    clf_status status = clf__allocate(&block.start, block.units, UNIT);
+    if (status != CLF_OK) {
+        return clf__fail_in(status, "searching %d sources with %d beams of up to %d tokens", sources,
+                            options->beams, options->max_length);
+    }
+    block.units = 0;
     lay_out(&search, &block);
     search.always_banned_count = clf__bans_prepare(search.always_banned, options);
-    start_sources(&search);
-    clf_status status = run_steps(&search, step, context);
+    status = run_steps(&search, step, context);
     if (status == CLF_OK) {
         status = collect(result, &search);
     }
