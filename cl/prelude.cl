@@ -74,3 +74,30 @@ static inline float max16(float16 v)
     float2 c = fmax(b.lo, b.hi);
     return fmax(c.x, c.y);
 }
+
+/* activation(v), the kinds counted as in enum clf__activation; NaN stays NaN. For programs with -DACTIVATION=kind. */
+#ifdef ACTIVATION
+#if ACTIVATION == 0
+#define ACTIVATE(T, v) (v)
+#elif ACTIVATION == 1 /* ReLU */
+#define ACTIVATE(T, v) ((v) < (T)(0.0f) ? (T)(0.0f) : (v))
+#elif ACTIVATION == 2 /* GELU: v Φ(v) (Hendrycks and Gimpel 2016) */
+#define ACTIVATE(T, v) (0.5f * (v) * (1.0f + erf((v)*0.70710678f)))
+#elif ACTIVATION == 3 /* its approximation 0.5 v (1 + tanh u), u = √(2/π) (v + 0.044715 v³), as v / (1 + exp(-2u)) */
+#define ACTIVATE(T, v) ((v) / (1.0f + exp(-1.59576912f * (v) * (1.0f + 0.044715f * (v) * (v)))))
+#elif ACTIVATION == 4 /* SiLU */
+#define ACTIVATE(T, v) ((v) / (1.0f + exp(-(v))))
+#else
+#error "no such ACTIVATION"
+#endif
+static inline float activate(float v)
+{
+    return ACTIVATE(float, v);
+}
+
+static inline float16 activate16(float16 v)
+{
+    return ACTIVATE(float16, v);
+}
+#undef ACTIVATE
+#endif

@@ -1,0 +1,319 @@
+/* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual
+ *
+ * W lies in panels of 32 outputs, zero beyond N: element (n, k) is w[((n / 32) * K + k) * 32 + n % 32].
+ * Every element of x Wᵀ is one chain acc = fma(x[m, k], w[n, k], acc) over k = 0 .. K-1 from acc = 0, in every kernel
+ * here: its bits depend neither on M nor on where its row lies. Contraction is off for the same reason: the epilogue
+ * must round alike wherever it is inlined. residual may be y itself.
+ *
+ * Needs ACTIVATION, a value of enum clf__activation. */
+#ifndef ACTIVATION
+#error "gemm.cl needs ACTIVATION"
+#endif
+#pragma OPENCL FP_CONTRACT OFF
+
+#define PANEL 32
+
+/* ---- CPU form ---- */
+
+/* tile (ROWS, 32) = ROWS rows of x times one panel. Unrolled, so that the accumulators stay in registers: 8 rows need
+ * 16 of the 32 vector registers of AVX-512. */
+#define DEFINE_BLOCK(ROWS)                                                                                             \
+    static inline void block_##ROWS(float16 *tile, const __global float *x, size_t x_stride, const __global float *panel,     \
+                             int inputs)                                                                               \
+    {                                                                                                                  \
+        float16 left[ROWS], right[ROWS];                                                                               \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            left[r] = 0.0f;                                                                                            \
+            right[r] = 0.0f;                                                                                           \
+        }                                                                                                              \
+        for (int k = 0; k < inputs; k++) {                                                                             \
+            float16 w_left = vload16(0, panel + (size_t)k * PANEL);                                                    \
+            float16 w_right = vload16(1, panel + (size_t)k * PANEL);                                                   \
+            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
+            {                                                                                                          \
+                float16 value = x[r * x_stride + k];                                                                   \
+                left[r] = fma(value, w_left, left[r]);                                                                 \
+                right[r] = fma(value, w_right, right[r]);                                                              \
+            }                                                                                                          \
+        }                                                                                                              \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            tile[2 * r] = left[r];                                                                                     \
+            tile[2 * r + 1] = right[r];                                                                                \
+        }                                                                                                              \
+    }
+DEFINE_BLOCK(1)
+DEFINE_BLOCK(2)
+DEFINE_BLOCK(3)
+DEFINE_BLOCK(4)
+DEFINE_BLOCK(5)
+DEFINE_BLOCK(6)
+DEFINE_BLOCK(7)
+DEFINE_BLOCK(8)
+
+/* One vector of the result: count <= 16 columns of a row. */
+static inline void finish16(float16 product, __global float *y, const __global float *bias, const __global float *residual,
+                     float scale, int count)
+{
+    float16 shift = 0.0f;
+    if (bias) {
+        shift = count == 16 ? vload16(0, bias) : load_part(bias, count, 0.0f);
+    }
+    float16 value = activate16(fma((float16)scale, product, shift));
+    if (residual) {
+        value += count == 16 ? vload16(0, residual) : load_part(residual, count, 0.0f);
+    }
+    if (count == 16) {
+        vstore16(value, 0, y);
+    } else {
+        store_part(value, y, count);
+    }
+}
+
+/* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8 rows. The panel stays in the cache
+ * while the rows pass. */
+CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, const __global float *x, int x_offset,
+                                int x_stride, int rows, const __global float *w, int inputs, int outputs, float scale,
+                                const __global float *bias, const __global float *residual, int residual_offset,
+                                int residual_stride, int rows_per_group)
+{
+    int column = (int)get_group_id(0) * PANEL;
+    int first = (int)get_group_id(1) * rows_per_group;
+    int end = min(rows, first + rows_per_group);
+    int columns = min(PANEL, outputs - column);
+    const __global float *panel = w + (size_t)column * inputs;
+    float16 tile[16];
+    for (int row = first; row < end; row += 8) {
+        const __global float *x_rows = x + x_offset + (size_t)row * x_stride;
+        int count = min(8, end - row);
+        switch (count) {
+        case 1: block_1(tile, x_rows, x_stride, panel, inputs); break;
+        case 2: block_2(tile, x_rows, x_stride, panel, inputs); break;
+        case 3: block_3(tile, x_rows, x_stride, panel, inputs); break;
+        case 4: block_4(tile, x_rows, x_stride, panel, inputs); break;
+        case 5: block_5(tile, x_rows, x_stride, panel, inputs); break;
+        case 6: block_6(tile, x_rows, x_stride, panel, inputs); break;
+        case 7: block_7(tile, x_rows, x_stride, panel, inputs); break;
+        default: block_8(tile, x_rows, x_stride, panel, inputs); break;
+        }
+        for (int v = 0; v < 2 * count; v++) {
+            int c = column + v % 2 * 16;
+            int width = min(16, outputs - c);
+            if (width > 0) {
+                finish16(tile[v], y + y_offset + (size_t)(row + v / 2) * y_stride + c, bias ? bias + c : 0,
+                         residual ? residual + residual_offset + (size_t)(row + v / 2) * residual_stride + c : 0,
+                         scale, width);
+            }
+        }
+    }
+}
+
+/* ---- GPU form ---- */
+
+static inline void finish(float product, __global float *y, const __global float *bias, const __global float *residual,
+                   float scale)
+{
+    float value = activate(fma(scale, product, bias ? *bias : 0.0f));
+    *y = residual ? value + *residual : value;
+}
+
+#define TILE 64                 /* rows and columns of a group's tile: two panels wide */
+#define TILE_DEPTH 16           /* inputs that lie in local memory at a time */
+#define X_PITCH (TILE + 4)      /* padded, so that the transposing stores meet fewer bank conflicts */
+
+/* The 8 rows (or columns) of an item: 4 neighbours in each half of the tile, so that neighbouring items read
+ * neighbouring float4. */
+#define SPOT(lane, i) ((i) / 4 * 32 + (lane)*4 + (i) % 4)
+
+/* acc (8, 8) += one input's outer product. */
+#define TILE_STEP(k)                                                                                                   \
+    {                                                                                                                  \
+        float a[8], b[8];                                                                                              \
+        vstore4(*(const __local float4 *)&x_tile[(k)*X_PITCH + across * 4], 0, a);                                     \
+        vstore4(*(const __local float4 *)&x_tile[(k)*X_PITCH + 32 + across * 4], 1, a);                                \
+        vstore4(*(const __local float4 *)&w_tile[(k)*TILE + along * 4], 0, b);                                         \
+        vstore4(*(const __local float4 *)&w_tile[(k)*TILE + 32 + along * 4], 1, b);                                    \
+        _Pragma("unroll") for (int i = 0; i < 8; i++)                                                                  \
+        {                                                                                                              \
+            _Pragma("unroll") for (int j = 0; j < 8; j++)                                                              \
+            {                                                                                                          \
+                acc[i][j] = fma(a[i], b[j], acc[i][j]);                                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+/* A group: a tile of 64 rows and 64 columns, 8 x 8 of it an item. The next slice of the operands travels from global
+ * memory to registers while the present one is multiplied. */
+GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+                                     int x_offset, int x_stride, int rows, const __global float *w, int inputs,
+                                     int outputs, float scale, const __global float *bias,
+                                     const __global float *residual, int residual_offset, int residual_stride)
+{
+    __local float x_tile[TILE_DEPTH * X_PITCH] __attribute__((aligned(16))); /* (16, 64) */
+    __local float w_tile[TILE_DEPTH * TILE] __attribute__((aligned(16)));    /* (16, 64) */
+    int item = (int)get_local_id(0);
+    int along = item % 8, across = item / 8;
+    int column = (int)get_group_id(0) * TILE;
+    int row = (int)get_group_id(1) * TILE;
+
+    /* What the item carries: x[row + item / 16 + 4i, k + item % 16], and of both panels the four columns
+     * item % 8 * 4 of inputs k + item / 8 and k + item / 8 + 8. */
+    int x_row = row + item / 16, x_input = item % 16;
+    const __global float *x_from = x + x_offset + (size_t)x_row * x_stride + x_input;
+    int w_input = item / 8;
+    const __global float *w_from = w + (size_t)column * inputs + w_input * PANEL + item % 8 * 4;
+    int has_right = column + PANEL < outputs;
+    float x_next[16];
+    float4 w_next[4];
+
+    float acc[8][8];
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            acc[i][j] = 0.0f;
+        }
+    }
+    for (int k = -TILE_DEPTH; k < inputs; k += TILE_DEPTH) {
+        int next = k + TILE_DEPTH;
+        int has_next = next < inputs;
+        if (has_next) {
+#pragma unroll
+            for (int i = 0; i < 16; i++) {
+                int inside = x_row + 4 * i < rows && next + x_input < inputs;
+                x_next[i] = inside ? x_from[(size_t)(4 * i) * x_stride + next] : 0.0f;
+            }
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                int input = i % 2 * 8;
+                int inside = next + input + w_input < inputs && (i < 2 || has_right);
+                const __global float *from = w_from + (size_t)(next + input) * PANEL;
+                from += i < 2 ? 0 : (size_t)inputs * PANEL;
+                w_next[i] = inside ? *(const __global float4 *)from : (float4)(0.0f);
+            }
+        }
+        if (k >= 0) {
+            /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
+            int steps = min(TILE_DEPTH, inputs - k);
+#pragma unroll 1
+            for (int step = 0; step < steps; step++) {
+                TILE_STEP(step)
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (has_next) {
+#pragma unroll
+            for (int i = 0; i < 16; i++) {
+                x_tile[x_input * X_PITCH + item / 16 + 4 * i] = x_next[i];
+            }
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                *(__local float4 *)&w_tile[(w_input + i % 2 * 8) * TILE + i / 2 * PANEL + item % 8 * 4] = w_next[i];
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    /* The rows move up to acc[0] in turn: indexing acc by a variable would put it into memory, unrolling would inline
+     * the activation 64 times. */
+#pragma unroll 1
+    for (int i = 0; i < 8; i++) {
+        int r = row + SPOT(across, i);
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            int c = column + SPOT(along, j);
+            if (r < rows && c < outputs) {
+                finish(acc[0][j], y + y_offset + (size_t)r * y_stride + c, bias ? bias + c : 0,
+                       residual ? residual + residual_offset + (size_t)r * residual_stride + c : 0, scale);
+            }
+        }
+#pragma unroll
+        for (int next = 1; next < 8; next++) {
+#pragma unroll
+            for (int j = 0; j < 8; j++) {
+                acc[next - 1][j] = acc[next][j];
+            }
+        }
+    }
+}
+
+#define SKINNY_ROWS 8
+#define SKINNY_DEPTH 64
+
+/* acc (4) += x[4 rows, k] * w[column, k] */
+#define SKINNY_STEP(k)                                                                                                 \
+    acc = fma(*(const __local float4 *)&x_tile[(k)*SKINNY_ROWS + half_group * 4], (float4)(w_tile[(k)*PANEL + lane]), acc);
+
+/* For few rows, where reading W is all the work. A group: 8 rows of one panel, 4 rows of one column an item; all items
+ * fetch the panel together, 8 float4 each under way while the slice before is multiplied. */
+GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+                                       int x_offset, int x_stride, int rows, const __global float *w, int inputs,
+                                       int outputs, float scale, const __global float *bias,
+                                       const __global float *residual, int residual_offset, int residual_stride)
+{
+    __local float x_tile[SKINNY_DEPTH * SKINNY_ROWS] __attribute__((aligned(16))); /* (64, 8) */
+    __local float w_tile[SKINNY_DEPTH * PANEL] __attribute__((aligned(16)));       /* (64, 32) */
+    int item = (int)get_local_id(0);
+    int lane = item % PANEL, half_group = item / PANEL;
+    int column = (int)get_group_id(0) * PANEL;
+    int row = (int)get_group_id(1) * SKINNY_ROWS;
+    const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
+    const __global float *w_from = w + (size_t)column * inputs + item * 4;
+    float x_next[8];
+    float4 w_next[8];
+
+    float4 acc = 0.0f;
+    for (int k = -SKINNY_DEPTH; k < inputs; k += SKINNY_DEPTH) {
+        int next = k + SKINNY_DEPTH;
+        int has_next = next < inputs;
+        if (has_next) {
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                /* 8 items an input, so the group brings 8 inputs at a time */
+                int inside = next + i * 8 + item / 8 < inputs;
+                const __global float *from = w_from + (size_t)(next + i * 8) * PANEL;
+                w_next[i] = inside ? *(const __global float4 *)from : (float4)(0.0f);
+            }
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                int inside = row + i < rows && next + item < inputs;
+                x_next[i] = inside ? x_from[(size_t)i * x_stride + next] : 0.0f;
+            }
+        }
+        if (k >= 0) {
+            if (next <= inputs) {
+#pragma unroll 8
+                for (int step = 0; step < SKINNY_DEPTH; step++) {
+                    SKINNY_STEP(step)
+                }
+            } else {
+                for (int step = 0; step < inputs - k; step++) {
+                    SKINNY_STEP(step)
+                }
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (has_next) {
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                *(__local float4 *)&w_tile[i * 8 * PANEL + item * 4] = w_next[i];
+            }
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                x_tile[item * SKINNY_ROWS + i] = x_next[i];
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    float products[4];
+    vstore4(acc, 0, products);
+    int c = column + lane;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        int r = row + half_group * 4 + i;
+        if (r < rows && c < outputs) {
+            finish(products[i], y + y_offset + (size_t)r * y_stride + c, bias ? bias + c : 0,
+                   residual ? residual + residual_offset + (size_t)r * residual_stride + c : 0, scale);
+        }
+    }
+}

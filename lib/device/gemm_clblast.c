@@ -1,0 +1,167 @@
+#include <pthread.h>
+#include <stddef.h>
+
+#include "device/device.h"
+
+#include <clblast_c.h>
+
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/gemm_provider.h"
+#include "device/launch.h"
+
+/* CLBlast 1.5.3, the one of Debian 12, is not thread-safe: calls from several threads, even on devices of their own,
+ * crash or give wrong results. Only one at a time is inside it. */
+static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
+
+static clf_status check(int code, const struct clf_device *device, int m, int n, int k)
+{
+    if (code == CLBlastSuccess) {
+        return CLF_OK;
+    }
+    if (code > -1000) { /* an error of OpenCL's, passed on */
+        return clf__opencl_fail(code, "CLBlast's product (%d, %d) by (%d, %d) on device %s", m, k, k, n,
+                                device->label);
+    }
+    return clf__fail(CLF_DEVICE,
+                     "CLBlast's product (%d, %d) by (%d, %d) on device %s failed with its code %d; try the native "
+                     "kernels (CLFORMER_GEMM=native)",
+                     m, k, k, n, device->label, code);
+}
+
+/* y = activation(product + bias) + residual */
+static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, struct clf__matrix product, int rows,
+                               int columns, const struct clf__epilogue *epilogue)
+{
+    enum { GROUP = 64, CPU_ROWS = 16, GPU_COLUMNS = 256 };
+    const struct clf__matrix *residual = &epilogue->residual;
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(y.buffer),         CLF__INT((int)y.offset),         CLF__INT(y.stride),
+        CLF__BUFFER(product.buffer),   CLF__INT((int)product.offset),   CLF__INT(product.stride),
+        CLF__INT(rows),                CLF__INT(columns),               CLF__BUFFER(epilogue->bias),
+        CLF__BUFFER(residual->buffer), CLF__INT((int)residual->offset), CLF__INT(residual->stride),
+    };
+    struct clf__launch launch = {
+        .program = "epilogue",
+        .kernel = "epilogue_cpu",
+        .defines = clf__activation_define(epilogue->activation),
+        .groups = {((size_t)rows + CPU_ROWS - 1) / CPU_ROWS},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+    };
+    if (device->caps.form == CLF_FORM_GPU) {
+        launch.kernel = "epilogue_gpu";
+        launch.groups[0] = (size_t)rows;
+        launch.groups[1] = ((size_t)columns + GPU_COLUMNS - 1) / GPU_COLUMNS;
+        launch.local[0] = GROUP;
+    }
+    return clf__launch(device, &launch);
+}
+
+/* y = alpha * x Wᵀ + beta * y */
+static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows, const struct clf__weight *weight,
+                           float alpha, float beta)
+{
+    struct clf_device *device = weight->device;
+    pthread_mutex_lock(&one_call);
+    int code = CLF__CL((cl_int)CLBlastSgemm(
+        CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, (size_t)rows, (size_t)weight->outputs,
+        (size_t)weight->inputs, alpha, x.buffer->memory, x.offset, (size_t)x.stride, weight->buffer->memory, 0,
+        (size_t)weight->inputs, beta, y.buffer->memory, y.offset, (size_t)y.stride, &device->queue, NULL));
+    pthread_mutex_unlock(&one_call);
+    return check(code, device, rows, weight->outputs, weight->inputs);
+}
+
+clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
+                                    const struct clf__weight *weight, const struct clf__epilogue *epilogue)
+{
+    struct clf__epilogue rest = *epilogue; /* what is left to the kernel behind the product */
+    int in_place = rest.residual.buffer == y.buffer && rest.residual.offset == y.offset;
+    if (in_place && rest.activation == CLF__IDENTITY) {
+        rest.residual.buffer = NULL;
+        CLF__TRY(multiply(y, x, rows, weight, rest.scale, 1.0f));
+    } else if (in_place) {
+        /* The product would overwrite the residual, which an activation must not touch. */
+        struct clf__buffer *product = NULL;
+        CLF__TRY(clf__buffer_create(&product, weight->device,
+                                    (size_t)rows * (size_t)weight->outputs * sizeof(float),
+                                    "a matrix product before its activation"));
+        struct clf__matrix packed = {.buffer = product, .stride = weight->outputs};
+        clf_status status = multiply(packed, x, rows, weight, rest.scale, 0.0f);
+        if (status == CLF_OK) {
+            status = run_epilogue(weight->device, y, packed, rows, weight->outputs, &rest);
+        }
+        clf__buffer_free(product);
+        return status;
+    } else {
+        CLF__TRY(multiply(y, x, rows, weight, rest.scale, 0.0f));
+    }
+    if (rest.bias == NULL && rest.activation == CLF__IDENTITY && rest.residual.buffer == NULL) {
+        return CLF_OK;
+    }
+    return run_epilogue(weight->device, y, y, rows, weight->outputs, &rest);
+}
+
+static int is_packed(struct clf__batched_matrix matrix, int rows, int columns)
+{
+    return matrix.matrix.offset == 0 && matrix.matrix.stride == columns &&
+           matrix.batch_stride == (size_t)rows * (size_t)columns;
+}
+
+/* Right for any strides and offsets, but CLBlast uploads the arrays at every call and waits for it. */
+static clf_status multiply_offsets(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                                   struct clf__batched_matrix b, const struct clf__batched_shape *shape)
+{
+    struct clf_device *device = clf__buffer_device(c.matrix.buffer);
+    size_t batches = (size_t)shape->batches;
+    size_t *offsets = NULL; /* (3, batches): a, b, c */
+    float *factors = NULL;  /* (2, batches): alpha, beta */
+    CLF__TRY(clf__allocate(&offsets, 3 * batches, sizeof *offsets));
+    clf_status status = clf__allocate(&factors, 2 * batches, sizeof *factors);
+    if (status != CLF_OK) {
+        clf__free(offsets);
+        return status;
+    }
+    for (size_t i = 0; i < batches; i++) {
+        offsets[i] = a.matrix.offset + i * a.batch_stride;
+        offsets[batches + i] = b.matrix.offset + i * b.batch_stride;
+        offsets[2 * batches + i] = c.matrix.offset + i * c.batch_stride;
+        factors[i] = shape->alpha;
+    }
+    pthread_mutex_lock(&one_call);
+    int code = CLF__CL((cl_int)CLBlastSgemmBatched(
+        CLBlastLayoutRowMajor, CLBlastTransposeNo, shape->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo,
+        (size_t)shape->m, (size_t)shape->n, (size_t)shape->k, factors, a.matrix.buffer->memory, offsets,
+        (size_t)a.matrix.stride, b.matrix.buffer->memory, offsets + batches, (size_t)b.matrix.stride,
+        factors + batches, c.matrix.buffer->memory, offsets + 2 * batches, (size_t)c.matrix.stride, batches,
+        &device->queue, NULL));
+    pthread_mutex_unlock(&one_call);
+    clf__free(offsets);
+    clf__free(factors);
+    return check(code, device, shape->m, shape->n, shape->k);
+}
+
+static clf_status multiply_strided(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                                   struct clf__batched_matrix b, const struct clf__batched_shape *shape)
+{
+    struct clf_device *device = clf__buffer_device(c.matrix.buffer);
+    pthread_mutex_lock(&one_call);
+    int code = CLF__CL((cl_int)CLBlastSgemmStridedBatched(
+        CLBlastLayoutRowMajor, CLBlastTransposeNo, shape->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo,
+        (size_t)shape->m, (size_t)shape->n, (size_t)shape->k, shape->alpha, a.matrix.buffer->memory, 0,
+        (size_t)a.matrix.stride, a.batch_stride, b.matrix.buffer->memory, 0, (size_t)b.matrix.stride, b.batch_stride,
+        0.0f, c.matrix.buffer->memory, 0, (size_t)c.matrix.stride, c.batch_stride, (size_t)shape->batches,
+        &device->queue, NULL));
+    pthread_mutex_unlock(&one_call);
+    return check(code, device, shape->m, shape->n, shape->k);
+}
+
+clf_status clf__clblast_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                                     struct clf__batched_matrix b, const struct clf__batched_shape *shape)
+{
+    /* CLBlast's strided-batched product ignores offsets and strides on its path for large matrices and reports
+     * success (xgemmstridedbatched.cpp, still so in 2026): it is asked only where there is nothing to ignore. */
+    int packed = is_packed(c, shape->m, shape->n) && is_packed(a, shape->m, shape->k) &&
+                 (shape->transpose_b ? is_packed(b, shape->n, shape->k) : is_packed(b, shape->k, shape->n));
+    return packed ? multiply_strided(c, a, b, shape) : multiply_offsets(c, a, b, shape);
+}

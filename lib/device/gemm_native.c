@@ -1,0 +1,102 @@
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "device/gemm_provider.h"
+#include "device/launch.h"
+
+/* Work-items a group of a GPU form (GROUP in cl/prelude.cl). */
+enum { GROUP = 64 };
+
+/* Of the CPU forms: rows of a register block, and the most rows that share one pass over a panel (beyond, their own
+ * bytes push the panel out of the cache). */
+enum { BLOCK_ROWS = 8, MOST_ROWS = 256 };
+
+/* Of the GPU forms of gemm.cl and gemm_batched.cl. */
+enum { TILE = 64, SKINNY_ROWS = 8, SKINNY_MOST_ROWS = 32, BATCHED_TILE = 32 };
+
+static size_t ceil_divide(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Rows a group of a CPU form: as many as leave each core about eight groups, since a group pays for its pass over the
+ * panel; all groups alike, so that none is a straggler. */
+static size_t rows_per_group(size_t rows, size_t columns_groups, const struct clf__caps *caps)
+{
+    size_t row_groups = ceil_divide(8 * caps->compute_units, columns_groups);
+    size_t wanted = ceil_divide(rows, row_groups);
+    if (wanted > MOST_ROWS) {
+        wanted = MOST_ROWS;
+    }
+    size_t blocks = ceil_divide(rows, BLOCK_ROWS);
+    size_t groups = ceil_divide(rows, ceil_divide(wanted, BLOCK_ROWS) * BLOCK_ROWS);
+    return ceil_divide(blocks, groups) * BLOCK_ROWS;
+}
+
+clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
+                                   const struct clf__weight *weight, const struct clf__epilogue *epilogue)
+{
+    const struct clf__caps *caps = clf__device_caps(weight->device);
+    const struct clf__matrix *residual = &epilogue->residual;
+    size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
+    size_t block = rows_per_group((size_t)rows, panels, caps);
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(y.buffer),         CLF__INT((int)y.offset),         CLF__INT(y.stride),
+        CLF__BUFFER(x.buffer),         CLF__INT((int)x.offset),         CLF__INT(x.stride),
+        CLF__INT(rows),                CLF__BUFFER(weight->buffer),     CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),     CLF__FLOAT(epilogue->scale),     CLF__BUFFER(epilogue->bias),
+        CLF__BUFFER(residual->buffer), CLF__INT((int)residual->offset), CLF__INT(residual->stride),
+        CLF__INT((int)block), /* the CPU form's alone */
+    };
+    int count = sizeof arguments / sizeof *arguments;
+    struct clf__launch launch = {
+        .program = "gemm",
+        .kernel = "gemm_weight_cpu",
+        .defines = clf__activation_define(epilogue->activation),
+        .groups = {panels, ceil_divide((size_t)rows, block)},
+        .arguments = arguments,
+        .argument_count = count,
+    };
+    if (caps->form == CLF_FORM_GPU) {
+        int skinny = rows <= SKINNY_MOST_ROWS;
+        launch.kernel = skinny ? "gemm_weight_skinny_gpu" : "gemm_weight_tile_gpu";
+        launch.groups[0] = skinny ? panels : ceil_divide((size_t)weight->outputs, TILE);
+        launch.groups[1] = ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE);
+        launch.local[0] = GROUP;
+        launch.argument_count = count - 1;
+    }
+    return clf__launch(weight->device, &launch);
+}
+
+clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                                    struct clf__batched_matrix b, const struct clf__batched_shape *shape)
+{
+    struct clf_device *device = clf__buffer_device(c.matrix.buffer);
+    const struct clf__caps *caps = clf__device_caps(device);
+    size_t batches = (size_t)shape->batches, m = (size_t)shape->m, n = (size_t)shape->n;
+    size_t panels = ceil_divide(n, CLF__PANEL);
+    size_t block = rows_per_group(m, batches * panels, caps);
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(c.matrix.buffer), CLF__INT((int)c.matrix.offset), CLF__INT(c.matrix.stride),
+        CLF__INT((int)c.batch_stride), CLF__BUFFER(a.matrix.buffer), CLF__INT((int)a.matrix.offset),
+        CLF__INT(a.matrix.stride), CLF__INT((int)a.batch_stride), CLF__BUFFER(b.matrix.buffer),
+        CLF__INT((int)b.matrix.offset), CLF__INT(b.matrix.stride), CLF__INT((int)b.batch_stride),
+        CLF__INT(shape->m), CLF__INT(shape->n), CLF__INT(shape->k), CLF__INT(shape->transpose_b != 0),
+        CLF__FLOAT(shape->alpha), CLF__INT((int)block), /* the CPU form's alone */
+    };
+    int count = sizeof arguments / sizeof *arguments;
+    struct clf__launch launch = {
+        .program = "gemm_batched",
+        .kernel = "gemm_batched_cpu",
+        .groups = {batches, panels, ceil_divide(m, block)},
+        .arguments = arguments,
+        .argument_count = count,
+    };
+    if (caps->form == CLF_FORM_GPU) {
+        launch.kernel = "gemm_batched_gpu";
+        launch.groups[1] = ceil_divide(n, BATCHED_TILE);
+        launch.groups[2] = ceil_divide(m, BATCHED_TILE);
+        launch.local[0] = GROUP;
+        launch.argument_count = count - 1;
+    }
+    return clf__launch(device, &launch);
+}
