@@ -9,40 +9,48 @@
 const char *clf__activation_define(enum clf__activation kind)
 {
     switch (kind) {
-    case CLF__IDENTITY: return "-DACTIVATION=0";
-    case CLF__RELU: return "-DACTIVATION=1";
-    case CLF__GELU_ERF: return "-DACTIVATION=2";
-    case CLF__GELU_TANH: return "-DACTIVATION=3";
-    case CLF__SILU: return "-DACTIVATION=4";
+    case CLF__IDENTITY:
+        return "-DACTIVATION=0";
+    case CLF__RELU:
+        return "-DACTIVATION=1";
+    case CLF__GELU_ERF:
+        return "-DACTIVATION=2";
+    case CLF__GELU_TANH:
+        return "-DACTIVATION=3";
+    case CLF__SILU:
+        return "-DACTIVATION=4";
     }
     return NULL;
 }
 
 /* first + (rows - 1) * stride + columns floats must lie in the buffer. */
-static clf_status check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows, int columns)
+static clf_status check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
+                               int columns)
 {
     if (matrix.buffer == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's %s has no buffer", what);
     }
     if (matrix.stride < columns) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's %s has %d columns, more than its stride %d", what,
-                         columns, matrix.stride);
+        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's %s has %d columns, more than its stride %d",
+                         what, columns, matrix.stride);
     }
     if (matrix.offset > INT_MAX) {
-        return clf__fail(CLF_UNSUPPORTED, "a matrix product's %s starts at element %zu; at most %d is supported",
-                         what, matrix.offset, INT_MAX);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "a matrix product's %s starts at element %zu; at most %d is supported", what,
+                         matrix.offset, INT_MAX);
     }
     size_t end = matrix.offset + first + (size_t)(rows - 1) * (size_t)matrix.stride + (size_t)columns;
     size_t held = clf__buffer_bytes(matrix.buffer) / sizeof(float);
     if (end > held) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's %s (%d, %d) ends at element %zu of a buffer of %zu",
-                         what, rows, columns, end, held);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "a matrix product's %s (%d, %d) ends at element %zu of a buffer of %zu", what, rows,
+                         columns, end, held);
     }
     return CLF_OK;
 }
 
-clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows, const struct clf__weight *weight,
-                            const struct clf__epilogue *epilogue)
+clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
+                            const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
     if (rows == 0) {
         return CLF_OK;
@@ -64,25 +72,27 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
                               : clf__native_gemm_weight(y, x, rows, weight, epilogue);
 }
 
-static clf_status check_batch(const char *what, struct clf__batched_matrix matrix, int batches, int rows, int columns)
+static clf_status check_batch(const char *what, struct clf__batched_matrix matrix, int batches, int rows,
+                              int columns)
 {
     if (rows == 0 || columns == 0) {
         return CLF_OK;
     }
     size_t last = (size_t)(batches - 1) * matrix.batch_stride;
     if (matrix.batch_stride > INT_MAX || last > SIZE_MAX / 4) {
-        return clf__fail(CLF_UNSUPPORTED, "a batched product's %s lies %zu elements apart; at most %d is supported",
-                         what, matrix.batch_stride, INT_MAX);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "a batched product's %s lies %zu elements apart; at most %d is supported", what,
+                         matrix.batch_stride, INT_MAX);
     }
     return check_matrix(what, matrix.matrix, last, rows, columns);
 }
 
-clf_status clf__gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a, struct clf__batched_matrix b,
-                             const struct clf__batched_shape *shape)
+clf_status clf__gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                             struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
     if (shape->batches < 0 || shape->m < 0 || shape->n < 0 || shape->k < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a batch of %d matrix products of (%d, %d) and (%d, %d)", shape->batches,
-                         shape->m, shape->k, shape->k, shape->n);
+        return clf__fail(CLF_BAD_ARGUMENT, "a batch of %d matrix products of (%d, %d) and (%d, %d)",
+                         shape->batches, shape->m, shape->k, shape->k, shape->n);
     }
     if (shape->batches == 0 || shape->m == 0 || shape->n == 0) {
         return CLF_OK;

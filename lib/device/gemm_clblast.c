@@ -10,8 +10,8 @@
 #include "device/gemm_provider.h"
 #include "device/launch.h"
 
-/* CLBlast 1.5.3, the one of Debian 12, is not thread-safe: calls from several threads, even on devices of their own,
- * crash or give wrong results. Only one at a time is inside it. */
+/* CLBlast 1.5.3, the one of Debian 12, is not thread-safe: calls from several threads, even on devices of
+ * their own, crash or give wrong results. Only one at a time is inside it. */
 static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 
 static clf_status check(int code, const struct clf_device *device, int m, int n, int k)
@@ -23,23 +23,32 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
         return clf__opencl_fail(code, "CLBlast's product (%d, %d) by (%d, %d) on device %s", m, k, k, n,
                                 device->label);
     }
-    return clf__fail(CLF_DEVICE,
-                     "CLBlast's product (%d, %d) by (%d, %d) on device %s failed with its code %d; try the native "
-                     "kernels (CLFORMER_GEMM=native)",
-                     m, k, k, n, device->label, code);
+    return clf__fail(
+        CLF_DEVICE,
+        "CLBlast's product (%d, %d) by (%d, %d) on device %s failed with its code %d; try the native "
+        "kernels (CLFORMER_GEMM=native)",
+        m, k, k, n, device->label, code);
 }
 
 /* y = activation(product + bias) + residual */
-static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, struct clf__matrix product, int rows,
-                               int columns, const struct clf__epilogue *epilogue)
+static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, struct clf__matrix product,
+                               int rows, int columns, const struct clf__epilogue *epilogue)
 {
     enum { GROUP = 64, CPU_ROWS = 16, GPU_COLUMNS = 256 };
     const struct clf__matrix *residual = &epilogue->residual;
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(y.buffer),         CLF__INT((int)y.offset),         CLF__INT(y.stride),
-        CLF__BUFFER(product.buffer),   CLF__INT((int)product.offset),   CLF__INT(product.stride),
-        CLF__INT(rows),                CLF__INT(columns),               CLF__BUFFER(epilogue->bias),
-        CLF__BUFFER(residual->buffer), CLF__INT((int)residual->offset), CLF__INT(residual->stride),
+        CLF__BUFFER(y.buffer),
+        CLF__INT((int)y.offset),
+        CLF__INT(y.stride),
+        CLF__BUFFER(product.buffer),
+        CLF__INT((int)product.offset),
+        CLF__INT(product.stride),
+        CLF__INT(rows),
+        CLF__INT(columns),
+        CLF__BUFFER(epilogue->bias),
+        CLF__BUFFER(residual->buffer),
+        CLF__INT((int)residual->offset),
+        CLF__INT(residual->stride),
     };
     struct clf__launch launch = {
         .program = "epilogue",
@@ -59,15 +68,15 @@ static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, 
 }
 
 /* y = alpha * x Wᵀ + beta * y */
-static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows, const struct clf__weight *weight,
-                           float alpha, float beta)
+static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
+                           const struct clf__weight *weight, float alpha, float beta)
 {
     struct clf_device *device = weight->device;
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSgemm(
         CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, (size_t)rows, (size_t)weight->outputs,
-        (size_t)weight->inputs, alpha, x.buffer->memory, x.offset, (size_t)x.stride, weight->buffer->memory, 0,
-        (size_t)weight->inputs, beta, y.buffer->memory, y.offset, (size_t)y.stride, &device->queue, NULL));
+        (size_t)weight->inputs, alpha, x.buffer->memory, x.offset, (size_t)x.stride, weight->buffer->memory,
+        0, (size_t)weight->inputs, beta, y.buffer->memory, y.offset, (size_t)y.stride, &device->queue, NULL));
     pthread_mutex_unlock(&one_call);
     return check(code, device, rows, weight->outputs, weight->inputs);
 }
@@ -130,11 +139,12 @@ static clf_status multiply_offsets(struct clf__batched_matrix c, struct clf__bat
     }
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSgemmBatched(
-        CLBlastLayoutRowMajor, CLBlastTransposeNo, shape->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo,
-        (size_t)shape->m, (size_t)shape->n, (size_t)shape->k, factors, a.matrix.buffer->memory, offsets,
-        (size_t)a.matrix.stride, b.matrix.buffer->memory, offsets + batches, (size_t)b.matrix.stride,
-        factors + batches, c.matrix.buffer->memory, offsets + 2 * batches, (size_t)c.matrix.stride, batches,
-        &device->queue, NULL));
+        CLBlastLayoutRowMajor, CLBlastTransposeNo,
+        shape->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo, (size_t)shape->m, (size_t)shape->n,
+        (size_t)shape->k, factors, a.matrix.buffer->memory, offsets, (size_t)a.matrix.stride,
+        b.matrix.buffer->memory, offsets + batches, (size_t)b.matrix.stride, factors + batches,
+        c.matrix.buffer->memory, offsets + 2 * batches, (size_t)c.matrix.stride, batches, &device->queue,
+        NULL));
     pthread_mutex_unlock(&one_call);
     clf__free(offsets);
     clf__free(factors);
@@ -147,11 +157,11 @@ static clf_status multiply_strided(struct clf__batched_matrix c, struct clf__bat
     struct clf_device *device = clf__buffer_device(c.matrix.buffer);
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSgemmStridedBatched(
-        CLBlastLayoutRowMajor, CLBlastTransposeNo, shape->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo,
-        (size_t)shape->m, (size_t)shape->n, (size_t)shape->k, shape->alpha, a.matrix.buffer->memory, 0,
-        (size_t)a.matrix.stride, a.batch_stride, b.matrix.buffer->memory, 0, (size_t)b.matrix.stride, b.batch_stride,
-        0.0f, c.matrix.buffer->memory, 0, (size_t)c.matrix.stride, c.batch_stride, (size_t)shape->batches,
-        &device->queue, NULL));
+        CLBlastLayoutRowMajor, CLBlastTransposeNo,
+        shape->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo, (size_t)shape->m, (size_t)shape->n,
+        (size_t)shape->k, shape->alpha, a.matrix.buffer->memory, 0, (size_t)a.matrix.stride, a.batch_stride,
+        b.matrix.buffer->memory, 0, (size_t)b.matrix.stride, b.batch_stride, 0.0f, c.matrix.buffer->memory, 0,
+        (size_t)c.matrix.stride, c.batch_stride, (size_t)shape->batches, &device->queue, NULL));
     pthread_mutex_unlock(&one_call);
     return check(code, device, shape->m, shape->n, shape->k);
 }
@@ -159,8 +169,9 @@ static clf_status multiply_strided(struct clf__batched_matrix c, struct clf__bat
 clf_status clf__clblast_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
                                      struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
-    /* CLBlast's strided-batched product ignores offsets and strides on its path for large matrices and reports
-     * success (xgemmstridedbatched.cpp, still so in 2026): it is asked only where there is nothing to ignore. */
+    /* CLBlast's strided-batched product ignores offsets and strides on its path for large matrices and
+     * reports success (xgemmstridedbatched.cpp, still so in 2026): it is asked only where there is nothing to
+     * ignore. */
     int packed = is_packed(c, shape->m, shape->n) && is_packed(a, shape->m, shape->k) &&
                  (shape->transpose_b ? is_packed(b, shape->n, shape->k) : is_packed(b, shape->k, shape->n));
     return packed ? multiply_strided(c, a, b, shape) : multiply_offsets(c, a, b, shape);

@@ -6,8 +6,8 @@
 /* Work-items a group of a GPU form (GROUP in cl/prelude.cl). */
 enum { GROUP = 64 };
 
-/* Of the CPU forms: rows of a register block, and the most rows that share one pass over a panel (beyond, their own
- * bytes push the panel out of the cache). */
+/* Of the CPU forms: rows of a register block, and the most rows that share one pass over a panel (beyond,
+ * their own bytes push the panel out of the cache). */
 enum { BLOCK_ROWS = 8, MOST_ROWS = 256 };
 
 /* Of the GPU forms of gemm.cl and gemm_batched.cl. */
@@ -18,8 +18,8 @@ static size_t ceil_divide(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* Rows a group of a CPU form: as many as leave each core about eight groups, since a group pays for its pass over the
- * panel; all groups alike, so that none is a straggler. */
+/* Rows a group of a CPU form: as many as leave each core about eight groups, since a group pays for its pass
+ * over the panel; all groups alike, so that none is a straggler. */
 static size_t rows_per_group(size_t rows, size_t columns_groups, const struct clf__caps *caps)
 {
     size_t row_groups = ceil_divide(8 * caps->compute_units, columns_groups);
@@ -40,11 +40,21 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
     size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
     size_t block = rows_per_group((size_t)rows, panels, caps);
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(y.buffer),         CLF__INT((int)y.offset),         CLF__INT(y.stride),
-        CLF__BUFFER(x.buffer),         CLF__INT((int)x.offset),         CLF__INT(x.stride),
-        CLF__INT(rows),                CLF__BUFFER(weight->buffer),     CLF__INT(weight->inputs),
-        CLF__INT(weight->outputs),     CLF__FLOAT(epilogue->scale),     CLF__BUFFER(epilogue->bias),
-        CLF__BUFFER(residual->buffer), CLF__INT((int)residual->offset), CLF__INT(residual->stride),
+        CLF__BUFFER(y.buffer),
+        CLF__INT((int)y.offset),
+        CLF__INT(y.stride),
+        CLF__BUFFER(x.buffer),
+        CLF__INT((int)x.offset),
+        CLF__INT(x.stride),
+        CLF__INT(rows),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),
+        CLF__FLOAT(epilogue->scale),
+        CLF__BUFFER(epilogue->bias),
+        CLF__BUFFER(residual->buffer),
+        CLF__INT((int)residual->offset),
+        CLF__INT(residual->stride),
         CLF__INT((int)block), /* the CPU form's alone */
     };
     int count = sizeof arguments / sizeof *arguments;
@@ -76,12 +86,15 @@ clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__ba
     size_t panels = ceil_divide(n, CLF__PANEL);
     size_t block = rows_per_group(m, batches * panels, caps);
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(c.matrix.buffer), CLF__INT((int)c.matrix.offset), CLF__INT(c.matrix.stride),
-        CLF__INT((int)c.batch_stride), CLF__BUFFER(a.matrix.buffer), CLF__INT((int)a.matrix.offset),
-        CLF__INT(a.matrix.stride), CLF__INT((int)a.batch_stride), CLF__BUFFER(b.matrix.buffer),
-        CLF__INT((int)b.matrix.offset), CLF__INT(b.matrix.stride), CLF__INT((int)b.batch_stride),
-        CLF__INT(shape->m), CLF__INT(shape->n), CLF__INT(shape->k), CLF__INT(shape->transpose_b != 0),
-        CLF__FLOAT(shape->alpha), CLF__INT((int)block), /* the CPU form's alone */
+        CLF__BUFFER(c.matrix.buffer), CLF__INT((int)c.matrix.offset),
+        CLF__INT(c.matrix.stride),    CLF__INT((int)c.batch_stride),
+        CLF__BUFFER(a.matrix.buffer), CLF__INT((int)a.matrix.offset),
+        CLF__INT(a.matrix.stride),    CLF__INT((int)a.batch_stride),
+        CLF__BUFFER(b.matrix.buffer), CLF__INT((int)b.matrix.offset),
+        CLF__INT(b.matrix.stride),    CLF__INT((int)b.batch_stride),
+        CLF__INT(shape->m),           CLF__INT(shape->n),
+        CLF__INT(shape->k),           CLF__INT(shape->transpose_b != 0),
+        CLF__FLOAT(shape->alpha),     CLF__INT((int)block), /* the CPU form's alone */
     };
     int count = sizeof arguments / sizeof *arguments;
     struct clf__launch launch = {

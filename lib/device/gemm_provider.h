@@ -1,5 +1,5 @@
-/* What stands behind the door of gemm.h: for this room alone. The door has checked the arguments: every view lies in
- * its buffer, offsets fit an int, and no size is zero except a batch's k. */
+/* What stands behind the door of gemm.h: for this room alone. The door has checked the arguments: every view
+ * lies in its buffer, offsets fit an int, and no size is zero except a batch's k. */
 #ifndef CLF_DEVICE_GEMM_PROVIDER_H
 #define CLF_DEVICE_GEMM_PROVIDER_H
 

@@ -66,7 +66,8 @@ static void pack_panel(float *panel, struct row_reader *reader, int inputs)
     }
 }
 
-static clf_status write_panels(struct clf__weight *weight, const struct clf__weight_part *parts, int part_count)
+static clf_status write_panels(struct clf__weight *weight, const struct clf__weight_part *parts,
+                               int part_count)
 {
     size_t panel_floats = (size_t)weight->inputs * CLF__PANEL;
     size_t total = ((size_t)weight->outputs + CLF__PANEL - 1) / CLF__PANEL;
@@ -109,7 +110,8 @@ clf_status clf__weight_create(struct clf__weight **out, struct clf_device *devic
         outputs += parts[i].rows < 0 ? LLONG_MIN / 4 / part_count : parts[i].rows;
     }
     if (inputs < 1 || outputs < 1 || outputs > INT_MAX - CLF__PANEL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: a weight of %lld outputs and %d inputs", what, outputs, inputs);
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: a weight of %lld outputs and %d inputs", what, outputs,
+                         inputs);
     }
     struct clf__weight *weight = NULL;
     CLF__TRY(clf__allocate(&weight, 1, sizeof *weight));

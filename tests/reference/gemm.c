@@ -1,0 +1,39 @@
+#include "reference/gemm.h"
+
+#include <math.h>
+
+double reference_activation(enum clf__activation kind, double v)
+{
+    switch (kind) {
+    case CLF__IDENTITY:
+        return v;
+    case CLF__RELU:
+        return v > 0 ? v : 0;
+    case CLF__GELU_ERF:
+        return 0.5 * v * (1 + erf(v / sqrt(2)));
+    case CLF__GELU_TANH:
+        return 0.5 * v * (1 + tanh(sqrt(2 / acos(-1)) * (v + 0.044715 * v * v * v)));
+    case CLF__SILU:
+        return v / (1 + exp(-v));
+    }
+    return NAN;
+}
+
+double reference_dot(const float *a, size_t a_step, const float *b, size_t b_step, int k, double alpha)
+{
+    double sum = 0;
+    for (size_t i = 0; i < (size_t)k; i++) {
+        sum += (double)a[i * a_step] * (double)b[i * b_step];
+    }
+    return alpha * sum;
+}
+
+void reference_gemm_row(double *y, const float *x, const float *w, int outputs, int inputs, double scale,
+                        const float *bias, enum clf__activation kind, const float *residual)
+{
+    for (int n = 0; n < outputs; n++) {
+        double v = reference_dot(x, 1, w + (size_t)n * (size_t)inputs, 1, inputs, scale);
+        v = reference_activation(kind, v + (bias ? (double)bias[n] : 0));
+        y[n] = v + (residual ? (double)residual[n] : 0);
+    }
+}

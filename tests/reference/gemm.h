@@ -1,0 +1,19 @@
+/* Matrix products in double precision, element by element. */
+#ifndef CLF_TESTS_REFERENCE_GEMM_H
+#define CLF_TESTS_REFERENCE_GEMM_H
+
+#include <stddef.h>
+
+#include "device/gemm.h"
+
+double reference_activation(enum clf__activation kind, double v);
+
+/* One row of a weight's product: y (outputs) = activation(scale * (x (inputs) Wᵀ) + bias) + residual; W
+ * (outputs, inputs) row-major, bias and residual may be NULL. */
+void reference_gemm_row(double *y, const float *x, const float *w, int outputs, int inputs, double scale,
+                        const float *bias, enum clf__activation kind, const float *residual);
+
+/* One element: alpha * sum over k of a[k * a_step] b[k * b_step]. */
+double reference_dot(const float *a, size_t a_step, const float *b, size_t b_step, int k, double alpha);
+
+#endif
