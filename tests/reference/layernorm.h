@@ -1,0 +1,11 @@
+/* Normalisation in double, straight from the formulas of lib/ops/layernorm.h. */
+#ifndef CLF_TESTS_REFERENCE_LAYERNORM_H
+#define CLF_TESTS_REFERENCE_LAYERNORM_H
+
+#include "ops/layernorm.h"
+
+/* y and x (rows, columns), packed; beta may be NULL. */
+void reference_layernorm(double *y, const float *x, const float *gamma, const float *beta, int rows,
+                         int columns, enum clf__norm_kind kind, double eps);
+
+#endif
