@@ -1,0 +1,203 @@
+/* Listing and opening: what is there, forms from options and environment, and no driver at all. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device/caps.h"
+#include "support/support.h"
+
+static void test_list(void **state)
+{
+    (void)state;
+    struct clf_device_list *list;
+    assert_ok(clf_device_list_create(&list));
+    int count = clf_device_list_count(list);
+    assert_true(count > 0);
+    int candidates = 0;
+    for (int i = 0; i < count; i++) {
+        const struct clf_device_info *info = clf_device_list_at(list, i);
+        assert_int_equal(info->index, i);
+        assert_true(strlen(info->name) > 0 && strlen(info->version) > 0 && strlen(info->platform_name) > 0);
+        assert_non_null(info->vendor);
+        assert_non_null(info->driver);
+        assert_non_null(info->platform_vendor);
+        assert_non_null(info->platform_version);
+        assert_true(info->compute_units > 0 && info->max_buffer_bytes > 0);
+        assert_true(info->memory_bytes >= info->max_buffer_bytes);
+        assert_true(info->form == CLF_FORM_CPU || info->form == CLF_FORM_GPU);
+        assert_true(strlen(info->order_reason) > 0);
+        candidates += info->candidate_order >= 0;
+        assert_true(info->candidate_order < count);
+    }
+    assert_true(candidates > 0);
+    assert_null(clf_device_list_at(list, -1));
+    assert_null(clf_device_list_at(list, count));
+    clf_device_list_free(list);
+    clf_device_list_free(NULL);
+}
+
+static void test_selectors_open(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    struct clf_device_list *list;
+    assert_ok(clf_device_list_create(&list));
+    int index = clf_device_describe(support_device(CLF_FORM_CPU))->index;
+    const struct clf_device_info *info = clf_device_list_at(list, index);
+    char number[16];
+    snprintf(number, sizeof number, "%d", index);
+    assert_ok(clf_device_open(&device, number, NULL));
+    assert_string_equal(clf_device_describe(device)->name, info->name);
+    assert_int_equal(clf_device_describe(device)->index, index);
+    clf_device_close(device);
+    assert_ok(clf_device_open(&device, info->name, NULL));
+    assert_string_equal(clf_device_describe(device)->name, info->name);
+    clf_device_close(device);
+    clf_device_close(NULL);
+    assert_fails(clf_device_open(&device, "no such device", NULL), CLF_NO_DEVICE, info->name);
+    clf_device_list_free(list);
+}
+
+/* The environment's device is a default, and an argument overrules it. */
+static void test_environment_device(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    char *before = getenv("CLFORMER_DEVICE") ? strdup(getenv("CLFORMER_DEVICE")) : NULL;
+    setenv("CLFORMER_DEVICE", "no such device", 1);
+    assert_fails(clf_device_open(&device, NULL, NULL), CLF_NO_DEVICE, "no such device");
+    assert_fails(clf_device_open(&device, "", NULL), CLF_NO_DEVICE, "no such device");
+    assert_ok(clf_device_open(&device, "0", NULL));
+    clf_device_close(device);
+    unsetenv("CLFORMER_DEVICE");
+    if (before) {
+        setenv("CLFORMER_DEVICE", before, 1);
+        free(before);
+    }
+}
+
+static void assert_caps(const struct clf_device_options *options, clf_form form, clf_gemm gemm,
+                        clf_attention attention)
+{
+    struct clf_device *device;
+    assert_ok(clf_device_open(&device, NULL, options));
+    const struct clf__caps *caps = clf__device_caps(device);
+    assert_int_equal(caps->form, form);
+    assert_int_equal(caps->gemm, gemm);
+    assert_int_equal(caps->attention, attention);
+    assert_true(caps->max_work_group > 0 && caps->compute_units > 0);
+    clf_device_close(device);
+}
+
+static void test_choices(void **state)
+{
+    (void)state;
+    unsetenv("CLFORMER_FORM");
+    unsetenv("CLFORMER_GEMM");
+    unsetenv("CLFORMER_ATTENTION");
+    clf_form own = clf_device_describe(support_device(CLF_FORM_CPU))->form;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    assert_caps(NULL, own, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+    setenv("CLFORMER_FORM", "gpu", 1);
+    setenv("CLFORMER_GEMM", "clblast", 1);
+    setenv("CLFORMER_ATTENTION", "batched", 1);
+    assert_caps(&options, CLF_FORM_GPU, CLF_GEMM_CLBLAST, CLF_ATTENTION_BATCHED);
+    options.form = CLF_FORM_CPU; /* what the caller says overrules the environment */
+    options.gemm = CLF_GEMM_NATIVE;
+    options.attention = CLF_ATTENTION_FUSED;
+    assert_caps(&options, CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+    setenv("CLFORMER_FORM", "auto", 1);
+    options.form = CLF_FORM_AUTO;
+    assert_caps(&options, own, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+    setenv("CLFORMER_FORM", "fast", 1);
+    struct clf_device *device;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
+                 "CLFORMER_FORM is \"fast\"; it can be auto, cpu or gpu");
+    unsetenv("CLFORMER_FORM");
+    setenv("CLFORMER_GEMM", "Native", 1);
+    options.gemm = CLF_GEMM_AUTO;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "CLFORMER_GEMM");
+    unsetenv("CLFORMER_GEMM");
+    setenv("CLFORMER_ATTENTION", "maps", 1);
+    options.attention = CLF_ATTENTION_AUTO;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "auto, fused or batched");
+    unsetenv("CLFORMER_ATTENTION");
+    options.gemm = (clf_gemm)7;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "gemm 7");
+}
+
+/* Runs this program again as `child`, in an environment with one more variable; gives its exit status. */
+static int run_child(const char *child, const char *variable, const char *value)
+{
+    fflush(NULL);
+    pid_t process = fork();
+    assert_true(process >= 0);
+    if (process == 0) {
+        unsetenv("LD_PRELOAD"); /* Oclgrind's way of being the only driver */
+        unsetenv("CLFORMER_DEVICE");
+        setenv(variable, value, 1);
+        execl("/proc/self/exe", "test_device_devices", child, (char *)NULL);
+        _exit(99);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
+
+/* In the child: the list is empty, and opening fails with a sentence that holds `part`. */
+static int finds_nothing(const char *part)
+{
+    struct clf_device_list *list;
+    struct clf_device *device;
+    if (clf_device_list_create(&list) != CLF_OK || clf_device_list_count(list) != 0) {
+        return 1;
+    }
+    clf_device_list_free(list);
+    if (clf_device_open(&device, NULL, NULL) != CLF_NO_DEVICE || !strstr(clf_last_error(), part) ||
+        clf_device_open(&device, "gpu", NULL) != CLF_NO_DEVICE || !strstr(clf_last_error(), part)) {
+        fprintf(stderr, "%s\n", clf_last_error());
+        return 2;
+    }
+    return 0;
+}
+
+static void test_no_driver(void **state)
+{
+    (void)state;
+    assert_int_equal(run_child("no-driver", "OCL_ICD_VENDORS", "/nonexistent"), 0);
+}
+
+static void test_pocl_without_cache(void **state)
+{
+    (void)state;
+    const char *vendors = getenv("OCL_ICD_VENDORS");
+    const struct clf_device_info *info = clf_device_describe(support_device(CLF_FORM_CPU));
+    if (!strstr(info->version, "PoCL") || !vendors || !strstr(vendors, "pocl.icd")) {
+        skip(); /* this is about PoCL where it stands alone */
+    }
+    char path[256]; /* a folder below a file: not even root can make it */
+    snprintf(path, sizeof path, "%s/file", support_temporary_folder());
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    strcat(path, "/pocl");
+    assert_int_equal(run_child("pocl-without-cache", "POCL_CACHE_DIR", path), 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        return finds_nothing(strcmp(argv[1], "no-driver") == 0 ? "pocl-opencl-icd" : "POCL_CACHE_DIR");
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_selectors_open),
+        cmocka_unit_test(test_no_driver),
+        cmocka_unit_test(test_pocl_without_cache),
+        cmocka_unit_test(test_environment_device),
+        cmocka_unit_test(test_choices), /* changes the environment */
+    };
+    return cmocka_run_group_tests_name("device/devices", tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* Compiled programs on disk: used when whole and ours, passed over with one warning otherwise. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <clformer/log.h>
+
+#include "base/file.h"
+#include "device/buffer.h"
+#include "device/launch.h"
+#include "device/testing.h"
+#include "support/support.h"
+
+static const char source[] = "__kernel void one(__global float *y) { y[0] = 1.0f + ADDED; }\n"
+                             "__kernel void two(__global float *y) { y[0] = 2.0f + ADDED; }\n";
+
+static int warnings;
+static char last_warning[1024];
+static char folder[256]; /* $XDG_CACHE_HOME/clformer */
+
+static void count_warnings(void *user, clf_log_level level, const char *message)
+{
+    (void)user;
+    if (level == CLF_LOG_WARNING) {
+        warnings++;
+        snprintf(last_warning, sizeof last_warning, "%s", message);
+    }
+}
+
+static int start(void **state)
+{
+    (void)state;
+    const char *home = support_temporary_folder();
+    setenv("XDG_CACHE_HOME", home, 1);
+    snprintf(folder, sizeof folder, "%s/clformer", home);
+    warnings = 0;
+    clf_log_set(count_warnings, NULL);
+    return 0;
+}
+
+static int finish(void **state)
+{
+    clf_log_set(NULL, NULL);
+    return support_teardown(state);
+}
+
+struct use {
+    int built, loaded, warnings;
+};
+
+/* Opens the device, runs a kernel of the test's program, closes the device; the answer must be right whatever
+ * the cache holds. */
+static struct use use_device(const char *kernel, int added)
+{
+    struct clf_device *device;
+    struct clf__buffer *y;
+    struct use use;
+    char defines[32];
+    float value = 0;
+    warnings = 0;
+    assert_ok(clf_device_open(&device, NULL, NULL));
+    assert_ok(clf__program_add_source(device, "cached", source));
+    assert_ok(clf__buffer_create(&y, device, sizeof value, "the output"));
+    snprintf(defines, sizeof defines, "-DADDED=%d", added);
+    struct clf__argument arguments[] = {CLF__BUFFER(y)};
+    struct clf__launch launch = {.program = "cached",
+                                 .kernel = kernel,
+                                 .defines = defines,
+                                 .arguments = arguments,
+                                 .argument_count = 1};
+    assert_ok(clf__launch(device, &launch));
+    assert_ok(clf__buffer_read(y, 0, sizeof value, &value));
+    assert_true(value == (strcmp(kernel, "one") == 0 ? 1.0f : 2.0f) + (float)added);
+    clf__program_counts(device, &use.built, &use.loaded);
+    clf__buffer_free(y);
+    clf_device_close(device);
+    use.warnings = warnings;
+    return use;
+}
+
+static void assert_use(struct use use, int built, int loaded, int warned)
+{
+    if (use.built != built || use.loaded != loaded || use.warnings != warned) {
+        fail_msg("%d built, %d loaded, %d warnings (%s); wanted %d, %d, %d", use.built, use.loaded,
+                 use.warnings, last_warning, built, loaded, warned);
+    }
+}
+
+/* The path of the only file of the folder that begins so. */
+static const char *find_file(const char *prefix)
+{
+    static char path[600];
+    int found = 0;
+    DIR *stream = opendir(folder);
+    assert_non_null(stream);
+    for (struct dirent *entry = readdir(stream); entry; entry = readdir(stream)) {
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+            found++;
+        }
+    }
+    closedir(stream);
+    assert_int_equal(found, 1);
+    return path;
+}
+
+static char *read_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    char *bytes = support_array(*size, 1);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    fclose(file);
+    return bytes;
+}
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_second_start(void **state)
+{
+    (void)state;
+    assert_use(use_device("one", 5), 2, 0, 0); /* the probe and ours */
+    assert_use(use_device("one", 5), 0, 2, 0);
+    assert_use(use_device("one", 6), 1, 1, 0); /* other defines are another program */
+    assert_use(use_device("one", 6), 0, 2, 0);
+}
+
+/* A kernel that runs for the first time in a later start gets into the file too. */
+static void test_grows(void **state)
+{
+    (void)state;
+    size_t size;
+    use_device("one", 0);
+    assert_use(use_device("two", 0), 0, 2, 0);
+    char *bytes = read_file(find_file("cached-"), &size);
+    assert_use(use_device("two", 0), 0, 2, 0);
+    assert_use(use_device("one", 0), 0, 2, 0);
+    size_t same_size;
+    char *same = read_file(find_file("cached-"), &same_size);
+    assert_int_equal(same_size, size); /* nothing ran that was not in it: it was left alone */
+    assert_memory_equal(same, bytes, size);
+}
+
+static void test_not_asked_for(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.use_program_cache = 0;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    clf_device_close(device);
+    assert_false(clf__folder_exists(folder));
+}
+
+/* Gives the file these bytes; the next start warns once, compiles, and repairs the file. */
+static void assert_repairs(const char *path, const void *bytes, size_t size)
+{
+    write_file(path, bytes, size);
+    assert_use(use_device("one", 0), 1, 1, 1);
+    assert_non_null(strstr(last_warning, path));
+    assert_use(use_device("one", 0), 0, 2, 0);
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    size_t size;
+    use_device("one", 0);
+    const char *path = find_file("cached-");
+    char *bytes = read_file(path, &size);
+    static const double cuts[] = {0, 0.001, 0.5, 0.999};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        assert_repairs(path, bytes, (size_t)((double)size * cuts[i]));
+    }
+    bytes = read_file(path, &size);
+    size_t places[] = {16, 24, 33, 47, 60, size / 2, size - 1};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        bytes[places[i]] ^= 0x10;
+        assert_repairs(path, bytes, size);
+        bytes = read_file(path, &size); /* drivers need not give the same bytes twice */
+    }
+    char *longer = support_array(size + 1, 1);
+    memcpy(longer, bytes, size);
+    assert_repairs(path, longer, size + 1);
+}
+
+/* A whole file of ours that belongs to another program. */
+static void test_wrong_key(void **state)
+{
+    (void)state;
+    size_t size;
+    use_device("one", 0);
+    char *bytes = read_file(find_file("probe-"), &size);
+    assert_repairs(find_file("cached-"), bytes, size);
+}
+
+static void test_foreign_files(void **state)
+{
+    (void)state;
+    use_device("one", 0);
+    char path[600], other[600];
+    snprintf(path, sizeof path, "%s", find_file("cached-"));
+    snprintf(other, sizeof other, "%s/somebody's letter.txt", folder);
+    static const char letter[] = "this was not written by clformer, and must stay as it is";
+    write_file(other, letter, sizeof letter);
+    write_file(path, letter, sizeof letter);
+    for (int i = 0; i < 2; i++) {
+        assert_use(use_device("one", 0), 1, 1, 1);
+        assert_non_null(strstr(last_warning, path));
+    }
+    size_t size;
+    assert_memory_equal(read_file(path, &size), letter, sizeof letter);
+    assert_int_equal(size, sizeof letter);
+    assert_memory_equal(read_file(other, &size), letter, sizeof letter);
+    assert_int_equal(size, sizeof letter);
+    /* A folder in the file's place. */
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_use(use_device("one", 0), 1, 1, 1);
+    assert_non_null(strstr(last_warning, path));
+    assert_true(clf__folder_exists(path));
+}
+
+static void test_no_folder(void **state)
+{
+    (void)state;
+    char file[300];
+    snprintf(file, sizeof file, "%s-file", folder);
+    write_file(file, "", 0);
+    setenv("XDG_CACHE_HOME", file, 1); /* a folder below a file: not even root can make it */
+    assert_use(use_device("one", 0), 2, 0, 1);
+    assert_non_null(strstr(last_warning, file));
+    char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    assert_use(use_device("one", 0), 2, 0, 1);
+    assert_non_null(strstr(last_warning, "HOME"));
+    if (home) {
+        setenv("HOME", home, 1);
+        free(home);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_second_start, start, finish),
+        cmocka_unit_test_setup_teardown(test_grows, start, finish),
+        cmocka_unit_test_setup_teardown(test_not_asked_for, start, finish),
+        cmocka_unit_test_setup_teardown(test_damage, start, finish),
+        cmocka_unit_test_setup_teardown(test_wrong_key, start, finish),
+        cmocka_unit_test_setup_teardown(test_foreign_files, start, finish),
+        cmocka_unit_test_setup_teardown(test_no_folder, start, finish),
+    };
+    return cmocka_run_group_tests_name("device/program_cache", tests, NULL, NULL);
+}
