@@ -1,6 +1,9 @@
 /* Comes before every program. The macros HAS_FP16, HAS_SUBGROUPS and HAS_INTEGER_DOT_PRODUCT are set by the host where
  * the device has them. */
 
+/* The same expression gives the same bits wherever it stands: what is to be one fma says fma(). */
+#pragma OPENCL FP_CONTRACT OFF
+
 /* CPU forms: one work-item a group, 16-wide vectors. */
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 

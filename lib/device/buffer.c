@@ -6,14 +6,15 @@
 #include "base/memory.h"
 #include "device/device.h"
 
-static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what,
-                            const char *because)
+/* error: what the driver said, or CL_SUCCESS where it was not asked. */
+static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what, cl_int error)
 {
     return clf__fail(CLF_DEVICE_MEMORY,
                      "%s needs %zu bytes on device %s, whose largest buffer is %" PRIu64
-                     " and memory %" PRIu64 " bytes%s; use smaller batches, or a device with more memory",
+                     " and memory %" PRIu64 " bytes%s%s; use smaller batches, or a device with more memory",
                      what, bytes, device->label, device->caps.max_buffer_bytes, device->caps.memory_bytes,
-                     because);
+                     error == CL_SUCCESS ? "" : ": ",
+                     error == CL_SUCCESS ? "" : clf__opencl_error_name(error));
 }
 
 clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
@@ -21,7 +22,7 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
 {
     /* Many drivers allocate at first use: refuse here what can never be had. */
     if (bytes > device->caps.max_buffer_bytes) {
-        return too_large(device, bytes, what, "");
+        return too_large(device, bytes, what, CL_SUCCESS);
     }
     struct clf__buffer *buffer = NULL;
     CLF__TRY(clf__allocate(&buffer, 1, sizeof *buffer + strlen(what) + 1));
@@ -35,11 +36,7 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
         clf__free(buffer);
         if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
             error == CL_INVALID_BUFFER_SIZE) {
-            return too_large(device, bytes, what,
-                             error == CL_MEM_OBJECT_ALLOCATION_FAILURE
-                                 ? ": CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)"
-                             : error == CL_OUT_OF_RESOURCES ? ": CL_OUT_OF_RESOURCES (-5)"
-                                                            : ": CL_INVALID_BUFFER_SIZE (-61)");
+            return too_large(device, bytes, what, error);
         }
         return clf__opencl_fail(error, "making %s, %zu bytes on device %s", what, bytes, device->label);
     }

@@ -25,6 +25,9 @@ static clf_status fill(struct clf_device *device, const struct clf__listed_devic
     if (device->queue == NULL) {
         return clf__opencl_fail(error, "making a queue on device %s", device->label);
     }
+    if (options->use_program_cache) {
+        CLF__TRY(clf__program_cache_open(device));
+    }
     return clf__probe(device);
 }
 
@@ -38,6 +41,7 @@ static void free_device(struct clf_device *device)
     if (device->context) {
         clReleaseContext(device->context);
     }
+    clf__free(device->cache.folder);
     clf__free(device->build_options);
     clf__free(device->label);
     clf__free(device);
@@ -139,6 +143,7 @@ void clf_device_close(struct clf_device *device)
         return;
     }
     struct clf_device_list *list = device->list;
+    clf__program_cache_store_all(device);
     free_device(device);
     clf_device_list_free(list);
 }

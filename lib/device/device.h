@@ -9,6 +9,7 @@
 #include "device/opencl.h"
 #include "device/platform.h"
 #include "device/program.h"
+#include "device/program_cache.h"
 
 struct clf_device {
     struct clf_device_list *list; /* owns what info points at */
@@ -21,6 +22,7 @@ struct clf_device {
     struct clf__caps caps;
     char *build_options; /* of every program */
     struct clf__programs programs;
+    struct clf__program_cache cache;
 };
 
 struct clf__buffer {

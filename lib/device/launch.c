@@ -49,6 +49,7 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
         return clf__opencl_fail(error, "running kernel %s of cl/%s.cl on device %s", launch->kernel,
                                 launch->program, device->label);
     }
+    kernel->has_run = 1;
     return CLF_OK;
 }
 

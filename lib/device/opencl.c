@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "device/fault.h"
+#include "device/testing.h"
 
 static atomic_uint_fast64_t call_count;
 static atomic_uint_fast64_t fail_at;

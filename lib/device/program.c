@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/device.h"
+#include "device/program_cache.h"
+#include "device/testing.h"
 
 /* FNV-1a over strings and the NUL between them. */
 static uint64_t hash_string(uint64_t hash, const char *string)
@@ -49,17 +51,17 @@ static clf_status first_error(char **out, const char *log)
 }
 
 static clf_status build_failed(const struct clf_device *device, const struct clf__program *program,
-                               cl_int error)
+                               cl_program built, cl_int error)
 {
     size_t size = 0;
     char *log = NULL, *line = NULL;
-    if (CLF__CL(clGetProgramBuildInfo(program->program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size)) !=
+    if (CLF__CL(clGetProgramBuildInfo(built, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size)) !=
         CL_SUCCESS) {
         size = 0;
     }
     CLF__TRY(clf__allocate(&log, size + 1, 1));
-    if (size > 0 && CLF__CL(clGetProgramBuildInfo(program->program, device->id, CL_PROGRAM_BUILD_LOG, size,
-                                                  log, NULL)) != CL_SUCCESS) {
+    if (size > 0 && CLF__CL(clGetProgramBuildInfo(built, device->id, CL_PROGRAM_BUILD_LOG, size, log,
+                                                  NULL)) != CL_SUCCESS) {
         log[0] = '\0';
     }
     clf__log(CLF_LOG_DEBUG, "build log of cl/%s.cl with \"%s\" on device %s:\n%s", program->name,
@@ -74,17 +76,24 @@ static clf_status build_failed(const struct clf_device *device, const struct clf
     return status;
 }
 
-static clf_status build(struct clf_device *device, struct clf__program *program)
+clf_status clf__program_compile(cl_program *out, struct clf_device *device,
+                                const struct clf__program *program)
 {
     cl_int error = CL_SUCCESS;
     const char *source = program->source;
-    program->program =
+    cl_program built =
         CLF__CL_CREATE(&error, clCreateProgramWithSource(device->context, 1, &source, NULL, &error));
-    if (program->program == NULL) {
+    if (built == NULL) {
         return clf__opencl_fail(error, "handing cl/%s.cl to device %s", program->name, device->label);
     }
-    error = CLF__CL(clBuildProgram(program->program, 1, &device->id, program->options, NULL, NULL));
-    return error == CL_SUCCESS ? CLF_OK : build_failed(device, program, error);
+    error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
+    if (error != CL_SUCCESS) {
+        clf_status status = build_failed(device, program, built, error);
+        clReleaseProgram(built);
+        return status;
+    }
+    *out = built;
+    return CLF_OK;
 }
 
 static void free_program(struct clf__program *program)
@@ -92,6 +101,7 @@ static void free_program(struct clf__program *program)
     if (program->program) {
         clReleaseProgram(program->program);
     }
+    clf__free(program->stored_kernels);
     clf__free(program->source);
     clf__free(program->options);
     clf__free(program->defines);
@@ -114,7 +124,8 @@ static clf_status fill_program(struct clf_device *device, struct clf__program *p
     /* #line: the driver's messages name our file and our line. */
     CLF__TRY(clf__format(&program->source, "#line 1 \"cl/prelude.cl\"\n%s\n#line 1 \"cl/%s.cl\"\n%s\n",
                          prelude, name, text));
-    return build(device, program);
+    CLF__TRY(clf__program_cache_load(device, program));
+    return program->program ? CLF_OK : clf__program_compile(&program->program, device, program);
 }
 
 static clf_status get_program(struct clf__program **out, struct clf_device *device, const char *name,
@@ -240,6 +251,14 @@ clf_status clf__program_add_source(struct clf_device *device, const char *name, 
     CLF__TRY(clf__resize(&programs->added, (size_t)programs->added_count + 1, sizeof *programs->added));
     programs->added[programs->added_count++] = (struct clf__kernel_source){name, text};
     return CLF_OK;
+}
+
+void clf__program_counts(const struct clf_device *device, int *built, int *loaded)
+{
+    *built = *loaded = 0;
+    for (int i = 0; i < device->programs.count; i++) {
+        ++*(device->programs.programs[i]->stored_kernels ? loaded : built);
+    }
 }
 
 void clf__programs_free(struct clf__programs *programs)

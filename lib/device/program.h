@@ -13,6 +13,7 @@ struct clf__kernel {
     cl_uint argument_count;
     struct clf__program *program;
     uint64_t hash; /* of program, defines and kernel */
+    int has_run;
 };
 
 struct clf__program {
@@ -21,6 +22,8 @@ struct clf__program {
     char *options; /* all that the compiler got */
     char *source;  /* likewise */
     cl_program program;
+    char *
+        stored_kernels; /* of the cache's file that it came from, as in program_cache.c; NULL when compiled */
 };
 
 struct clf__programs {
@@ -37,8 +40,9 @@ struct clf__programs {
 clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *device, const char *program,
                                const char *kernel, const char *defines);
 
-/* Makes text known as cl/<name>.cl to this device alone; both are borrowed. Tests bring their kernels so. */
-clf_status clf__program_add_source(struct clf_device *device, const char *name, const char *text);
+/* Compiles a program's source with its options, whatever the cache holds. */
+clf_status clf__program_compile(cl_program *out, struct clf_device *device,
+                                const struct clf__program *program);
 
 void clf__programs_free(struct clf__programs *programs);
 

@@ -2,7 +2,7 @@
  * process. */
 #include "device/buffer.h"
 #include "device/check_gemm.h"
-#include "device/fault.h"
+#include "device/testing.h"
 
 static struct clf_device *clblast_device(clf_form form)
 {

@@ -59,11 +59,11 @@ struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attenti
         }
     }
     assert_true(device_count < MAX_DEVICES);
-    if (device_count == 0) {
-        atexit(close_devices);
-    }
     devices[device_count].options = options;
     assert_ok(clf_device_open(&devices[device_count].device, NULL, &options));
+    if (device_count == 0) {
+        atexit(close_devices); /* after the drivers' own handlers, so that it runs before them */
+    }
     return devices[device_count++].device;
 }
 

@@ -1,0 +1,25 @@
+/* Compiled programs on disk, so that a start need not compile. */
+#ifndef CLF_DEVICE_PROGRAM_CACHE_H
+#define CLF_DEVICE_PROGRAM_CACHE_H
+
+#include "base/status.h"
+
+struct clf_device;
+struct clf__program;
+
+struct clf__program_cache {
+    char *folder; /* NULL: nothing is kept */
+    int has_warned;
+};
+
+/* Finds the folder; without one there is a warning and nothing is kept. Fails for want of memory alone. */
+clf_status clf__program_cache_open(struct clf_device *device);
+
+/* Gives program->program from the cache, or leaves it NULL when it has to be compiled: it is not there, or
+ * what is there cannot be used (one warning a device). Fails for want of memory alone. */
+clf_status clf__program_cache_load(struct clf_device *device, struct clf__program *program);
+
+/* Keeps what was compiled since the device was opened. Nothing here fails: a warning says what went wrong. */
+void clf__program_cache_store_all(struct clf_device *device);
+
+#endif

@@ -1,0 +1,23 @@
+/* What the tests alone use of this room. */
+#ifndef CLF_DEVICE_TESTING_H
+#define CLF_DEVICE_TESTING_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct clf_device;
+
+/* Makes the n-th OpenCL call from now fail (1 = the next; 0 = none) and starts counting from zero. */
+void clf__device_fail_at(uint64_t n);
+
+/* The OpenCL calls made since, or since the start. */
+uint64_t clf__device_call_count(void);
+
+/* Makes text known as cl/<name>.cl to this device alone; both are borrowed. */
+clf_status clf__program_add_source(struct clf_device *device, const char *name, const char *text);
+
+/* How many programs of a device came from the compiler, and how many from the cache. */
+void clf__program_counts(const struct clf_device *device, int *built, int *loaded);
+
+#endif
