@@ -1,0 +1,89 @@
+/* What the verbs of the command share. */
+#ifndef CLF_TOOLS_COMMAND_H
+#define CLF_TOOLS_COMMAND_H
+
+#include <stdio.h>
+
+#include <clformer/clformer.h>
+
+/* Exit statuses. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_CALL = 2 };
+
+/* One verb: `run` gets the arguments behind the verb. */
+struct verb {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+};
+int verb_devices(int argc, char **argv);
+int verb_translate(int argc, char **argv);
+
+/* Flags that mean the same in every verb. */
+struct flags {
+    const char *model;
+    const char *device;
+    const char *output;
+    struct clf_device_options device_options;
+    struct clf_translate_options translate; /* valid after flags_apply() */
+    int quiet, verbose, json;
+    int precision; /* fp32 is the only one */
+    /* Flags that override the model's own values; negative or NULL where they were not given. */
+    int beam, n_best, min_length, max_length, batch_tokens, renormalize;
+    double length_penalty;
+    int has_length_penalty;
+    int length_rule, early_stopping;
+    const char *forced_first, *forced_last, *suppress;
+    int pieces;
+    /* What is left. */
+    char **operands;
+    int operand_count;
+};
+
+/* Which flags a verb takes. */
+enum {
+    TAKES_MODEL = 1,
+    TAKES_DEVICE = 2,
+    TAKES_SEARCH = 4, /* beams, lengths, bans */
+    TAKES_LINES = 8,  /* --batch-tokens, --tokens */
+    TAKES_JSON = 16,
+    TAKES_OUTPUT = 32,
+};
+
+/* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong
+ * call that was reported). `help` is printed for --help, followed by the flags that the verb takes. */
+int flags_parse(struct flags *flags, int argc, char **argv, int takes, const char *help);
+/* Fails with a sentence that names the number of operands wanted. */
+int flags_operands(const struct flags *flags, int least, int most, const char *wanted);
+
+/* A device and, where flags->model is set, a model on it. */
+struct setup {
+    struct clf_device *device;
+    struct clf_model *model;
+};
+/* Opens both, having said which device on stderr with --verbose. Returns an exit status; nothing is left on
+ * failure. */
+int setup_open(struct setup *setup, const struct flags *flags);
+void setup_close(struct setup *setup);
+
+/* The model's own values overridden by the flags, in flags->translate; `suppressed` is freed by
+ * flags_release(). */
+int flags_apply(struct flags *flags, const struct clf_model *model);
+void flags_release(struct flags *flags);
+
+/* Prints "clformer: <clf_last_error()>" and gives the exit status of a failure. */
+int report_failure(clf_status status);
+/* Prints "clformer: ..." and gives EXIT_WRONG_CALL. */
+int report_wrong_call(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Sends the library's messages to stderr: warnings unless --quiet, the rest with --verbose. */
+void log_to_stderr(const struct flags *flags);
+
+/* SIGINT and SIGTERM ask the work to stop; SIGPIPE becomes an error of writing. */
+void signals_catch(void);
+int signals_interrupted(void *unused);
+
+/* Flushes standard output; a closed pipe is quiet, anything else is reported. Returns the exit status. */
+int output_finish(int status);
+int output_failed(void); /* an earlier write failed: there is no use in going on */
+
+#endif

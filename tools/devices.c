@@ -1,0 +1,95 @@
+/* clformer devices */
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "command.h"
+
+static const char help[] = "Usage: clformer devices [--json]\n\n"
+                           "Lists every OpenCL device, which one is the default, and why.\n\n"
+                           "Example:\n"
+                           "  clformer devices\n"
+                           "  clformer translate -m MODEL -d 1 < lines\n";
+
+static const char *kind_word(clf_device_kind kind)
+{
+    return kind == CLF_DEVICE_GPU ? "gpu" : kind == CLF_DEVICE_CPU ? "cpu" : "other";
+}
+
+static void print_text(const struct clf_device_info *info)
+{
+    printf("%d  %s  [%s]%s\n", info->index, info->name, kind_word(info->kind),
+           info->candidate_order == 0 ? "  default" : "");
+    printf("   platform  %s, %s\n", info->platform_name, info->platform_version);
+    printf("   driver    %s; %s\n", info->driver, info->version);
+    printf("   memory    %.2f GiB, largest buffer %.2f GiB, %" PRIu64 " KiB local; %u compute units\n",
+           (double)info->memory_bytes / (1 << 30), (double)info->max_buffer_bytes / (1 << 30),
+           info->local_memory_bytes / 1024, info->compute_units);
+    printf("   offers    compiler %s, fp16 %s, sub-groups %s, integer dot product %s; %s kernels\n",
+           info->has_compiler ? "yes" : "no", info->has_fp16 ? "yes" : "no",
+           info->has_subgroups ? "yes" : "no", info->has_integer_dot_product ? "yes" : "no",
+           info->form == CLF_FORM_CPU ? "CPU" : "GPU");
+    if (info->candidate_order >= 0) {
+        printf("   order     %d: %s\n", info->candidate_order + 1, info->order_reason);
+    } else {
+        printf("   order     never chosen by itself: %s\n", info->order_reason);
+    }
+}
+
+static int print_json(const struct clf_device_info *info)
+{
+    json_t *object = json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:s, s:b, "
+        "s:i, s:s}",
+        "index", info->index, "kind", kind_word(info->kind), "name", info->name, "vendor", info->vendor,
+        "version", info->version, "driver", info->driver, "platform", info->platform_name, "platform_vendor",
+        info->platform_vendor, "platform_version", info->platform_version, "compute_units",
+        (int)info->compute_units, "memory_bytes", (json_int_t)info->memory_bytes, "max_buffer_bytes",
+        (json_int_t)info->max_buffer_bytes, "local_memory_bytes", (json_int_t)info->local_memory_bytes,
+        "compiler", info->has_compiler, "fp16", info->has_fp16, "subgroups", info->has_subgroups,
+        "integer_dot_product", info->has_integer_dot_product, "form",
+        info->form == CLF_FORM_CPU ? "cpu" : "gpu", "default", info->candidate_order == 0, "candidate_order",
+        info->candidate_order, "order_reason", info->order_reason);
+    if (object == NULL) {
+        return report_wrong_call("a device's strings are not valid UTF-8");
+    }
+    json_dumpf(object, stdout, JSON_COMPACT);
+    printf("\n");
+    json_decref(object);
+    return EXIT_DONE;
+}
+
+int verb_devices(int argc, char **argv)
+{
+    struct flags flags;
+    int status = flags_parse(&flags, argc, argv, TAKES_JSON, help);
+    if (status < 0) {
+        status = flags_operands(&flags, 0, 0, "devices takes only flags");
+    }
+    if (status >= 0) {
+        return status;
+    }
+    log_to_stderr(&flags);
+    struct clf_device_list *list;
+    clf_status listed = clf_device_list_create(&list);
+    if (listed != CLF_OK) {
+        return report_failure(listed);
+    }
+    int count = clf_device_list_count(list);
+    status = EXIT_DONE;
+    for (int i = 0; i < count && status == EXIT_DONE; i++) {
+        if (flags.json) {
+            status = print_json(clf_device_list_at(list, i));
+        } else {
+            print_text(clf_device_list_at(list, i));
+        }
+    }
+    clf_device_list_free(list);
+    if (count == 0) {
+        fprintf(
+            stderr,
+            "clformer: no OpenCL device; install your GPU's OpenCL driver, or Debian's pocl-opencl-icd to "
+            "compute on the CPU\n");
+        return EXIT_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,45 @@
+/* clformer: run encoder-decoder Transformers on any OpenCL device. */
+#include <string.h>
+
+#include "command.h"
+
+static const struct verb verbs[] = {
+    {"devices", "list the OpenCL devices, and which one is the default", verb_devices},
+    {"translate", "translate lines from standard input", verb_translate},
+};
+enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
+
+static void print_help(FILE *file)
+{
+    fprintf(file, "Usage: clformer VERB [FLAGS]\n\nRuns encoder-decoder Transformers on any OpenCL "
+                  "device.\n\nVerbs:\n");
+    for (int i = 0; i < VERB_COUNT; i++) {
+        fprintf(file, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    }
+    fprintf(file, "\nExample:\n"
+                  "  echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n\n"
+                  "`clformer VERB --help` shows the flags of a verb.\n");
+}
+
+int main(int argc, char **argv)
+{
+    signals_catch();
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_WRONG_CALL;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return output_finish(EXIT_DONE);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("clformer %s\n", CLF_VERSION);
+        return output_finish(EXIT_DONE);
+    }
+    for (int i = 0; i < VERB_COUNT; i++) {
+        if (strcmp(argv[1], verbs[i].name) == 0) {
+            return output_finish(verbs[i].run(argc - 1, argv + 1));
+        }
+    }
+    return report_wrong_call("there is no verb \"%s\"; `clformer --help` lists them", argv[1]);
+}

@@ -1,0 +1,20 @@
+/* A progress line on a terminal, nothing in a pipe. */
+#ifndef CLF_TOOLS_PROGRESS_H
+#define CLF_TOOLS_PROGRESS_H
+
+#include <stdio.h>
+
+struct progress {
+    int shown;                      /* stderr is a terminal and not --quiet */
+    double start, last;             /* seconds */
+    unsigned long long total_bytes; /* of the input, 0 where unknown */
+};
+
+void progress_begin(struct progress *progress, int quiet, FILE *input);
+/* After some lines: rate, and the time left where the input's size is known. */
+void progress_update(struct progress *progress, long long lines, unsigned long long bytes);
+void progress_end(const struct progress *progress);
+
+double seconds_now(void);
+
+#endif
