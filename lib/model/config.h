@@ -39,18 +39,20 @@ struct clf__config {
     int source_vocabulary, target_vocabulary; /* V of each side; source 0 for frames */
     int d_model;                              /* D */
     int encoder_layers, decoder_layers;
-    int encoder_heads, decoder_heads; /* H */
-    int key_width, value_width;       /* K = d_k, d_v of one head; 0 in one side's heads never */
-    int encoder_ffn, decoder_ffn;     /* F */
-    int max_positions;                /* longest source or target */
-    int feature_size;                 /* of a frame; 0: the source is tokens */
+    int encoder_heads, decoder_heads; /* H; the decoder's serve cross-attention too */
+    /* d_k and d_v of one head; MarianMT's are D / H, so they differ where the sides' heads do. */
+    int encoder_key_width, encoder_value_width;
+    int decoder_key_width, decoder_value_width;
+    int encoder_ffn, decoder_ffn; /* F */
+    int max_positions;            /* longest source or target */
+    int feature_size;             /* of a frame; 0: the source is tokens */
     /* Positions. */
     enum clf__positions_kind positions;
     enum clf__sinusoid_layout sinusoid_layout;
     enum clf__sinusoid_frequency sinusoid_frequency;
-    int position_offset;        /* the first token's row of the table */
+    int position_offset;        /* the first token's row of the table; of max_positions + offset rows */
     int position_padding_aware; /* pad tokens keep the position of row pad_id and are not counted */
-    int relative_buckets, relative_distance; /* T5 (Raffel 2020) */
+    int relative_buckets, relative_distance; /* T5 (Raffel 2020): one bias table a side, in self-attention */
     /* Norms. */
     enum clf__norm_kind norm;
     float norm_epsilon;
@@ -62,7 +64,7 @@ struct clf__config {
     int attention_scaled;                              /* 1 / sqrt(K), else 1 */
     /* Feed-forward. */
     enum clf__activation activation;
-    int ffn_gated;
+    int ffn_gated; /* activation(fc1 x) * (fc_gate x) */
     int ffn_bias;
     /* Embeddings and output. */
     float encoder_embedding_scale, decoder_embedding_scale;
@@ -78,7 +80,8 @@ struct clf__config {
     struct clf__search_options generation; /* `suppressed` and `bad_words` owned by the config */
 };
 
-/* Reads config.json and generation_config.json of a folder. A key that is left out has the preset's value. */
+/* Reads config.json and generation_config.json of a folder; README.md lists the keys. A key that is left out
+ * has the preset's value. */
 clf_status clf__config_load(struct clf__config *out, const char *folder);
 void clf__config_free(struct clf__config *config);
 

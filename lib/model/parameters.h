@@ -35,10 +35,17 @@ struct clf__parameter_list {
 clf_status clf__parameter_list_create(struct clf__parameter_list *out, const struct clf__config *config);
 void clf__parameter_list_free(struct clf__parameter_list *list);
 
+/* The canonical names under which the matrices at both ends stand in the list: embeddings are
+ * "model.shared.weight" where the sides share one, and the projection is an embedding where it is tied. */
+const char *clf__source_embedding_name(const struct clf__config *config); /* NULL for frames */
+const char *clf__target_embedding_name(const struct clf__config *config);
+const char *clf__output_projection_name(const struct clf__config *config);
+
 /* The values of all parameters, found in a checkpoint through the system's own names (formats/). */
 struct clf__parameters;
 
-/* Checks the whole checkpoint against the list: a missing, unknown or wrongly shaped tensor, or one whose
+/* Checks the whole checkpoint against the list, by the system's own names, or by the canonical ones where a
+ * stored name begins with "model.": a missing, unknown or wrongly shaped tensor, or one whose
  * copies of a shared weight differ, is CLF_FORMAT naming tensor and file. Ignored: the system's buffers and
  * frozen tables. */
 clf_status clf__parameters_load(struct clf__parameters **out, const struct clf__config *config,
@@ -47,9 +54,10 @@ void clf__parameters_free(struct clf__parameters *parameters);
 const struct clf__parameter_list *clf__parameters_list(const struct clf__parameters *parameters);
 
 /* Reads one parameter by canonical name as fp32 into target (rows * columns floats); the name must be in the
- * list. A value that is NaN or infinite is logged as a warning that names the stored tensor. */
+ * list. A value that is NaN or infinite is logged as a warning that names the stored tensor. MarianMT's
+ * final_logits_bias is zeros where the file has none. */
 clf_status clf__parameters_read(const struct clf__parameters *parameters, const char *name, float *target);
-/* Where it came from, for inspection; borrowed. */
+/* Where it came from, for inspection; borrowed; NULL where the file has none. */
 const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parameters *parameters,
                                                         const char *name);
 

@@ -6,8 +6,8 @@ struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__
 {
     struct clf__heads heads = {
         .count = side == CLF__ENCODER ? config->encoder_heads : config->decoder_heads,
-        .key_width = config->key_width,
-        .value_width = config->value_width,
+        .key_width = side == CLF__ENCODER ? config->encoder_key_width : config->decoder_key_width,
+        .value_width = side == CLF__ENCODER ? config->encoder_value_width : config->decoder_value_width,
     };
     heads.scale = config->attention_scaled ? 1.0f / sqrtf((float)heads.key_width) : 1.0f;
     return heads;

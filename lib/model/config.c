@@ -1,0 +1,128 @@
+#include "model/config.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "model/config_build.h"
+
+enum { MAX_FILE_BYTES = 1 << 24 };
+
+static clf_status check_id(const struct clf__json *json, const char *key, int id, int vocabulary,
+                           int is_needed)
+{
+    if (id >= vocabulary) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %d, outside the vocabulary of %d", json->path, key, id,
+                         vocabulary);
+    }
+    if (id < 0 && is_needed) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is missing", json->path, key);
+    }
+    return CLF_OK;
+}
+
+static clf_status check_width(const struct clf__config *config, const struct clf__json *json, const char *key,
+                              int heads, int key_width, int value_width)
+{
+    if (key_width == 0 || value_width == 0) {
+        return clf__fail(CLF_FORMAT, "%s: \"d_model\" %d is not a multiple of \"%s\" %d", json->path,
+                         config->d_model, key, heads);
+    }
+    return CLF_OK;
+}
+
+static clf_status check_ids(const struct clf__config *config, const struct clf__json *json)
+{
+    int source = config->feature_size > 0 ? config->target_vocabulary : config->source_vocabulary;
+    int larger = source > config->target_vocabulary ? source : config->target_vocabulary;
+    int smaller = source < config->target_vocabulary ? source : config->target_vocabulary;
+    CLF__TRY(check_id(json, "pad_token_id", config->pad_id, larger, config->mask_pad_tokens));
+    CLF__TRY(check_id(json, "bos_token_id", config->start_id, larger, 0));
+    CLF__TRY(check_id(json, "eos_token_id", config->end_id, smaller, 1));
+    CLF__TRY(
+        check_id(json, "decoder_start_token_id", config->decoder_start_id, config->target_vocabulary, 1));
+    int hides_padding = config->system == CLF__JADORE || config->system == CLF__ANNOTATED;
+    if (hides_padding && config->decoder_start_id == config->pad_id) {
+        return clf__fail(
+            CLF_FORMAT, "%s: \"decoder_start_token_id\" is the pad id %d, which a %s model hides from itself",
+            json->path, config->pad_id, clf__system_word(config->system));
+    }
+    return CLF_OK;
+}
+
+static clf_status check(const struct clf__config *config, const struct clf__json *json)
+{
+    CLF__TRY(check_width(config, json, "encoder_attention_heads", config->encoder_heads,
+                         config->encoder_key_width, config->encoder_value_width));
+    CLF__TRY(check_width(config, json, "decoder_attention_heads", config->decoder_heads,
+                         config->decoder_key_width, config->decoder_value_width));
+    CLF__TRY(check_ids(config, json));
+    if (config->positions == CLF__POSITIONS_RELATIVE &&
+        (config->relative_buckets % 2 != 0 || config->relative_distance <= config->relative_buckets / 2)) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"relative_attention_num_buckets\" %d must be even, and "
+                         "\"relative_attention_max_distance\" %d more than half of it",
+                         json->path, config->relative_buckets, config->relative_distance);
+    }
+    return CLF_OK;
+}
+
+/* Opens a file of the folder where it is there; json->root NULL where it is not. */
+static clf_status load_optional(struct clf__json *json, const char *folder, const char *name)
+{
+    *json = (struct clf__json){0};
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, name));
+    clf_status status = CLF_OK;
+    if (clf__file_exists(path)) {
+        status = clf__json_load(json, path, MAX_FILE_BYTES);
+    }
+    clf__free(path);
+    return status;
+}
+
+static clf_status load(struct clf__config *config, const char *folder)
+{
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, "config.json"));
+    struct clf__json json = {0}, generation = {0};
+    clf_status status = clf__json_load(&json, path, MAX_FILE_BYTES);
+    clf__free(path);
+    if (status == CLF_OK) {
+        status = clf__config_read(config, &json);
+    }
+    if (status == CLF_OK) {
+        status = check(config, &json);
+    }
+    if (status == CLF_OK) {
+        status = load_optional(&generation, folder, "generation_config.json");
+    }
+    if (status == CLF_OK) {
+        status = clf__config_read_generation(config, generation.root ? &generation : &json);
+    }
+    clf__json_free(&generation);
+    clf__json_free(&json);
+    return status;
+}
+
+clf_status clf__config_load(struct clf__config *out, const char *folder)
+{
+    *out = (struct clf__config){0};
+    if (!clf__folder_exists(folder)) {
+        return clf__fail(CLF_FILE, "%s: no such folder; -m names a folder with config.json", folder);
+    }
+    struct clf__config config = {0};
+    clf_status status = load(&config, folder);
+    if (status != CLF_OK) {
+        clf__config_free(&config);
+        return status;
+    }
+    *out = config;
+    return CLF_OK;
+}
+
+void clf__config_free(struct clf__config *config)
+{
+    clf__free((void *)config->generation.suppressed);
+    clf__free((void *)config->generation.bad_words);
+    clf__free((void *)config->generation.bad_word_offsets);
+    *config = (struct clf__config){0};
+}

@@ -1,0 +1,34 @@
+#include "model/formats/format.h"
+
+static const struct clf__name_rule rules[] = {
+    {"model.encoder.embed_tokens.weight", "encoder.src_word_emb.weight"},
+    {"model.encoder.layernorm_embedding.*", "encoder.layer_norm.*"},
+    {"model.encoder.layers.#.self_attn.q_proj.*", "encoder.layer_stack.#.slf_attn.w_qs.*"},
+    {"model.encoder.layers.#.self_attn.k_proj.*", "encoder.layer_stack.#.slf_attn.w_ks.*"},
+    {"model.encoder.layers.#.self_attn.v_proj.*", "encoder.layer_stack.#.slf_attn.w_vs.*"},
+    {"model.encoder.layers.#.self_attn.out_proj.*", "encoder.layer_stack.#.slf_attn.fc.*"},
+    {"model.encoder.layers.#.self_attn_layer_norm.*", "encoder.layer_stack.#.slf_attn.layer_norm.*"},
+    {"model.encoder.layers.#.fc1.*", "encoder.layer_stack.#.pos_ffn.w_1.*"},
+    {"model.encoder.layers.#.fc2.*", "encoder.layer_stack.#.pos_ffn.w_2.*"},
+    {"model.encoder.layers.#.final_layer_norm.*", "encoder.layer_stack.#.pos_ffn.layer_norm.*"},
+    {"model.decoder.embed_tokens.weight", "decoder.trg_word_emb.weight"},
+    {"model.decoder.layernorm_embedding.*", "decoder.layer_norm.*"},
+    {"model.decoder.layers.#.self_attn.q_proj.*", "decoder.layer_stack.#.slf_attn.w_qs.*"},
+    {"model.decoder.layers.#.self_attn.k_proj.*", "decoder.layer_stack.#.slf_attn.w_ks.*"},
+    {"model.decoder.layers.#.self_attn.v_proj.*", "decoder.layer_stack.#.slf_attn.w_vs.*"},
+    {"model.decoder.layers.#.self_attn.out_proj.*", "decoder.layer_stack.#.slf_attn.fc.*"},
+    {"model.decoder.layers.#.self_attn_layer_norm.*", "decoder.layer_stack.#.slf_attn.layer_norm.*"},
+    {"model.decoder.layers.#.encoder_attn.q_proj.*", "decoder.layer_stack.#.enc_attn.w_qs.*"},
+    {"model.decoder.layers.#.encoder_attn.k_proj.*", "decoder.layer_stack.#.enc_attn.w_ks.*"},
+    {"model.decoder.layers.#.encoder_attn.v_proj.*", "decoder.layer_stack.#.enc_attn.w_vs.*"},
+    {"model.decoder.layers.#.encoder_attn.out_proj.*", "decoder.layer_stack.#.enc_attn.fc.*"},
+    {"model.decoder.layers.#.encoder_attn_layer_norm.*", "decoder.layer_stack.#.enc_attn.layer_norm.*"},
+    {"model.decoder.layers.#.fc1.*", "decoder.layer_stack.#.pos_ffn.w_1.*"},
+    {"model.decoder.layers.#.fc2.*", "decoder.layer_stack.#.pos_ffn.w_2.*"},
+    {"model.decoder.layers.#.final_layer_norm.*", "decoder.layer_stack.#.pos_ffn.layer_norm.*"},
+    {"lm_head.weight", "trg_word_prj.weight"},
+};
+
+static const char *const frozen[] = {".pos_table", NULL};
+
+const struct clf__format clf__format_jadore = {rules, sizeof rules / sizeof *rules, frozen};

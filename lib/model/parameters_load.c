@@ -1,0 +1,275 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "model/formats/format.h"
+#include "model/parameters.h"
+
+/* A parameter and where it is stored. */
+struct entry {
+    const struct clf__parameter *parameter;
+    const struct clf__stored_tensor *stored; /* NULL: zeros */
+};
+
+struct clf__parameters {
+    struct clf__checkpoint *checkpoint;
+    struct clf__parameter_list list;
+    struct entry *entries; /* sorted by name */
+};
+
+/* What one load needs; `claimed` has one byte a stored tensor. */
+struct loading {
+    const struct clf__config *config;
+    const struct clf__checkpoint *checkpoint;
+    const struct clf__format *format;
+    uint8_t *claimed;
+};
+
+enum { MAX_ROLES = 4, NAME_BYTES = 128 };
+
+/* The canonical names that one parameter can be stored under, its own first. */
+static int list_roles(const struct clf__config *config, const char *name, const char *roles[MAX_ROLES])
+{
+    int count = 0;
+    roles[count++] = name;
+    int is_shared = config->share_source_target && strcmp(name, "model.shared.weight") == 0;
+    if (is_shared) {
+        roles[count++] = "model.encoder.embed_tokens.weight";
+        roles[count++] = "model.decoder.embed_tokens.weight";
+    }
+    if (config->share_target_output && strcmp(name, clf__target_embedding_name(config)) == 0) {
+        roles[count++] = "lm_head.weight";
+    }
+    return count;
+}
+
+static int has_shape(const struct clf__stored_tensor *tensor, const struct clf__parameter *parameter)
+{
+    /* A convolution of width 1 has one more dimension of 1 behind, a MarianMT logits bias one in front. */
+    const int64_t *shape = tensor->shape;
+    int dimensions = tensor->dimensions;
+    if (dimensions == 3 && shape[2] == 1) {
+        dimensions = 2;
+    }
+    if (dimensions == 2) {
+        return shape[0] == parameter->rows && shape[1] == parameter->columns;
+    }
+    return dimensions == 1 && parameter->rows == 1 && shape[0] == parameter->columns;
+}
+
+static void write_shape(const struct clf__stored_tensor *tensor, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "(");
+    for (int i = 0; i < tensor->dimensions && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%lld", i > 0 ? ", " : "",
+                                 (long long)tensor->shape[i]);
+    }
+    if (used < size) {
+        snprintf(text + used, size - used, ")");
+    }
+}
+
+static clf_status check_stored(const struct clf__stored_tensor *tensor,
+                               const struct clf__parameter *parameter)
+{
+    if (tensor->type == CLF__STORED_OTHER) {
+        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has dtype %s, not a float of 16, 32 or 64 bits",
+                         tensor->file, tensor->name, tensor->type_name);
+    }
+    if (!has_shape(tensor, parameter)) {
+        char shape[192];
+        write_shape(tensor, shape, sizeof shape);
+        if (parameter->rows == 1) {
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d)",
+                             tensor->file, tensor->name, shape, parameter->columns);
+        }
+        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d, %d)",
+                         tensor->file, tensor->name, shape, parameter->rows, parameter->columns);
+    }
+    return CLF_OK;
+}
+
+static clf_status claim(const struct loading *loading, struct entry *entry,
+                        const struct clf__stored_tensor *tensor)
+{
+    CLF__TRY(check_stored(tensor, entry->parameter));
+    loading->claimed[tensor - clf__checkpoint_at(loading->checkpoint, 0)] = 1;
+    const struct clf__stored_tensor *first = entry->stored;
+    if (first && (first->type != tensor->type || first->size != tensor->size ||
+                  memcmp(first->bytes, tensor->bytes, first->size) != 0)) {
+        return clf__fail(CLF_FORMAT, "%s: tensors \"%s\" and \"%s\" differ, but config.json shares them",
+                         tensor->file, first->name, tensor->name);
+    }
+    if (!first) {
+        entry->stored = tensor;
+    }
+    return CLF_OK;
+}
+
+/* Where transformers shares embeddings without tying words, older versions store one matrix and newer three.
+ */
+static const struct clf__stored_tensor *find_unshared(const struct loading *loading, const char *name)
+{
+    int is_embedding = loading->config->system == CLF__MARIAN && strstr(name, ".embed_tokens.weight") != NULL;
+    return is_embedding ? clf__checkpoint_find(loading->checkpoint, "model.shared.weight") : NULL;
+}
+
+static clf_status find_stored(const struct loading *loading, struct entry *entry)
+{
+    const char *roles[MAX_ROLES];
+    int count = list_roles(loading->config, entry->parameter->name, roles);
+    char stored[NAME_BYTES], wanted[NAME_BYTES] = "";
+    for (int i = 0; i < count; i++) {
+        if (!clf__format_name(loading->format, roles[i], stored, sizeof stored)) {
+            continue;
+        }
+        if (wanted[0] == '\0') {
+            memcpy(wanted, stored, sizeof wanted);
+        }
+        const struct clf__stored_tensor *tensor = clf__checkpoint_find(loading->checkpoint, stored);
+        if (tensor) {
+            CLF__TRY(claim(loading, entry, tensor));
+        }
+    }
+    const struct clf__stored_tensor *unshared = find_unshared(loading, entry->parameter->name);
+    if (!entry->stored && unshared) {
+        CLF__TRY(claim(loading, entry, unshared));
+    }
+    int is_optional =
+        loading->config->system == CLF__MARIAN && strcmp(entry->parameter->name, "final_logits_bias") == 0;
+    if (!entry->stored && !is_optional) {
+        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" is missing",
+                         clf__checkpoint_path(loading->checkpoint),
+                         wanted[0] != '\0' ? wanted : entry->parameter->name);
+    }
+    return CLF_OK;
+}
+
+static clf_status check_unknown(const struct loading *loading)
+{
+    for (int i = 0; i < clf__checkpoint_count(loading->checkpoint); i++) {
+        const struct clf__stored_tensor *tensor = clf__checkpoint_at(loading->checkpoint, i);
+        int is_spare =
+            loading->config->system == CLF__MARIAN && strcmp(tensor->name, "model.shared.weight") == 0;
+        if (!loading->claimed[i] && !is_spare && !clf__format_is_frozen(loading->format, tensor->name)) {
+            return clf__fail(CLF_FORMAT,
+                             "%s: tensor \"%.200s\" is unknown to a %s model as config.json describes it",
+                             tensor->file, tensor->name, clf__system_word(loading->config->system));
+        }
+    }
+    return CLF_OK;
+}
+
+/* A folder that we wrote uses the canonical names whatever its preset. */
+static const struct clf__format *choose_format(const struct clf__checkpoint *checkpoint,
+                                               enum clf__system system)
+{
+    for (int i = 0; i < clf__checkpoint_count(checkpoint); i++) {
+        if (strncmp(clf__checkpoint_at(checkpoint, i)->name, "model.", strlen("model.")) == 0) {
+            return &clf__format_canonical;
+        }
+    }
+    return clf__format_of(system);
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    return strcmp(a->parameter->name, b->parameter->name);
+}
+
+static clf_status find_all(struct clf__parameters *parameters, const struct loading *loading)
+{
+    for (int i = 0; i < parameters->list.count; i++) {
+        parameters->entries[i].parameter = &parameters->list.items[i];
+        CLF__TRY(find_stored(loading, &parameters->entries[i]));
+    }
+    qsort(parameters->entries, (size_t)parameters->list.count, sizeof *parameters->entries, by_name);
+    return check_unknown(loading);
+}
+
+static clf_status load(struct clf__parameters *parameters, const struct clf__config *config,
+                       const char *folder)
+{
+    CLF__TRY(clf__parameter_list_create(&parameters->list, config));
+    CLF__TRY(
+        clf__allocate(&parameters->entries, (size_t)parameters->list.count, sizeof *parameters->entries));
+    CLF__TRY(clf__checkpoint_open(&parameters->checkpoint, folder));
+    const struct clf__checkpoint *checkpoint = parameters->checkpoint;
+    struct loading loading = {config, checkpoint, choose_format(checkpoint, config->system), NULL};
+    CLF__TRY(clf__allocate(&loading.claimed, (size_t)clf__checkpoint_count(checkpoint), 1));
+    clf_status status = find_all(parameters, &loading);
+    clf__free(loading.claimed);
+    return status;
+}
+
+clf_status clf__parameters_load(struct clf__parameters **out, const struct clf__config *config,
+                                const char *folder)
+{
+    *out = NULL;
+    struct clf__parameters *parameters = NULL;
+    CLF__TRY(clf__allocate(&parameters, 1, sizeof *parameters));
+    clf_status status = load(parameters, config, folder);
+    if (status != CLF_OK) {
+        clf__parameters_free(parameters);
+        return status;
+    }
+    *out = parameters;
+    return CLF_OK;
+}
+
+void clf__parameters_free(struct clf__parameters *parameters)
+{
+    if (!parameters) {
+        return;
+    }
+    clf__checkpoint_close(parameters->checkpoint);
+    clf__parameter_list_free(&parameters->list);
+    clf__free(parameters->entries);
+    clf__free(parameters);
+}
+
+const struct clf__parameter_list *clf__parameters_list(const struct clf__parameters *parameters)
+{
+    return &parameters->list;
+}
+
+static const struct entry *find_entry(const struct clf__parameters *parameters, const char *name)
+{
+    struct clf__parameter parameter = {0};
+    snprintf(parameter.name, sizeof parameter.name, "%s", name);
+    struct entry wanted = {.parameter = &parameter};
+    return bsearch(&wanted, parameters->entries, (size_t)parameters->list.count, sizeof wanted, by_name);
+}
+
+const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parameters *parameters,
+                                                        const char *name)
+{
+    const struct entry *entry = find_entry(parameters, name);
+    return entry ? entry->stored : NULL;
+}
+
+clf_status clf__parameters_read(const struct clf__parameters *parameters, const char *name, float *target)
+{
+    const struct entry *entry = find_entry(parameters, name);
+    if (!entry) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the model has no parameter \"%s\"", name);
+    }
+    size_t count = (size_t)entry->parameter->rows * (size_t)entry->parameter->columns;
+    if (!entry->stored) {
+        memset(target, 0, count * sizeof *target);
+        return CLF_OK;
+    }
+    CLF__TRY(clf__stored_tensor_read(entry->stored, target));
+    size_t odd = 0;
+    for (size_t i = 0; i < count; i++) {
+        odd += !isfinite(target[i]);
+    }
+    if (odd > 0) {
+        clf__log(CLF_LOG_WARNING, "%s: tensor \"%s\" holds %zu values that are NaN or infinite",
+                 entry->stored->file, entry->stored->name, odd);
+    }
+    return CLF_OK;
+}
