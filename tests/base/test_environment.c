@@ -1,0 +1,64 @@
+/* Variables that are set, empty and missing. */
+#include "support/support.h"
+
+#include <stdlib.h>
+
+#include "base/environment.h"
+#include "base/memory.h"
+
+static void test_choices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *(*read)(void);
+    } variables[] = {
+        {"CLFORMER_DEVICE", clf__environment_device},
+        {"CLFORMER_FORM", clf__environment_form},
+        {"CLFORMER_GEMM", clf__environment_gemm},
+        {"CLFORMER_ATTENTION", clf__environment_attention},
+    };
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        setenv(variables[i].name, "chosen", 1);
+        assert_string_equal(variables[i].read(), "chosen");
+        setenv(variables[i].name, "", 1);
+        assert_null(variables[i].read());
+        unsetenv(variables[i].name);
+        assert_null(variables[i].read());
+    }
+}
+
+static void check_cache_folder(const char *cache, const char *home, const char *expected)
+{
+    cache ? setenv("XDG_CACHE_HOME", cache, 1) : unsetenv("XDG_CACHE_HOME");
+    home ? setenv("HOME", home, 1) : unsetenv("HOME");
+    char *folder = NULL;
+    if (!expected) {
+        assert_fails(clf__environment_cache_folder(&folder), CLF_FILE, "XDG_CACHE_HOME");
+        assert_null(folder);
+        return;
+    }
+    assert_ok(clf__environment_cache_folder(&folder));
+    assert_string_equal(folder, expected);
+    clf__free(folder);
+}
+
+static void test_cache_folder(void **state)
+{
+    (void)state;
+    check_cache_folder("/x/cache", "/home/me", "/x/cache/clformer");
+    check_cache_folder("relative", "/home/me", "/home/me/.cache/clformer");
+    check_cache_folder("", "/home/me", "/home/me/.cache/clformer");
+    check_cache_folder(NULL, "/home/me", "/home/me/.cache/clformer");
+    check_cache_folder(NULL, "", NULL);
+    check_cache_folder(NULL, NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_cache_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

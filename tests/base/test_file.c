@@ -1,0 +1,186 @@
+/* Whole reads, maps, writes that appear whole, folders. */
+#include "support/support.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+/* A path in a fresh folder; freed by support_free_all(). */
+static char *fresh_path(const char *name)
+{
+    char *path = support_array(256, 1);
+    snprintf(path, 256, "%s/%s", support_temporary_folder(), name);
+    return path;
+}
+
+static int entries(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    assert_non_null(stream);
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    }
+    closedir(stream);
+    return count;
+}
+
+static void check_contents(const char *path, const void *bytes, size_t size)
+{
+    char *read = NULL;
+    size_t read_size = 12345;
+    assert_ok(clf__file_read(&read, &read_size, path, size));
+    assert_int_equal(read_size, size);
+    assert_memory_equal(read, bytes, size);
+    assert_int_equal(read[size], '\0');
+    clf__free(read);
+    struct clf__file_map map;
+    assert_ok(clf__file_map_open(&map, path));
+    assert_int_equal(map.size, size);
+    if (size > 0) {
+        assert_memory_equal(map.bytes, bytes, size);
+    }
+    clf__file_map_close(&map);
+    clf__file_map_close(&map); /* a closed map holds nothing */
+}
+
+static void test_what_is_written_is_read(void **state)
+{
+    (void)state;
+    char *path = fresh_path("file");
+    static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 1000003};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *bytes = support_array(sizes[i] + 1, 1);
+        for (size_t k = 0; k < sizes[i]; k++) {
+            bytes[k] = (char)(k * 31 + i);
+        }
+        assert_ok(clf__file_write(path, bytes, sizes[i])); /* over the one before */
+        check_contents(path, bytes, sizes[i]);
+    }
+    assert_true(clf__file_exists(path));
+    assert_false(clf__folder_exists(path));
+    struct stat about;
+    assert_int_equal(stat(path, &about), 0);
+    mode_t mask = umask(0);
+    umask(mask);
+    assert_int_equal(about.st_mode & 0777, 0666 & ~mask);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(entries(path), 1); /* nothing temporary is left */
+}
+
+static void test_a_failed_write_leaves_nothing(void **state)
+{
+    (void)state;
+    char *path = fresh_path("no/such/file");
+    assert_fails(clf__file_write(path, "x", 1), CLF_FILE, path);
+    /* A folder in the way: the temporary file is written and then removed. */
+    char *folder = fresh_path("taken");
+    assert_ok(clf__folder_create(folder));
+    assert_fails(clf__file_write(folder, "x", 1), CLF_FILE, folder);
+    *strrchr(folder, '/') = '\0';
+    assert_int_equal(entries(folder), 1);
+    assert_fails(clf__file_write("/proc/clformer", "x", 1), CLF_FILE, "/proc/clformer");
+    char *keep = fresh_path("keep");
+    assert_ok(clf__file_write(keep, "old", 3));
+    clf__memory_fail_at(1);
+    assert_fails(clf__file_write(keep, "new", 3), CLF_OUT_OF_MEMORY, "");
+    clf__memory_fail_at(0);
+    check_contents(keep, "old", 3);
+    /* No room for all of it: the old file stays, alone. */
+    struct rlimit all, little = {.rlim_cur = 1000};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
+    little.rlim_max = all.rlim_max;
+    char *bytes = support_array(2000, 1);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    clf_status status = clf__file_write(keep, bytes, 2000);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+    assert_fails(status, CLF_FILE, "cannot be written");
+    check_contents(keep, "old", 3);
+    *strrchr(keep, '/') = '\0';
+    assert_int_equal(entries(keep), 1);
+}
+
+static void test_reading_fails_with_the_path(void **state)
+{
+    (void)state;
+    char *bytes;
+    size_t size;
+    struct clf__file_map map;
+    char *missing = fresh_path("missing");
+    assert_fails(clf__file_read(&bytes, &size, missing, 100), CLF_FILE, missing);
+    assert_null(bytes);
+    assert_fails(clf__file_map_open(&map, missing), CLF_FILE, missing);
+    assert_int_equal(map.size, 0);
+    const char *folder = support_temporary_folder();
+    assert_fails(clf__file_read(&bytes, &size, folder, 100), CLF_FILE, "is a folder");
+    assert_fails(clf__file_map_open(&map, folder), CLF_FILE, "is a folder");
+    assert_fails(clf__file_read(&bytes, &size, "/dev/zero", 100), CLF_FILE, "/dev/zero");
+    char *pipe = fresh_path("pipe");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_fails(clf__file_read(&bytes, &size, pipe, 100), CLF_FILE, "a pipe"); /* and does not wait */
+    char *large = fresh_path("large");
+    assert_ok(clf__file_write(large, "123456", 6));
+    assert_fails(clf__file_read(&bytes, &size, large, 5), CLF_FORMAT, "more than the 5 expected");
+    clf__memory_fail_at(1);
+    assert_fails(clf__file_read(&bytes, &size, large, 6), CLF_OUT_OF_MEMORY, "");
+    assert_null(bytes);
+    clf__memory_fail_at(0);
+}
+
+static void test_folders(void **state)
+{
+    (void)state;
+    char *path = fresh_path("a/b//c/");
+    assert_ok(clf__folder_create(path));
+    assert_true(clf__folder_exists(path));
+    assert_false(clf__file_exists(path));
+    assert_ok(clf__folder_create(path));
+    char *blocked = fresh_path("file");
+    assert_ok(clf__file_write(blocked, "", 0));
+    assert_fails(clf__folder_create(blocked), CLF_FILE, blocked);
+    char below[300];
+    snprintf(below, sizeof below, "%s/below", blocked);
+    assert_fails(clf__folder_create(below), CLF_FILE, blocked);
+    assert_fails(clf__folder_create(""), CLF_FILE, "without a name");
+    assert_false(clf__folder_exists(below));
+    assert_false(clf__file_exists(below));
+}
+
+static void test_joining_paths(void **state)
+{
+    (void)state;
+    static const char *const rows[][3] = {
+        {"a", "b", "a/b"},
+        {"a/", "b", "a/b"},
+        {"/", "b", "/b"},
+        {"", "b", "b"},
+        {"a/b", "c.json", "a/b/c.json"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *path = NULL;
+        assert_ok(clf__path_join(&path, rows[i][0], rows[i][1]));
+        assert_string_equal(path, rows[i][2]);
+        clf__free(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_what_is_written_is_read, support_teardown),
+        cmocka_unit_test_teardown(test_a_failed_write_leaves_nothing, support_teardown),
+        cmocka_unit_test_teardown(test_reading_fails_with_the_path, support_teardown),
+        cmocka_unit_test_teardown(test_folders, support_teardown),
+        cmocka_unit_test(test_joining_paths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

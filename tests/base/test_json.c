@@ -1,0 +1,197 @@
+/* JSON files: what is read, what is refused and with which sentence. */
+#include "support/support.h"
+
+#include <float.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+static char path[256];
+
+static int choose_path(void **state)
+{
+    (void)state;
+    snprintf(path, sizeof path, "%s/settings.json", support_temporary_folder());
+    return 0;
+}
+
+static clf_status load(struct clf__json *json, const char *text)
+{
+    assert_ok(clf__file_write(path, text, strlen(text)));
+    return clf__json_load(json, path, 1000000);
+}
+
+static void test_typed_reads(void **state)
+{
+    (void)state;
+    struct clf__json json;
+    assert_ok(load(&json, "{\"int\": -7, \"real\": 0.5, \"yes\": true, \"no\": false, \"text\": \"h\\u00e9\","
+                          " \"nothing\": null, \"list\": [1]}"));
+    int number = 99;
+    assert_ok(clf__json_int(&json, "int", -10, 10, &number));
+    assert_int_equal(number, -7);
+    assert_ok(clf__json_int(&json, "int", -7, -7, &number));
+    double real = 9;
+    assert_ok(clf__json_double(&json, "real", 0.5, 1, &real));
+    assert_true(real == 0.5);
+    assert_ok(clf__json_double(&json, "int", -10, 10, &real));
+    assert_true(real == -7);
+    int flag = 9;
+    assert_ok(clf__json_bool(&json, "yes", &flag));
+    assert_int_equal(flag, 1);
+    assert_ok(clf__json_bool(&json, "no", &flag));
+    assert_int_equal(flag, 0);
+    const char *text = "default";
+    assert_ok(clf__json_string(&json, "text", &text));
+    assert_string_equal(text, "h\u00e9");
+    assert_true(clf__json_has(&json, "list"));
+    assert_false(clf__json_has(&json, "nothing"));
+    assert_false(clf__json_has(&json, "missing"));
+    clf__json_free(&json);
+    clf__json_free(&json); /* a freed one holds nothing */
+}
+
+static void test_defaults_stay(void **state)
+{
+    (void)state;
+    struct clf__json json;
+    assert_ok(load(&json, "{\"nothing\": null}"));
+    static const char *const keys[] = {"nothing", "missing"};
+    for (int i = 0; i < 2; i++) {
+        int number = 99, flag = 7;
+        double real = 2.5;
+        const char *text = "default";
+        assert_ok(clf__json_int(&json, keys[i], 0, 1, &number));
+        assert_ok(clf__json_bool(&json, keys[i], &flag));
+        assert_ok(clf__json_double(&json, keys[i], 0, 1, &real));
+        assert_ok(clf__json_string(&json, keys[i], &text));
+        assert_int_equal(number, 99);
+        assert_int_equal(flag, 7);
+        assert_true(real == 2.5);
+        assert_string_equal(text, "default");
+    }
+    clf__json_free(&json);
+}
+
+static void test_wrong_types_and_ranges_name_file_and_key(void **state)
+{
+    (void)state;
+    struct clf__json json;
+    assert_ok(load(&json, "{\"text\": \"5\", \"real\": 5.0, \"int\": 5, \"list\": []}"));
+    int number = 99;
+    double real = 99;
+    const char *text = "default";
+    assert_fails(clf__json_int(&json, "text", 0, 9, &number), CLF_FORMAT, "\"text\" is not a whole number");
+    assert_fails(clf__json_int(&json, "real", 0, 9, &number), CLF_FORMAT, "\"real\" is not a whole number");
+    assert_fails(clf__json_int(&json, "int", 6, 9, &number), CLF_FORMAT, "\"int\" is 5, not between 6 and 9");
+    assert_fails(clf__json_int(&json, "int", 0, 4, &number), CLF_FORMAT, path);
+    assert_int_equal(number, 99);
+    assert_fails(clf__json_double(&json, "list", 0, 9, &real), CLF_FORMAT, "\"list\" is not a number");
+    assert_fails(clf__json_double(&json, "real", 0, 4.5, &real), CLF_FORMAT, "\"real\" is 5");
+    assert_true(real == 99);
+    assert_fails(clf__json_bool(&json, "int", &number), CLF_FORMAT, "\"int\" is neither true nor false");
+    assert_fails(clf__json_string(&json, "int", &text), CLF_FORMAT, "\"int\" is not a string");
+    assert_string_equal(text, "default");
+    clf__json_free(&json);
+}
+
+static void test_bad_files_name_file_and_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *part;
+    } rows[] = {
+        {"", "is empty"},
+        {"   ", "line 1"},
+        {"{\"a\": 1,\n\n \"a\": 2}", "line 3"},
+        {"{\"a\": 1,\n \"b\": {\"c\": 1, \"c\": 1}}", "duplicate"},
+        {"{\n\"a\": }", "line 2"},
+        {"{\"a\": 1", "line 1"},
+        {"{\"a\": 1} x", "line 1"},
+        {"[1]", "not a JSON object"},
+        {"{\"a\": \"\xff\"}", "line 1"},
+        {"{\"a\": NaN}", "line 1"},
+        {"{\"a\": 1e999}", "line 1"},
+        {"not json at all", "line 1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct clf__json json;
+        assert_fails(load(&json, rows[i].text), CLF_FORMAT, rows[i].part);
+        assert_non_null(strstr(clf_last_error(), path));
+        assert_null(json.root);
+        clf__json_free(&json);
+    }
+    struct clf__json json;
+    assert_fails(clf__json_load(&json, "/no/such.json", 10), CLF_FILE, "/no/such.json");
+    assert_ok(clf__file_write(path, "{\"a\": 1234567890}", 17));
+    assert_fails(clf__json_load(&json, path, 16), CLF_FORMAT, "more than the 16 expected");
+}
+
+static void test_a_deep_file_is_refused(void **state)
+{
+    (void)state;
+    char *text = support_array(100001, 1);
+    memset(text, '[', 100000);
+    struct clf__json json;
+    assert_fails(load(&json, text), CLF_FORMAT, path);
+}
+
+static void test_integers_beyond_64_bits(void **state)
+{
+    (void)state;
+    /* transformers' "no limit"; the integers beside it stay integers. */
+    struct clf__json json;
+    assert_ok(load(&json, "{\"limit\": 1000000000000000019884624838656, \"ids\": [1, -2, {\"x\": 3}, 2.5],"
+                          " \"size\": 512, \"real\": 0.25}"));
+    double limit = 0;
+    assert_ok(clf__json_double(&json, "limit", 0, DBL_MAX, &limit));
+    assert_true(limit == 1e30);
+    int number = 0;
+    assert_fails(clf__json_int(&json, "limit", 0, INT_MAX, &number), CLF_FORMAT, "\"limit\"");
+    assert_ok(clf__json_int(&json, "size", 0, INT_MAX, &number));
+    assert_int_equal(number, 512);
+    const json_t *ids = json_object_get(json.root, "ids");
+    assert_int_equal(json_integer_value(json_array_get(ids, 0)), 1);
+    assert_int_equal(json_integer_value(json_array_get(ids, 1)), -2);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(ids, 2), "x")), 3);
+    assert_true(json_is_real(json_array_get(ids, 3)));
+    assert_true(json_is_real(json_object_get(json.root, "real")));
+    clf__json_free(&json);
+}
+
+static void test_every_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct clf__json json;
+    assert_ok(load(&json, "{\"a\": 1}"));
+    clf__json_free(&json);
+    clf__memory_fail_at(0);
+    assert_ok(clf__json_load(&json, path, 100));
+    uint64_t allocations = clf__memory_count();
+    clf__json_free(&json);
+    assert_true(allocations >= 2);
+    for (uint64_t n = 1; n <= allocations; n++) {
+        clf__memory_fail_at(n);
+        assert_fails(clf__json_load(&json, path, 100), CLF_OUT_OF_MEMORY, "");
+        assert_null(json.root);
+    }
+    clf__memory_fail_at(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_typed_reads),
+        cmocka_unit_test(test_defaults_stay),
+        cmocka_unit_test(test_wrong_types_and_ranges_name_file_and_key),
+        cmocka_unit_test(test_bad_files_name_file_and_line),
+        cmocka_unit_test_teardown(test_a_deep_file_is_refused, support_teardown),
+        cmocka_unit_test(test_integers_beyond_64_bits),
+        cmocka_unit_test(test_every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, choose_path, NULL);
+}

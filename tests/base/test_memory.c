@@ -1,0 +1,166 @@
+/* The allocator: zeroes, overflow, failures on purpose, threads. */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static int reset(void **state)
+{
+    (void)state;
+    clf__memory_fail_at(0);
+    return 0;
+}
+
+static void test_allocations_are_zeroed(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 8; round++) {
+        uint32_t *numbers = NULL;
+        assert_ok(clf__allocate(&numbers, 1000, sizeof *numbers));
+        for (int i = 0; i < 1000; i++) {
+            assert_int_equal(numbers[i], 0);
+        }
+        memset(numbers, 0xAB, 1000 * sizeof *numbers);
+        clf__free(numbers);
+    }
+    clf__free(NULL);
+}
+
+static void test_zero_bytes_give_a_pointer(void **state)
+{
+    (void)state;
+    char *nothing = NULL;
+    assert_ok(clf__allocate(&nothing, 0, 8));
+    assert_non_null(nothing);
+    assert_ok(clf__resize(&nothing, 0, 0));
+    assert_non_null(nothing);
+    clf__free(nothing);
+}
+
+static void test_overflow_is_out_of_memory(void **state)
+{
+    (void)state;
+    int here;
+    int *numbers = &here;
+    assert_fails(clf__allocate(&numbers, SIZE_MAX / 2, 3), CLF_OUT_OF_MEMORY, "no host memory left");
+    assert_null(numbers);
+    assert_fails(clf__allocate(&numbers, SIZE_MAX / 64, 8), CLF_OUT_OF_MEMORY, " x 8 bytes");
+    assert_ok(clf__allocate(&numbers, 4, sizeof *numbers));
+    numbers[3] = 17;
+    int *before = numbers;
+    assert_fails(clf__resize(&numbers, SIZE_MAX, 2), CLF_OUT_OF_MEMORY, "no host memory left");
+    assert_ptr_equal(numbers, before);
+    assert_int_equal(numbers[3], 17);
+    clf__free(numbers);
+}
+
+static void test_resize_keeps_contents(void **state)
+{
+    (void)state;
+    int *numbers = NULL;
+    for (int count = 1; count <= 1000; count++) {
+        assert_ok(clf__resize(&numbers, (size_t)count, sizeof *numbers));
+        numbers[count - 1] = count;
+    }
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(numbers[i], i + 1);
+    }
+    clf__free(numbers);
+}
+
+static void test_copies(void **state)
+{
+    (void)state;
+    char *copy = NULL;
+    assert_ok(clf__copy_string(&copy, "word"));
+    assert_string_equal(copy, "word");
+    clf__free(copy);
+    assert_ok(clf__copy_bytes(&copy, "a\0bc", 3));
+    assert_memory_equal(copy, "a\0b", 4);
+    clf__free(copy);
+    assert_ok(clf__copy_bytes(&copy, NULL, 0));
+    assert_string_equal(copy, "");
+    clf__free(copy);
+    assert_ok(clf__format(&copy, "%s/%d%s", "folder", 12, ""));
+    assert_string_equal(copy, "folder/12");
+    clf__free(copy);
+    char wide[3000];
+    memset(wide, 'w', sizeof wide - 1);
+    wide[sizeof wide - 1] = '\0';
+    assert_ok(clf__format(&copy, "<%s>", wide));
+    assert_int_equal(strlen(copy), sizeof wide + 1);
+    clf__free(copy);
+}
+
+static void test_the_nth_allocation_fails(void **state)
+{
+    (void)state;
+    clf__memory_fail_at(3);
+    char *blocks[4] = {0};
+    assert_ok(clf__allocate(&blocks[0], 1, 1));
+    assert_ok(clf__copy_string(&blocks[1], "x"));
+    assert_int_equal(clf__memory_count(), 2);
+    assert_fails(clf__allocate(&blocks[2], 1, 1), CLF_OUT_OF_MEMORY, "no host memory left");
+    assert_null(blocks[2]);
+    assert_ok(clf__resize(&blocks[0], 100, 1));
+    assert_int_equal(clf__memory_count(), 4);
+    clf__memory_fail_at(1);
+    assert_fails(clf__resize(&blocks[0], 200, 1), CLF_OUT_OF_MEMORY, "200 x 1");
+    assert_non_null(blocks[0]);
+    clf__memory_fail_at(1);
+    assert_fails(clf__format(&blocks[3], "x"), CLF_OUT_OF_MEMORY, "no host memory left");
+    assert_null(blocks[3]);
+    clf__memory_fail_at(0);
+    assert_ok(clf__copy_string(&blocks[3], "x"));
+    for (int i = 0; i < 4; i++) {
+        clf__free(blocks[i]);
+    }
+}
+
+enum { THREADS = 4, TURNS = 2000 };
+
+static void *allocate_often(void *argument)
+{
+    int *failures = argument;
+    for (int i = 0; i < TURNS; i++) {
+        char *block;
+        *failures += clf__allocate(&block, 1, 1) != CLF_OK;
+        clf__free(block);
+    }
+    return NULL;
+}
+
+static void test_threads_are_counted_together(void **state)
+{
+    (void)state;
+    clf__memory_fail_at(THREADS * TURNS / 2);
+    pthread_t threads[THREADS];
+    int failures[THREADS] = {0};
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, allocate_often, &failures[i]), 0);
+    }
+    int all = 0;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        all += failures[i];
+    }
+    assert_int_equal(clf__memory_count(), THREADS * TURNS);
+    assert_int_equal(all, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_allocations_are_zeroed, reset),
+        cmocka_unit_test_teardown(test_zero_bytes_give_a_pointer, reset),
+        cmocka_unit_test_teardown(test_overflow_is_out_of_memory, reset),
+        cmocka_unit_test_teardown(test_resize_keeps_contents, reset),
+        cmocka_unit_test_teardown(test_copies, reset),
+        cmocka_unit_test_teardown(test_the_nth_allocation_fails, reset),
+        cmocka_unit_test_teardown(test_threads_are_counted_together, reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* Tables of good and bad UTF-8, and every code point. */
+#include "support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+struct row {
+    const char *text;
+    size_t size, valid;
+};
+
+#define ROW(text, valid)                                                                                     \
+    {                                                                                                        \
+        text, sizeof text - 1, valid                                                                         \
+    }
+
+static void test_table(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        ROW("", 0),
+        ROW("plain", 5),
+        ROW("a\0b", 3),
+        ROW("\x7f", 1),
+        ROW("\xc2\x80", 2),
+        ROW("\xdf\xbf", 2),
+        ROW("\xe0\xa0\x80", 3),
+        ROW("\xed\x9f\xbf", 3),
+        ROW("\xee\x80\x80", 3),
+        ROW("\xef\xbf\xbf", 3),
+        ROW("\xf0\x90\x80\x80", 4),
+        ROW("\xf4\x8f\xbf\xbf", 4),
+        /* continuation bytes alone, bytes that never occur */
+        ROW("ab\x80", 2),
+        ROW("\xbf", 0),
+        ROW("a\xfe", 1),
+        ROW("a\xff", 1),
+        ROW("\xf5\x80\x80\x80", 0),
+        ROW("\xf8\x88\x80\x80\x80", 0),
+        /* overlong */
+        ROW("\xc0\x80", 0),
+        ROW("\xc1\xbf", 0),
+        ROW("\xe0\x80\x80", 0),
+        ROW("\xe0\x9f\xbf", 0),
+        ROW("\xf0\x80\x80\x80", 0),
+        ROW("\xf0\x8f\xbf\xbf", 0),
+        /* surrogates, above U+10FFFF */
+        ROW("x\xed\xa0\x80", 1),
+        ROW("x\xed\xbf\xbf", 1),
+        ROW("\xf4\x90\x80\x80", 0),
+        /* truncated at the end, or by another character */
+        ROW("ab\xc3", 2),
+        ROW("ab\xe2\x82", 2),
+        ROW("ab\xf0\x9f\x98", 2),
+        ROW("\xc3(", 0),
+        ROW("\xe2\x82(", 0),
+        ROW("\xf0\x9f\x98(", 0),
+        ROW("\xe2\x82\xacok\xe2(", 5),
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        /* In memory of exactly its size, so that a sanitizer sees a byte too many. */
+        char *exact = malloc(rows[i].size + (rows[i].size == 0));
+        assert_non_null(exact);
+        memcpy(exact, rows[i].text, rows[i].size);
+        assert_int_equal(clf__utf8_valid_prefix(exact, rows[i].size), rows[i].valid);
+        free(exact);
+    }
+}
+
+static size_t write_code_point(char *out, uint32_t c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    size_t length = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = length - 1; i > 0; i--) {
+        out[i] = (char)(0x80 | (c & 0x3F));
+        c >>= 6;
+    }
+    static const int marks[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    out[0] = (char)(marks[length] | (int)c);
+    return length;
+}
+
+static void test_every_code_point(void **state)
+{
+    (void)state;
+    for (uint32_t c = 0; c < 0x120000; c++) {
+        char text[4];
+        size_t size = write_code_point(text, c);
+        int valid = c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF);
+        if (clf__utf8_valid_prefix(text, size) != (valid ? size : 0)) {
+            fail_msg("U+%04X", (unsigned)c);
+        }
+        for (size_t cut = 0; cut <= size && valid; cut++) {
+            if (clf__utf8_cut(text, cut) != (cut == size ? size : 0)) {
+                fail_msg("U+%04X cut at %zu", (unsigned)c, cut);
+            }
+        }
+    }
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    const char *text = "a\u00e9\u20ac\U0001F600z"; /* starts at 0, 1, 3, 6, 10 */
+    static const size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
+    for (size_t size = 0; size <= strlen(text); size++) {
+        assert_int_equal(clf__utf8_cut(text, size), expected[size]);
+    }
+    /* Bytes that are no UTF-8 are cut where asked. */
+    assert_int_equal(clf__utf8_cut("\x80\x80\x80\x80\x80", 5), 5);
+    assert_int_equal(clf__utf8_cut("a\xff", 2), 2);
+    assert_int_equal(clf__utf8_cut("\x80\x80", 2), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_every_code_point),
+        cmocka_unit_test(test_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,48 @@
+/* Any bytes as a .spm file: a clear failure, or a model that cuts and joins text without a crash. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "text/sentencepiece.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MAX_PIECES = 256 };
+
+struct pieces {
+    char *texts[MAX_PIECES];
+    int count;
+};
+
+static clf_status keep(void *user, const char *piece, size_t length)
+{
+    struct pieces *pieces = user;
+    if (pieces->count == MAX_PIECES) {
+        return CLF_OK;
+    }
+    return clf__copy_bytes(&pieces->texts[pieces->count++], piece, length);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char text[] =
+        "  Je suis \u201cl\u00e0\u201d\u2026 \ufb01n e\u0301 \u65e5\u672c \U0001F600 x<0x41>zz";
+    struct clf__sentencepiece *model;
+    if (clf__sentencepiece_load(&model, data, size, "fuzzed.spm") != CLF_OK) {
+        if (strstr(clf_last_error(), "fuzzed.spm") == NULL) {
+            abort();
+        }
+        return 0;
+    }
+    struct pieces pieces = {0};
+    if (clf__sentencepiece_encode(model, text, sizeof text - 1, keep, &pieces) == CLF_OK) {
+        char *joined;
+        clf__sentencepiece_decode(model, &joined, (const char *const *)pieces.texts, pieces.count);
+        clf__free(joined);
+    }
+    for (int i = 0; i < pieces.count; i++) {
+        clf__free(pieces.texts[i]);
+    }
+    clf__sentencepiece_free(model);
+    return 0;
+}
