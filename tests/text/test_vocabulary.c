@@ -1,0 +1,138 @@
+/* Vocabulary files: good ones lead both ways, bad ones are named. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "text/vocabulary.h"
+
+static char path[256];
+
+static int choose_path(void **state)
+{
+    (void)state;
+    snprintf(path, sizeof path, "%s/vocab.json", support_temporary_folder());
+    return 0;
+}
+
+static clf_status load(struct clf__vocabulary *vocabulary, const char *text, int size)
+{
+    assert_ok(clf__file_write(path, text, strlen(text)));
+    return clf__vocabulary_load(vocabulary, path, size);
+}
+
+static int32_t id_of(const struct clf__vocabulary *vocabulary, const char *piece)
+{
+    return clf__vocabulary_id(vocabulary, piece, strlen(piece));
+}
+
+static void test_pieces_and_ids(void **state)
+{
+    (void)state;
+    struct clf__vocabulary vocabulary;
+    assert_ok(load(&vocabulary, "{\"b\": 3, \"\": 0, \"\\u2581a\": 2, \"ab\": 1, \"\\ud83d\\ude00\": 4}", 5));
+    assert_int_equal(vocabulary.size, 5);
+    static const char *const pieces[] = {"", "ab", "\u2581a", "b", "\U0001F600"};
+    for (int id = 0; id < 5; id++) {
+        assert_string_equal(vocabulary.pieces[id], pieces[id]);
+        assert_int_equal(id_of(&vocabulary, pieces[id]), id);
+    }
+    assert_int_equal(id_of(&vocabulary, "a"), -1);
+    assert_int_equal(id_of(&vocabulary, "abc"), -1);
+    assert_int_equal(clf__vocabulary_id(&vocabulary, "abc", 2), 1);
+    assert_int_equal(clf__vocabulary_id(&vocabulary, "ab\0c", 4), -1);
+    clf__vocabulary_free(&vocabulary);
+    clf__vocabulary_free(&vocabulary);
+}
+
+static void test_a_large_vocabulary(void **state)
+{
+    (void)state;
+    enum { SIZE = 60000 };
+    char *text = support_array(SIZE, 24);
+    size_t used = 0;
+    for (int i = 0; i < SIZE; i++) {
+        used += (size_t)sprintf(text + used, "%s\"w%d\": %d", i ? ", " : "{", i * 7 % SIZE, i);
+    }
+    sprintf(text + used, "}");
+    struct clf__vocabulary vocabulary;
+    assert_ok(load(&vocabulary, text, SIZE));
+    for (int i = 0; i < SIZE; i++) {
+        char word[16];
+        sprintf(word, "w%d", i * 7 % SIZE);
+        assert_string_equal(vocabulary.pieces[i], word);
+        if (id_of(&vocabulary, word) != i) {
+            fail_msg("%s", word);
+        }
+    }
+    assert_int_equal(id_of(&vocabulary, "w60000"), -1);
+    clf__vocabulary_free(&vocabulary);
+}
+
+static void test_bad_files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int size;
+        const char *part;
+    } rows[] = {
+        {"{\"a\": 0, \"b\": 1}", 3, "has 2 pieces, the model's configuration says 3"},
+        {"{\"a\": 0, \"b\": 1}", 1, "has 2 pieces, the model's configuration says 1"},
+        {"{}", 1, "has 0 pieces"},
+        {"{\"a\": 0, \"b\": 2}", 2, "the id of \"b\" is 2, not one of 0 .. 1"},
+        {"{\"a\": 0, \"b\": -1}", 2, "the id of \"b\" is -1"},
+        {"{\"a\": 0, \"b\": 4294967297}", 2, "the id of \"b\" is 4294967297"},
+        {"{\"a\": 1, \"b\": 1}", 2, "have the same id 1"},
+        {"{\"a\": 0, \"b\": \"1\"}", 2, "the id of \"b\" is not a whole number"},
+        {"{\"a\": 0, \"b\": 1.5}", 2, "the id of \"b\" is not a whole number"},
+        {"{\"a\": 0, \"b\": null}", 2, "the id of \"b\" is not a whole number"},
+        {"{\"a\": 0,\n\"a\": 1}", 2, "line 2"},
+        {"[\"a\", \"b\"]", 2, "not a JSON object"},
+        {"{\"a\": 0, ", 2, "line 1"},
+        {"", 2, "is empty"},
+        {"{\"a\\u0000\": 0}", 1, "line 1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct clf__vocabulary vocabulary;
+        assert_fails(load(&vocabulary, rows[i].text, rows[i].size), CLF_FORMAT, rows[i].part);
+        assert_non_null(strstr(clf_last_error(), path));
+        assert_null(vocabulary.text);
+    }
+    struct clf__vocabulary vocabulary;
+    assert_fails(clf__vocabulary_load(&vocabulary, "/no/vocab.json", 2), CLF_FILE, "/no/vocab.json");
+    assert_fails(load(&vocabulary, "{}", 0), CLF_BAD_ARGUMENT, "0 pieces");
+    assert_fails(load(&vocabulary, "{}", -5), CLF_BAD_ARGUMENT, "-5 pieces");
+}
+
+static void test_every_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct clf__vocabulary vocabulary;
+    assert_ok(load(&vocabulary, "{\"a\": 0, \"b\": 1}", 2));
+    clf__vocabulary_free(&vocabulary);
+    clf__memory_fail_at(0);
+    assert_ok(clf__vocabulary_load(&vocabulary, path, 2));
+    uint64_t allocations = clf__memory_count();
+    clf__vocabulary_free(&vocabulary);
+    for (uint64_t n = 1; n <= allocations; n++) {
+        clf__memory_fail_at(n);
+        assert_fails(clf__vocabulary_load(&vocabulary, path, 2), CLF_OUT_OF_MEMORY, "");
+        assert_null(vocabulary.pieces);
+    }
+    clf__memory_fail_at(0);
+    assert_true(allocations >= 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces_and_ids),
+        cmocka_unit_test_teardown(test_a_large_vocabulary, support_teardown),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, choose_path, NULL);
+}
