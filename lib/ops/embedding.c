@@ -1,0 +1,25 @@
+#include "ops/embedding.h"
+
+#include <assert.h>
+
+#include "ops/rows.h"
+
+clf_status clf__embedding_forward(struct clf__tensor y, struct clf__tensor ids,
+                                  const struct clf__weight *weight, float scale)
+{
+    assert(y.columns == clf__weight_inputs(weight) && y.rows == ids.columns);
+    struct clf__weight_layout layout = clf__weight_layout(weight);
+    const struct clf__tensor views[] = {y, ids};
+    const struct clf__argument extras[] = {CLF__BUFFER(layout.buffer), CLF__INT(layout.panel),
+                                           CLF__INT(clf__weight_outputs(weight)), CLF__FLOAT(scale)};
+    struct clf__rows_launch launch = {.program = "embedding",
+                                      .cpu_kernel = "embedding_forward_cpu",
+                                      .gpu_kernel = "embedding_forward_gpu",
+                                      .views = views,
+                                      .view_count = 2,
+                                      .rows = y.rows,
+                                      .columns = y.columns,
+                                      .extras = extras,
+                                      .extra_count = 4};
+    return clf__rows_launch(&launch);
+}

@@ -1,0 +1,45 @@
+#include "ops/positions.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "ops/rows.h"
+
+clf_status clf__positions_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor table,
+                                  struct clf__tensor positions)
+{
+    assert(x.columns == table.columns && x.rows == positions.columns);
+    const struct clf__tensor views[] = {y, x, table, positions};
+    const struct clf__argument extras[] = {CLF__INT(table.rows)};
+    struct clf__rows_launch launch = {.program = "positions",
+                                      .cpu_kernel = "positions_forward_cpu",
+                                      .gpu_kernel = "positions_forward_gpu",
+                                      .views = views,
+                                      .view_count = 4,
+                                      .rows = x.rows,
+                                      .columns = x.columns,
+                                      .extras = extras,
+                                      .extra_count = 1};
+    return clf__rows_launch(&launch);
+}
+
+void clf__sinusoid_table(float *table, int positions, int width, enum clf__sinusoid_layout layout,
+                         enum clf__sinusoid_frequency frequency)
+{
+    int pairs = (width + 1) / 2; /* the last one is a sine alone where the width is odd */
+    for (int i = 0; i < pairs; i++) {
+        double exponent = frequency == CLF__SINUSOID_BY_WIDTH ? 2.0 * i / width
+                          : pairs > 1                         ? (double)i / (pairs - 1)
+                                                              : 0.0;
+        double rate = pow(10000.0, -exponent);
+        int sine = layout == CLF__SINUSOID_INTERLEAVED ? 2 * i : i;
+        int cosine = layout == CLF__SINUSOID_INTERLEAVED ? 2 * i + 1 : pairs + i;
+        for (int p = 0; p < positions; p++) {
+            float *row = table + (size_t)p * (size_t)width;
+            row[sine] = (float)sin(p * rate);
+            if (cosine < width) {
+                row[cosine] = (float)cos(p * rate);
+            }
+        }
+    }
+}

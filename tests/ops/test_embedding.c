@@ -1,0 +1,79 @@
+/* Rows of an embedding matrix in both layouts of a weight. */
+#include "ops/embedding.h"
+
+#include <string.h>
+
+#include "support/support.h"
+#include "support/views.h"
+
+static const int widths[] = {1, 15, 16, 17, 33, 64, 65, 129};
+enum { WIDTHS = sizeof widths / sizeof *widths, V = 75, N = 12 }; /* V: two panels and a part */
+
+/* The first and last row, the edges of a panel, a repeated id, and ids that are no rows. */
+static const int32_t ids[N] = {0, 74, 31, 32, 63, 64, 5, 5, -1, V, INT32_MAX, INT32_MIN};
+
+static void check(struct clf_device *device, int columns)
+{
+    struct support_random random = {(uint64_t)columns};
+    float *e = support_uniform_array(&random, (size_t)V * (size_t)columns, 1.0f);
+    float *expected = support_array((size_t)N * (size_t)columns, sizeof *expected);
+    const float scale = 22.5f;
+    for (int n = 0; n < N; n++) {
+        for (int k = 0; k < columns && ids[n] >= 0 && ids[n] < V; k++) {
+            expected[n * columns + k] = scale * e[ids[n] * columns + k];
+        }
+    }
+    struct clf__weight *weight = NULL;
+    struct clf__weight_part part = {e, V};
+    assert_ok(clf__weight_create(&weight, device, columns, &part, 1, "a test's embedding"));
+    struct support_view out = support_view(device, N, columns, NULL);
+    /* ids behind an offset */
+    int32_t padded[N + 2] = {1, 1};
+    memcpy(padded + 2, ids, sizeof ids);
+    struct clf__tensor all = support_tensor(device, CLF__I32, 1, N + 2, padded);
+    clf_status status = clf__embedding_forward(out.tensor, clf__tensor_columns(all, 2, N), weight, scale);
+    float *actual = support_read(out.tensor);
+    clf__weight_free(weight);
+    assert_ok(status);
+    assert_memory_equal(actual, expected, sizeof(float) * (size_t)(N * columns));
+    support_view_check(&out);
+}
+
+static void test_embedding(void **state)
+{
+    (void)state;
+    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+        for (int gemm = CLF_GEMM_NATIVE; gemm <= CLF_GEMM_CLBLAST; gemm++) {
+            for (int i = 0; i < WIDTHS; i++) {
+                check(support_device_with((clf_form)form, (clf_gemm)gemm, CLF_ATTENTION_AUTO), widths[i]);
+            }
+        }
+    }
+}
+
+/* The test above sees both layouts only if the providers have one each. */
+static void test_layouts_differ(void **state)
+{
+    (void)state;
+    static const float e[2] = {1, 2};
+    int panels[2];
+    for (int gemm = CLF_GEMM_NATIVE; gemm <= CLF_GEMM_CLBLAST; gemm++) {
+        struct clf_device *device = support_device_with(CLF_FORM_CPU, (clf_gemm)gemm, CLF_ATTENTION_AUTO);
+        struct clf__weight *weight = NULL;
+        struct clf__weight_part part = {e, 2};
+        assert_ok(clf__weight_create(&weight, device, 1, &part, 1, "a test's embedding"));
+        panels[gemm - CLF_GEMM_NATIVE] = clf__weight_layout(weight).panel;
+        clf__weight_free(weight);
+    }
+    assert_true(panels[0] > 1);
+    assert_int_equal(panels[1], 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_embedding, support_teardown),
+        cmocka_unit_test_teardown(test_layouts_differ, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

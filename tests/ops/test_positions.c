@@ -1,0 +1,140 @@
+/* Adding rows of a position table, and the sinusoids. */
+#include "ops/positions.h"
+
+#include <math.h>
+
+#include "support/support.h"
+#include "support/views.h"
+
+static const int widths[] = {1, 15, 16, 17, 33, 64, 65, 129};
+enum { WIDTHS = sizeof widths / sizeof *widths, P = 9, N = 8 };
+
+static void check(struct clf_device *device, int columns)
+{
+    static const int32_t positions[N] = {0, 8, 3, 3, -1, P, INT32_MAX, INT32_MIN};
+    struct support_random random = {(uint64_t)columns};
+    size_t count = (size_t)N * (size_t)columns;
+    float *x = support_uniform_array(&random, count, 1.0f);
+    float *table = support_uniform_array(&random, (size_t)P * (size_t)columns, 1.0f);
+    float *expected = support_array(count, sizeof *expected);
+    for (int n = 0; n < N; n++) {
+        int is_row = positions[n] >= 0 && positions[n] < P;
+        for (int k = 0; k < columns; k++) {
+            int i = n * columns + k;
+            expected[i] = is_row ? x[i] + table[positions[n] * columns + k] : x[i];
+        }
+    }
+    struct support_view in = support_view(device, N, columns, x);
+    struct support_view out = support_view(device, N, columns, NULL);
+    struct clf__tensor rows = support_view(device, P, columns, table).tensor;
+    struct clf__tensor where = support_tensor(device, CLF__I32, 1, N, positions);
+    assert_ok(clf__positions_forward(out.tensor, in.tensor, rows, where));
+    assert_memory_equal(support_read(out.tensor), expected, count * sizeof(float));
+    support_view_check(&out);
+    assert_ok(clf__positions_forward(in.tensor, in.tensor, rows, where));
+    assert_memory_equal(support_read(in.tensor), expected, count * sizeof(float));
+    support_view_check(&in);
+}
+
+static void test_positions(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        for (int i = 0; i < WIDTHS; i++) {
+            check(device, widths[i]);
+        }
+    }
+}
+
+/* Rows 1 and 511 as numpy gives them. */
+static const struct {
+    int width;
+    enum clf__sinusoid_layout layout;
+    enum clf__sinusoid_frequency frequency;
+    float rows[2][5];
+} sinusoids[] = {
+    {4,
+     CLF__SINUSOID_INTERLEAVED,
+     CLF__SINUSOID_BY_WIDTH,
+     {{0.841470985f, 0.540302306f, 0.00999983333f, 0.99995f},
+      {0.881770401f, -0.471678874f, -0.921988678f, 0.387216837f}}},
+    {4,
+     CLF__SINUSOID_INTERLEAVED,
+     CLF__SINUSOID_BY_LAST,
+     {{0.841470985f, 0.540302306f, 9.99999998e-05f, 0.999999995f},
+      {0.881770401f, -0.471678874f, 0.0510777641f, 0.998694679f}}},
+    {4,
+     CLF__SINUSOID_HALVES,
+     CLF__SINUSOID_BY_WIDTH,
+     {{0.841470985f, 0.00999983333f, 0.540302306f, 0.99995f},
+      {0.881770401f, -0.921988678f, -0.471678874f, 0.387216837f}}},
+    {4,
+     CLF__SINUSOID_HALVES,
+     CLF__SINUSOID_BY_LAST,
+     {{0.841470985f, 9.99999998e-05f, 0.540302306f, 0.999999995f},
+      {0.881770401f, 0.0510777641f, -0.471678874f, 0.998694679f}}},
+    {5,
+     CLF__SINUSOID_INTERLEAVED,
+     CLF__SINUSOID_BY_WIDTH,
+     {{0.841470985f, 0.540302306f, 0.0251162229f, 0.999684538f, 0.000630957303f},
+      {0.881770401f, -0.471678874f, 0.266123293f, 0.963938999f, 0.316862031f}}},
+    {5,
+     CLF__SINUSOID_INTERLEAVED,
+     CLF__SINUSOID_BY_LAST,
+     {{0.841470985f, 0.540302306f, 0.00999983333f, 0.99995f, 9.99999998e-05f},
+      {0.881770401f, -0.471678874f, -0.921988678f, 0.387216837f, 0.0510777641f}}},
+    {5,
+     CLF__SINUSOID_HALVES,
+     CLF__SINUSOID_BY_WIDTH,
+     {{0.841470985f, 0.0251162229f, 0.000630957303f, 0.540302306f, 0.999684538f},
+      {0.881770401f, 0.266123293f, 0.316862031f, -0.471678874f, 0.963938999f}}},
+    {5,
+     CLF__SINUSOID_HALVES,
+     CLF__SINUSOID_BY_LAST,
+     {{0.841470985f, 0.00999983333f, 9.99999998e-05f, 0.540302306f, 0.99995f},
+      {0.881770401f, -0.921988678f, 0.0510777641f, -0.471678874f, 0.387216837f}}},
+};
+
+static void test_sinusoids(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof sinusoids / sizeof *sinusoids; i++) {
+        int width = sinusoids[i].width;
+        float *table = support_array((size_t)512 * (size_t)width, sizeof *table);
+        clf__sinusoid_table(table, 512, width, sinusoids[i].layout, sinusoids[i].frequency);
+        for (int k = 0; k < width; k++) {
+            assert_float_equal(table[width + k], sinusoids[i].rows[0][k], 1e-7f);
+            assert_float_equal(table[511 * width + k], sinusoids[i].rows[1][k], 1e-7f);
+        }
+    }
+}
+
+/* Widths with one pair only, where BY_LAST has nothing to divide by. */
+static void test_narrow_sinusoids(void **state)
+{
+    (void)state;
+    for (int width = 1; width <= 2; width++) {
+        for (int layout = 0; layout < 2; layout++) {
+            for (int frequency = 0; frequency < 2; frequency++) {
+                float table[3 * 2] = {NAN, NAN, NAN, NAN, NAN, NAN};
+                clf__sinusoid_table(table, 3, width, (enum clf__sinusoid_layout)layout,
+                                    (enum clf__sinusoid_frequency)frequency);
+                for (int p = 0; p < 3; p++) {
+                    assert_float_equal(table[p * width], (float)sin(p), 1e-7f);
+                    assert_true(width == 1 || fabs((double)table[p * width + 1] - cos(p)) < 1e-7);
+                }
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_positions, support_teardown),
+        cmocka_unit_test_teardown(test_sinusoids, support_teardown),
+        cmocka_unit_test_teardown(test_narrow_sinusoids, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
