@@ -53,6 +53,9 @@ struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attenti
     options.form = form;
     options.gemm = gemm;
     options.attention = attention;
+    /* The devices are closed at exit, and PoCL compiles what the cache is to keep: too late for LLVM, whose
+     * own handlers have run by then. */
+    options.use_program_cache = 0;
     for (int i = 0; i < device_count; i++) {
         if (memcmp(&devices[i].options, &options, sizeof options) == 0) {
             return devices[i].device;
