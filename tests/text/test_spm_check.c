@@ -1,0 +1,311 @@
+/* Damaged .spm files: a clear failure or a model that works, never a crash. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "text/sentencepiece.h"
+#include "text/spm_check.h"
+
+/* A growing .spm file. */
+struct bytes {
+    uint8_t *data;
+    size_t size;
+};
+
+static void append(struct bytes *bytes, const void *data, size_t size)
+{
+    assert_ok(clf__resize(&bytes->data, bytes->size + size, 1));
+    memcpy(bytes->data + bytes->size, data, size);
+    bytes->size += size;
+}
+
+static void append_length(struct bytes *bytes, size_t length)
+{
+    do {
+        uint8_t byte = (uint8_t)((length & 0x7F) | (length > 0x7F ? 0x80 : 0));
+        append(bytes, &byte, 1);
+        length >>= 7;
+    } while (length > 0);
+}
+
+static size_t length_size(size_t length)
+{
+    return length > 0x1FFFFF ? 4 : length > 0x3FFF ? 3 : length > 0x7F ? 2 : 1;
+}
+
+static struct bytes read_fixture(const char *path)
+{
+    struct bytes bytes = {0};
+    char *data;
+    assert_ok(clf__file_read(&data, &bytes.size, path, 1 << 24));
+    bytes.data = (uint8_t *)data;
+    return bytes;
+}
+
+/* The small unigram model with one more normaliser (field 3 or 5) behind: its table counts. */
+static struct bytes model_with_table(const void *table, size_t size, int field)
+{
+    struct bytes model = read_fixture(support_fixture("text/shared/source.spm"));
+    append_length(&model, (size_t)field << 3 | 2);
+    append_length(&model, 1 + length_size(size) + size);
+    append_length(&model, 2 << 3 | 2);
+    append_length(&model, size);
+    append(&model, table, size);
+    return model;
+}
+
+static clf_status drop_piece(void *user, const char *piece, size_t length)
+{
+    size_t *bytes = user;
+    *bytes += strnlen(piece, length);
+    return CLF_OK;
+}
+
+/* Loads and, where that works, uses a model in memory of exactly its size. */
+static clf_status use(const uint8_t *data, size_t size)
+{
+    static const char text[] = "  Je suis aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa "
+                               "\u201cl\u00e0\u201d\u2026 \ufb01n e\u0301 \u65e5x";
+    static const char *const pieces[] = {"\u2581a", "<unk>", "<0x41>", "", "\u2581", "zz\u2581", "</s>"};
+    struct clf__sentencepiece *model;
+    uint8_t *exact = NULL;
+    assert_ok(clf__allocate(&exact, size, 1));
+    memcpy(exact, data, size);
+    clf_status status = clf__sentencepiece_load(&model, exact, size, "damaged.spm");
+    clf__free(exact);
+    if (status != CLF_OK) {
+        assert_null(model);
+        assert_int_equal(status, CLF_FORMAT);
+        assert_non_null(strstr(clf_last_error(), "damaged.spm"));
+        return status;
+    }
+    size_t cut = 0;
+    clf__sentencepiece_encode(model, text, sizeof text - 1, drop_piece, &cut);
+    char *joined;
+    if (clf__sentencepiece_decode(model, &joined, pieces, 7) == CLF_OK) {
+        clf__free(joined);
+    } else {
+        assert_null(joined);
+    }
+    clf__sentencepiece_free(model);
+    return CLF_OK;
+}
+
+static void test_good_models_pass(void **state)
+{
+    (void)state;
+    const char *paths[] = {"text/shared/source.spm", "text/separate/source.spm", "text/separate/target.spm"};
+    for (int i = 0; i < 3; i++) {
+        struct bytes model = read_fixture(support_fixture(paths[i]));
+        assert_ok(use(model.data, model.size));
+        clf__free(model.data);
+    }
+    struct bytes demo = read_fixture(CLF_SOURCE_FOLDER "/tools/models/fr-en-small/source.spm");
+    assert_ok(use(demo.data, demo.size));
+    clf__free(demo.data);
+}
+
+static void test_what_is_no_model(void **state)
+{
+    (void)state;
+    assert_fails(clf__spm_check((const uint8_t *)"", 0, "x.spm"), CLF_FORMAT, "x.spm: is empty");
+    static const char *const texts[] = {
+        "this is no model",
+        "{\"a\": 1}",
+        "\n",
+        "\x0b\x0c",
+        "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+        "\x1a\x05\x12\x09",
+        "\x1a\x02\x12\x09",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_int_equal(use((const uint8_t *)texts[i], strlen(texts[i])), CLF_FORMAT);
+    }
+}
+
+/* Units of a normaliser table, in blocks of 256. */
+enum { LEAF = 1 << 8 };
+
+struct trie {
+    uint32_t units[256 * 40];
+    int blocks;
+};
+
+/* The keys a, aa, aaa, ... up to `keys` of them, all with one value. */
+static struct trie make_chain(int keys, uint32_t value)
+{
+    struct trie trie = {.blocks = keys + 2};
+    for (int i = 0; i < 256 * trie.blocks; i++) {
+        trie.units[i] = 1u << 31;
+    }
+    trie.units[0] = (uint32_t)256 << 10;
+    for (int i = 1; i <= keys; i++) {
+        uint32_t position = (uint32_t)(256 * i) ^ 'a', base = (uint32_t)(256 * (i + 1));
+        trie.units[position] = 'a' | LEAF | (position ^ base) << 10;
+        trie.units[base] = 1u << 31 | value;
+    }
+    return trie;
+}
+
+/* Checks a trie with some texts behind it; field 3 is the normaliser, 5 the one for output. */
+static clf_status check_trie(const struct trie *trie, const char *texts, size_t texts_size, int field)
+{
+    struct bytes table = {0};
+    uint32_t trie_size = (uint32_t)(4 * 256 * trie->blocks);
+    append(&table, &trie_size, 4);
+    append(&table, trie->units, trie_size);
+    append(&table, texts, texts_size);
+    struct bytes model = model_with_table(table.data, table.size, field);
+    clf_status status = use(model.data, model.size);
+    clf__free(table.data);
+    clf__free(model.data);
+    return status;
+}
+
+static void test_walks_through_a_table(void **state)
+{
+    (void)state;
+    for (int field = 3; field <= 5; field += 2) {
+        struct trie trie = make_chain(3, 2);
+        assert_ok(check_trie(&trie, "x\0y", 4, field));
+        /* values: the last text, past the end, inside a text */
+        trie = make_chain(3, 3);
+        assert_fails(check_trie(&trie, "x\0y", 4, field), CLF_FORMAT, "points outside itself");
+        trie = make_chain(3, 4);
+        assert_fails(check_trie(&trie, "x\0y", 4, field), CLF_FORMAT, "points outside itself");
+        trie = make_chain(1, 0);
+        assert_fails(check_trie(&trie, "", 0, field), CLF_FORMAT, "points outside itself");
+        /* the library has room for 32 matches of one text */
+        trie = make_chain(32, 0);
+        assert_ok(check_trie(&trie, "x", 2, field));
+        trie = make_chain(33, 0);
+        assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside itself");
+        /* children just past the last block */
+        trie = make_chain(3, 0);
+        trie.blocks--;
+        assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside itself");
+        trie.blocks = 1;
+        assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside itself");
+        /* far away, by the long form of an offset */
+        trie = make_chain(1, 0);
+        trie.units[0] = 1u << 9 | 0x3FFFFFu << 10;
+        assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside itself");
+    }
+}
+
+static void test_loops_in_a_table(void **state)
+{
+    (void)state;
+    /* a -> itself, with a value each time round: more matches than there is room for */
+    struct trie trie = make_chain(1, 0);
+    uint32_t position = 256 ^ 'a';
+    trie.units[256] = 1u << 31;
+    trie.units[position] = 'a' | LEAF | (position ^ 256) << 10;
+    assert_fails(check_trie(&trie, "x", 2, 3), CLF_FORMAT, "points outside itself");
+    /* without values a loop ends with the text */
+    trie.units[position] = 'a' | (position ^ 256) << 10;
+    assert_ok(check_trie(&trie, "x", 2, 3));
+}
+
+static void test_cut_tables(void **state)
+{
+    (void)state;
+    static const uint8_t tables[][9] = {
+        {1},
+        {0, 4, 0},
+        {0, 0, 0, 0},
+        {255, 255, 255, 255, 0},
+        {8, 0, 0, 0, 1, 2, 3, 4},
+        {3, 0, 0, 0, 1, 2, 3, 4},
+        {4, 0, 0, 0, 0, 0, 0, 0, 0},
+    };
+    static const size_t sizes[] = {1, 3, 4, 5, 8, 8, 9};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct bytes model = model_with_table(tables[i], sizes[i], 3);
+        assert_fails(use(model.data, model.size), CLF_FORMAT, "normaliser table");
+        clf__free(model.data);
+    }
+    /* none at all is a model that changes nothing */
+    struct bytes model = model_with_table("", 0, 3);
+    assert_ok(use(model.data, model.size));
+    clf__free(model.data);
+}
+
+static void damage(const char *path, int cuts, int flips, size_t table_start)
+{
+    struct bytes model = read_fixture(path);
+    struct support_random random = {17};
+    int loaded = 0;
+    for (int i = 0; i < cuts; i++) {
+        size_t size = (size_t)support_integer(&random, (int)model.size);
+        loaded += use(model.data, size) == CLF_OK;
+    }
+    assert_true(loaded < cuts);
+    for (int i = 0; i < flips; i++) {
+        uint8_t before[8];
+        size_t places[8];
+        int count = 1 + support_integer(&random, 8);
+        for (int k = 0; k < count; k++) {
+            /* every second time in the normaliser, which stands near the end */
+            size_t first = i % 2 ? table_start : 0;
+            places[k] = first + (size_t)support_integer(&random, (int)(model.size - first));
+            before[k] = model.data[places[k]];
+            model.data[places[k]] = (uint8_t)support_integer(&random, 256);
+        }
+        use(model.data, model.size);
+        while (count-- > 0) {
+            model.data[places[count]] = before[count];
+        }
+    }
+    assert_ok(use(model.data, model.size)); /* put back */
+    clf__free(model.data);
+}
+
+static void test_damaged_files(void **state)
+{
+    (void)state;
+    damage(support_fixture("text/shared/source.spm"), 150, 400, 1900);
+    damage(support_fixture("text/separate/source.spm"), 150, 400, 2570);
+    damage(support_fixture("text/separate/target.spm"), 150, 400, 0);
+    damage(CLF_SOURCE_FOLDER "/tools/models/fr-en-small/source.spm", 10, 40, 80000);
+}
+
+static void test_every_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct bytes bytes = read_fixture(support_fixture("text/shared/source.spm"));
+    struct clf__sentencepiece *model;
+    for (uint64_t n = 1; n <= 3; n++) {
+        clf__memory_fail_at(n);
+        assert_fails(clf__sentencepiece_load(&model, bytes.data, bytes.size, "x.spm"), CLF_OUT_OF_MEMORY, "");
+        assert_null(model);
+    }
+    clf__memory_fail_at(4);
+    assert_ok(clf__sentencepiece_load(&model, bytes.data, bytes.size, "x.spm"));
+    static const char *const pieces[] = {"\u2581a"};
+    char *text;
+    clf__memory_fail_at(1);
+    assert_fails(clf__sentencepiece_decode(model, &text, pieces, 1), CLF_OUT_OF_MEMORY, "");
+    assert_null(text);
+    clf__memory_fail_at(0);
+    clf__sentencepiece_free(model);
+    clf__sentencepiece_free(NULL);
+    clf__free(bytes.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_models_pass),
+        cmocka_unit_test(test_what_is_no_model),
+        cmocka_unit_test(test_walks_through_a_table),
+        cmocka_unit_test(test_loops_in_a_table),
+        cmocka_unit_test(test_cut_tables),
+        cmocka_unit_test(test_damaged_files),
+        cmocka_unit_test(test_every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
