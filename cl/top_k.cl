@@ -1,0 +1,256 @@
+/* The k best of each row of logits (R, V): values (R, k) and ids (R, k), largest first, equal values by ascending id,
+ * (-inf, -1) where there are no more; NaN counts as -inf. Before that the ids banned[offsets[r]] ..
+ * banned[offsets[r + 1] - 1] of row r are set to -inf in logits; a banned id may come twice and may be no column.
+ * statistics (R, 4) = { max, log of the sum of exp(x - max) } over the row as it came, then over what is left, or only
+ * the latter twice where `both` is 0. A row without a number has { -inf, -inf }.
+ *
+ * No macros are needed. */
+
+#define ARGUMENTS                                                                                                      \
+    __global float *values, int values_offset, int values_stride, __global int *ids, int ids_offset, int ids_stride,   \
+        __global float *statistics, int statistics_offset, int statistics_stride, __global float *logits,              \
+        int logits_offset, int logits_stride, const __global int *banned, int banned_offset, int banned_stride,        \
+        const __global int *offsets, int offsets_offset, int offsets_stride, int rows, int columns, int k,             \
+        int banned_count, int both
+
+/* The banned ids of a row, from `first` to `end`, kept inside the list whatever the offsets say. */
+struct span {
+    int first, end;
+};
+
+static struct span banned_span(const __global int *offsets, int banned_count)
+{
+    struct span span = {max(offsets[0], 0), min(offsets[1], banned_count)};
+    return span;
+}
+
+static float row_max(const __global float *x, int columns)
+{
+    float16 a = (float16)(-INFINITY), b = a;
+    int c = 0;
+    for (; c + 32 <= columns; c += 32) {
+        a = fmax(a, vload16(0, x + c)); /* passes NaN over */
+        b = fmax(b, vload16(0, x + c + 16));
+    }
+    for (; c < columns; c++) {
+        a = fmax(a, x[c]);
+    }
+    return max16(fmax(a, b));
+}
+
+/* exp(x - largest), 0 for NaN */
+static float16 exp16(float16 x, float largest)
+{
+    return exp(fmax(x, -INFINITY) - largest);
+}
+
+static float row_log_sum(const __global float *x, float largest, int columns)
+{
+    if (largest == -INFINITY) {
+        return -INFINITY;
+    }
+    float16 a = (float16)(0.0f), b = a;
+    int c = 0;
+    for (; c + 32 <= columns; c += 32) {
+        a += exp16(vload16(0, x + c), largest);
+        b += exp16(vload16(0, x + c + 16), largest);
+    }
+    for (; c < columns; c += 16) {
+        int part = columns - c;
+        a += exp16(part < 16 ? load_part(x + c, part, -INFINITY) : vload16(0, x + c), largest);
+    }
+    return log(sum16(a + b));
+}
+
+/* Puts a value larger than the last one of a sorted list into its place, behind those that equal it. */
+static void insert(__global float *values, __global int *ids, int k, float value, int id)
+{
+    int at = k - 1;
+    for (; at > 0 && values[at - 1] < value; at--) {
+        values[at] = values[at - 1];
+        ids[at] = ids[at - 1];
+    }
+    values[at] = value;
+    ids[at] = id;
+}
+
+/* In ascending ids, so that of equal values the first one stays ahead. Nearly all blocks hold nothing that beats the
+ * last candidate, and are passed over with one comparison. */
+static void row_top_k(__global float *values, __global int *ids, int k, const __global float *x, int columns)
+{
+    for (int i = 0; i < k; i++) {
+        values[i] = -INFINITY;
+        ids[i] = -1;
+    }
+    float last = -INFINITY;
+    for (int c = 0; c < columns; c += 64) {
+        int end = min(c + 64, columns);
+        if (end - c == 64) {
+            float16 a = fmax(vload16(0, x + c), vload16(0, x + c + 16));
+            float16 b = fmax(vload16(0, x + c + 32), vload16(0, x + c + 48));
+            if (!any(fmax(a, b) > last)) {
+                continue;
+            }
+        }
+        for (int id = c; id < end; id++) {
+            if (x[id] > last) {
+                insert(values, ids, k, x[id], id);
+                last = values[k - 1];
+            }
+        }
+    }
+}
+
+/* A group takes whole rows; a row of logits stays in its core's second cache between the passes. */
+CPU_KERNEL void top_k_forward_cpu(ARGUMENTS)
+{
+    for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
+        __global float *x = logits + logits_offset + (size_t)r * logits_stride;
+        __global float *best = values + values_offset + (size_t)r * values_stride;
+        __global float *answer = statistics + statistics_offset + (size_t)r * statistics_stride;
+        struct span span = banned_span(offsets + offsets_offset + r, banned_count);
+        int has_before = both && span.first < span.end;
+        float largest_before = 0.0f, log_sum_before = 0.0f;
+        if (has_before) {
+            largest_before = row_max(x, columns);
+            log_sum_before = row_log_sum(x, largest_before, columns);
+        }
+        for (int i = span.first; i < span.end; i++) {
+            int id = banned[banned_offset + i];
+            if (id >= 0 && id < columns) {
+                x[id] = -INFINITY;
+            }
+        }
+        row_top_k(best, ids + ids_offset + (size_t)r * ids_stride, k, x, columns);
+        float largest = best[0], log_sum = row_log_sum(x, largest, columns);
+        answer[0] = has_before ? largest_before : largest;
+        answer[1] = has_before ? log_sum_before : log_sum;
+        answer[2] = largest;
+        answer[3] = log_sum;
+    }
+}
+
+/* A value and where it stands. */
+struct candidate {
+    float value;
+    int id;
+};
+#define NO_ID 0x7fffffff
+
+static int is_before(struct candidate a, struct candidate b)
+{
+    return a.value > b.value || (a.value == b.value && a.id < b.id);
+}
+
+/* The first of one candidate a work-item, to all of them. */
+static struct candidate group_first(__local struct candidate *shared, struct candidate own)
+{
+    int item = (int)get_local_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    shared[item] = own;
+    for (int half_group = GROUP / 2; half_group > 0; half_group /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_group && is_before(shared[item + half_group], shared[item])) {
+            shared[item] = shared[item + half_group];
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return shared[0];
+}
+
+static float group_row_max(__local float *shared, const __global float *x, int columns)
+{
+    float largest = -INFINITY;
+    for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
+        largest = fmax(largest, x[c]);
+    }
+    return group_max(shared, largest);
+}
+
+static float group_row_log_sum(__local float *shared, const __global float *x, float largest, int columns)
+{
+    float sum = 0.0f;
+    for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
+        sum += exp(fmax(x[c], -INFINITY) - largest);
+    }
+    sum = group_sum(shared, sum);
+    return largest == -INFINITY ? -INFINITY : log(sum);
+}
+
+/* The columns of a row are dealt to the work-items like cards: column c is in slice c % GROUP. */
+static struct candidate first_of_slice(const __global float *x, int columns)
+{
+    struct candidate first = {-INFINITY, NO_ID};
+    for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
+        if (x[c] > first.value) {
+            first.value = x[c];
+            first.id = c;
+        }
+    }
+    return first;
+}
+
+/* What comes after `last` in its slice: the group searches that slice together. */
+static struct candidate next_of_slice(__local struct candidate *shared, const __global float *x, int columns,
+                                      struct candidate last)
+{
+    struct candidate next = {-INFINITY, NO_ID};
+    for (int c = last.id % GROUP + GROUP * (int)get_local_id(0); c < columns; c += GROUP * GROUP) {
+        struct candidate here = {x[c], c};
+        if (here.value > next.value && is_before(last, here)) {
+            next = here;
+        }
+    }
+    return group_first(shared, next);
+}
+
+/* A group takes a row. Each work-item holds the best of its slice that is not taken yet; k times the best of these is
+ * taken, and the slice that it comes from is searched again. */
+GPU_KERNEL void top_k_forward_gpu(ARGUMENTS)
+{
+    __local float shared[GROUP];
+    __local struct candidate candidates[GROUP];
+    int item = (int)get_local_id(0);
+    for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
+        __global float *x = logits + logits_offset + (size_t)r * logits_stride;
+        __global float *best_values = values + values_offset + (size_t)r * values_stride;
+        __global int *best_ids = ids + ids_offset + (size_t)r * ids_stride;
+        __global float *answer = statistics + statistics_offset + (size_t)r * statistics_stride;
+        struct span span = banned_span(offsets + offsets_offset + r, banned_count);
+        int has_before = both && span.first < span.end;
+        float largest_before = 0.0f, log_sum_before = 0.0f;
+        if (has_before) {
+            largest_before = group_row_max(shared, x, columns);
+            log_sum_before = group_row_log_sum(shared, x, largest_before, columns);
+        }
+        for (int i = span.first; i < span.end; i++) {
+            int id = banned[banned_offset + i];
+            if (id >= 0 && id < columns && id % GROUP == item) { /* each work-item its own slice: no two write one */
+                x[id] = -INFINITY;
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        struct candidate own = first_of_slice(x, columns);
+        float largest = -INFINITY;
+        for (int i = 0; i < k; i++) {
+            struct candidate first = group_first(candidates, own);
+            int is_one = first.id != NO_ID;
+            if (item == 0) {
+                best_values[i] = first.value;
+                best_ids[i] = is_one ? first.id : -1;
+            }
+            largest = i == 0 ? first.value : largest;
+            if (is_one && i + 1 < k) {
+                struct candidate next = next_of_slice(candidates, x, columns, first);
+                own = first.id % GROUP == item ? next : own;
+            }
+        }
+        float log_sum = group_row_log_sum(shared, x, largest, columns);
+        if (item == 0) {
+            answer[0] = has_before ? largest_before : largest;
+            answer[1] = has_before ? log_sum_before : log_sum;
+            answer[2] = largest;
+            answer[3] = log_sum;
+        }
+    }
+}

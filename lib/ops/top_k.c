@@ -1,0 +1,30 @@
+#include "ops/top_k.h"
+
+#include <assert.h>
+
+#include "ops/rows.h"
+
+clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
+                              struct clf__tensor statistics, struct clf__tensor logits,
+                              struct clf__tensor banned, struct clf__tensor banned_offsets, int both)
+{
+    int k = values.columns;
+    assert(ids.columns == k && statistics.columns == 4 && banned_offsets.columns == logits.rows + 1);
+    if (k < 1 || k > CLF__TOP_K_LIMIT) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%d candidates a row were asked for, and there can be 1 to %d; use a smaller --beam",
+                         k, CLF__TOP_K_LIMIT);
+    }
+    const struct clf__tensor views[] = {values, ids, statistics, logits, banned, banned_offsets};
+    const struct clf__argument extras[] = {CLF__INT(k), CLF__INT(banned.columns), CLF__INT(both)};
+    struct clf__rows_launch launch = {.program = "top_k",
+                                      .cpu_kernel = "top_k_forward_cpu",
+                                      .gpu_kernel = "top_k_forward_gpu",
+                                      .views = views,
+                                      .view_count = 6,
+                                      .rows = logits.rows,
+                                      .columns = logits.columns,
+                                      .extras = extras,
+                                      .extra_count = 3};
+    return clf__rows_launch(&launch);
+}

@@ -1,0 +1,243 @@
+/* The best candidates of a row and its statistics, against sorting in double. */
+#include "ops/top_k.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "reference/top_k.h"
+#include "support/support.h"
+#include "support/views.h"
+
+enum { MOST_ROWS = 8, MOST_BANNED = 16 };
+
+/* banned of row r: banned[offsets[r]] .. banned[offsets[r + 1] - 1] */
+struct problem {
+    int rows, vocabulary, k, both;
+    const float *logits;
+    int32_t banned[MOST_BANNED];
+    int32_t offsets[MOST_ROWS + 1];
+};
+
+static int same(double expected, float actual)
+{
+    return expected == (double)actual || fabs((double)actual - expected) <= 1e-6 * (1 + fabs(expected));
+}
+
+static void check_form(struct clf_device *device, const struct problem *problem)
+{
+    int rows = problem->rows, v = problem->vocabulary, k = problem->k;
+    struct support_view logits = support_view(device, rows, v, problem->logits);
+    struct support_view values = support_view(device, rows, k, NULL);
+    struct support_view ids = support_view(device, rows, k, NULL); /* the bits of NaN are no id */
+    struct support_view statistics = support_view(device, rows, 4, NULL);
+    struct clf__tensor id_view = ids.tensor;
+    id_view.type = CLF__I32;
+    assert_ok(clf__top_k_forward(values.tensor, id_view, statistics.tensor, logits.tensor,
+                                 support_tensor(device, CLF__I32, 1, MOST_BANNED, problem->banned),
+                                 support_tensor(device, CLF__I32, 1, rows + 1, problem->offsets),
+                                 problem->both));
+    const float *actual_values = support_read(values.tensor);
+    const int32_t *actual_ids = support_read_integers(id_view);
+    const float *actual_statistics = support_read(statistics.tensor);
+    const float *left = support_read(logits.tensor);
+    for (int r = 0; r < rows; r++) {
+        float *row = support_array((size_t)v, sizeof *row), expected_values[CLF__TOP_K_LIMIT];
+        int32_t expected_ids[CLF__TOP_K_LIMIT];
+        double expected_statistics[4];
+        memcpy(row, problem->logits + (size_t)r * (size_t)v, (size_t)v * sizeof *row);
+        int first = problem->offsets[r];
+        reference_top_k(expected_values, expected_ids, k, expected_statistics, row, v,
+                        problem->banned + first, problem->offsets[r + 1] - first, problem->both);
+        assert_memory_equal(actual_ids + r * k, expected_ids, sizeof(int32_t) * (size_t)k);
+        for (int i = 0; i < k; i++) {
+            assert_true(actual_values[r * k + i] == expected_values[i]);
+        }
+        for (int i = 0; i < 4; i++) {
+            if (!same(expected_statistics[i], actual_statistics[r * 4 + i])) {
+                fail_msg("row %d of %d columns: statistic %d is %.9g, not %.9g", r, v, i,
+                         (double)actual_statistics[r * 4 + i], expected_statistics[i]);
+            }
+        }
+        assert_memory_equal(left + (size_t)r * (size_t)v, row, sizeof(float) * (size_t)v);
+    }
+    support_view_check(&logits);
+    support_view_check(&values);
+    support_view_check(&ids);
+    support_view_check(&statistics);
+}
+
+static void check(const struct problem *problem)
+{
+    FOR_EACH_FORM(device)
+    {
+        check_form(device, problem);
+    }
+}
+
+static const int vocabularies[] = {1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 4097};
+enum { VOCABULARIES = sizeof vocabularies / sizeof *vocabularies };
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const int ks[] = {1, 2, 8, 65};
+    for (int i = 0; i < VOCABULARIES; i++) {
+        for (int j = 0; j < 4; j++) {
+            struct support_random random = {(uint64_t)i};
+            int v = vocabularies[i];
+            struct problem problem = {.rows = 3, .vocabulary = v, .k = ks[j]};
+            problem.logits = support_uniform_array(&random, 3 * (size_t)v, 12.0f);
+            check(&problem);
+        }
+    }
+}
+
+/* Few different values: nearly all is decided by the order of ids, across vectors, blocks and slices. */
+static void test_ties(void **state)
+{
+    (void)state;
+    for (int i = 0; i < VOCABULARIES; i++) {
+        struct support_random random = {(uint64_t)i};
+        int v = vocabularies[i];
+        float *logits = support_array(2 * (size_t)v, sizeof *logits);
+        for (int c = 0; c < v; c++) {
+            logits[c] = (float)support_integer(&random, 3);
+            logits[v + c] = -1.5f;
+        }
+        struct problem problem = {.rows = 2, .vocabulary = v, .k = 20, .logits = logits};
+        check(&problem);
+    }
+}
+
+/* Ascending rows put every value into the list; k at its limit. */
+static void test_order(void **state)
+{
+    (void)state;
+    enum { V = 700 };
+    float logits[2 * V];
+    for (int c = 0; c < V; c++) {
+        logits[c] = (float)c * 0.01f;
+        logits[V + c] = (float)-c * 0.01f;
+    }
+    struct problem problem = {.rows = 2, .vocabulary = V, .k = CLF__TOP_K_LIMIT, .logits = logits};
+    check(&problem);
+}
+
+static void test_large_vocabulary(void **state)
+{
+    (void)state;
+    int v = support_small() ? 5000 : 250001;
+    struct support_random random = {5};
+    struct problem problem = {.rows = 2, .vocabulary = v, .k = 12};
+    problem.logits = support_uniform_array(&random, 2 * (size_t)v, 10.0f);
+    check(&problem);
+}
+
+/* A whole row of -inf, of NaN, one number among them, a NaN among numbers, large numbers, an ordinary row. */
+static void test_special_values(void **state)
+{
+    (void)state;
+    enum { V = 130 };
+    float *logits = support_array(6 * V, sizeof *logits);
+    for (int c = 0; c < V; c++) {
+        logits[c] = -INFINITY;
+        logits[V + c] = NAN;
+        logits[2 * V + c] = c == 97 ? -3.0f : c % 2 ? NAN : -INFINITY;
+        logits[3 * V + c] = c % 7 == 0 ? NAN : (float)(c % 13);
+        logits[4 * V + c] = c % 5 ? -3e38f : 3e38f;
+        logits[5 * V + c] = (float)(c * 37 % 130) * 0.1f;
+    }
+    for (int both = 0; both < 2; both++) {
+        struct problem problem = {.rows = 6, .vocabulary = V, .k = 9, .both = both, .logits = logits};
+        check(&problem);
+    }
+}
+
+/* Rows with no ban, with the best one banned, with the same id twice, ids that are no columns, and everything
+ * but one banned. */
+static void test_bans(void **state)
+{
+    (void)state;
+    enum { ROWS = 5 };
+    static const int sizes[] = {5, 70, 1000};
+    static const int32_t banned[MOST_BANNED] = {2, 3, 3, 3, -1, 5000, INT32_MAX, INT32_MIN, 0, 1, 2, 4};
+    static const int32_t offsets[ROWS + 1] = {0, 0, 1, 4, 8, 12};
+    for (int i = 0; i < 3; i++) {
+        for (int both = 0; both < 2; both++) {
+            struct support_random random = {(uint64_t)i};
+            int v = sizes[i];
+            float *logits = support_uniform_array(&random, ROWS * (size_t)v, 4.0f);
+            logits[v + 2] = 9.0f;
+            logits[2 * v + 3] = 9.0f;
+            struct problem problem = {.rows = ROWS, .vocabulary = v, .k = 4, .both = both, .logits = logits};
+            memcpy(problem.banned, banned, sizeof banned);
+            memcpy(problem.offsets, offsets, sizeof offsets);
+            check(&problem);
+        }
+    }
+}
+
+/* A row has the same bits alone and among others, also where the groups take more than one row each. */
+static void test_rows_are_independent(void **state)
+{
+    (void)state;
+    enum { V = 37, K = 3 };
+    int rows = support_small() ? 70 : 2500;
+    struct support_random random = {7};
+    float *x = support_uniform_array(&random, (size_t)rows * V, 5.0f);
+    int32_t *offsets = support_array((size_t)rows + 1, sizeof *offsets); /* nothing is banned */
+    FOR_EACH_FORM(device)
+    {
+        struct clf__tensor logits = support_tensor(device, CLF__F32, rows, V, x);
+        struct clf__tensor values = support_tensor(device, CLF__F32, rows, K, NULL);
+        struct clf__tensor ids = support_tensor(device, CLF__I32, rows, K, NULL);
+        struct clf__tensor statistics = support_tensor(device, CLF__F32, rows, 4, NULL);
+        struct clf__tensor banned = support_tensor(device, CLF__I32, 1, 1, NULL);
+        struct clf__tensor spans = support_tensor(device, CLF__I32, 1, rows + 1, offsets);
+        assert_ok(clf__top_k_forward(values, ids, statistics, logits, banned, spans, 0));
+        float *all = support_read(statistics);
+        int32_t *all_ids = support_read_integers(ids);
+        for (int n = 0; n < rows; n += rows / 7) {
+            struct clf__tensor one = support_tensor(device, CLF__F32, 1, 4, NULL);
+            assert_ok(clf__top_k_forward(clf__tensor_rows(values, n, 1), clf__tensor_rows(ids, n, 1), one,
+                                         clf__tensor_rows(logits, n, 1), banned,
+                                         clf__tensor_columns(spans, n, 2), 0));
+            assert_memory_equal(support_read(one), all + n * 4, 4 * sizeof(float));
+        }
+        for (int i = 0; i < rows * K; i++) {
+            assert_in_range(all_ids[i], 0, V - 1);
+        }
+    }
+}
+
+static void test_refuses_k(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device(CLF_FORM_CPU);
+    int k = CLF__TOP_K_LIMIT + 1;
+    struct clf__tensor values = support_tensor(device, CLF__F32, 1, k, NULL);
+    struct clf__tensor ids = support_tensor(device, CLF__I32, 1, k, NULL);
+    struct clf__tensor statistics = support_tensor(device, CLF__F32, 1, 4, NULL);
+    struct clf__tensor logits = support_tensor(device, CLF__F32, 1, k, NULL);
+    struct clf__tensor offsets = support_tensor(device, CLF__I32, 1, 2, NULL);
+    assert_fails(clf__top_k_forward(values, ids, statistics, logits, offsets, offsets, 0), CLF_UNSUPPORTED,
+                 "257 candidates");
+    assert_fails(clf__top_k_forward(clf__tensor_columns(values, 0, 0), clf__tensor_columns(ids, 0, 0),
+                                    statistics, logits, offsets, offsets, 0),
+                 CLF_UNSUPPORTED, "0 candidates");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_sizes, support_teardown),
+        cmocka_unit_test_teardown(test_ties, support_teardown),
+        cmocka_unit_test_teardown(test_order, support_teardown),
+        cmocka_unit_test_teardown(test_large_vocabulary, support_teardown),
+        cmocka_unit_test_teardown(test_special_values, support_teardown),
+        cmocka_unit_test_teardown(test_bans, support_teardown),
+        cmocka_unit_test_teardown(test_rows_are_independent, support_teardown),
+        cmocka_unit_test_teardown(test_refuses_k, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
