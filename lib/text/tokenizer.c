@@ -223,6 +223,11 @@ int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer)
     return tokenizer->max_length;
 }
 
+int clf__tokenizer_has_pieces(const struct clf__tokenizer *tokenizer)
+{
+    return tokenizer->target.model != NULL;
+}
+
 /* Where the pieces of a text go. */
 struct sink {
     const struct side *side;

@@ -29,6 +29,8 @@ void clf__tokenizer_free(struct clf__tokenizer *tokenizer);
 
 /* tokenizer_config.json's model_max_length, or 0 where it says none. */
 int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer);
+/* True with SentencePiece's models; else text is words between white space. */
+int clf__tokenizer_has_pieces(const struct clf__tokenizer *tokenizer);
 
 /* Ids of a growing list. */
 struct clf__ids {

@@ -1,0 +1,261 @@
+/* What a model folder holds, as JSON, without a device. */
+#include <clformer/inspect.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "model/parameters.h"
+#include "text/tokenizer.h"
+#include "translate/inspect_internal.h"
+#include "translate/internal.h"
+
+enum { MAX_CONFIG_BYTES = 1 << 24 };
+
+/* What is read of a folder; every part is freed at the end. */
+struct inspection {
+    const char *folder;
+    struct clf__config config;
+    struct clf__json file; /* config.json */
+    struct clf__parameters *parameters;
+    struct clf__tokenizer *tokenizer;
+    json_t *tensors, *unusual;
+    int64_t values;
+    uint64_t bytes;
+};
+
+static clf_status no_memory(void)
+{
+    return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe the model");
+}
+
+/* A JSON string; JSON is UTF-8, so that what is not (a path can be anything) loses its other bytes. */
+static json_t *text(const char *string)
+{
+    json_t *value = json_string(string);
+    char *copy = NULL;
+    if (value != NULL || clf__copy_string(&copy, string) != CLF_OK) {
+        return value;
+    }
+    for (char *c = copy; *c != '\0'; c++) {
+        *c = (unsigned char)*c < 0x80 ? *c : '?';
+    }
+    value = json_string(copy);
+    clf__free(copy);
+    return value;
+}
+
+/* The finite values of a tensor. */
+struct statistics {
+    double minimum, maximum, mean;
+    size_t not_a_number, infinite;
+};
+
+static struct statistics measure(const float *values, size_t count)
+{
+    struct statistics result = {.minimum = INFINITY, .maximum = -INFINITY};
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(values[i])) {
+            result.minimum = fmin(result.minimum, (double)values[i]);
+            result.maximum = fmax(result.maximum, (double)values[i]);
+            sum += (double)values[i];
+        } else if (isnan(values[i])) {
+            result.not_a_number++;
+        } else {
+            result.infinite++;
+        }
+    }
+    size_t finite = count - result.not_a_number - result.infinite;
+    result.mean = finite > 0 ? sum / (double)finite : NAN;
+    return result;
+}
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static clf_status add_tensor(struct inspection *inspection, const char *name,
+                             const struct clf__stored_tensor *stored, const struct statistics *statistics)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < stored->dimensions; i++) {
+        if (json_array_append_new(shape, json_integer((json_int_t)stored->shape[i])) != 0) {
+            json_decref(shape);
+            return no_memory();
+        }
+    }
+    json_t *object =
+        json_pack("{s:s, s:o, s:o, s:s, s:o, s:I, s:o, s:o, s:o}", "name", name, "stored_name",
+                  text(stored->name), "file", text(stored->file), "type", stored->type_name, "shape", shape,
+                  "bytes", (json_int_t)stored->size, "minimum", real(statistics->minimum), "maximum",
+                  real(statistics->maximum), "mean", real(statistics->mean));
+    return json_array_append_new(inspection->tensors, object) == 0 ? CLF_OK : no_memory();
+}
+
+static clf_status say_of_tensor(struct inspection *inspection, const struct clf__parameter *parameter,
+                                const char *stored_name, const struct statistics *statistics)
+{
+    if (statistics->not_a_number + statistics->infinite > 0) {
+        CLF__TRY(clf__inspect_say(inspection->unusual,
+                                  "tensor \"%.200s\" holds %zu values that are NaN and %zu that are infinite",
+                                  stored_name, statistics->not_a_number, statistics->infinite));
+    }
+    int is_constant = statistics->minimum == statistics->maximum;
+    if (is_constant && parameter->rows > 1 && parameter->columns > 1) {
+        CLF__TRY(clf__inspect_say(inspection->unusual, "tensor \"%.200s\" is %g everywhere", stored_name,
+                                  statistics->minimum));
+    }
+    return CLF_OK;
+}
+
+static clf_status inspect_tensor(struct inspection *inspection, const struct clf__parameter *parameter)
+{
+    size_t count = (size_t)parameter->rows * (size_t)parameter->columns;
+    inspection->values += (int64_t)count;
+    const struct clf__stored_tensor *stored = clf__parameters_stored(inspection->parameters, parameter->name);
+    if (stored == NULL) {
+        return clf__inspect_say(inspection->unusual, "\"%s\" is in no file; zeros are taken",
+                                parameter->name);
+    }
+    inspection->bytes += stored->size;
+    float *values;
+    CLF__TRY(clf__allocate(&values, count, sizeof *values));
+    clf_status status = clf__stored_tensor_read(stored, values);
+    struct statistics statistics = {.mean = NAN};
+    if (status == CLF_OK) {
+        statistics = measure(values, count);
+    }
+    clf__free(values);
+    CLF__TRY(status);
+    CLF__TRY(add_tensor(inspection, parameter->name, stored, &statistics));
+    return say_of_tensor(inspection, parameter, stored->name, &statistics);
+}
+
+static clf_status inspect_tensors(struct inspection *inspection)
+{
+    const struct clf__parameter_list *list = clf__parameters_list(inspection->parameters);
+    const char *first_type = NULL;
+    int is_mixed = 0;
+    for (int i = 0; i < list->count; i++) {
+        CLF__TRY(inspect_tensor(inspection, &list->items[i]));
+        const struct clf__stored_tensor *stored =
+            clf__parameters_stored(inspection->parameters, list->items[i].name);
+        if (stored != NULL) {
+            first_type = first_type != NULL ? first_type : stored->type_name;
+            is_mixed = is_mixed || strcmp(first_type, stored->type_name) != 0;
+        }
+    }
+    if (is_mixed) {
+        CLF__TRY(clf__inspect_say(inspection->unusual, "tensors are stored in several types"));
+    }
+    return CLF_OK;
+}
+
+static json_t *piece(const char *string)
+{
+    return string != NULL ? text(string) : json_null();
+}
+
+static json_t *tokenizer_object(const struct inspection *inspection)
+{
+    const struct clf__config *config = &inspection->config;
+    const struct clf__tokenizer *tokenizer = inspection->tokenizer;
+    int limit = clf__tokenizer_max_length(tokenizer);
+    const char *kind = clf__tokenizer_has_pieces(tokenizer) ? "sentencepiece" : "words";
+    return json_pack("{s:s, s:b, s:i, s:i, s:o, s:o, s:o, s:o}", "kind",
+                     config->feature_size > 0 ? "frames" : kind, "separate_vocabularies",
+                     config->source_vocabulary > 0 && !config->share_source_target, "source_pieces",
+                     config->source_vocabulary, "target_pieces", config->target_vocabulary,
+                     "model_max_length", limit > 0 ? json_integer(limit) : json_null(), "end_piece",
+                     piece(clf__tokenizer_target_piece(tokenizer, config->end_id)), "pad_piece",
+                     piece(clf__tokenizer_target_piece(tokenizer, config->pad_id)), "decoder_start_piece",
+                     piece(clf__tokenizer_target_piece(tokenizer, config->decoder_start_id)));
+}
+
+static clf_status say_of_tokenizer(struct inspection *inspection)
+{
+    const struct clf__config *config = &inspection->config;
+    int limit = clf__tokenizer_max_length(inspection->tokenizer);
+    if (limit > config->max_positions) {
+        CLF__TRY(clf__inspect_say(inspection->unusual,
+                                  "tokenizer_config.json's model_max_length %d is more than the %d positions",
+                                  limit, config->max_positions));
+    }
+    if (config->feature_size == 0 && !clf__tokenizer_has_pieces(inspection->tokenizer)) {
+        CLF__TRY(clf__inspect_say(inspection->unusual,
+                                  "there is no SentencePiece model: text is cut at white space"));
+    }
+    return CLF_OK;
+}
+
+static clf_status read_folder(struct inspection *inspection)
+{
+    CLF__TRY(clf__config_load(&inspection->config, inspection->folder));
+    char *path;
+    CLF__TRY(clf__path_join(&path, inspection->folder, "config.json"));
+    clf_status status = clf__json_load(&inspection->file, path, MAX_CONFIG_BYTES);
+    clf__free(path);
+    CLF__TRY(status);
+    CLF__TRY(clf__parameters_load(&inspection->parameters, &inspection->config, inspection->folder));
+    struct clf__tokenizer_options options = clf__tokenizer_options_of(&inspection->config);
+    return clf__tokenizer_load(&inspection->tokenizer, inspection->folder, &options);
+}
+
+static clf_status describe(json_t **out, struct inspection *inspection)
+{
+    CLF__TRY(read_folder(inspection));
+    inspection->tensors = json_array();
+    inspection->unusual = json_array();
+    CLF__TRY(clf__inspect_unusual(inspection->unusual, &inspection->config, inspection->file.root));
+    CLF__TRY(inspect_tensors(inspection));
+    CLF__TRY(say_of_tokenizer(inspection));
+    *out = json_pack("{s:o, s:s, s:o, s:o, s:o, s:O, s:I, s:I, s:O}", "folder", text(inspection->folder),
+                     "system", clf__system_word(inspection->config.system), "configuration",
+                     clf__inspect_configuration(&inspection->config), "generation",
+                     clf__inspect_generation(&inspection->config.generation), "tokenizer",
+                     tokenizer_object(inspection), "tensors", inspection->tensors, "parameters",
+                     (json_int_t)inspection->values, "bytes", (json_int_t)inspection->bytes, "unusual",
+                     inspection->unusual);
+    return *out != NULL ? CLF_OK : no_memory();
+}
+
+/* json_dumps() would hand out memory of jansson's allocator, which the program may have changed. */
+static clf_status dump(char **out, const json_t *object)
+{
+    size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(9);
+    size_t size = json_dumpb(object, NULL, 0, flags);
+    if (size == 0) {
+        return no_memory();
+    }
+    CLF__TRY(clf__allocate(out, size + 1, 1));
+    json_dumpb(object, *out, size, flags);
+    return CLF_OK;
+}
+
+clf_status clf_inspect(char **json, const char *folder)
+{
+    *json = NULL;
+    struct inspection inspection = {.folder = folder};
+    json_t *object = NULL;
+    clf_status status = describe(&object, &inspection);
+    if (status == CLF_OK) {
+        status = dump(json, object);
+    }
+    json_decref(object);
+    json_decref(inspection.tensors);
+    json_decref(inspection.unusual);
+    clf__tokenizer_free(inspection.tokenizer);
+    clf__parameters_free(inspection.parameters);
+    clf__json_free(&inspection.file);
+    clf__config_free(&inspection.config);
+    return status;
+}
+
+void clf_string_free(char *string)
+{
+    clf__free(string);
+}

@@ -1,0 +1,113 @@
+/* What clf_inspect() says of the small models. */
+#include <clformer/inspect.h>
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "support/support.h"
+
+static json_t *inspect(const char *folder)
+{
+    char *text;
+    assert_ok(clf_inspect(&text, folder));
+    json_t *model = json_loads(text, 0, NULL);
+    assert_non_null(model);
+    clf_string_free(text);
+    return model;
+}
+
+static int says(const json_t *model, const char *part)
+{
+    const json_t *unusual = json_object_get(model, "unusual");
+    int count = 0;
+    for (size_t i = 0; i < json_array_size(unusual); i++) {
+        count += strstr(json_string_value(json_array_get(unusual, i)), part) != NULL;
+    }
+    return count;
+}
+
+static long long integer(const json_t *model, const char *part, const char *key)
+{
+    const json_t *value = json_object_get(json_object_get(model, part), key);
+    assert_true(json_is_integer(value));
+    return json_integer_value(value);
+}
+
+static void test_demo_model(void **state)
+{
+    (void)state;
+    json_t *model = inspect(CLF_SOURCE_FOLDER "/tools/models/fr-en-small");
+    assert_string_equal(json_string_value(json_object_get(model, "system")), "marian");
+    assert_int_equal(integer(model, "configuration", "d_model"), 192);
+    assert_int_equal(integer(model, "configuration", "encoder_d_k"), 32);
+    assert_int_equal(integer(model, "generation", "beam"), 4);
+    assert_int_equal(integer(model, "generation", "max_length"), 127);
+    assert_int_equal(integer(model, "tokenizer", "target_pieces"), 4002);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(model, "tokenizer"), "kind")),
+                        "sentencepiece");
+    const json_t *tensors = json_object_get(model, "tensors");
+    long long parameters = 0, bytes = 0;
+    for (size_t i = 0; i < json_array_size(tensors); i++) {
+        const json_t *tensor = json_array_get(tensors, i), *shape = json_object_get(tensor, "shape");
+        long long values = 1;
+        for (size_t k = 0; k < json_array_size(shape); k++) {
+            values *= json_integer_value(json_array_get(shape, k));
+        }
+        parameters += values;
+        bytes += json_integer_value(json_object_get(tensor, "bytes"));
+        double low = json_number_value(json_object_get(tensor, "minimum"));
+        double high = json_number_value(json_object_get(tensor, "maximum"));
+        double mean = json_number_value(json_object_get(tensor, "mean"));
+        assert_true(low <= mean && mean <= high);
+        assert_string_equal(json_string_value(json_object_get(tensor, "type")), "F16");
+    }
+    assert_int_equal(json_integer_value(json_object_get(model, "bytes")), bytes);
+    assert_in_range(json_integer_value(json_object_get(model, "parameters")), parameters, parameters + 4002);
+    json_decref(model);
+}
+
+static void test_every_system(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"paper", "jadore", "annotated", "speech", "illustrated", "marian"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *folder = names[i];
+        char name[64];
+        snprintf(name, sizeof name, "models/%s", strcmp(folder, "jadore") == 0 ? "jadore-emb" : folder);
+        json_t *model = inspect(support_fixture(name));
+        assert_string_equal(json_string_value(json_object_get(model, "system")), folder);
+        assert_true(json_array_size(json_object_get(model, "tensors")) > 10);
+        json_decref(model);
+    }
+}
+
+static void test_odd_sizes_are_unusual(void **state)
+{
+    (void)state;
+    json_t *model = inspect(support_fixture("models/marian-odd"));
+    assert_int_equal(says(model, "no multiple of 16"), 1);
+    json_decref(model);
+    model = inspect(CLF_SOURCE_FOLDER "/tools/models/fr-en-small");
+    assert_int_equal(says(model, "multiple of"), 0);
+    json_decref(model);
+}
+
+static void test_missing_folder(void **state)
+{
+    (void)state;
+    char *text;
+    assert_fails(clf_inspect(&text, "/no/such/folder"), CLF_FILE, "/no/such/folder");
+    assert_null(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_demo_model),
+        cmocka_unit_test(test_every_system),
+        cmocka_unit_test(test_odd_sizes_are_unusual),
+        cmocka_unit_test(test_missing_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* clformer inspect */
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "command.h"
+
+static const char help[] =
+    "Usage: clformer inspect MODEL [--json]\n\n"
+    "Shows what a model folder holds: configuration, tensors, tokenizer, how it generates, and what is\n"
+    "unusual. Needs no device.\n\n"
+    "Example:\n"
+    "  $ clformer inspect tools/models/fr-en-small\n"
+    "  $ clformer inspect --json tools/models/fr-en-small | jq '.unusual'\n";
+
+static void print_value(const json_t *value)
+{
+    if (json_is_string(value)) {
+        printf("%s", json_string_value(value));
+    } else if (json_is_real(value)) {
+        printf("%.6g", json_real_value(value));
+    } else {
+        json_dumpf(value, stdout, JSON_ENCODE_ANY | JSON_COMPACT);
+    }
+}
+
+static void print_object(const char *title, const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    printf("\n%s\n", title);
+    json_object_foreach((json_t *)object, key, value)
+    {
+        printf("  %-32s  ", key);
+        print_value(value);
+        printf("\n");
+    }
+}
+
+/* "(512, 2048)" */
+static void write_shape(char *text, size_t size, const json_t *shape)
+{
+    size_t used = (size_t)snprintf(text, size, "(");
+    for (size_t i = 0; i < json_array_size(shape) && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%" JSON_INTEGER_FORMAT, i > 0 ? ", " : "",
+                                 json_integer_value(json_array_get(shape, i)));
+    }
+    if (used < size) {
+        snprintf(text + used, size - used, ")");
+    }
+}
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static void print_statistic(const json_t *tensor, const char *key)
+{
+    const json_t *value = json_object_get(tensor, key);
+    if (json_is_number(value)) {
+        printf("  %10.4g", json_number_value(value));
+    } else {
+        printf("  %10s", "none");
+    }
+}
+
+static int widest_name(const json_t *tensors)
+{
+    size_t widest = strlen("name"), index;
+    json_t *tensor;
+    json_array_foreach(tensors, index, tensor)
+    {
+        size_t length = strlen(string_of(tensor, "name"));
+        widest = length > widest ? length : widest;
+    }
+    return (int)widest;
+}
+
+static void print_tensors(const json_t *tensors)
+{
+    int width = widest_name(tensors);
+    size_t index;
+    json_t *tensor;
+    printf("\nTensors\n  %-*s  %-5s %-14s  %10s  %10s  %10s  %s\n", width, "name", "type", "shape", "minimum",
+           "maximum", "mean", "stored as");
+    json_array_foreach(tensors, index, tensor)
+    {
+        char shape[192];
+        write_shape(shape, sizeof shape, json_object_get(tensor, "shape"));
+        const char *name = string_of(tensor, "name"), *stored = string_of(tensor, "stored_name");
+        printf("  %-*s  %-5s %-14s", width, name, string_of(tensor, "type"), shape);
+        print_statistic(tensor, "minimum");
+        print_statistic(tensor, "maximum");
+        print_statistic(tensor, "mean");
+        printf("%s%s\n", strcmp(name, stored) == 0 ? "" : "  ", strcmp(name, stored) == 0 ? "" : stored);
+    }
+}
+
+static void print_unusual(const json_t *unusual)
+{
+    size_t index;
+    json_t *sentence;
+    printf("\nUnusual\n");
+    json_array_foreach(unusual, index, sentence)
+    {
+        printf("  %s\n", json_string_value(sentence));
+    }
+    if (json_array_size(unusual) == 0) {
+        printf("  nothing\n");
+    }
+}
+
+static int print_text(const char *text)
+{
+    json_t *model = json_loads(text, 0, NULL);
+    if (model == NULL) {
+        fprintf(stderr, "clformer: no memory left to show the model\n");
+        return EXIT_FAILED;
+    }
+    const json_t *tensors = json_object_get(model, "tensors");
+    printf("Folder      %s\n", string_of(model, "folder"));
+    printf("System      %s\n", string_of(model, "system"));
+    printf("Parameters  %" JSON_INTEGER_FORMAT " in %zu tensors, %.1f MB stored\n",
+           json_integer_value(json_object_get(model, "parameters")), json_array_size(tensors),
+           1e-6 * json_number_value(json_object_get(model, "bytes")));
+    print_object("Configuration", json_object_get(model, "configuration"));
+    print_object("Generation (-1: none)", json_object_get(model, "generation"));
+    print_object("Tokenizer", json_object_get(model, "tokenizer"));
+    print_tensors(tensors);
+    print_unusual(json_object_get(model, "unusual"));
+    json_decref(model);
+    return EXIT_DONE;
+}
+
+int verb_inspect(int argc, char **argv)
+{
+    struct flags flags;
+    int status = flags_parse(&flags, argc, argv, TAKES_JSON, help);
+    if (status < 0) {
+        status = flags_operands(&flags, 1, 1, "inspect takes one model folder");
+    }
+    if (status >= 0) {
+        return status;
+    }
+    log_to_stderr(&flags);
+    char *text;
+    clf_status inspected = clf_inspect(&text, flags.operands[0]);
+    if (inspected != CLF_OK) {
+        return report_failure(inspected);
+    }
+    status = EXIT_DONE;
+    if (flags.json) {
+        printf("%s\n", text);
+    } else {
+        status = print_text(text);
+    }
+    clf_string_free(text);
+    return status;
+}
