@@ -34,7 +34,10 @@ struct clf__attention_call {
     struct clf__mask mask;
     struct clf__attention_scratch *scratch; /* needed by the batched form and by maps */
     struct clf__tensor maps; /* (B * H * max_queries, max_keys): receives the probabilities, padding 0, and
-                              * takes the batched form; buffer NULL: not wanted */
+                              * takes the batched form; packed; buffer NULL: not wanted */
+    int few_queries; /* set by a decoding step, whose sequences have a handful of queries: the fused form then
+                      * takes one query at a time. Not derived from max_queries, which is the batch's: a
+                      * sequence alone must get the same bits */
 };
 
 /* Per sequence b of spans and head h: y = softmax(scale * q kᵀ + mask) v. q, k and v may be column views of

@@ -1,0 +1,374 @@
+/* Scaled dot-product attention where a sequence has one or few queries (a decoding step). For each query row
+ * r and head h, over the keys t that r may look at:
+ *
+ *     s[t] = scale * q[r] . k[t] + what the masks add
+ *     y[r] = sum_t exp(s[t] - m) v[t] / sum_t exp(s[t] - m), m = max_t s[t]; zeros where every s[t] is -inf
+ *
+ * attention_step: key t of row r is the cache's row t * slots_total + table[slots[r]][t], t = 0 ..
+ * positions[r]. attention_rows: queries and keys of a ragged batch as in attention.cl, with its masks. Keys
+ * are taken in tiles of 64 from the first one on, so a row's result depends on nothing but its own keys.
+ *
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head). */
+#if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
+#error "attention_step.cl needs KEY_WIDTH and VALUE_WIDTH"
+#endif
+
+#define TILE 64 /* keys between two looks at the running maximum */
+
+/* The cache's rows bound what the table can name; keys beyond position are never read. */
+#define STEP_ARGUMENTS                                                                                       \
+    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,      \
+        const __global float *k, int k_offset, int k_stride, const __global float *v, int v_offset,          \
+        int v_stride, const __global int *table, int table_offset, int table_stride,                         \
+        const __global int *slots, int slots_offset, const __global int *positions, int positions_offset,    \
+        int positions_total, int slots_total, const __global float *relative, int relative_offset,           \
+        int relative_stride, int reach, int rows, int heads, float scale
+
+#define ROWS_ARGUMENTS                                                                                       \
+    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,      \
+        const __global float *k, int k_offset, int k_stride, const __global float *v, int v_offset,          \
+        int v_stride, const __global int *spans, int spans_offset, const __global int *hidden,               \
+        int hidden_offset, const __global float *additive, int additive_offset, int additive_stride,         \
+        const __global float *relative, int relative_offset, int relative_stride, int reach, int sequences,  \
+        int heads, int max_queries, float scale, int causal
+
+/* The bias of key t for a query at position `query`; `bias` is the head's row of the table. */
+static inline float relative_bias(const __global float *bias, int reach, int t, int query)
+{
+    return bias[clamp(t - query + reach, 0, 2 * reach)];
+}
+
+/* ---- the CPU form: lanes are columns of a head; a work-item takes one (row, head) ---- */
+
+#define LANES          16
+#define VECTORS(width) (((width) + LANES - 1) / LANES)
+
+/* The running state of one row and head. */
+struct state {
+    float16 query[VECTORS(KEY_WIDTH)];
+    float16 sums[VECTORS(VALUE_WIDTH)];
+    float scores[TILE];
+    int rows[TILE]; /* of keys and values */
+    float maximum, total;
+};
+
+static inline void start(struct state *state, const __global float *query, float scale)
+{
+#pragma unroll
+    for (int c = 0; c < VECTORS(KEY_WIDTH); c++) {
+        int left = KEY_WIDTH - c * LANES;
+        state->query[c] =
+            scale * (left >= LANES ? vload16(c, query) : load_part(query + c * LANES, left, 0.0f));
+    }
+#pragma unroll
+    for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
+        state->sums[c] = 0.0f;
+    }
+    state->maximum = -INFINITY;
+    state->total = 0.0f;
+}
+
+/* (sums of pairs within a, sums of pairs within b), eight each. */
+static inline float16 pair_sums(float16 a, float16 b)
+{
+    return (float16)(a.even + a.odd, b.even + b.odd);
+}
+
+/* query . key, lane by lane. */
+static inline float16 product(const struct state *state, const __global float *key)
+{
+    float16 sum = 0.0f;
+#pragma unroll
+    for (int c = 0; c < VECTORS(KEY_WIDTH); c++) {
+        int left = KEY_WIDTH - c * LANES;
+        sum = fma(state->query[c], left >= LANES ? vload16(c, key) : load_part(key + c * LANES, left, 0.0f),
+                  sum);
+    }
+    return sum;
+}
+
+/* scores[t] = query . k[rows[t]] for t < count, 16 at a time: the sixteen products' lanes are added pairwise,
+ * as a tree, until one vector holds the sixteen sums. Keys beyond count repeat the last one. */
+static inline void score_tile(struct state *state, const __global float *k, int stride, int count)
+{
+    for (int t = 0; t < count; t += LANES) {
+        float16 sums[LANES];
+#pragma unroll
+        for (int i = 0; i < LANES; i++) {
+            sums[i] = product(state, k + (size_t)state->rows[min(t + i, count - 1)] * stride);
+        }
+#pragma unroll
+        for (int left = LANES / 2; left > 0; left /= 2) {
+#pragma unroll
+            for (int i = 0; i < left; i++) {
+                sums[i] = pair_sums(sums[2 * i], sums[2 * i + 1]);
+            }
+        }
+        vstore16(sums[0], 0, state->scores + t);
+    }
+}
+
+/* Folds the tile's scores and values into the running maximum and sums. */
+static inline void add_tile(struct state *state, const __global float *v, int stride, int count)
+{
+    for (int t = count; t % LANES != 0; t++) {
+        state->scores[t] = -INFINITY;
+    }
+    float16 largest = state->maximum;
+    for (int t = 0; t < count; t += LANES) {
+        largest = fmax(largest, vload16(0, state->scores + t));
+    }
+    float maximum = max16(largest);
+    /* While nothing has been seen: subtracting 0 instead of -inf makes the weights 0, not NaN. */
+    float subtracted = maximum == -INFINITY ? 0.0f : maximum;
+    float factor = exp(state->maximum - subtracted);
+    float16 total = 0.0f;
+    for (int t = 0; t < count; t += LANES) {
+        float16 weights = exp(vload16(0, state->scores + t) - subtracted);
+        total += weights;
+        vstore16(weights, 0, state->scores + t);
+    }
+    state->total = fma(state->total, factor, sum16(total));
+    state->maximum = maximum;
+
+    float16 sums[VECTORS(VALUE_WIDTH)];
+#pragma unroll
+    for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
+        sums[c] = state->sums[c] * factor;
+    }
+    for (int t = 0; t < count; t++) {
+        const __global float *value = v + (size_t)state->rows[t] * stride;
+        float16 weight = state->scores[t];
+#pragma unroll
+        for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
+            int left = VALUE_WIDTH - c * LANES;
+            sums[c] =
+                fma(weight, left >= LANES ? vload16(c, value) : load_part(value + c * LANES, left, 0.0f),
+                    sums[c]);
+        }
+    }
+#pragma unroll
+    for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
+        state->sums[c] = sums[c];
+    }
+}
+
+static inline void finish(__global float *y, const struct state *state)
+{
+    float share = state->total == 0.0f ? 0.0f : 1.0f / state->total;
+#pragma unroll
+    for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
+        int left = VALUE_WIDTH - c * LANES;
+        if (left >= LANES) {
+            vstore16(state->sums[c] * share, c, y);
+        } else {
+            store_part(state->sums[c] * share, y + c * LANES, left);
+        }
+    }
+}
+
+CPU_KERNEL void attention_step_cpu(STEP_ARGUMENTS)
+{
+    for (int task = (int)get_group_id(0); task < rows * heads; task += (int)get_num_groups(0)) {
+        int row = task / heads, head = task % heads;
+        int keys = min(positions[positions_offset + row] + 1, positions_total);
+        const __global int *lookup = table + table_offset + (size_t)slots[slots_offset + row] * table_stride;
+        struct state state;
+        start(&state, q + q_offset + (size_t)row * q_stride + head * KEY_WIDTH, scale);
+        for (int tile = 0; tile < keys; tile += TILE) {
+            int count = min(keys - tile, TILE);
+            for (int t = 0; t < count; t++) {
+                state.rows[t] = (tile + t) * slots_total + lookup[tile + t];
+            }
+            score_tile(&state, k + k_offset + head * KEY_WIDTH, k_stride, count);
+            for (int t = 0; relative && t < count; t++) {
+                state.scores[t] += relative_bias(relative + relative_offset + (size_t)head * relative_stride,
+                                                 reach, tile + t, keys - 1);
+            }
+            add_tile(&state, v + v_offset + head * VALUE_WIDTH, v_stride, count);
+        }
+        finish(y + y_offset + (size_t)row * y_stride + head * VALUE_WIDTH, &state);
+    }
+}
+
+CPU_KERNEL void attention_rows_cpu(ROWS_ARGUMENTS)
+{
+    int tasks = sequences * max_queries * heads;
+    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
+        int row = task / heads, head = task % heads, query = row % max_queries;
+        const __global int *span = spans + spans_offset + row / max_queries * 4;
+        int first_key = span[2], keys = causal ? min(query + span[3] - span[1] + 1, span[3]) : span[3];
+        if (query >= span[1]) {
+            continue;
+        }
+        size_t query_row = (size_t)(span[0] + query);
+        struct state state;
+        start(&state, q + q_offset + query_row * q_stride + head * KEY_WIDTH, scale);
+        for (int tile = 0; tile < keys; tile += TILE) {
+            int count = min(keys - tile, TILE);
+            for (int t = 0; t < count; t++) {
+                state.rows[t] = first_key + tile + t;
+            }
+            score_tile(&state, k + k_offset + head * KEY_WIDTH, k_stride, count);
+            for (int t = 0; relative && t < count; t++) {
+                state.scores[t] += relative_bias(relative + relative_offset + (size_t)head * relative_stride,
+                                                 reach, tile + t, query);
+            }
+            for (int t = 0; additive && t < count; t++) {
+                state.scores[t] += additive[additive_offset + (size_t)row * additive_stride + tile + t];
+            }
+            for (int t = 0; hidden && t < count; t++) {
+                state.scores[t] = hidden[hidden_offset + state.rows[t]] ? -INFINITY : state.scores[t];
+            }
+            add_tile(&state, v + v_offset + head * VALUE_WIDTH, v_stride, count);
+        }
+        finish(y + y_offset + query_row * y_stride + head * VALUE_WIDTH, &state);
+    }
+}
+
+/* ---- the GPU form: a group takes one (row, head); work-items are keys for the scores, columns for the sums
+ * ---- */
+
+#define CHUNK   (KEY_WIDTH < 32 ? KEY_WIDTH : 32)
+#define COLUMNS ((VALUE_WIDTH + GROUP - 1) / GROUP)
+
+#define GROUP_MEMORY                                                                                         \
+    __local float query[KEY_WIDTH], chunk[TILE * (CHUNK + 1)], weights[TILE], parts[GROUP];                  \
+    __local int key_rows[TILE]
+
+/* query = scale * q. */
+static inline void load_query(__local float *query, const __global float *q, float scale)
+{
+    for (int d = (int)get_local_id(0); d < KEY_WIDTH; d += GROUP) {
+        query[d] = scale * q[d];
+    }
+}
+
+/* query . k[rows[lane]], by columns that the group loads together; begins with a barrier. */
+static inline float score(const __local float *query, __local float *chunk, const __local int *rows,
+                          const __global float *k, int stride, int count)
+{
+    int lane = (int)get_local_id(0);
+    float sum = 0.0f;
+#pragma unroll 1
+    for (int d = 0; d < KEY_WIDTH; d += CHUNK) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 4
+        for (int e = lane; e < TILE * CHUNK; e += GROUP) {
+            int row = e / CHUNK, column = e % CHUNK;
+            chunk[row * (CHUNK + 1) + column] =
+                row < count && d + column < KEY_WIDTH ? k[(size_t)rows[row] * stride + d + column] : 0.0f;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int c = 0; c < CHUNK && d + c < KEY_WIDTH; c++) {
+            sum = fma(query[d + c], chunk[lane * (CHUNK + 1) + c], sum);
+        }
+    }
+    return sum;
+}
+
+/* Folds a tile whose score of key rows[lane] is `score` (-inf where there is none) into the running state. */
+static inline void fold(float *sums, float *maximum, float *total, float score, __local float *parts,
+                        __local float *weights, const __local int *rows, const __global float *v, int stride,
+                        int count)
+{
+    int lane = (int)get_local_id(0);
+    float largest = fmax(*maximum, group_max(parts, score));
+    /* While nothing has been seen: subtracting 0 instead of -inf makes the weights 0, not NaN. */
+    float subtracted = largest == -INFINITY ? 0.0f : largest;
+    float factor = exp(*maximum - subtracted), weight = exp(score - subtracted);
+    weights[lane] = weight;
+    *total = *total * factor + group_sum(parts, weight);
+    *maximum = largest;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        int d = lane + c * GROUP;
+        if (d < VALUE_WIDTH) {
+            float sum = sums[c] * factor;
+            for (int t = 0; t < count; t++) {
+                sum = fma(weights[t], v[(size_t)rows[t] * stride + d], sum);
+            }
+            sums[c] = sum;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+static inline void store_group(__global float *y, const float *sums, float total)
+{
+    float share = total == 0.0f ? 0.0f : 1.0f / total;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        int d = (int)get_local_id(0) + c * GROUP;
+        if (d < VALUE_WIDTH) {
+            y[d] = sums[c] * share;
+        }
+    }
+}
+
+GPU_KERNEL void attention_step_gpu(STEP_ARGUMENTS)
+{
+    GROUP_MEMORY;
+    int lane = (int)get_local_id(0);
+    for (int task = (int)get_group_id(0); task < rows * heads; task += (int)get_num_groups(0)) {
+        int row = task / heads, head = task % heads;
+        int keys = min(positions[positions_offset + row] + 1, positions_total);
+        const __global int *lookup = table + table_offset + (size_t)slots[slots_offset + row] * table_stride;
+        float sums[COLUMNS] = {0.0f}, maximum = -INFINITY, total = 0.0f;
+        load_query(query, q + q_offset + (size_t)row * q_stride + head * KEY_WIDTH, scale);
+        for (int tile = 0; tile < keys; tile += TILE) {
+            int count = min(keys - tile, TILE), key = tile + lane;
+            if (lane < count) {
+                key_rows[lane] = key * slots_total + lookup[key];
+            }
+            float s = score(query, chunk, key_rows, k + k_offset + head * KEY_WIDTH, k_stride, count);
+            if (lane >= count) {
+                s = -INFINITY;
+            } else if (relative) {
+                s += relative_bias(relative + relative_offset + (size_t)head * relative_stride, reach, key,
+                                   keys - 1);
+            }
+            fold(sums, &maximum, &total, s, parts, weights, key_rows, v + v_offset + head * VALUE_WIDTH,
+                 v_stride, count);
+        }
+        store_group(y + y_offset + (size_t)row * y_stride + head * VALUE_WIDTH, sums, total);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+GPU_KERNEL void attention_rows_gpu(ROWS_ARGUMENTS)
+{
+    GROUP_MEMORY;
+    int lane = (int)get_local_id(0), tasks = sequences * max_queries * heads;
+    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
+        int row = task / heads, head = task % heads, index = row % max_queries;
+        const __global int *span = spans + spans_offset + row / max_queries * 4;
+        int first_key = span[2], keys = causal ? min(index + span[3] - span[1] + 1, span[3]) : span[3];
+        if (index >= span[1]) {
+            continue;
+        }
+        size_t query_row = (size_t)(span[0] + index);
+        float sums[COLUMNS] = {0.0f}, maximum = -INFINITY, total = 0.0f;
+        load_query(query, q + q_offset + query_row * q_stride + head * KEY_WIDTH, scale);
+        for (int tile = 0; tile < keys; tile += TILE) {
+            int count = min(keys - tile, TILE), key = tile + lane;
+            key_rows[lane] = first_key + key;
+            float s = score(query, chunk, key_rows, k + k_offset + head * KEY_WIDTH, k_stride, count);
+            if (lane >= count || (hidden && hidden[hidden_offset + first_key + key])) {
+                s = -INFINITY;
+            } else {
+                if (relative) {
+                    s += relative_bias(relative + relative_offset + (size_t)head * relative_stride, reach,
+                                       key, index);
+                }
+                if (additive) {
+                    s += additive[additive_offset + (size_t)row * additive_stride + key];
+                }
+            }
+            fold(sums, &maximum, &total, s, parts, weights, key_rows, v + v_offset + head * VALUE_WIDTH,
+                 v_stride, count);
+        }
+        store_group(y + y_offset + query_row * y_stride + head * VALUE_WIDTH, sums, total);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

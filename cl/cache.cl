@@ -1,0 +1,97 @@
+/* The decoder's memory (see lib/ops/cache.h).
+ *
+ * cache_append: cache[positions[r] * slots_total + slots[r]] = x[r], rows of `width` floats.
+ * cache_follow: next[slots[r]][t] = history[parents[r]][t] for t < positions[r], and slots[r] at t =
+ * positions[r].
+ *
+ * A row whose slot or position lies outside the cache is skipped. CPU form: a work-item takes a row at a
+ * time, GPU form: a group does. No macros. */
+#define APPEND_ARGUMENTS                                                                                     \
+    __global float *cache, int cache_offset, int cache_stride, int cache_rows, const __global float *x,      \
+        int x_offset, int x_stride, const __global int *slots, int slots_offset,                             \
+        const __global int *positions, int positions_offset, int slots_total, int rows, int width
+
+#define FOLLOW_ARGUMENTS                                                                                     \
+    __global int *next, int next_offset, int next_stride, const __global int *history, int history_offset,   \
+        int history_stride, int slots_total, int positions_total, const __global int *slots,                 \
+        int slots_offset, const __global int *parents, int parents_offset, const __global int *positions,    \
+        int positions_offset, int rows
+
+/* 1 where 0 <= value < bound. */
+static inline int inside(int value, int bound)
+{
+    return value >= 0 && value < bound;
+}
+
+CPU_KERNEL void cache_append_cpu(APPEND_ARGUMENTS)
+{
+    for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
+        int slot = slots[slots_offset + row];
+        int target = positions[positions_offset + row] * slots_total + slot;
+        if (!inside(slot, slots_total) || !inside(target, cache_rows)) {
+            continue;
+        }
+        const __global float *from = x + x_offset + (size_t)row * x_stride;
+        __global float *to = cache + cache_offset + (size_t)target * cache_stride;
+        int c = 0;
+        for (; c + 16 <= width; c += 16) {
+            vstore16(vload16(0, from + c), 0, to + c);
+        }
+        for (; c < width; c++) {
+            to[c] = from[c];
+        }
+    }
+}
+
+GPU_KERNEL void cache_append_gpu(APPEND_ARGUMENTS)
+{
+    for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
+        int slot = slots[slots_offset + row];
+        int target = positions[positions_offset + row] * slots_total + slot;
+        if (!inside(slot, slots_total) || !inside(target, cache_rows)) {
+            continue;
+        }
+        for (int c = (int)get_local_id(0); c < width; c += GROUP) {
+            cache[cache_offset + (size_t)target * cache_stride + c] =
+                x[x_offset + (size_t)row * x_stride + c];
+        }
+    }
+}
+
+CPU_KERNEL void cache_follow_cpu(FOLLOW_ARGUMENTS)
+{
+    for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
+        int slot = slots[slots_offset + row], parent = parents[parents_offset + row];
+        int position = positions[positions_offset + row];
+        if (!inside(slot, slots_total) || !inside(parent, slots_total) ||
+            !inside(position, positions_total)) {
+            continue;
+        }
+        const __global int *from = history + history_offset + (size_t)parent * history_stride;
+        __global int *to = next + next_offset + (size_t)slot * next_stride;
+        int t = 0;
+        for (; t + 16 <= position; t += 16) {
+            vstore16(vload16(0, from + t), 0, to + t);
+        }
+        for (; t < position; t++) {
+            to[t] = from[t];
+        }
+        to[position] = slot;
+    }
+}
+
+GPU_KERNEL void cache_follow_gpu(FOLLOW_ARGUMENTS)
+{
+    for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
+        int slot = slots[slots_offset + row], parent = parents[parents_offset + row];
+        int position = positions[positions_offset + row];
+        if (!inside(slot, slots_total) || !inside(parent, slots_total) ||
+            !inside(position, positions_total)) {
+            continue;
+        }
+        for (int t = (int)get_local_id(0); t <= position; t += GROUP) {
+            next[next_offset + (size_t)slot * next_stride + t] =
+                t < position ? history[history_offset + (size_t)parent * history_stride + t] : slot;
+        }
+    }
+}

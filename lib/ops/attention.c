@@ -1,0 +1,70 @@
+#include "ops/attention.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "device/caps.h"
+#include "ops/attention_batched.h"
+#include "ops/operand.h"
+
+/* The one-pass kernels: cl/attention.cl takes blocks of queries, attention_rows of cl/attention_step.cl one
+ * query at a time. Both read the same arguments. */
+static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
+                                struct clf__tensor v, const struct clf__attention_call *call)
+{
+    const struct clf__heads *heads = &call->heads;
+    const struct clf__spans *spans = &call->spans;
+    const struct clf__mask *mask = &call->mask;
+    struct clf_device *device = clf__buffer_device(y.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    char defines[64];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d", heads->key_width,
+             heads->value_width);
+    const struct clf__argument arguments[] = {
+        CLF__OPERAND(y),
+        CLF__OPERAND(q),
+        CLF__OPERAND(k),
+        CLF__OPERAND(v),
+        CLF__VECTOR(spans->table),
+        CLF__VECTOR(mask->hidden_keys),
+        CLF__OPERAND(mask->additive),
+        CLF__OPERAND(mask->relative),
+        CLF__INT((mask->relative.columns - 1) / 2),
+        CLF__INT(spans->sequences),
+        CLF__INT(heads->count),
+        CLF__INT(spans->max_queries),
+        CLF__FLOAT(heads->scale),
+        CLF__INT(mask->causal),
+    };
+    size_t block = call->few_queries ? 1 : is_cpu ? 16 : 32;
+    size_t slices = call->few_queries || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
+    size_t blocks = ((size_t)spans->max_queries + block - 1) / block;
+    const char *rows_kernel = is_cpu ? "attention_rows_cpu" : "attention_rows_gpu";
+    const char *block_kernel = is_cpu ? "attention_forward_cpu" : "attention_forward_gpu";
+    const struct clf__launch launch = {
+        .program = call->few_queries ? "attention_step" : "attention",
+        .kernel = call->few_queries ? rows_kernel : block_kernel,
+        .defines = defines,
+        .groups = {clf__groups((size_t)spans->sequences * (size_t)heads->count * blocks * slices)},
+        .local = {is_cpu ? 1 : 64},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+    };
+    return clf__launch(device, &launch);
+}
+
+clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
+                                  struct clf__tensor v, const struct clf__attention_call *call)
+{
+    assert(q.columns == call->heads.count * call->heads.key_width && k.columns == q.columns);
+    assert(y.columns == call->heads.count * call->heads.value_width && v.columns == y.columns);
+    assert(call->spans.table.stride == 4 || call->spans.sequences < 2);
+    if (call->spans.sequences == 0 || call->spans.max_queries == 0) {
+        return CLF_OK;
+    }
+    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(y.buffer));
+    if (call->maps.buffer || caps->attention == CLF_ATTENTION_BATCHED) {
+        return clf__attention_batched_forward(y, q, k, v, call);
+    }
+    return forward_fused(y, q, k, v, call);
+}

@@ -1,0 +1,116 @@
+#include "ops/attention_batched.h"
+
+#include <assert.h>
+
+#include "device/caps.h"
+#include "device/gemm.h"
+#include "ops/operand.h"
+#include "ops/softmax.h"
+
+/* The two parts of a span: where a sequence's queries lie, where its keys do. */
+enum part { QUERIES = 0, KEYS = 2 };
+
+clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch, struct clf__arena *arena,
+                                          int sequences, const struct clf__heads *heads, int max_queries,
+                                          int max_keys)
+{
+    int queries = sequences * heads->count * max_queries, keys = sequences * heads->count * max_keys;
+    CLF__TRY(clf__arena_reserve(arena, &scratch->queries, CLF__F32, queries, heads->key_width,
+                                "attention's padded queries"));
+    CLF__TRY(clf__arena_reserve(arena, &scratch->keys, CLF__F32, keys, heads->key_width,
+                                "attention's padded keys"));
+    CLF__TRY(clf__arena_reserve(arena, &scratch->values, CLF__F32, keys, heads->value_width,
+                                "attention's padded values"));
+    CLF__TRY(clf__arena_reserve(arena, &scratch->scores, CLF__F32, queries, max_keys, "attention's scores"));
+    return clf__arena_reserve(arena, &scratch->outputs, CLF__F32, queries, heads->value_width,
+                              "attention's padded outputs");
+}
+
+/* The front of a scratch tensor as a packed (rows, columns) one. */
+static struct clf__tensor packed(struct clf__tensor scratch, int rows, int columns)
+{
+    assert((size_t)rows * (size_t)columns <= (size_t)scratch.rows * (size_t)scratch.columns);
+    scratch.rows = rows;
+    scratch.columns = columns;
+    scratch.stride = columns;
+    return scratch;
+}
+
+/* Heads of x into `padded`, or back: padded (B * H * length, width). */
+static clf_status move_heads(int gather, struct clf__tensor padded, struct clf__tensor x, enum part part,
+                             int length, const struct clf__attention_call *call)
+{
+    struct clf_device *device = clf__buffer_device(padded.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(padded.buffer),  CLF__OPERAND(x),  CLF__VECTOR(call->spans.table), CLF__INT(part),
+        CLF__INT(call->heads.count), CLF__INT(length), CLF__INT(padded.columns),       CLF__INT(padded.rows),
+    };
+    const char *cpu = gather ? "heads_gather_cpu" : "heads_scatter_cpu";
+    const char *gpu = gather ? "heads_gather_gpu" : "heads_scatter_gpu";
+    const struct clf__launch launch = {
+        .program = "attention_batched",
+        .kernel = is_cpu ? cpu : gpu,
+        .groups = {clf__groups(is_cpu ? ((size_t)padded.rows + 15) / 16 : (size_t)padded.rows)},
+        .local = {is_cpu ? 1 : 64},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+    };
+    return clf__launch(device, &launch);
+}
+
+/* c (B * H, m, n) = alpha * a (B * H, m, k) b, all packed from offset 0 (CLBlast's strided batched product is
+ * wrong otherwise). */
+static clf_status multiply(struct clf__tensor c, struct clf__tensor a, struct clf__tensor b, int transpose_b,
+                           float alpha, int batches)
+{
+    const struct clf__batched_shape shape = {
+        .batches = batches,
+        .m = c.rows / batches,
+        .n = c.columns,
+        .k = a.columns,
+        .transpose_b = transpose_b,
+        .alpha = alpha,
+    };
+    struct clf__batched_matrix operands[3];
+    const struct clf__tensor tensors[3] = {c, a, b};
+    for (int i = 0; i < 3; i++) {
+        operands[i].matrix = clf__tensor_matrix(tensors[i]);
+        operands[i].batch_stride = (size_t)(tensors[i].rows / batches) * (size_t)tensors[i].columns;
+    }
+    return clf__gemm_batched(operands[0], operands[1], operands[2], &shape);
+}
+
+clf_status clf__attention_batched_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
+                                          struct clf__tensor v, const struct clf__attention_call *call)
+{
+    const struct clf__heads *heads = &call->heads;
+    const struct clf__spans *spans = &call->spans;
+    const struct clf__attention_scratch *scratch = call->scratch;
+    assert(scratch && scratch->scores.buffer);
+    int batches = spans->sequences * heads->count;
+    int query_rows = batches * spans->max_queries, key_rows = batches * spans->max_keys;
+    struct clf__tensor outputs = packed(scratch->outputs, query_rows, heads->value_width);
+    if (spans->max_keys == 0) {
+        CLF__TRY(
+            clf__buffer_fill(outputs.buffer, 0, (size_t)outputs.rows * (size_t)outputs.columns * 4, 0.0f));
+        return move_heads(0, outputs, y, QUERIES, spans->max_queries, call);
+    }
+    struct clf__tensor queries = packed(scratch->queries, query_rows, heads->key_width);
+    struct clf__tensor keys = packed(scratch->keys, key_rows, heads->key_width);
+    struct clf__tensor values = packed(scratch->values, key_rows, heads->value_width);
+    struct clf__tensor scores = packed(scratch->scores, query_rows, spans->max_keys);
+    CLF__TRY(move_heads(1, queries, q, QUERIES, spans->max_queries, call));
+    CLF__TRY(move_heads(1, keys, k, KEYS, spans->max_keys, call));
+    CLF__TRY(move_heads(1, values, v, KEYS, spans->max_keys, call));
+    CLF__TRY(multiply(scores, queries, keys, 1, heads->scale, batches));
+    CLF__TRY(clf__mask_forward(scores, spans, heads->count, &call->mask));
+    CLF__TRY(clf__softmax_forward(scores, scores));
+    if (call->maps.buffer) {
+        assert(call->maps.rows == scores.rows && call->maps.stride == scores.stride);
+        CLF__TRY(clf__buffer_copy(call->maps.buffer, call->maps.offset * 4, scores.buffer, 0,
+                                  (size_t)scores.rows * (size_t)scores.columns * 4));
+    }
+    CLF__TRY(multiply(outputs, scores, values, 0, 1.0f, batches));
+    return move_heads(0, outputs, y, QUERIES, spans->max_queries, call);
+}

@@ -1,0 +1,48 @@
+#include <assert.h>
+#include <stdio.h>
+
+#include "device/caps.h"
+#include "ops/attention.h"
+#include "ops/operand.h"
+
+clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor q,
+                                       const struct clf__heads *heads,
+                                       const struct clf__attention_history *history)
+{
+    assert(q.columns == heads->count * heads->key_width && history->keys.columns == q.columns);
+    assert(y.columns == heads->count * heads->value_width && history->values.columns == y.columns);
+    if (q.rows == 0) {
+        return CLF_OK;
+    }
+    struct clf_device *device = clf__buffer_device(y.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    char defines[64];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d", heads->key_width,
+             heads->value_width);
+    const struct clf__argument arguments[] = {
+        CLF__OPERAND(y),
+        CLF__OPERAND(q),
+        CLF__OPERAND(history->keys),
+        CLF__OPERAND(history->values),
+        CLF__OPERAND(history->table),
+        CLF__VECTOR(history->slots),
+        CLF__VECTOR(history->positions),
+        CLF__INT(history->table.columns),
+        CLF__INT(history->slots_total),
+        CLF__OPERAND(history->relative),
+        CLF__INT((history->relative.columns - 1) / 2),
+        CLF__INT(q.rows),
+        CLF__INT(heads->count),
+        CLF__FLOAT(heads->scale),
+    };
+    const struct clf__launch launch = {
+        .program = "attention_step",
+        .kernel = is_cpu ? "attention_step_cpu" : "attention_step_gpu",
+        .defines = defines,
+        .groups = {clf__groups((size_t)q.rows * (size_t)heads->count)},
+        .local = {is_cpu ? 1 : 64},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+    };
+    return clf__launch(device, &launch);
+}

@@ -1,0 +1,54 @@
+#include "ops/cache.h"
+
+#include <assert.h>
+
+#include "device/caps.h"
+#include "ops/operand.h"
+
+clf_status clf__cache_append(struct clf__tensor cache, struct clf__tensor x, struct clf__tensor slots,
+                             struct clf__tensor positions, int slots_total)
+{
+    assert(cache.columns == x.columns && slots.columns >= x.rows && positions.columns >= x.rows);
+    if (x.rows == 0 || x.columns == 0) {
+        return CLF_OK;
+    }
+    struct clf_device *device = clf__buffer_device(cache.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    const struct clf__argument arguments[] = {
+        CLF__OPERAND(cache),    CLF__INT(cache.rows),  CLF__OPERAND(x),  CLF__VECTOR(slots),
+        CLF__VECTOR(positions), CLF__INT(slots_total), CLF__INT(x.rows), CLF__INT(x.columns),
+    };
+    const struct clf__launch launch = {
+        .program = "cache",
+        .kernel = is_cpu ? "cache_append_cpu" : "cache_append_gpu",
+        .groups = {clf__groups((size_t)x.rows)},
+        .local = {is_cpu ? 1 : 64},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+    };
+    return clf__launch(device, &launch);
+}
+
+clf_status clf__cache_follow(struct clf__tensor next, struct clf__tensor history, struct clf__tensor slots,
+                             struct clf__tensor parents, struct clf__tensor positions)
+{
+    assert(next.buffer != history.buffer && next.rows == history.rows && next.columns == history.columns);
+    if (slots.columns == 0) {
+        return CLF_OK;
+    }
+    struct clf_device *device = clf__buffer_device(next.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    const struct clf__argument arguments[] = {
+        CLF__OPERAND(next), CLF__OPERAND(history), CLF__INT(next.rows),    CLF__INT(next.columns),
+        CLF__VECTOR(slots), CLF__VECTOR(parents),  CLF__VECTOR(positions), CLF__INT(slots.columns),
+    };
+    const struct clf__launch launch = {
+        .program = "cache",
+        .kernel = is_cpu ? "cache_follow_cpu" : "cache_follow_gpu",
+        .groups = {clf__groups((size_t)slots.columns)},
+        .local = {is_cpu ? 1 : 64},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+    };
+    return clf__launch(device, &launch);
+}

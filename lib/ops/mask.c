@@ -1,0 +1,36 @@
+#include "ops/mask.h"
+
+#include "device/caps.h"
+#include "ops/operand.h"
+
+clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__spans *spans, int heads,
+                             const struct clf__mask *mask)
+{
+    if (scores.rows == 0 || scores.columns == 0) {
+        return CLF_OK;
+    }
+    struct clf_device *device = clf__buffer_device(scores.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    const struct clf__argument arguments[] = {
+        CLF__OPERAND(scores),
+        CLF__INT(scores.rows),
+        CLF__INT(scores.columns),
+        CLF__VECTOR(spans->table),
+        CLF__VECTOR(mask->hidden_keys),
+        CLF__OPERAND(mask->additive),
+        CLF__OPERAND(mask->relative),
+        CLF__INT((mask->relative.columns - 1) / 2),
+        CLF__INT(heads),
+        CLF__INT(spans->max_queries),
+        CLF__INT(mask->causal),
+    };
+    const struct clf__launch launch = {
+        .program = "mask",
+        .kernel = is_cpu ? "mask_forward_cpu" : "mask_forward_gpu",
+        .groups = {clf__groups(is_cpu ? ((size_t)scores.rows + 15) / 16 : (size_t)scores.rows)},
+        .local = {is_cpu ? 1 : 64},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+    };
+    return clf__launch(device, &launch);
+}

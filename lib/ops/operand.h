@@ -1,0 +1,22 @@
+/* How an op hands a tensor to a kernel. */
+#ifndef CLF_OPS_OPERAND_H
+#define CLF_OPS_OPERAND_H
+
+#include "device/launch.h"
+#include "tensor/tensor.h"
+
+/* clang-format off */
+/* Three arguments: buffer, offset, stride. */
+#define CLF__OPERAND(t) CLF__VECTOR(t), CLF__INT((t).stride)
+/* Two arguments: buffer, offset. */
+#define CLF__VECTOR(t)  CLF__BUFFER((t).buffer), CLF__INT((int32_t)(t).offset)
+/* clang-format on */
+
+/* Work-groups for `tasks` pieces of work, for kernels that loop over them: PoCL compiles a kernel anew for
+ * grids of 65536 groups and more. */
+static inline size_t clf__groups(size_t tasks)
+{
+    return tasks < 32768 ? tasks : 32768;
+}
+
+#endif

@@ -1,0 +1,222 @@
+/* The fused form of attention: blocks of queries, and one query at a time. */
+#include <math.h>
+#include <string.h>
+
+#include "support/attention_problem.h"
+
+static struct clf_device *fused(int form)
+{
+    return support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
+}
+
+/* Both forms, and each both with blocks of queries and with one at a time, against the reference. */
+static void check(struct attention_shape shape)
+{
+    static uint64_t seed = 1;
+    seed++;
+    for (shape.few_queries = 0; shape.few_queries < 2; shape.few_queries++) {
+        struct attention_problem problem = support_attention_problem(&shape, seed);
+        size_t count = (size_t)problem.query_rows * (size_t)(shape.heads * shape.value_width);
+        double *expected = support_array(count, sizeof *expected);
+        reference_attention_forward(expected, NULL, problem.q, problem.k, problem.v, &problem.reference);
+        for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+            struct clf_device *device = fused(form);
+            struct clf__attention_call call = support_attention_call(device, &problem);
+            assert_close(support_attention_run(device, &problem, &call), expected, count, 2e-6);
+        }
+        support_free_all();
+    }
+}
+
+static void test_lengths(void **state)
+{
+    (void)state;
+    static const int lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70};
+    int count = support_small() ? 7 : (int)(sizeof lengths / sizeof *lengths);
+    for (int i = 0; i < count; i++) {
+        struct attention_shape shape = {.heads = 2, .key_width = 16, .value_width = 24, .sequences = 2};
+        shape.queries[0] = lengths[i];
+        shape.keys[0] = lengths[count - 1 - i];
+        shape.queries[1] = lengths[(i + 5) % count];
+        shape.keys[1] = lengths[i];
+        check(shape);
+        shape.causal = 1;
+        check(shape);
+    }
+}
+
+static void test_widths(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 5, 16, 24, 32, 64, 80, 130};
+    int count = support_small() ? 4 : (int)(sizeof widths / sizeof *widths);
+    for (int i = 0; i < count; i++) {
+        struct attention_shape shape = {.heads = 3, .sequences = 2, .queries = {18, 3}, .keys = {18, 35}};
+        shape.key_width = shape.value_width = widths[i];
+        check(shape);
+        shape.value_width = widths[count - 1 - i];
+        shape.column_views = 1;
+        check(shape);
+    }
+}
+
+static void test_masks(void **state)
+{
+    (void)state;
+    for (int masks = 1; masks < 16; masks++) {
+        struct attention_shape shape = {.heads = 2,
+                                        .key_width = 8,
+                                        .value_width = 16,
+                                        .sequences = 3,
+                                        .queries = {5, 34, 17},
+                                        .keys = {9, 34, 40},
+                                        .causal = masks & 1,
+                                        .hidden = masks & 2,
+                                        .additive = masks & 4,
+                                        .relative = masks & 8 ? 6 : 0};
+        check(shape);
+    }
+}
+
+/* Sequences without queries, without keys, and causal ones whose first queries come before every key. */
+static void test_empty(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 2,
+                                    .key_width = 16,
+                                    .value_width = 16,
+                                    .sequences = 5,
+                                    .queries = {3, 0, 20, 0, 40},
+                                    .keys = {0, 7, 5, 0, 3}};
+    check(shape);
+    shape.causal = 1;
+    check(shape);
+    struct attention_shape none = {.heads = 1, .key_width = 4, .value_width = 4, .sequences = 0};
+    check(none);
+}
+
+/* Rows with nothing to see are exactly zero. */
+static void test_all_hidden(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 2,
+                                    .key_width = 16,
+                                    .value_width = 16,
+                                    .sequences = 1,
+                                    .queries = {40},
+                                    .keys = {70},
+                                    .hidden = 1};
+    for (shape.few_queries = 0; shape.few_queries < 2; shape.few_queries++) {
+        struct attention_problem problem = support_attention_problem(&shape, 7);
+        for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+            struct clf_device *device = fused(form);
+            struct clf__attention_call call = support_attention_call(device, &problem);
+            float *y = support_attention_run(device, &problem, &call);
+            for (int i = 0; i < 40 * 32; i++) {
+                assert_true(y[i] == 0.0f);
+            }
+        }
+    }
+}
+
+/* A large score must not overflow, nor hide that the others are far below. */
+static void test_large_scores(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {
+        .heads = 1, .key_width = 16, .value_width = 16, .sequences = 1, .queries = {33}, .keys = {70}};
+    for (shape.few_queries = 0; shape.few_queries < 2; shape.few_queries++) {
+        struct attention_problem problem = support_attention_problem(&shape, 8);
+        problem.reference.scale = 100.0;
+        double expected[33 * 16];
+        reference_attention_forward(expected, NULL, problem.q, problem.k, problem.v, &problem.reference);
+        for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+            struct clf_device *device = fused(form);
+            struct clf__attention_call call = support_attention_call(device, &problem);
+            /* scores near 1000 carry rounding errors near 1e-4 into the exponent */
+            assert_close(support_attention_run(device, &problem, &call), expected, 33 * 16, 1e-3);
+        }
+    }
+}
+
+/* Each sequence alone gives the bits that it gives in a batch. */
+static void test_batch_invariance(void **state)
+{
+    (void)state;
+    struct attention_shape together = {.heads = 2,
+                                       .key_width = 24,
+                                       .value_width = 16,
+                                       .sequences = 4,
+                                       .queries = {33, 4, 17, 20},
+                                       .keys = {33, 40, 17, 70}};
+    for (int variant = 0; variant < 4; variant++) {
+        together.causal = variant & 1;
+        together.few_queries = variant >> 1;
+        struct attention_problem problem = support_attention_problem(&together, 9);
+        for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+            struct clf_device *device = fused(form);
+            struct clf__attention_call call = support_attention_call(device, &problem);
+            const float *y = support_attention_run(device, &problem, &call);
+            for (int b = 0; b < together.sequences; b++) {
+                const int32_t *span = problem.reference.spans + 4 * b;
+                struct attention_shape shape = together;
+                shape.sequences = 1;
+                shape.queries[0] = span[1];
+                shape.keys[0] = span[3];
+                struct attention_problem alone = support_attention_problem(&shape, 10);
+                alone.q = problem.q + span[0] * 2 * 24;
+                alone.k = problem.k + span[2] * 2 * 24;
+                alone.v = problem.v + span[2] * 2 * 16;
+                struct clf__attention_call alone_call = support_attention_call(device, &alone);
+                const float *y_alone = support_attention_run(device, &alone, &alone_call);
+                assert_memory_equal(y_alone, y + span[0] * 2 * 16, (size_t)span[1] * 2 * 16 * sizeof *y);
+            }
+        }
+        support_free_all();
+    }
+}
+
+/* More work than groups: each group goes on with further blocks. */
+static void test_many_blocks(void **state)
+{
+    (void)state;
+    if (support_small()) {
+        skip();
+    }
+    enum { SEQUENCES = 33000 };
+    int32_t *spans = support_array(4 * SEQUENCES, sizeof *spans);
+    float *values = support_array(SEQUENCES, sizeof *values);
+    for (int b = 0; b < SEQUENCES; b++) {
+        const int32_t span[4] = {b, 1, b, 1};
+        memcpy(spans + 4 * b, span, sizeof span);
+        values[b] = (float)b;
+    }
+    for (int variant = 0; variant < 4; variant++) {
+        struct clf_device *device = fused(variant & 1 ? CLF_FORM_CPU : CLF_FORM_GPU);
+        struct clf__attention_call call = {
+            .heads = {1, 1, 1, 1.0f},
+            .spans = {support_tensor(device, CLF__I32, SEQUENCES, 4, spans), SEQUENCES, 1, 1},
+            .mask = CLF__MASK_NONE,
+            .few_queries = variant >> 1,
+        };
+        struct clf__tensor x = support_tensor(device, CLF__F32, SEQUENCES, 1, values);
+        struct clf__tensor y = support_tensor(device, CLF__F32, SEQUENCES, 1, NULL);
+        assert_ok(clf__attention_forward(y, x, x, x, &call));
+        assert_memory_equal(support_read(y), values, SEQUENCES * sizeof *values);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_lengths, support_teardown),
+        cmocka_unit_test_teardown(test_widths, support_teardown),
+        cmocka_unit_test_teardown(test_masks, support_teardown),
+        cmocka_unit_test_teardown(test_empty, support_teardown),
+        cmocka_unit_test_teardown(test_all_hidden, support_teardown),
+        cmocka_unit_test_teardown(test_large_scores, support_teardown),
+        cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
+        cmocka_unit_test_teardown(test_many_blocks, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

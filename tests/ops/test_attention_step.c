@@ -1,0 +1,211 @@
+/* Attention of a decoding step: one query a row against its cached history. */
+#include <string.h>
+
+#include "ops/cache.h"
+#include "support/attention_problem.h"
+
+enum { SLOTS = 5 }; /* hypotheses; slot 1 stays unused */
+
+/* A simulated beam search of `steps` steps: at each, every hypothesis appends its key and value, and its
+ * history is its parent's and itself. The full attention over each history is the reference. */
+struct decoding {
+    int steps, rows;
+    struct attention_shape shape;
+    const int32_t *slots;   /* (rows) */
+    const int32_t *parents; /* (steps, rows): slots of the step before */
+    const float *q, *k, *v; /* (steps * rows, ..): row r of a step */
+    const float *relative;
+};
+
+static struct decoding make_decoding(const struct attention_shape *shape, int steps, uint64_t seed)
+{
+    static const int32_t slots[] = {3, 0, 4, 2};
+    struct support_random random = {seed};
+    struct decoding decoding = {.steps = steps, .rows = 4, .shape = *shape, .slots = slots};
+    size_t rows = (size_t)(steps * decoding.rows);
+    int32_t *parents = support_array(rows, sizeof *parents);
+    for (size_t i = 0; i < rows; i++) {
+        parents[i] = slots[support_integer(&random, decoding.rows)];
+    }
+    decoding.parents = parents;
+    decoding.q = support_uniform_array(&random, rows * (size_t)(shape->heads * shape->key_width), 2.0f);
+    decoding.k = support_uniform_array(&random, rows * (size_t)(shape->heads * shape->key_width), 2.0f);
+    decoding.v = support_uniform_array(&random, rows * (size_t)(shape->heads * shape->value_width), 1.0f);
+    if (shape->relative) {
+        decoding.relative =
+            support_uniform_array(&random, (size_t)(shape->heads * (2 * shape->relative + 1)), 2.0f);
+    }
+    return decoding;
+}
+
+/* The row of a slot in a step. */
+static int row_of(const struct decoding *decoding, int slot)
+{
+    int row = 0;
+    while (decoding->slots[row] != slot) {
+        row++;
+    }
+    return row;
+}
+
+/* What row r of the last step must give. */
+static void expect(double *y, const struct decoding *decoding, int r)
+{
+    const struct attention_shape *shape = &decoding->shape;
+    int steps = decoding->steps;
+    size_t key_columns = (size_t)(shape->heads * shape->key_width);
+    size_t value_columns = (size_t)(shape->heads * shape->value_width);
+    float *q = support_array((size_t)steps * key_columns, sizeof *q);
+    float *k = support_array((size_t)steps * key_columns, sizeof *k);
+    float *v = support_array((size_t)steps * value_columns, sizeof *v);
+    for (int t = steps - 1; t >= 0; t--) {
+        size_t row = (size_t)(t * decoding->rows + r);
+        memcpy(q + (size_t)t * key_columns, decoding->q + row * key_columns, key_columns * sizeof *q);
+        memcpy(k + (size_t)t * key_columns, decoding->k + row * key_columns, key_columns * sizeof *k);
+        memcpy(v + (size_t)t * value_columns, decoding->v + row * value_columns, value_columns * sizeof *v);
+        r = row_of(decoding, decoding->parents[row]);
+    }
+    const int32_t span[4] = {0, steps, 0, steps};
+    struct reference_attention reference = {
+        .heads = shape->heads,
+        .key_width = shape->key_width,
+        .value_width = shape->value_width,
+        .scale = 0.25,
+        .sequences = 1,
+        .max_queries = steps,
+        .max_keys = steps,
+        .spans = span,
+        .causal = 1,
+        .relative = decoding->relative,
+        .reach = shape->relative,
+    };
+    double *all = support_array((size_t)steps * value_columns, sizeof *all);
+    reference_attention_forward(all, NULL, q, k, v, &reference);
+    memcpy(y, all + (size_t)(steps - 1) * value_columns, value_columns * sizeof *y);
+}
+
+/* The cache of a decoding after its last append; the table is the one to use then. */
+static struct clf__attention_history decode(struct clf_device *device, const struct decoding *decoding)
+{
+    const struct attention_shape *shape = &decoding->shape;
+    int steps = decoding->steps, rows = decoding->rows, total = steps + 2;
+    int key_columns = shape->heads * shape->key_width, value_columns = shape->heads * shape->value_width;
+    struct clf__attention_history history = {
+        .keys = support_tensor(device, CLF__F32, total * SLOTS, key_columns, NULL),
+        .values = support_tensor(device, CLF__F32, total * SLOTS, value_columns, NULL),
+        .slots = support_tensor(device, CLF__I32, 1, rows, decoding->slots),
+        .slots_total = SLOTS,
+    };
+    struct clf__tensor tables[2];
+    for (int i = 0; i < 2; i++) {
+        tables[i] = support_tensor(device, CLF__I32, SLOTS, total, NULL);
+    }
+    for (int t = 0; t < steps; t++) {
+        size_t first = (size_t)(t * rows);
+        const int32_t positions[] = {t, t, t, t};
+        history.positions = support_tensor(device, CLF__I32, 1, rows, positions);
+        struct clf__tensor parents = support_tensor(device, CLF__I32, 1, rows, decoding->parents + first);
+        struct clf__tensor k =
+            support_tensor(device, CLF__F32, rows, key_columns, decoding->k + first * (size_t)key_columns);
+        struct clf__tensor v = support_tensor(device, CLF__F32, rows, value_columns,
+                                              decoding->v + first * (size_t)value_columns);
+        assert_ok(clf__cache_append(history.keys, k, history.slots, history.positions, SLOTS));
+        assert_ok(clf__cache_append(history.values, v, history.slots, history.positions, SLOTS));
+        assert_ok(
+            clf__cache_follow(tables[(t + 1) % 2], tables[t % 2], history.slots, parents, history.positions));
+    }
+    history.table = tables[steps % 2];
+    if (decoding->relative) {
+        history.relative =
+            support_tensor(device, CLF__F32, shape->heads, 2 * shape->relative + 1, decoding->relative);
+    }
+    return history;
+}
+
+static struct clf__heads heads_of(const struct attention_shape *shape)
+{
+    return (struct clf__heads){shape->heads, shape->key_width, shape->value_width, 0.25f};
+}
+
+static void check(struct attention_shape shape, int steps)
+{
+    struct decoding decoding = make_decoding(&shape, steps, (uint64_t)(steps + shape.key_width));
+    int rows = decoding.rows, key_columns = shape.heads * shape.key_width;
+    int value_columns = shape.heads * shape.value_width;
+    const float *queries = decoding.q + (size_t)((steps - 1) * rows * key_columns);
+    double *expected = support_array((size_t)(rows * value_columns), sizeof *expected);
+    for (int r = 0; r < rows; r++) {
+        expect(expected + r * value_columns, &decoding, r);
+    }
+    struct clf__heads heads = heads_of(&shape);
+    FOR_EACH_FORM(device)
+    {
+        struct clf__attention_history history = decode(device, &decoding);
+        struct clf__tensor q = support_attention_operand(device, 1, rows, key_columns, queries);
+        struct clf__tensor y = support_attention_operand(device, 1, rows, value_columns, NULL);
+        assert_ok(clf__attention_step_forward(y, q, &heads, &history));
+        float *together = support_read(y);
+        assert_close(together, expected, (size_t)(rows * value_columns), 2e-6);
+
+        /* a row alone gives the same bits */
+        for (int r = 0; r < rows; r++) {
+            struct clf__attention_history one = history;
+            one.slots = clf__tensor_columns(history.slots, r, 1);
+            one.positions = clf__tensor_columns(history.positions, r, 1);
+            struct clf__tensor y_row = support_tensor(device, CLF__F32, 1, value_columns, NULL);
+            assert_ok(clf__attention_step_forward(y_row, clf__tensor_rows(q, r, 1), &heads, &one));
+            assert_memory_equal(support_read(y_row), together + r * value_columns,
+                                (size_t)value_columns * sizeof *together);
+        }
+    }
+    support_free_all();
+}
+
+static void test_lengths(void **state)
+{
+    (void)state;
+    static const int steps[] = {1, 2, 15, 16, 17, 33, 63, 64, 65, 129};
+    int count = support_small() ? 6 : (int)(sizeof steps / sizeof *steps);
+    for (int i = 0; i < count; i++) {
+        struct attention_shape shape = {.heads = 2, .key_width = 16, .value_width = 24};
+        check(shape, steps[i]);
+        shape.relative = 5;
+        check(shape, steps[i]);
+    }
+}
+
+static void test_widths(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 5, 16, 24, 33, 64, 80, 130};
+    int count = support_small() ? 5 : (int)(sizeof widths / sizeof *widths);
+    for (int i = 0; i < count; i++) {
+        struct attention_shape shape = {
+            .heads = 3, .key_width = widths[i], .value_width = widths[count - 1 - i]};
+        check(shape, 18);
+    }
+}
+
+static void test_no_rows(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 1, .key_width = 4, .value_width = 4};
+    struct decoding decoding = make_decoding(&shape, 1, 3);
+    struct clf__heads heads = heads_of(&shape);
+    FOR_EACH_FORM(device)
+    {
+        struct clf__attention_history history = decode(device, &decoding);
+        struct clf__tensor none = support_tensor(device, CLF__F32, 0, 4, NULL);
+        assert_ok(clf__attention_step_forward(none, none, &heads, &history));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_lengths, support_teardown),
+        cmocka_unit_test_teardown(test_widths, support_teardown),
+        cmocka_unit_test_teardown(test_no_rows, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

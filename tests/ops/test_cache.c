@@ -1,0 +1,131 @@
+/* The decoder's memory: appending rows, following parents. */
+#include <string.h>
+
+#include "ops/cache.h"
+#include "support/support.h"
+
+static void check_append(int width)
+{
+    enum { SLOTS = 5, POSITIONS = 4, ROWS = 4, MARGIN = 6 };
+    const int32_t slots[ROWS] = {3, 0, 4, 1}, positions[ROWS] = {2, 0, 3, 3};
+    struct support_random random = {(uint64_t)width};
+    const float *x = support_uniform_array(&random, (size_t)(ROWS * (width + MARGIN)), 1.0f);
+    const float *before = support_uniform_array(&random, (size_t)(SLOTS * POSITIONS * width), 1.0f);
+    FOR_EACH_FORM(device)
+    {
+        struct clf__tensor cache = support_tensor(device, CLF__F32, SLOTS * POSITIONS, width, before);
+        struct clf__tensor wide = support_tensor(device, CLF__F32, ROWS, width + MARGIN, x);
+        assert_ok(clf__cache_append(cache, clf__tensor_columns(wide, MARGIN, width),
+                                    support_tensor(device, CLF__I32, 1, ROWS, slots),
+                                    support_tensor(device, CLF__I32, 1, ROWS, positions), SLOTS));
+        float *expected = support_array((size_t)(SLOTS * POSITIONS * width), sizeof *expected);
+        memcpy(expected, before, (size_t)(SLOTS * POSITIONS * width) * sizeof *expected);
+        for (int r = 0; r < ROWS; r++) {
+            memcpy(expected + (positions[r] * SLOTS + slots[r]) * width, x + r * (width + MARGIN) + MARGIN,
+                   (size_t)width * sizeof *expected);
+        }
+        assert_memory_equal(support_read(cache), expected,
+                            (size_t)(SLOTS * POSITIONS * width) * sizeof *expected);
+    }
+    support_free_all();
+}
+
+static void test_append(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 15, 16, 17, 33, 63, 64, 65, 129};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        check_append(widths[i]);
+    }
+}
+
+static void check_follow(int position)
+{
+    enum { SLOTS = 6, ROWS = 5 };
+    int total = position + 3;
+    const int32_t slots[ROWS] = {0, 2, 3, 4, 5}, parents[ROWS] = {2, 2, 5, 0, 3};
+    const int32_t positions[ROWS] = {position, position, position, position / 2, 0};
+    int32_t *history = support_array((size_t)(SLOTS * total), sizeof *history);
+    int32_t *expected = support_array((size_t)(SLOTS * total), sizeof *expected);
+    for (int i = 0; i < SLOTS * total; i++) {
+        history[i] = 7 * i % SLOTS;
+        expected[i] = INT32_MIN;
+    }
+    for (int r = 0; r < ROWS; r++) {
+        memcpy(expected + slots[r] * total, history + parents[r] * total,
+               (size_t)positions[r] * sizeof *expected);
+        expected[slots[r] * total + positions[r]] = slots[r];
+    }
+    FOR_EACH_FORM(device)
+    {
+        struct clf__tensor next = support_tensor(device, CLF__I32, SLOTS, total, NULL);
+        assert_ok(clf__cache_follow(next, support_tensor(device, CLF__I32, SLOTS, total, history),
+                                    support_tensor(device, CLF__I32, 1, ROWS, slots),
+                                    support_tensor(device, CLF__I32, 1, ROWS, parents),
+                                    support_tensor(device, CLF__I32, 1, ROWS, positions)));
+        assert_memory_equal(support_read_integers(next), expected,
+                            (size_t)(SLOTS * total) * sizeof *expected);
+    }
+    support_free_all();
+}
+
+static void test_follow(void **state)
+{
+    (void)state;
+    static const int positions[] = {0, 1, 15, 16, 17, 33, 63, 64, 65};
+    for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
+        check_follow(positions[i]);
+    }
+}
+
+/* Slots and positions outside the cache touch nothing. */
+static void test_out_of_range(void **state)
+{
+    (void)state;
+    enum { SLOTS = 2, POSITIONS = 3, WIDTH = 4, ROWS = 4 };
+    const int32_t slots[ROWS] = {-1, 2, 0, 1}, positions[ROWS] = {0, 0, 3, -1}, parents[ROWS] = {0, 0, 1, 1};
+    float x[ROWS * WIDTH] = {0};
+    FOR_EACH_FORM(device)
+    {
+        struct clf__tensor slot = support_tensor(device, CLF__I32, 1, ROWS, slots);
+        struct clf__tensor position = support_tensor(device, CLF__I32, 1, ROWS, positions);
+        struct clf__tensor cache = support_tensor(device, CLF__F32, SLOTS * POSITIONS, WIDTH, NULL);
+        struct clf__tensor next = support_tensor(device, CLF__I32, SLOTS, POSITIONS, NULL);
+        struct clf__tensor history = support_tensor(device, CLF__I32, SLOTS, POSITIONS, NULL);
+        assert_ok(clf__cache_append(cache, support_tensor(device, CLF__F32, ROWS, WIDTH, x), slot, position,
+                                    SLOTS));
+        assert_ok(clf__cache_follow(next, history, slot, support_tensor(device, CLF__I32, 1, ROWS, parents),
+                                    position));
+        const float *values = support_read(cache);
+        for (int i = 0; i < SLOTS * POSITIONS * WIDTH; i++) {
+            assert_true(values[i] != values[i]);
+        }
+        assert_memory_equal(support_read_integers(next), support_read_integers(history),
+                            SLOTS * POSITIONS * sizeof(int32_t));
+    }
+}
+
+static void test_no_rows(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        struct clf__tensor none = support_tensor(device, CLF__I32, 1, 0, NULL);
+        struct clf__tensor cache = support_tensor(device, CLF__F32, 4, 3, NULL);
+        struct clf__tensor next = support_tensor(device, CLF__I32, 2, 2, NULL);
+        struct clf__tensor history = support_tensor(device, CLF__I32, 2, 2, NULL);
+        assert_ok(clf__cache_append(cache, support_tensor(device, CLF__F32, 0, 3, NULL), none, none, 2));
+        assert_ok(clf__cache_follow(next, history, none, none, none));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_append, support_teardown),
+        cmocka_unit_test_teardown(test_follow, support_teardown),
+        cmocka_unit_test_teardown(test_out_of_range, support_teardown),
+        cmocka_unit_test_teardown(test_no_rows, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

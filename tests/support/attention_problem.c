@@ -1,0 +1,119 @@
+#include "support/attention_problem.h"
+
+#include <math.h>
+#include <string.h>
+
+struct attention_problem support_attention_problem(const struct attention_shape *shape, uint64_t seed)
+{
+    struct support_random random = {seed};
+    struct attention_problem problem = {.shape = *shape};
+    int32_t *spans = support_array(4 * MOST_SEQUENCES, sizeof *spans);
+    int max_queries = 0, max_keys = 0;
+    for (int b = 0; b < shape->sequences; b++) {
+        const int32_t span[4] = {problem.query_rows, shape->queries[b], problem.key_rows, shape->keys[b]};
+        memcpy(spans + 4 * b, span, sizeof span);
+        problem.query_rows += shape->queries[b];
+        problem.key_rows += shape->keys[b];
+        max_queries = shape->queries[b] > max_queries ? shape->queries[b] : max_queries;
+        max_keys = shape->keys[b] > max_keys ? shape->keys[b] : max_keys;
+    }
+    size_t queries = (size_t)problem.query_rows, keys = (size_t)problem.key_rows;
+    size_t key_columns = (size_t)(shape->heads * shape->key_width);
+    problem.q = support_uniform_array(&random, queries * key_columns, 2.0f);
+    problem.k = support_uniform_array(&random, keys * key_columns, 2.0f);
+    problem.v = support_uniform_array(&random, keys * (size_t)(shape->heads * shape->value_width), 1.0f);
+    problem.reference = (struct reference_attention){
+        .heads = shape->heads,
+        .key_width = shape->key_width,
+        .value_width = shape->value_width,
+        .scale = 1.0f / sqrtf((float)shape->key_width),
+        .sequences = shape->sequences,
+        .max_queries = max_queries,
+        .max_keys = max_keys,
+        .spans = spans,
+        .causal = shape->causal,
+        .reach = shape->relative,
+    };
+    if (shape->hidden) {
+        int32_t *hidden = support_array(keys, sizeof *hidden);
+        for (size_t j = 0; j < keys;
+             j++) { /* all of the first sequence, every third of the others on average */
+            hidden[j] = j < (size_t)shape->keys[0] || support_integer(&random, 3) == 0;
+        }
+        problem.reference.hidden = hidden;
+    }
+    if (shape->additive) {
+        int rows = shape->sequences * max_queries;
+        float *additive = support_uniform_array(&random, (size_t)rows * (size_t)max_keys, 3.0f);
+        for (int n = 0; n < rows; n++) { /* every fifth row sees nothing */
+            for (int j = 0; j < max_keys; j++) {
+                float *entry = &additive[(size_t)n * (size_t)max_keys + (size_t)j];
+                *entry = n % 5 == 2 || support_integer(&random, 4) == 0 ? -INFINITY : *entry;
+            }
+        }
+        problem.reference.additive = additive;
+    }
+    if (shape->relative) {
+        problem.reference.relative =
+            support_uniform_array(&random, (size_t)(shape->heads * (2 * shape->relative + 1)), 2.0f);
+    }
+    return problem;
+}
+
+struct clf__tensor support_attention_operand(struct clf_device *device, int views, int rows, int columns,
+                                             const float *values)
+{
+    if (!views) {
+        return support_tensor(device, CLF__F32, rows, columns, values);
+    }
+    struct clf__tensor wide = support_tensor(device, CLF__F32, rows, columns + 7, NULL);
+    struct clf__tensor view = clf__tensor_columns(wide, 3, columns);
+    if (values) {
+        assert_ok(clf__tensor_write(view, values));
+    }
+    return view;
+}
+
+struct clf__attention_call support_attention_call(struct clf_device *device,
+                                                  const struct attention_problem *problem)
+{
+    const struct reference_attention *reference = &problem->reference;
+    int sequences = reference->sequences;
+    struct clf__attention_call call = {
+        .heads = {reference->heads, reference->key_width, reference->value_width, (float)reference->scale},
+        .spans = {support_tensor(device, CLF__I32, sequences, 4, reference->spans), sequences,
+                  reference->max_queries, reference->max_keys},
+        .mask = CLF__MASK_NONE,
+        .few_queries = problem->shape.few_queries,
+    };
+    call.mask.causal = reference->causal;
+    if (reference->hidden) {
+        call.mask.hidden_keys = support_tensor(device, CLF__I32, 1, problem->key_rows, reference->hidden);
+    }
+    if (reference->additive) {
+        call.mask.additive = support_tensor(device, CLF__F32, sequences * reference->max_queries,
+                                            reference->max_keys, reference->additive);
+    }
+    if (reference->relative) {
+        call.mask.relative =
+            support_tensor(device, CLF__F32, reference->heads, 2 * reference->reach + 1, reference->relative);
+    }
+    return call;
+}
+
+float *support_attention_run(struct clf_device *device, const struct attention_problem *problem,
+                             const struct clf__attention_call *call)
+{
+    const struct attention_shape *shape = &problem->shape;
+    int key_columns = shape->heads * shape->key_width, value_columns = shape->heads * shape->value_width;
+    struct clf__tensor q =
+        support_attention_operand(device, shape->column_views, problem->query_rows, key_columns, problem->q);
+    struct clf__tensor k =
+        support_attention_operand(device, shape->column_views, problem->key_rows, key_columns, problem->k);
+    struct clf__tensor v =
+        support_attention_operand(device, shape->column_views, problem->key_rows, value_columns, problem->v);
+    struct clf__tensor y =
+        support_attention_operand(device, shape->column_views, problem->query_rows, value_columns, NULL);
+    assert_ok(clf__attention_forward(y, q, k, v, call));
+    return support_read(y);
+}
