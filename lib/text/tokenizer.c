@@ -15,7 +15,7 @@
 #include "text/sentencepiece.h"
 #include "text/vocabulary.h"
 
-enum { MAX_SPM_BYTES = 1 << 28, MAX_CONFIG_BYTES = 1 << 24, MAX_SHOWN_WORD = 80 };
+enum { MAX_SPM_BYTES = 1 << 28, MAX_CONFIG_BYTES = 1 << 24, MAX_SHOWN_WORD = 80, MAX_PART = 1 << 15 };
 
 /* One language: how its text is cut and which ids its pieces have. */
 struct side {
@@ -282,6 +282,35 @@ static size_t code_length(const char *text, size_t size)
     return 0;
 }
 
+/* Where to cut a text that is too long for SentencePiece: at a space, or between two characters of a stretch
+ * without any. */
+static size_t part_length(const char *text, size_t size)
+{
+    if (size <= MAX_PART) {
+        return size;
+    }
+    for (size_t i = MAX_PART; i > MAX_PART / 2; i--) {
+        if (text[i] == ' ') {
+            return i;
+        }
+    }
+    return clf__utf8_cut(text, MAX_PART);
+}
+
+/* SentencePiece's time grows with the square of a run of unknown characters (half a minute for a megabyte),
+ * so it gets long texts in parts. It puts the space at which they were cut before each part again. */
+static clf_status add_parts(struct sink *sink, const char *text, size_t size)
+{
+    while (size > 0) {
+        size_t part = part_length(text, size);
+        CLF__TRY(clf__sentencepiece_encode(sink->side->model, text, part, add_piece, sink));
+        part += part < size && text[part] == ' ';
+        text += part;
+        size -= part;
+    }
+    return CLF_OK;
+}
+
 static clf_status add_text(struct sink *sink, const char *text, size_t size)
 {
     size_t code = code_length(text, size);
@@ -291,14 +320,14 @@ static clf_status add_text(struct sink *sink, const char *text, size_t size)
     text += code;
     size -= code;
     if (!memchr(text, '\0', size)) {
-        return clf__sentencepiece_encode(sink->side->model, text, size, add_piece, sink);
+        return add_parts(sink, text, size);
     }
     char *spaced = NULL;
     CLF__TRY(clf__copy_bytes(&spaced, text, size));
     for (size_t i = 0; i < size; i++) {
         spaced[i] = spaced[i] == '\0' ? ' ' : spaced[i];
     }
-    clf_status status = clf__sentencepiece_encode(sink->side->model, spaced, size, add_piece, sink);
+    clf_status status = add_parts(sink, spaced, size);
     clf__free(spaced);
     return status;
 }

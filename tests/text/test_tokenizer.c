@@ -290,6 +290,38 @@ static void test_a_line_of_a_megabyte(void **state)
     clf__tokenizer_free(pieces);
 }
 
+static void test_long_lines_are_whole(void **state)
+{
+    (void)state;
+    struct clf__tokenizer *tokenizer = load(support_fixture("text/shared"), &piece_options);
+    struct clf__ids once = {0}, ids = {0};
+    /* Words with a space between them, across every place where a line may be taken in parts. */
+    enum { WORDS = 30000 };
+    static const char word[] = "the man";
+    assert_ok(clf__tokenizer_encode(tokenizer, &once, word, sizeof word - 1));
+    char *line = support_array(WORDS, sizeof word);
+    for (int i = 0; i < WORDS; i++) {
+        memcpy(line + i * sizeof word, word, sizeof word);
+        line[i * sizeof word + sizeof word - 1] = ' ';
+    }
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, WORDS * sizeof word));
+    int each = once.count - 1; /* without the end */
+    assert_int_equal(ids.count, WORDS * each + 1);
+    for (int i = 0; i < WORDS; i++) {
+        assert_memory_equal(ids.data + i * each, once.data, (size_t)each * sizeof *once.data);
+    }
+    /* A megabyte of characters that the model does not know: few pieces, and no long wait. */
+    char *unknown = support_array(1 << 20, 1);
+    for (int i = 0; i + 3 <= 1 << 20; i += 3) {
+        memcpy(unknown + i, "\u65e5", 3);
+    }
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, unknown, (1 << 20) / 3 * 3));
+    assert_in_range(ids.count, 3, 200);
+    clf__ids_free(&ids);
+    clf__ids_free(&once);
+    clf__tokenizer_free(tokenizer);
+}
+
 /* A folder with the files of the small one-vocabulary model. */
 static const char *piece_folder(void)
 {
@@ -457,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_lines_that_are_not_utf8),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test_teardown(test_a_line_of_a_megabyte, support_teardown),
+        cmocka_unit_test_teardown(test_long_lines_are_whole, support_teardown),
         cmocka_unit_test(test_missing_and_damaged_files),
         cmocka_unit_test(test_tokenizer_config),
         cmocka_unit_test(test_the_nul_piece_is_a_space),
