@@ -8,6 +8,7 @@
 #include "device/buffer.h"
 #include "device/launch.h"
 #include "device/testing.h"
+#include "device/cache_home.h"
 #include "support/support.h"
 
 static const char source[] = "__kernel void twice(__global float *y, const __global float *x, int n)\n"
@@ -58,7 +59,7 @@ static void fail_each(void (*fail_at)(uint64_t), uint64_t (*count)(void), enum c
     for (;; n++) {
         float values[2] = {3.0f, 0.0f};
         snprintf(folder, sizeof folder, "%s/%d", parent, cache == COLD ? n : 0);
-        setenv("XDG_CACHE_HOME", folder, 1);
+        set_cache_home(folder);
         fail_at((uint64_t)n);
         clf_status status = work(values, cache);
         uint64_t calls = count();

@@ -11,6 +11,7 @@
 #include "device/buffer.h"
 #include "device/launch.h"
 #include "device/testing.h"
+#include "device/cache_home.h"
 #include "support/support.h"
 
 static const char source[] = "__kernel void one(__global float *y) { y[0] = 1.0f + ADDED; }\n"
@@ -33,7 +34,7 @@ static int start(void **state)
 {
     (void)state;
     const char *home = support_temporary_folder();
-    setenv("XDG_CACHE_HOME", home, 1);
+    set_cache_home(home);
     snprintf(folder, sizeof folder, "%s/clformer", home);
     warnings = 0;
     clf_log_set(count_warnings, NULL);
@@ -238,7 +239,7 @@ static void test_no_folder(void **state)
     char file[300];
     snprintf(file, sizeof file, "%s-file", folder);
     write_file(file, "", 0);
-    setenv("XDG_CACHE_HOME", file, 1); /* a folder below a file: not even root can make it */
+    set_cache_home(file); /* a folder below a file: not even root can make it */
     assert_use(use_device("one", 0), 2, 0, 1);
     assert_non_null(strstr(last_warning, file));
     char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
