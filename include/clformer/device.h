@@ -84,7 +84,8 @@ const struct clf_device_info *clf_device_list_at(const struct clf_device_list *l
 void clf_device_list_free(struct clf_device_list *list);
 
 /**
- * Opens a device and proves with a first small kernel that it works.
+ * Opens a device and proves with a first small kernel that it works. One thread at a time may use a device
+ * and all that was made on it.
  *
  * @param out      receives the device; close it with clf_device_close(), after everything made on it.
  * @param selector an index of the list, "gpu", "cpu", or a part of the device's or platform's name, vendor or
@@ -101,7 +102,11 @@ clf_status clf_device_open(struct clf_device **out, const char *selector,
 /** What is known of an opened device; borrowed from it. */
 const struct clf_device_info *clf_device_describe(const struct clf_device *device);
 
-/** Writes newly compiled programs to the cache and closes the device; NULL is ignored. */
+/**
+ * Writes newly compiled programs to the cache and closes the device.
+ *
+ * @param device NULL is ignored. Close it before the program ends: in an exit handler some drivers are gone.
+ */
 void clf_device_close(struct clf_device *device);
 
 #ifdef __cplusplus

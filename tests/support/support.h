@@ -23,7 +23,7 @@ void support_assert_ok(clf_status status, const char *expression, const char *fi
 void support_assert_fails(clf_status actual, clf_status expected, const char *part, const char *expression,
                           const char *file, int line);
 
-/* The device under test ($CLFORMER_DEVICE, else the default) in one form, opened once and closed at exit. The
+/* The device under test ($CLFORMER_DEVICE, else the default) in one form, opened once and kept. The
  * other choices come from the environment as everywhere. */
 struct clf_device *support_device(clf_form form);
 /* The same with a provider. */
