@@ -17,6 +17,7 @@ struct verb {
 };
 int verb_devices(int argc, char **argv);
 int verb_translate(int argc, char **argv);
+int verb_score(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 
 /* Flags that mean the same in every verb. */

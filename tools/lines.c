@@ -54,16 +54,13 @@ static int add_line(struct window *window, size_t first)
 static int read_line(struct window *window, struct line_reader *reader)
 {
     size_t first = window->size;
-    int byte, any = 0;
+    int byte, any = 0, is_cut = 0;
     while ((byte = getc_unlocked(reader->file)) != EOF && byte != '\n') {
         any = 1;
         reader->bytes++;
-        if (window->size - first < LINE_BYTES_KEPT) {
-            if (add_byte(window, byte) != EXIT_DONE) {
-                return EXIT_FAILED;
-            }
-        } else {
-            window->cut_line = reader->line_number + 1;
+        is_cut = window->size - first >= LINE_BYTES_KEPT;
+        if (!is_cut && add_byte(window, byte) != EXIT_DONE) {
+            return EXIT_FAILED;
         }
     }
     if (byte == EOF) {
@@ -79,23 +76,60 @@ static int read_line(struct window *window, struct line_reader *reader)
         reader->bytes++;
     }
     reader->line_number++;
+    if (is_cut && !reader->quiet) {
+        fprintf(stderr, "clformer: warning: line %lld: only the first %d bytes of it were read\n",
+                reader->line_number, LINE_BYTES_KEPT);
+    }
     return add_line(window, first);
 }
 
-int window_read(struct window *window, struct line_reader *reader, int max_lines, size_t max_bytes)
+/* Reads on to learn how many lines there are, and says that the inputs differ. */
+static int report_uneven(struct line_reader *readers)
 {
-    window->size = 0;
-    window->count = 0;
-    window->cut_line = 0;
-    window->first_number = reader->line_number + 1;
-    while (!reader->at_end && window->count < max_lines && window->size < max_bytes) {
-        if (read_line(window, reader) != EXIT_DONE) {
-            return EXIT_FAILED;
+    for (int side = 0; side < 2; side++) {
+        struct line_reader *reader = &readers[side];
+        int byte, last = '\n';
+        while (!reader->at_end && (byte = getc_unlocked(reader->file)) != EOF) {
+            reader->line_number += byte == '\n';
+            last = byte;
         }
+        reader->line_number += last != '\n';
     }
+    fprintf(stderr, "clformer: %s has %lld lines and %s has %lld; each line needs its other side\n",
+            readers[0].name, readers[0].line_number, readers[1].name, readers[1].line_number);
+    return EXIT_FAILED;
+}
+
+static void set_lines(struct window *window)
+{
     for (int i = 0; i < window->count; i++) {
         window->lines[i].text = window->bytes + window->first[i];
         window->lines[i].size = window->first[i + 1] - window->first[i];
+    }
+}
+
+int windows_read(struct window *windows, struct line_reader *readers, int sides, int max_lines,
+                 size_t max_bytes)
+{
+    for (int side = 0; side < sides; side++) {
+        windows[side].size = 0;
+        windows[side].count = 0;
+        windows[side].first_number = readers[side].line_number + 1;
+    }
+    for (size_t bytes = 0; !readers[0].at_end && windows[0].count < max_lines && bytes < max_bytes;) {
+        bytes = 0;
+        for (int side = 0; side < sides; side++) {
+            if (read_line(&windows[side], &readers[side]) != EXIT_DONE) {
+                return EXIT_FAILED;
+            }
+            bytes += windows[side].size;
+        }
+        if (sides > 1 && windows[0].count != windows[1].count && !signals_interrupted(NULL)) {
+            return report_uneven(readers);
+        }
+    }
+    for (int side = 0; side < sides; side++) {
+        set_lines(&windows[side]);
     }
     return EXIT_DONE;
 }

@@ -11,6 +11,7 @@ enum { LINE_BYTES_KEPT = 1 << 22 }; /* of one line; no model reads so much */
 struct line_reader {
     FILE *file;
     const char *name;         /* for messages */
+    int quiet;                /* no warnings */
     long long line_number;    /* of the last line read, from 1 */
     unsigned long long bytes; /* read so far */
     int at_end;
@@ -24,12 +25,13 @@ struct window {
     struct clf_line *lines;
     int count, line_capacity;
     long long first_number; /* line number of lines[0] */
-    long long cut_line;     /* number of a line of which not all bytes were kept; 0: none */
 };
 
-/* Reads up to max_lines lines or about max_bytes. A carriage return before the newline is dropped; a missing
- * last newline is fine. Returns an exit status; count is 0 at the end of the file. */
-int window_read(struct window *window, struct line_reader *reader, int max_lines, size_t max_bytes);
+/* Reads up to max_lines lines or about max_bytes, line by line from each of `sides` inputs, which must end
+ * together. A carriage return before the newline is dropped; a missing last newline is fine. Returns an exit
+ * status; count is 0 at the end of the files. */
+int windows_read(struct window *windows, struct line_reader *readers, int sides, int max_lines,
+                 size_t max_bytes);
 void window_free(struct window *window);
 
 #endif

@@ -37,7 +37,7 @@ void progress_update(struct progress *progress, long long lines, unsigned long l
     fflush(stderr);
 }
 
-void progress_end(const struct progress *progress)
+void progress_clear(const struct progress *progress)
 {
     if (progress->shown) {
         fprintf(stderr, "\r\033[K");

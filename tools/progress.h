@@ -13,7 +13,8 @@ struct progress {
 void progress_begin(struct progress *progress, int quiet, FILE *input);
 /* After some lines: rate, and the time left where the input's size is known. */
 void progress_update(struct progress *progress, long long lines, unsigned long long bytes);
-void progress_end(const struct progress *progress);
+/* Wipes the line, so that something else can be printed there. */
+void progress_clear(const struct progress *progress);
 
 double seconds_now(void);
 

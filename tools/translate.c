@@ -1,11 +1,9 @@
 /* clformer translate */
-#include <jansson.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "command.h"
-#include "lines.h"
-#include "progress.h"
+#include "results.h"
+#include "stream.h"
 
 static const char help[] =
     "Usage: clformer translate -m MODEL [FLAGS] < lines > translations\n\n"
@@ -16,33 +14,39 @@ static const char help[] =
     "  I am a student.\n"
     "  $ clformer translate -m tools/models/fr-en-small --beam 5 --n-best 3 --json < french.txt\n\n"
     "With --n-best N > 1 a line gives N lines of `line number <tab> score <tab> text`; with --json the\n"
-    "object holds them in `n_best`.\n";
-
-/* Sorted by length inside a window; on a terminal each line is answered at once. */
-enum { WINDOW_LINES = 4096, WINDOW_BYTES = 1 << 23 };
+    "object holds them in `n_best`. A line that cannot be translated gives an empty line, its number and "
+    "the\n"
+    "reason on standard error, and exit status 1 at the end.\n";
 
 struct job {
     struct flags flags;
     struct setup setup;
     struct clf_translator *translator;
-    struct line_reader reader;
-    struct window window;
-    struct progress progress;
-    int failed_lines;
+    struct stream stream;
 };
 
 static json_t *hypothesis_object(const struct clf_model *model, const struct clf_hypothesis *hypothesis)
 {
-    json_t *tokens = json_array(), *ids = json_array();
-    for (int i = 0; i < hypothesis->count; i++) {
-        json_array_append_new(tokens, json_string(clf_target_piece(model, hypothesis->ids[i])));
-        json_array_append_new(ids, json_integer(hypothesis->ids[i]));
-    }
-    return json_pack("{s:s, s:o, s:o, s:f, s:f}", "text", hypothesis->text, "tokens", tokens, "ids", ids,
-                     "score", (double)hypothesis->score, "log_probability", hypothesis->log_probability);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o}", "text", result_text(hypothesis->text, strlen(hypothesis->text)),
+        "tokens", result_tokens(model, hypothesis->ids, hypothesis->count), "ids",
+        result_ids(hypothesis->ids, hypothesis->count), "score", result_number((double)hypothesis->score),
+        "log_probability", result_number(hypothesis->log_probability));
 }
 
-static void print_json(const struct job *job, const struct clf_translation *translation)
+static json_t *n_best_array(const struct clf_model *model, const struct clf_translation *translation)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < translation->count && all != NULL; i++) {
+        if (json_array_append_new(all, hypothesis_object(model, &translation->hypotheses[i])) != 0) {
+            json_decref(all);
+            all = NULL;
+        }
+    }
+    return all;
+}
+
+static int print_json(const struct job *job, const struct clf_translation *translation)
 {
     json_t *object;
     if (translation->count > 0) {
@@ -51,96 +55,75 @@ static void print_json(const struct job *job, const struct clf_translation *tran
         object =
             json_pack("{s:s, s:[], s:[], s:n, s:n}", "text", "", "tokens", "ids", "score", "log_probability");
     }
-    if (translation->count > 1) {
-        json_t *all = json_array();
-        for (int i = 0; i < translation->count; i++) {
-            json_array_append_new(all, hypothesis_object(job->setup.model, &translation->hypotheses[i]));
-        }
-        json_object_set_new(object, "n_best", all);
+    int failed = object == NULL;
+    if (!failed && job->flags.translate.n_best > 1) {
+        failed = json_object_set_new(object, "n_best", n_best_array(job->setup.model, translation)) != 0;
     }
-    if (translation->status != CLF_OK) {
-        json_object_set_new(object, "error", json_string(translation->problem));
+    if (!failed && translation->status != CLF_OK) {
+        failed = json_object_set_new(object, "error",
+                                     result_text(translation->problem, strlen(translation->problem))) != 0;
     }
-    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (failed) {
+        json_decref(object);
+        object = NULL;
+    }
+    return result_print(object);
+}
+
+/* A translation is one line, whatever the model made of it. */
+static void print_one_line(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        putchar(*text == '\n' || *text == '\r' ? ' ' : *text);
+    }
     putchar('\n');
-    json_decref(object);
 }
 
 static void print_text(const struct clf_translation *translation, int n_best, long long number)
 {
     if (n_best == 1) {
-        printf("%s\n", translation->count > 0 ? translation->hypotheses[0].text : "");
+        print_one_line(translation->count > 0 ? translation->hypotheses[0].text : "");
         return;
+    }
+    if (translation->count == 0) {
+        printf("%lld\t\t\n", number);
     }
     for (int i = 0; i < translation->count; i++) {
         const struct clf_hypothesis *hypothesis = &translation->hypotheses[i];
-        printf("%lld\t%.9g\t%s\n", number, (double)hypothesis->score, hypothesis->text);
+        printf("%lld\t%.9g\t", number, (double)hypothesis->score);
+        print_one_line(hypothesis->text);
     }
 }
 
-static void print_warnings(struct job *job, const struct clf_translation *translation, long long number)
+static clf_status translate_window(void *context)
 {
-    if (translation->status != CLF_OK) {
-        job->failed_lines++;
-        fprintf(stderr, "clformer: line %lld: %s\n", number, translation->problem);
-    } else if (translation->cut_from > 0 && !job->flags.quiet) {
-        fprintf(stderr, "clformer: warning: line %lld: %d tokens were cut to the model's %d\n", number,
-                translation->cut_from, clf_model_describe(job->setup.model)->max_source_length);
-    }
-}
-
-static int translate_window(struct job *job)
-{
-    struct window *window = &job->window;
+    struct job *job = context;
+    const struct window *window = &job->stream.windows[0];
     struct clf_translation *translations;
     clf_status status = clf_translate(&translations, job->translator, window->lines, window->count);
     if (status != CLF_OK) {
-        progress_end(&job->progress);
-        return report_failure(status);
+        return status;
     }
-    if (window->cut_line > 0 && !job->flags.quiet) {
-        fprintf(stderr, "clformer: warning: line %lld: only its first %d bytes were read\n", window->cut_line,
-                LINE_BYTES_KEPT);
-    }
+    int limit = clf_model_describe(job->setup.model)->max_source_length;
     for (int i = 0; i < window->count && !output_failed(); i++) {
-        long long number = window->first_number + i;
-        print_warnings(job, &translations[i], number);
-        if (job->flags.json) {
-            print_json(job, &translations[i]);
-        } else {
-            print_text(&translations[i], job->flags.translate.n_best, number);
+        const struct clf_translation *translation = &translations[i];
+        stream_report_line(&job->stream, i, translation->status, translation->problem, translation->cut_from,
+                           limit);
+        if (!job->flags.json) {
+            print_text(translation, job->flags.translate.n_best, window->first_number + i);
+        } else if (print_json(job, translation) != EXIT_DONE) {
+            job->stream.failed_lines++;
         }
     }
     clf_translations_free(translations, window->count);
-    fflush(stdout);
-    return output_failed() ? EXIT_FAILED : EXIT_DONE;
-}
-
-static int translate_all(struct job *job)
-{
-    int interactive = isatty(STDIN_FILENO), status = EXIT_DONE;
-    progress_begin(&job->progress, job->flags.quiet, stdin);
-    while (status == EXIT_DONE && !job->reader.at_end) {
-        status = window_read(&job->window, &job->reader, interactive ? 1 : WINDOW_LINES, WINDOW_BYTES);
-        if (status == EXIT_DONE && signals_interrupted(NULL)) {
-            progress_end(&job->progress);
-            fprintf(stderr, "clformer: interrupted after line %lld\n", job->window.first_number - 1);
-            status = EXIT_FAILED;
-        }
-        if (status == EXIT_DONE && job->window.count > 0) {
-            status = translate_window(job);
-        }
-        progress_update(&job->progress, job->reader.line_number, job->reader.bytes);
-    }
-    progress_end(&job->progress);
-    return status == EXIT_DONE && job->failed_lines > 0 ? EXIT_FAILED : status;
+    return CLF_OK;
 }
 
 static void print_times(const struct job *job)
 {
     struct clf_stage_times times;
     clf_translator_times(job->translator, &times);
-    double elapsed = seconds_now() - job->progress.start;
+    double elapsed = seconds_now() - job->stream.progress.start;
     fprintf(
         stderr,
         "clformer: %lld lines, %lld source and %lld target tokens in %.3f s: %.1f lines/s, %.1f tokens/s\n"
@@ -158,11 +141,15 @@ static int run(struct job *job)
     if (status >= 0) {
         return status;
     }
+    job->flags.translate.interrupted = stream_interrupted;
+    job->flags.translate.user = &job->stream;
     clf_status created = clf_translator_create(&job->translator, job->setup.model, &job->flags.translate);
     if (created != CLF_OK) {
         return report_failure(created);
     }
-    status = translate_all(job);
+    job->stream.translator = job->translator;
+    job->stream.quiet = job->stream.readers[0].quiet = job->flags.quiet;
+    status = stream_run(&job->stream, translate_window, job);
     if (job->flags.verbose) {
         print_times(job);
     }
@@ -171,7 +158,7 @@ static int run(struct job *job)
 
 int verb_translate(int argc, char **argv)
 {
-    struct job job = {.reader = {.file = stdin, .name = "standard input"}};
+    struct job job = {.stream = {.readers = {{.file = stdin, .name = "standard input"}}, .sides = 1}};
     int takes = TAKES_MODEL | TAKES_DEVICE | TAKES_SEARCH | TAKES_LINES | TAKES_JSON;
     int status = flags_parse(&job.flags, argc, argv, takes, help);
     if (status < 0) {
@@ -186,7 +173,7 @@ int verb_translate(int argc, char **argv)
     }
     clf_translator_free(job.translator);
     flags_release(&job.flags);
-    window_free(&job.window);
+    stream_free(&job.stream);
     setup_close(&job.setup);
     return status;
 }

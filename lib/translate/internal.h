@@ -63,6 +63,9 @@ void clf__joined_free(struct clf__joined *joined);
  * fields; returns what is left to return. */
 clf_status clf__line_problem(clf_status status, clf_status *line_status, char **problem);
 
+/* CLF_INTERRUPTED where the caller asks to stop. */
+clf_status clf__translator_go_on(const struct clf_translator *translator);
+
 double clf__seconds(void);
 
 #endif

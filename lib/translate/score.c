@@ -65,6 +65,7 @@ static clf_status read_pairs(struct work *work, const struct clf_line *sources,
         if (result->status == CLF_OK) {
             CLF__TRY(read_target(&work->targets[i], result, work->translator, &targets[i]));
         }
+        work->translator->times.lines += result->status != CLF_OK; /* the others count when they are done */
     }
     return CLF_OK;
 }
@@ -124,6 +125,7 @@ static clf_status force_batch(struct work *work, struct joined_targets *joined, 
 {
     struct clf__session *session = work->translator->force_session;
     struct clf__joined sources;
+    CLF__TRY(clf__translator_go_on(work->translator));
     CLF__TRY(join_targets(joined, work, order, count));
     CLF__TRY(
         clf__sources_join(&sources, work->sources, order, count, work->translator->model->info.feature_size));
@@ -136,6 +138,8 @@ static clf_status force_batch(struct work *work, struct joined_targets *joined, 
     for (int i = 0; i < count; i++) {
         CLF__TRY(keep_score(&work->results[order[i]], joined, i));
     }
+    work->translator->times.batches++;
+    work->translator->times.lines += count;
     return CLF_OK;
 }
 

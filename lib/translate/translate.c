@@ -41,10 +41,7 @@ static clf_status make_session(struct clf_translator *translator)
 static clf_status step(void *context, struct clf__step *step)
 {
     struct clf_translator *translator = context;
-    const struct clf_translate_options *options = &translator->options;
-    if (options->interrupted != NULL && options->interrupted(options->user)) {
-        return clf__fail(CLF_INTERRUPTED, "interrupted");
-    }
+    CLF__TRY(clf__translator_go_on(translator));
     double start = clf__seconds();
     clf_status status = clf__session_step(translator->session, step);
     translator->times.decode += clf__seconds() - start;
@@ -131,6 +128,7 @@ static clf_status translate_batch(struct work *work, const int *order, int count
     clf__search_result_free(&found);
     times->detokenize += clf__seconds() - searched;
     times->batches++;
+    times->lines += count;
     return status;
 }
 
@@ -143,9 +141,9 @@ static clf_status read_sources(struct work *work, const struct clf_line *lines)
         CLF__TRY(clf__source_read(source, &result->status, &result->problem, work->translator, &lines[i]));
         result->cut_from = source->cut_from;
         result->source_count = source->length;
+        work->translator->times.lines += source->length == 0; /* the others count when they are done */
     }
     work->translator->times.tokenize += clf__seconds() - start;
-    work->translator->times.lines += work->count;
     return CLF_OK;
 }
 

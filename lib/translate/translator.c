@@ -146,6 +146,13 @@ void clf_translator_free(struct clf_translator *translator)
     clf__free(translator);
 }
 
+clf_status clf__translator_go_on(const struct clf_translator *translator)
+{
+    const struct clf_translate_options *options = &translator->options;
+    int stops = options->interrupted != NULL && options->interrupted(options->user);
+    return stops ? clf__fail(CLF_INTERRUPTED, "interrupted") : CLF_OK;
+}
+
 void clf_translator_times(const struct clf_translator *translator, struct clf_stage_times *out)
 {
     *out = translator->times;

@@ -1,0 +1,20 @@
+/* Results as JSON lines. */
+#ifndef CLF_TOOLS_RESULTS_H
+#define CLF_TOOLS_RESULTS_H
+
+#include <jansson.h>
+
+#include <clformer/clformer.h>
+
+/* null where a value is no finite number, which JSON cannot hold. */
+json_t *result_number(double value);
+/* A string; bytes that are no UTF-8 (a message may hold any path) become question marks. */
+json_t *result_text(const char *text, size_t size);
+json_t *result_ids(const int32_t *ids, int count);
+json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int count);
+
+/* Prints one object as a line and releases it. NULL means that memory ran
+ * out, and says so. Returns an exit status. */
+int result_print(json_t *object);
+
+#endif

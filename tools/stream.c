@@ -1,0 +1,90 @@
+#include "stream.h"
+
+#include <unistd.h>
+
+#include "command.h"
+
+/* Lines are sorted by length inside a window; from a terminal each line is answered at once. */
+enum { WINDOW_LINES = 4096, WINDOW_BYTES = 1 << 23 };
+
+static long long lines_done(const struct stream *stream)
+{
+    struct clf_stage_times times;
+    clf_translator_times(stream->translator, &times);
+    return times.lines;
+}
+
+int stream_interrupted(void *user)
+{
+    struct stream *stream = user;
+    const struct window *window = &stream->windows[0];
+    long long before = window->first_number - 1, lines = lines_done(stream);
+    unsigned long long bytes = stream->readers[0].bytes;
+    if (window->count > 0 && bytes >= window->size) {
+        double share = (double)(lines - before) / window->count;
+        bytes -= (unsigned long long)((1.0 - share) * (double)window->size);
+    }
+    progress_update(&stream->progress, lines, bytes);
+    return signals_interrupted(NULL);
+}
+
+void stream_report_line(struct stream *stream, int index, clf_status status, const char *problem,
+                        int cut_from, int limit)
+{
+    long long number = stream->windows[0].first_number + index;
+    if (status != CLF_OK) {
+        progress_clear(&stream->progress);
+        fprintf(stderr, "clformer: line %lld: %s\n", number, problem);
+        stream->failed_lines++;
+    } else if (cut_from > 0 && !stream->quiet) {
+        char limit_text[32] = "";
+        if (limit > 0) {
+            snprintf(limit_text, sizeof limit_text, " of %d", limit);
+        }
+        progress_clear(&stream->progress);
+        fprintf(stderr, "clformer: warning: line %lld: %d tokens were cut to the model's limit%s\n", number,
+                cut_from, limit_text);
+    }
+}
+
+static int work_on_window(struct stream *stream, stream_function *work, void *context)
+{
+    clf_status status = work(context);
+    if (status == CLF_INTERRUPTED) {
+        return EXIT_DONE; /* told by the loop below */
+    }
+    if (status != CLF_OK) {
+        progress_clear(&stream->progress);
+        return report_failure(status);
+    }
+    fflush(stdout);
+    return output_failed() ? EXIT_FAILED : EXIT_DONE;
+}
+
+int stream_run(struct stream *stream, stream_function *work, void *context)
+{
+    struct line_reader *first = &stream->readers[0];
+    int max_lines = isatty(fileno(first->file)) ? 1 : WINDOW_LINES, status = EXIT_DONE;
+    progress_begin(&stream->progress, stream->quiet, first->file);
+    while (status == EXIT_DONE && !first->at_end) {
+        status = windows_read(stream->windows, stream->readers, stream->sides, max_lines, WINDOW_BYTES);
+        if (status == EXIT_DONE && stream->windows[0].count > 0 && !signals_interrupted(NULL)) {
+            status = work_on_window(stream, work, context);
+        }
+        if (status == EXIT_DONE && signals_interrupted(NULL)) {
+            progress_clear(&stream->progress);
+            fprintf(stderr, "clformer: interrupted after line %lld\n", stream->windows[0].first_number - 1);
+            status = EXIT_FAILED;
+        }
+        progress_update(&stream->progress, first->line_number, first->bytes);
+    }
+    progress_clear(&stream->progress);
+    return status == EXIT_DONE && stream->failed_lines > 0 ? EXIT_FAILED : status;
+}
+
+void stream_free(struct stream *stream)
+{
+    for (int i = 0; i < STREAM_SIDES; i++) {
+        window_free(&stream->windows[i]);
+    }
+}

@@ -1,0 +1,36 @@
+/* Working through one or two inputs window by window: what translate and score share. */
+#ifndef CLF_TOOLS_STREAM_H
+#define CLF_TOOLS_STREAM_H
+
+#include "lines.h"
+#include "progress.h"
+
+enum { STREAM_SIDES = 2 };
+
+struct stream {
+    struct line_reader readers[STREAM_SIDES];
+    struct window windows[STREAM_SIDES]; /* of equally many lines */
+    int sides;                           /* 1, or 2 where line i of one belongs to line i of the other */
+    int quiet;
+    struct clf_translator *translator;
+    struct progress progress;
+    int failed_lines; /* that could not be used */
+};
+
+/* Works on the windows that were read and prints their results in order. */
+typedef clf_status stream_function(void *context);
+
+/* Reads and works until the end, an interrupt, or a failure, which it reports. Returns an exit status: failed
+ * where a line could not be used. */
+int stream_run(struct stream *stream, stream_function *work, void *context);
+void stream_free(struct stream *stream);
+
+/* For clf_translate_options: keeps the progress line moving, and tells an interrupt. */
+int stream_interrupted(void *stream);
+
+/* Says on stderr what became of a line: why it could not be used, or that it was cut to `limit` tokens (0: of
+ * either side). */
+void stream_report_line(struct stream *stream, int index, clf_status status, const char *problem,
+                        int cut_from, int limit);
+
+#endif
