@@ -188,8 +188,9 @@ static int by_name(const void *left, const void *right)
 static clf_status check_coverage(struct clf__checkpoint *checkpoint, const struct shard *shard,
                                  const uint8_t *data)
 {
-    struct clf__stored_tensor *tensors = checkpoint->tensors + shard->first;
-    if (shard->count > 0) {
+    struct clf__stored_tensor *tensors = NULL;
+    if (shard->count > 0) { /* else there may be no array yet */
+        tensors = checkpoint->tensors + shard->first;
         qsort(tensors, (size_t)shard->count, sizeof *tensors, by_address);
     }
     const uint8_t *next = data;
