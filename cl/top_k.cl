@@ -13,17 +13,6 @@
         const __global int *offsets, int offsets_offset, int offsets_stride, int rows, int columns, int k,             \
         int banned_count, int both
 
-/* The banned ids of a row, from `first` to `end`, kept inside the list whatever the offsets say. */
-struct span {
-    int first, end;
-};
-
-static struct span banned_span(const __global int *offsets, int banned_count)
-{
-    struct span span = {max(offsets[0], 0), min(offsets[1], banned_count)};
-    return span;
-}
-
 static float row_max(const __global float *x, int columns)
 {
     float16 a = (float16)(-INFINITY), b = a;
@@ -108,14 +97,15 @@ CPU_KERNEL void top_k_forward_cpu(ARGUMENTS)
         __global float *x = logits + logits_offset + (size_t)r * logits_stride;
         __global float *best = values + values_offset + (size_t)r * values_stride;
         __global float *answer = statistics + statistics_offset + (size_t)r * statistics_stride;
-        struct span span = banned_span(offsets + offsets_offset + r, banned_count);
-        int has_before = both && span.first < span.end;
+        int first_ban = max(offsets[offsets_offset + r], 0);
+        int end_ban = min(offsets[offsets_offset + r + 1], banned_count);
+        int has_before = both && first_ban < end_ban;
         float largest_before = 0.0f, log_sum_before = 0.0f;
         if (has_before) {
             largest_before = row_max(x, columns);
             log_sum_before = row_log_sum(x, largest_before, columns);
         }
-        for (int i = span.first; i < span.end; i++) {
+        for (int i = first_ban; i < end_ban; i++) {
             int id = banned[banned_offset + i];
             if (id >= 0 && id < columns) {
                 x[id] = -INFINITY;
@@ -130,28 +120,30 @@ CPU_KERNEL void top_k_forward_cpu(ARGUMENTS)
     }
 }
 
-/* A value and where it stands. */
-struct candidate {
-    float value;
-    int id;
-};
-#define NO_ID 0x7fffffff
-
-static int is_before(struct candidate a, struct candidate b)
+/* A value and its column as one number that orders as candidates do: larger values first, equal ones (0 and -0 too) by
+ * ascending id. 0 is no candidate, and what -inf and NaN give. */
+static ulong key_of(float value, int id)
 {
-    return a.value > b.value || (a.value == b.value && a.id < b.id);
+    uint bits = as_uint(value + 0.0f); /* -0 becomes 0 */
+    uint ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
+    return value > -INFINITY ? (ulong)ordered << 32 | (uint)~id : 0;
 }
 
-/* The first of one candidate a work-item, to all of them. */
-static struct candidate group_first(__local struct candidate *shared, struct candidate own)
+static int id_of(ulong key)
+{
+    return (int)~(uint)key;
+}
+
+/* The largest of one key a work-item, to all of them. */
+static ulong group_max_key(__local ulong *shared, ulong key)
 {
     int item = (int)get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);
-    shared[item] = own;
+    shared[item] = key;
     for (int half_group = GROUP / 2; half_group > 0; half_group /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < half_group && is_before(shared[item + half_group], shared[item])) {
-            shared[item] = shared[item + half_group];
+        if (item < half_group) {
+            shared[item] = max(shared[item], shared[item + half_group]);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -178,30 +170,24 @@ static float group_row_log_sum(__local float *shared, const __global float *x, f
 }
 
 /* The columns of a row are dealt to the work-items like cards: column c is in slice c % GROUP. */
-static struct candidate first_of_slice(const __global float *x, int columns)
+static ulong first_of_slice(const __global float *x, int columns)
 {
-    struct candidate first = {-INFINITY, NO_ID};
+    ulong first = 0;
     for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
-        if (x[c] > first.value) {
-            first.value = x[c];
-            first.id = c;
-        }
+        first = max(first, key_of(x[c], c));
     }
     return first;
 }
 
-/* What comes after `last` in its slice: the group searches that slice together. */
-static struct candidate next_of_slice(__local struct candidate *shared, const __global float *x, int columns,
-                                      struct candidate last)
+/* What comes after a candidate in its slice: the group searches that slice together. */
+static ulong next_of_slice(__local ulong *shared, const __global float *x, int columns, ulong last)
 {
-    struct candidate next = {-INFINITY, NO_ID};
-    for (int c = last.id % GROUP + GROUP * (int)get_local_id(0); c < columns; c += GROUP * GROUP) {
-        struct candidate here = {x[c], c};
-        if (here.value > next.value && is_before(last, here)) {
-            next = here;
-        }
+    ulong next = 0;
+    for (int c = id_of(last) % GROUP + GROUP * (int)get_local_id(0); c < columns; c += GROUP * GROUP) {
+        ulong key = key_of(x[c], c);
+        next = key < last ? max(next, key) : next;
     }
-    return group_first(shared, next);
+    return group_max_key(shared, next);
 }
 
 /* A group takes a row. Each work-item holds the best of its slice that is not taken yet; k times the best of these is
@@ -209,40 +195,41 @@ static struct candidate next_of_slice(__local struct candidate *shared, const __
 GPU_KERNEL void top_k_forward_gpu(ARGUMENTS)
 {
     __local float shared[GROUP];
-    __local struct candidate candidates[GROUP];
+    __local ulong keys[GROUP];
     int item = (int)get_local_id(0);
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
         __global float *x = logits + logits_offset + (size_t)r * logits_stride;
         __global float *best_values = values + values_offset + (size_t)r * values_stride;
         __global int *best_ids = ids + ids_offset + (size_t)r * ids_stride;
         __global float *answer = statistics + statistics_offset + (size_t)r * statistics_stride;
-        struct span span = banned_span(offsets + offsets_offset + r, banned_count);
-        int has_before = both && span.first < span.end;
+        int first_ban = max(offsets[offsets_offset + r], 0);
+        int end_ban = min(offsets[offsets_offset + r + 1], banned_count);
+        int has_before = both && first_ban < end_ban;
         float largest_before = 0.0f, log_sum_before = 0.0f;
         if (has_before) {
             largest_before = group_row_max(shared, x, columns);
             log_sum_before = group_row_log_sum(shared, x, largest_before, columns);
         }
-        for (int i = span.first; i < span.end; i++) {
+        for (int i = first_ban; i < end_ban; i++) {
             int id = banned[banned_offset + i];
             if (id >= 0 && id < columns && id % GROUP == item) { /* each work-item its own slice: no two write one */
                 x[id] = -INFINITY;
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        struct candidate own = first_of_slice(x, columns);
+        ulong own = first_of_slice(x, columns);
         float largest = -INFINITY;
         for (int i = 0; i < k; i++) {
-            struct candidate first = group_first(candidates, own);
-            int is_one = first.id != NO_ID;
+            ulong first = group_max_key(keys, own);
+            float value = first ? x[id_of(first)] : -INFINITY;
             if (item == 0) {
-                best_values[i] = first.value;
-                best_ids[i] = is_one ? first.id : -1;
+                best_values[i] = value;
+                best_ids[i] = first ? id_of(first) : -1;
             }
-            largest = i == 0 ? first.value : largest;
-            if (is_one && i + 1 < k) {
-                struct candidate next = next_of_slice(candidates, x, columns, first);
-                own = first.id % GROUP == item ? next : own;
+            largest = i == 0 ? value : largest;
+            if (first && i + 1 < k) {
+                ulong next = next_of_slice(keys, x, columns, first);
+                own = id_of(first) % GROUP == item ? next : own;
             }
         }
         float log_sum = group_row_log_sum(shared, x, largest, columns);

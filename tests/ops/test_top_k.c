@@ -102,7 +102,7 @@ static void test_ties(void **state)
         float *logits = support_array(2 * (size_t)v, sizeof *logits);
         for (int c = 0; c < v; c++) {
             logits[c] = (float)support_integer(&random, 3);
-            logits[v + c] = -1.5f;
+            logits[v + c] = c % 3 ? -0.0f : 0.0f;
         }
         struct problem problem = {.rows = 2, .vocabulary = v, .k = 20, .logits = logits};
         check(&problem);
