@@ -18,6 +18,7 @@ struct verb {
 int verb_devices(int argc, char **argv);
 int verb_translate(int argc, char **argv);
 int verb_score(int argc, char **argv);
+int verb_attend(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 
 /* Flags that mean the same in every verb. */
@@ -25,6 +26,7 @@ struct flags {
     const char *model;
     const char *device;
     const char *output;
+    const char *target; /* a given translation */
     struct clf_device_options device_options;
     struct clf_translate_options translate; /* valid after flags_apply() */
     int quiet, verbose, json;

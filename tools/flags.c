@@ -21,7 +21,10 @@ struct flag {
 #define FIELD(name) offsetof(struct flags, name)
 static const struct flag table[] = {
     {"model", 'm', TAKES_MODEL, FLAG_TEXT, FIELD(model), "FOLDER", "the model's folder"},
-    {"output", 'o', TAKES_OUTPUT, FLAG_TEXT, FIELD(output), "FILE", "where the page goes"},
+    {"output", 'o', TAKES_OUTPUT, FLAG_TEXT, FIELD(output), "FILE",
+     "where the page goes; - is standard output"},
+    {"target", 0, TAKES_OUTPUT, FLAG_TEXT, FIELD(target), "TEXT",
+     "the translation to look at (default: the model's own)"},
     {"device", 'd', TAKES_DEVICE, FLAG_TEXT, FIELD(device), "DEVICE",
      "an index of `clformer devices`, gpu, cpu, or a part of a name (default: $CLFORMER_DEVICE, or the "
      "first)"},

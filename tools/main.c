@@ -7,6 +7,7 @@ static const struct verb verbs[] = {
     {"devices", "list the OpenCL devices, and which one is the default", verb_devices},
     {"translate", "translate lines from standard input", verb_translate},
     {"score", "the log-probability of given translations", verb_score},
+    {"attend", "an HTML page of attention maps of every layer and head", verb_attend},
     {"inspect", "show what a model folder holds", verb_inspect},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
