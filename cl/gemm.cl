@@ -81,7 +81,6 @@ CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, c
     int column = (int)get_group_id(0) * PANEL;
     int first = (int)get_group_id(1) * rows_per_group;
     int end = min(rows, first + rows_per_group);
-    int columns = min(PANEL, outputs - column);
     const __global float *panel = w + (size_t)column * inputs;
     float16 tile[16];
     for (int row = first; row < end; row += 8) {
@@ -111,36 +110,36 @@ CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, c
 
 /* ---- GPU form ---- */
 
-static inline void finish(float product, __global float *y, const __global float *bias, const __global float *residual,
-                   float scale)
+/* Element by element, so that its bits are those of activate(). */
+static inline float8 activate8(float8 v)
 {
-    float value = activate(fma(scale, product, bias ? *bias : 0.0f));
-    *y = residual ? value + *residual : value;
+    return (float8)(activate(v.s0), activate(v.s1), activate(v.s2), activate(v.s3), activate(v.s4), activate(v.s5),
+                    activate(v.s6), activate(v.s7));
 }
 
 #define TILE 64                 /* rows and columns of a group's tile: two panels wide */
-#define TILE_DEPTH 16           /* inputs that lie in local memory at a time */
+#define TILE_DEPTH 8            /* inputs that lie in local memory at a time */
 #define X_PITCH (TILE + 4)      /* padded, so that the transposing stores meet fewer bank conflicts */
 
 /* The 8 rows (or columns) of an item: 4 neighbours in each half of the tile, so that neighbouring items read
  * neighbouring float4. */
 #define SPOT(lane, i) ((i) / 4 * 32 + (lane)*4 + (i) % 4)
 
-/* acc (8, 8) += one input's outer product. */
+/* The accumulators, one float8 a row: named, because an array of them ends in memory with some compilers. */
 #define TILE_STEP(k)                                                                                                   \
     {                                                                                                                  \
-        float a[8], b[8];                                                                                              \
-        vstore4(*(const __local float4 *)&x_tile[(k)*X_PITCH + across * 4], 0, a);                                     \
-        vstore4(*(const __local float4 *)&x_tile[(k)*X_PITCH + 32 + across * 4], 1, a);                                \
-        vstore4(*(const __local float4 *)&w_tile[(k)*TILE + along * 4], 0, b);                                         \
-        vstore4(*(const __local float4 *)&w_tile[(k)*TILE + 32 + along * 4], 1, b);                                    \
-        _Pragma("unroll") for (int i = 0; i < 8; i++)                                                                  \
-        {                                                                                                              \
-            _Pragma("unroll") for (int j = 0; j < 8; j++)                                                              \
-            {                                                                                                          \
-                acc[i][j] = fma(a[i], b[j], acc[i][j]);                                                                \
-            }                                                                                                          \
-        }                                                                                                              \
+        float4 above = *(const __local float4 *)&x_tile[(k)*X_PITCH + across * 4];                                     \
+        float4 below = *(const __local float4 *)&x_tile[(k)*X_PITCH + 32 + across * 4];                                \
+        float8 b = (float8)(*(const __local float4 *)&w_tile[(k)*TILE + along * 4],                                    \
+                            *(const __local float4 *)&w_tile[(k)*TILE + 32 + along * 4]);                              \
+        acc0 = fma((float8)(above.x), b, acc0);                                                                        \
+        acc1 = fma((float8)(above.y), b, acc1);                                                                        \
+        acc2 = fma((float8)(above.z), b, acc2);                                                                        \
+        acc3 = fma((float8)(above.w), b, acc3);                                                                        \
+        acc4 = fma((float8)(below.x), b, acc4);                                                                        \
+        acc5 = fma((float8)(below.y), b, acc5);                                                                        \
+        acc6 = fma((float8)(below.z), b, acc6);                                                                        \
+        acc7 = fma((float8)(below.w), b, acc7);                                                                        \
     }
 
 /* A group: a tile of 64 rows and 64 columns, 8 x 8 of it an item. The next slice of the operands travels from global
@@ -150,48 +149,38 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
                                      int outputs, float scale, const __global float *bias,
                                      const __global float *residual, int residual_offset, int residual_stride)
 {
-    __local float x_tile[TILE_DEPTH * X_PITCH] __attribute__((aligned(16))); /* (16, 64) */
-    __local float w_tile[TILE_DEPTH * TILE] __attribute__((aligned(16)));    /* (16, 64) */
+    __local float x_tile[TILE_DEPTH * X_PITCH] __attribute__((aligned(16))); /* (8, 64) */
+    __local float w_tile[TILE_DEPTH * TILE] __attribute__((aligned(16)));    /* (8, 64) */
     int item = (int)get_local_id(0);
     int along = item % 8, across = item / 8;
     int column = (int)get_group_id(0) * TILE;
     int row = (int)get_group_id(1) * TILE;
 
-    /* What the item carries: x[row + item / 16 + 4i, k + item % 16], and of both panels the four columns
-     * item % 8 * 4 of inputs k + item / 8 and k + item / 8 + 8. */
-    int x_row = row + item / 16, x_input = item % 16;
+    /* What the item carries: x[row + item / 8 + 8i, k + item % 8], and of both panels the four columns item % 8 * 4 of
+     * input k + item / 8. */
+    int x_row = row + item / 8, x_input = item % 8;
     const __global float *x_from = x + x_offset + (size_t)x_row * x_stride + x_input;
     int w_input = item / 8;
-    const __global float *w_from = w + (size_t)column * inputs + w_input * PANEL + item % 8 * 4;
+    const __global float *w_from = w + (size_t)column * inputs + item * 4;
     int has_right = column + PANEL < outputs;
-    float x_next[16];
-    float4 w_next[4];
+    float x_next[8];
+    float4 w_left, w_right;
 
-    float acc[8][8];
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-#pragma unroll
-        for (int j = 0; j < 8; j++) {
-            acc[i][j] = 0.0f;
-        }
-    }
+    float8 acc0 = 0.0f, acc1 = 0.0f, acc2 = 0.0f, acc3 = 0.0f, acc4 = 0.0f, acc5 = 0.0f, acc6 = 0.0f, acc7 = 0.0f;
     for (int k = -TILE_DEPTH; k < inputs; k += TILE_DEPTH) {
         int next = k + TILE_DEPTH;
         int has_next = next < inputs;
         if (has_next) {
 #pragma unroll
-            for (int i = 0; i < 16; i++) {
-                int inside = x_row + 4 * i < rows && next + x_input < inputs;
-                x_next[i] = inside ? x_from[(size_t)(4 * i) * x_stride + next] : 0.0f;
+            for (int i = 0; i < 8; i++) {
+                int inside = x_row + 8 * i < rows && next + x_input < inputs;
+                x_next[i] = inside ? x_from[(size_t)(8 * i) * x_stride + next] : 0.0f;
             }
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                int input = i % 2 * 8;
-                int inside = next + input + w_input < inputs && (i < 2 || has_right);
-                const __global float *from = w_from + (size_t)(next + input) * PANEL;
-                from += i < 2 ? 0 : (size_t)inputs * PANEL;
-                w_next[i] = inside ? *(const __global float4 *)from : (float4)(0.0f);
-            }
+            int inside = next + w_input < inputs;
+            const __global float *from = w_from + (size_t)next * PANEL;
+            w_left = inside ? *(const __global float4 *)from : (float4)(0.0f);
+            from += (size_t)inputs * PANEL;
+            w_right = inside && has_right ? *(const __global float4 *)from : (float4)(0.0f);
         }
         if (k >= 0) {
             /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
@@ -204,36 +193,50 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
         barrier(CLK_LOCAL_MEM_FENCE);
         if (has_next) {
 #pragma unroll
-            for (int i = 0; i < 16; i++) {
-                x_tile[x_input * X_PITCH + item / 16 + 4 * i] = x_next[i];
+            for (int i = 0; i < 8; i++) {
+                x_tile[x_input * X_PITCH + item / 8 + 8 * i] = x_next[i];
             }
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                *(__local float4 *)&w_tile[(w_input + i % 2 * 8) * TILE + i / 2 * PANEL + item % 8 * 4] = w_next[i];
-            }
+            *(__local float4 *)&w_tile[w_input * TILE + item % 8 * 4] = w_left;
+            *(__local float4 *)&w_tile[w_input * TILE + PANEL + item % 8 * 4] = w_right;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    /* The rows move up to acc[0] in turn: indexing acc by a variable would put it into memory, unrolling would inline
-     * the activation 64 times. */
+    float shift[8];
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+        int c = column + SPOT(along, j);
+        shift[j] = bias && c < outputs ? bias[c] : 0.0f;
+    }
+    float8 shifts = vload8(0, shift);
+    acc0 = activate8(fma((float8)(scale), acc0, shifts));
+    acc1 = activate8(fma((float8)(scale), acc1, shifts));
+    acc2 = activate8(fma((float8)(scale), acc2, shifts));
+    acc3 = activate8(fma((float8)(scale), acc3, shifts));
+    acc4 = activate8(fma((float8)(scale), acc4, shifts));
+    acc5 = activate8(fma((float8)(scale), acc5, shifts));
+    acc6 = activate8(fma((float8)(scale), acc6, shifts));
+    acc7 = activate8(fma((float8)(scale), acc7, shifts));
+    /* The rows come to acc0 in turn. */
 #pragma unroll 1
     for (int i = 0; i < 8; i++) {
         int r = row + SPOT(across, i);
+        float values[8];
+        vstore8(acc0, 0, values);
 #pragma unroll
         for (int j = 0; j < 8; j++) {
             int c = column + SPOT(along, j);
             if (r < rows && c < outputs) {
-                finish(acc[0][j], y + y_offset + (size_t)r * y_stride + c, bias ? bias + c : 0,
-                       residual ? residual + residual_offset + (size_t)r * residual_stride + c : 0, scale);
+                values[j] += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
+                y[y_offset + (size_t)r * y_stride + c] = values[j];
             }
         }
-#pragma unroll
-        for (int next = 1; next < 8; next++) {
-#pragma unroll
-            for (int j = 0; j < 8; j++) {
-                acc[next - 1][j] = acc[next][j];
-            }
-        }
+        acc0 = acc1;
+        acc1 = acc2;
+        acc2 = acc3;
+        acc3 = acc4;
+        acc4 = acc5;
+        acc5 = acc6;
+        acc6 = acc7;
     }
 }
 
@@ -312,8 +315,9 @@ GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_st
     for (int i = 0; i < 4; i++) {
         int r = row + half_group * 4 + i;
         if (r < rows && c < outputs) {
-            finish(products[i], y + y_offset + (size_t)r * y_stride + c, bias ? bias + c : 0,
-                   residual ? residual + residual_offset + (size_t)r * residual_stride + c : 0, scale);
+            float value = activate(fma(scale, products[i], bias ? bias[c] : 0.0f));
+            value += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
+            y[y_offset + (size_t)r * y_stride + c] = value;
         }
     }
 }

@@ -81,26 +81,39 @@ static inline float max16(float16 v)
 /* activation(v), the kinds counted as in enum clf__activation; NaN stays NaN. For programs with -DACTIVATION=kind. */
 #ifdef ACTIVATION
 #if ACTIVATION == 0
-#define ACTIVATE(T, v) (v)
+#define ACTIVATE(T) return v;
 #elif ACTIVATION == 1 /* ReLU */
-#define ACTIVATE(T, v) ((v) < (T)(0.0f) ? (T)(0.0f) : (v))
-#elif ACTIVATION == 2 /* GELU: v Φ(v) (Hendrycks and Gimpel 2016) */
-#define ACTIVATE(T, v) (0.5f * (v) * (1.0f + erf((v)*0.70710678f)))
+#define ACTIVATE(T) return v < (T)(0.0f) ? (T)(0.0f) : v;
+#elif ACTIVATION == 2
+/* GELU: v Φ(v) (Hendrycks and Gimpel 2016). Φ(-|v|) = exp(-v²/2) times a polynomial in t = 1 / (1 + 0.42 |v| / √2),
+ * fitted here to a relative error of 5e-7 and an absolute one of 3e-8: the built-in erf is four times as slow on
+ * vectors, and spills registers where much else is alive. */
+#define ACTIVATE(T)                                                                                                    \
+    T t = 1.0f / fma((T)(0.296984848f), fabs(v), (T)(1.0f));                                                           \
+    T tail = fma(t, (T)(3.495032376e-2f), (T)(-1.589204809e-1f));                                                      \
+    tail = fma(t, tail, (T)(2.172773529e-1f));                                                                         \
+    tail = fma(t, tail, (T)(-6.148348629e-2f));                                                                        \
+    tail = fma(t, tail, (T)(1.318420702e-1f));                                                                         \
+    tail = fma(t, tail, (T)(9.828906509e-2f));                                                                         \
+    tail = fma(t, tail, (T)(1.196205028e-1f));                                                                         \
+    tail = fma(t, tail, (T)(1.184247407e-1f));                                                                         \
+    tail = t * tail * exp(-0.5f * v * v);                                                                              \
+    return v * (v < (T)(0.0f) ? tail : 1.0f - tail);
 #elif ACTIVATION == 3 /* its approximation 0.5 v (1 + tanh u), u = √(2/π) (v + 0.044715 v³), as v / (1 + exp(-2u)) */
-#define ACTIVATE(T, v) ((v) / (1.0f + exp(-1.59576912f * (v) * (1.0f + 0.044715f * (v) * (v)))))
+#define ACTIVATE(T) return v / (1.0f + exp(-1.59576912f * v * (1.0f + 0.044715f * v * v)));
 #elif ACTIVATION == 4 /* SiLU */
-#define ACTIVATE(T, v) ((v) / (1.0f + exp(-(v))))
+#define ACTIVATE(T) return v / (1.0f + exp(-v));
 #else
 #error "no such ACTIVATION"
 #endif
 static inline float activate(float v)
 {
-    return ACTIVATE(float, v);
+    ACTIVATE(float)
 }
 
 static inline float16 activate16(float16 v)
 {
-    return ACTIVATE(float16, v);
+    ACTIVATE(float16)
 }
 #undef ACTIVATE
 #endif

@@ -1,0 +1,69 @@
+/* What a device can do at most, to hold other kernels against: fma a second, and bytes read a second. */
+
+/* ---- CPU form ---- */
+
+/* sums[group] = what 12 chains of rounds fma on float16 give: 2 * 12 * 16 * rounds operations a group. Twelve cover
+ * the latency of two fma units. */
+CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
+{
+    float16 f = factor, a = 0.0f, b = 1.0f, c = 2.0f, d = 3.0f, e = 4.0f, g = 5.0f;
+    float16 h = 6.0f, i = 7.0f, j = 8.0f, k = 9.0f, l = 10.0f, m = 11.0f;
+    for (int round = 0; round < rounds; round++) {
+        a = fma(a, f, f);
+        b = fma(b, f, f);
+        c = fma(c, f, f);
+        d = fma(d, f, f);
+        e = fma(e, f, f);
+        g = fma(g, f, f);
+        h = fma(h, f, f);
+        i = fma(i, f, f);
+        j = fma(j, f, f);
+        k = fma(k, f, f);
+        l = fma(l, f, f);
+        m = fma(m, f, f);
+    }
+    sums[get_group_id(0)] = sum16(a + b + c + d + e + g + h + i + j + k + l + m);
+}
+
+/* sums[group] = the sum of the group's count floats of x (groups * count), count a multiple of 64. */
+CPU_KERNEL void peak_read_cpu(__global float *sums, const __global float *x, int count)
+{
+    x += get_group_id(0) * (size_t)count;
+    float16 a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
+    for (int i = 0; i < count / 16; i += 4) {
+        a += vload16(i, x);
+        b += vload16(i + 1, x);
+        c += vload16(i + 2, x);
+        d += vload16(i + 3, x);
+    }
+    sums[get_group_id(0)] = sum16(a + b + c + d);
+}
+
+/* ---- GPU form ---- */
+
+/* The same of 8 chains of float: 2 * 8 * rounds operations a work-item. sums (groups * GROUP). */
+GPU_KERNEL void peak_fma_gpu(__global float *sums, int rounds, float factor)
+{
+    float f = factor, a = 0.0f, b = 1.0f, c = 2.0f, d = 3.0f, e = 4.0f, g = 5.0f, h = 6.0f, i = 7.0f;
+    for (int round = 0; round < rounds; round++) {
+        a = fma(a, f, f);
+        b = fma(b, f, f);
+        c = fma(c, f, f);
+        d = fma(d, f, f);
+        e = fma(e, f, f);
+        g = fma(g, f, f);
+        h = fma(h, f, f);
+        i = fma(i, f, f);
+    }
+    sums[get_global_id(0)] = a + b + c + d + e + g + h + i;
+}
+
+GPU_KERNEL void peak_read_gpu(__global float *sums, const __global float *x, int count)
+{
+    x += get_group_id(0) * (size_t)count;
+    float sum = 0.0f;
+    for (int i = (int)get_local_id(0); i < count; i += GROUP) {
+        sum += x[i];
+    }
+    sums[get_global_id(0)] = sum;
+}
