@@ -11,6 +11,18 @@
 #define GROUP 64
 #define GPU_KERNEL __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 
+/* A device runs one form, FORM_CPU or FORM_GPU (neither: both). The kernels of the other become functions that nobody
+ * calls, which compilers drop: a first start takes half the time. A function cannot have local memory, and a CPU form
+ * has none. */
+#if defined(FORM_CPU)
+#undef GPU_KERNEL
+#define GPU_KERNEL static
+#define __local
+#elif defined(FORM_GPU)
+#undef CPU_KERNEL
+#define CPU_KERNEL static
+#endif
+
 /* GPU forms: the sum or the largest of one value a work-item, to all of them, in one fixed order; NaN is passed over by
  * the largest. shared holds GROUP floats and may be used again at once; every work-item must come here. */
 static inline float group_sum(__local float *shared, float value)

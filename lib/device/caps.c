@@ -74,15 +74,16 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
     return CLF_OK;
 }
 
-clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device)
+clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device, clf_form form)
 {
     const struct clf_device_info *info = &device->info;
     /* Sub-groups and dot products are functions of OpenCL C 3.0; everything else is 1.2. No -cl-mad-enable
      * and nothing relaxed: the kernels say fma where they mean it, so that a row's bits do not depend on what
      * the compiler makes of the code around it. */
     int needs_3 = info->has_subgroups || info->has_integer_dot_product;
-    return clf__format(out, "-cl-std=%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
-                       info->has_fp16 ? " -DHAS_FP16" : "", info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
+    return clf__format(out, "-cl-std=%s -DFORM_%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
+                       form == CLF_FORM_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
+                       info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
                        info->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "");
 }
 

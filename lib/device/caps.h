@@ -29,6 +29,6 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
                             const struct clf_device_options *options);
 
 /* The compiler options of every program on the device; the caller frees *out. */
-clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device);
+clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device, clf_form form);
 
 #endif

@@ -14,7 +14,7 @@ static clf_status fill(struct clf_device *device, const struct clf__listed_devic
     device->id = listed->id;
     CLF__TRY(clf__format(&device->label, "%d \"%s\"", listed->info.index, listed->info.name));
     CLF__TRY(clf__caps_choose(&device->caps, listed, options));
-    CLF__TRY(clf__caps_build_options(&device->build_options, listed));
+    CLF__TRY(clf__caps_build_options(&device->build_options, listed, device->caps.form));
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
     cl_int error = CL_SUCCESS;
     device->context = CLF__CL_CREATE(&error, clCreateContext(properties, 1, &device->id, NULL, NULL, &error));

@@ -31,7 +31,7 @@ struct clf__argument {
  * compiled once a device and kept. */
 struct clf__launch {
     const char *program; /* "softmax" */
-    const char *kernel;  /* "softmax_forward_cpu" */
+    const char *kernel;  /* "softmax_forward_cpu": of the device's form */
     const char *defines; /* "-DHEAD_WIDTH=64", or NULL */
     size_t groups[3];    /* work-groups; zero counts as one, any empty launch is the caller's to skip */
     size_t local[3];     /* work-items a group; zero counts as one */

@@ -11,7 +11,7 @@
 #include "support/support.h"
 
 static const char arguments_source[] =
-    "__kernel void arguments(__global float *y, const __global float *x, int n, float scale, __local float "
+    "__kernel void arguments(__global float *y, const __global float *x, int n, float scale, local float "
     "*s)\n"
     "{\n"
     "    int i = get_global_id(0) + get_global_size(0) * (get_global_id(1) + get_global_size(1) * "
