@@ -75,7 +75,7 @@ struct clf__config {
     /* Ids; -1 where a model has none. */
     int pad_id, start_id, end_id, decoder_start_id;
     int source_start_id, source_end_id; /* what frames a source line */
-    int mask_pad_tokens;                /* source tokens equal to pad_id are hidden as keys */
+    int mask_pad_tokens; /* tokens of sources and given targets equal to pad_id are hidden as keys */
     /* What generation starts from. */
     struct clf__search_options generation; /* `suppressed` and `bad_words` owned by the config */
 };
