@@ -182,12 +182,11 @@ static int print_and_close(FILE *file, const char *path, const struct page *page
     if (file == NULL) {
         return report_file(path);
     }
+    errno = 0; /* nothing but a write sets it on the way */
     int status = page_print(file, page);
-    errno = 0;
     int failed = ferror(file);
     failed |= fclose(file) != 0;
     if (status == EXIT_DONE && failed) {
-        errno = errno != 0 ? errno : EIO;
         return report_file(path);
     }
     return status;

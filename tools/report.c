@@ -1,8 +1,10 @@
 /* Messages, signals, and the end of standard output. */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 
@@ -61,21 +63,31 @@ void log_to_stderr(const struct flags *flags)
     clf_log_set(print_message, (void *)flags);
 }
 
+static int output_error; /* errno of the first write to standard output that failed */
+
 int output_failed(void)
 {
+    if (ferror(stdout) && output_error == 0) {
+        output_error = errno;
+    }
     return ferror(stdout);
+}
+
+/* True where standard output is a pipe that nobody reads any more. */
+static int output_closed(void)
+{
+    struct pollfd descriptor = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return output_error == EPIPE || (poll(&descriptor, 1, 0) > 0 && (descriptor.revents & POLLERR) != 0);
 }
 
 int output_finish(int status)
 {
-    errno = 0;
-    int failed = ferror(stdout);
-    int flush_failed = fflush(stdout) != 0;
-    if (!failed && !flush_failed) {
+    if (!output_failed() && fflush(stdout) == 0) {
         return status;
     }
-    if (errno != EPIPE && errno != 0) {
-        fprintf(stderr, "clformer: standard output cannot be written: %s\n", strerror(errno));
+    output_failed();
+    if (!output_closed()) {
+        fprintf(stderr, "clformer: standard output cannot be written: %s\n", strerror(output_error));
     }
     return EXIT_FAILED;
 }
