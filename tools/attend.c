@@ -56,6 +56,14 @@ static char *join_tokens(const struct clf_attention_maps *maps)
     return text;
 }
 
+/* Flushed at once, so that the reason of a failure is still known. */
+static int output_page(const struct page *page)
+{
+    int status = page_print(stdout, page);
+    fflush(stdout);
+    return output_failed() ? EXIT_FAILED : status;
+}
+
 static int write_page(const struct job *job)
 {
     char *translation = join_tokens(job->maps);
@@ -70,7 +78,7 @@ static int write_page(const struct job *job)
         .target = translation,
     };
     const char *path = job->flags.output;
-    int status = strcmp(path, "-") == 0 ? page_print(stdout, &page) : page_write(path, &page);
+    int status = strcmp(path, "-") == 0 ? output_page(&page) : page_write(path, &page);
     free(translation);
     return status;
 }

@@ -20,6 +20,7 @@ int verb_translate(int argc, char **argv);
 int verb_score(int argc, char **argv);
 int verb_attend(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
+int verb_selftest(int argc, char **argv);
 
 /* Flags that mean the same in every verb. */
 struct flags {

@@ -9,6 +9,7 @@ static const struct verb verbs[] = {
     {"score", "the log-probability of given translations", verb_score},
     {"attend", "an HTML page of attention maps of every layer and head", verb_attend},
     {"inspect", "show what a model folder holds", verb_inspect},
+    {"selftest", "prove every kernel on a device", verb_selftest},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 

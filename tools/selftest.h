@@ -1,0 +1,57 @@
+/* What the files of the self-test share: memory, tensors and the comparison of one check.
+ *
+ * The self-test proves the library's kernels, not its interface, so it alone of all verbs includes lib/'s
+ * headers. The references in double are those of the tests (tests/reference). */
+#ifndef CLF_TOOLS_SELFTEST_H
+#define CLF_TOOLS_SELFTEST_H
+
+#include <clformer/device.h>
+
+#include "tensor/tensor.h"
+
+/* One check while it runs. The first failing call ends it: see RUN(). */
+struct bench {
+    struct clf_device *device;
+    clf_status status;
+    double error; /* the largest relative error so far */
+    uint64_t random;
+    void *arrays[64];
+    struct clf__buffer *buffers[64];
+    int array_count, buffer_count;
+};
+
+/* Calls the library unless something failed before. */
+#define RUN(bench, expression)                                                                               \
+    do {                                                                                                     \
+        if ((bench)->status == CLF_OK) {                                                                     \
+            (bench)->status = (expression);                                                                  \
+        }                                                                                                    \
+    } while (0)
+
+/* Zeroed host memory, freed by bench_release(). The process ends where there is none. */
+void *bench_array(struct bench *bench, size_t count, size_t size);
+/* Deterministic numbers in [-scale, scale), and whole ones in [0, bound). */
+float *bench_uniform(struct bench *bench, size_t count, float scale);
+int bench_integer(struct bench *bench, int bound);
+/* A tensor on the device with these values, or full of NaN where NULL. */
+struct clf__tensor bench_tensor(struct bench *bench, enum clf__type type, int rows, int columns,
+                                const void *values);
+/* Takes the relative error ||actual - expected|| / ||expected|| into account; NaN is the largest. */
+void bench_compare(struct bench *bench, struct clf__tensor actual, const double *expected);
+void bench_release(struct bench *bench);
+
+/* What a check depends on beside the form. */
+enum { USES_GEMM = 1, USES_ATTENTION = 2 };
+
+struct check {
+    const char *name;
+    int uses;
+    double tolerance;
+    void (*run)(struct bench *bench);
+};
+extern const struct check selftest_row_checks[];
+extern const int selftest_row_check_count;
+extern const struct check selftest_product_checks[];
+extern const int selftest_product_check_count;
+
+#endif
