@@ -353,6 +353,18 @@ static clf_status open_indexed(struct clf__checkpoint *checkpoint, const char *f
     return check_index(checkpoint, weight_map);
 }
 
+/* A folder without weights that we read; many on the Hub have PyTorch's own file alone. */
+static clf_status fail_missing(const struct clf__checkpoint *checkpoint, const char *folder)
+{
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, "pytorch_model.bin"));
+    int has_pickle = clf__file_exists(path);
+    clf__free(path);
+    return clf__fail(CLF_FILE, "%s: no such file, and no model.safetensors.index.json beside it%s",
+                     checkpoint->path,
+                     has_pickle ? "; convert pytorch_model.bin with transformers' save_pretrained()" : "");
+}
+
 static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *folder)
 {
     CLF__TRY(clf__path_join(&checkpoint->path, folder, "model.safetensors"));
@@ -363,8 +375,7 @@ static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *fo
     CLF__TRY(clf__path_join(&path, folder, "model.safetensors.index.json"));
     if (!clf__file_exists(path)) {
         clf__free(path);
-        return clf__fail(CLF_FILE, "%s: no such file, and no model.safetensors.index.json beside it",
-                         checkpoint->path);
+        return fail_missing(checkpoint, folder);
     }
     clf__free(checkpoint->path);
     checkpoint->path = path;

@@ -144,6 +144,8 @@ static void test_no_file(void **state)
     struct clf__checkpoint *checkpoint;
     const char *folder = support_temporary_folder();
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE, "model.safetensors.index.json");
+    folder_write_text(folder, "pytorch_model.bin", "");
+    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE, "convert pytorch_model.bin");
     assert_fails(clf__checkpoint_open(&checkpoint, "/nonexistent"), CLF_FILE,
                  "/nonexistent/model.safetensors");
 }
