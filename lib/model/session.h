@@ -40,7 +40,7 @@ void clf__session_free(struct clf__session *session);
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources);
 
 /* One decoding step of the encoded batch: clf__search_run()'s callback, with the session as its context. */
-clf_status clf__session_step(void *session, struct clf__step *step);
+clf_status clf__session_step(void *context, struct clf__step *step);
 
 /* Runs the decoder over one given sequence of inputs a source (start token first). */
 clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs);

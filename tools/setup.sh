@@ -57,17 +57,20 @@ make_icd() { # NAME LIBRARY
     [[ $(cat "build/icd/$1/$1.icd" 2>/dev/null) == "$2" ]] || echo "$2" >"build/icd/$1/$1.icd"
 }
 
-# configure FOLDER OPTION...: cmake decides by itself whether anything changed; this only skips it when nothing can
-# have, and keeps the generator of a folder that exists.
-configure() {
-    local folder=$1 generator=()
+# Configures a build folder, with Ninja where the folder is new.
+configure() { # FOLDER OPTION...
+    local folder=$1 generator=() log
     shift
-    if [[ ! -e $folder/CMakeCache.txt ]]; then
-        command -v ninja >/dev/null && generator=(-G Ninja)
+    if [[ ! -e $folder/CMakeCache.txt ]] && command -v ninja >/dev/null; then
+        generator=(-G Ninja)
     fi
-    cmake -S . -B "$folder" "${generator[@]}" "$@" >"$folder.log" 2>&1 ||
-        { cat "$folder.log" >&2; die "cmake could not configure $folder"; }
-    rm -f "$folder.log"
+    log=$(mktemp)
+    if ! cmake -S . -B "$folder" "${generator[@]}" "$@" >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        die "cmake could not configure $folder"
+    fi
+    rm -f "$log"
 }
 
 build() { # FOLDER TARGET...

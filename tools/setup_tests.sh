@@ -1,8 +1,9 @@
-# What tools/test needs beyond tools/setup: sourced, not run. The compilers and OpenCL implementations that stand in
+# What tools/test needs beyond tools/setup.sh: sourced, not run. The compilers and OpenCL implementations that stand in
 # for the devices which this machine lacks.
 # shellcheck shell=bash
 
-TEST_PACKAGES=(libcmocka-dev oclgrind clang-15 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14)
+TEST_PACKAGES=(libcmocka-dev oclgrind clang-15 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
+    python3-pip:pip3)
 
 INTEL_WHEELS=(intel-opencl-rt==2026.2.0 intel-cmplr-lib-rt==2026.2.0 tbb==2023.2.0)
 NVIDIA_WHEEL=nvidia-cuda-nvcc==13.5.37
@@ -12,7 +13,6 @@ NVIDIA_WHEEL=nvidia-cuda-nvcc==13.5.37
 fetch_wheels() { # FOLDER WHEEL...
     local folder=$1 wheel
     shift
-    need_packages python3-pip:pip3
     echo "Fetching $*"
     rm -rf "$folder"
     mkdir -p "$folder/download"
