@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/little_endian.h"
 
 /* A header larger than this is refused by the reference implementation too. */
 static const uint64_t max_header_bytes = 100000000;
@@ -58,15 +59,6 @@ static const struct {
 #undef TYPE_ENTRY
 };
 enum { TYPE_COUNT = sizeof types / sizeof *types };
-
-static uint64_t little_endian(const uint8_t *bytes, int count)
-{
-    uint64_t value = 0;
-    for (int i = count - 1; i >= 0; i--) {
-        value = value << 8 | bytes[i];
-    }
-    return value;
-}
 
 static clf_status fail_tensor(const struct clf__stored_tensor *tensor, const char *what)
 {
@@ -232,7 +224,7 @@ static clf_status open_shard(struct clf__checkpoint *checkpoint, struct shard *s
         return clf__fail(CLF_FORMAT, "%s: has %zu bytes, too few for a safetensors file", shard->path,
                          shard->map.size);
     }
-    uint64_t length = little_endian(shard->map.bytes, 8), rest = shard->map.size - 8;
+    uint64_t length = clf__read_64(shard->map.bytes), rest = shard->map.size - 8;
     if (length > rest || length > max_header_bytes) {
         return clf__fail(CLF_FORMAT,
                          "%s: the header claims %llu bytes, %llu follow; the file is cut off, damaged or no "
@@ -441,71 +433,4 @@ const struct clf__stored_tensor *clf__checkpoint_at(const struct clf__checkpoint
 const char *clf__checkpoint_path(const struct clf__checkpoint *checkpoint)
 {
     return checkpoint->path;
-}
-
-/* The bits of an IEEE half as those of a float: every half is a float. */
-static uint32_t float_of_half(uint32_t half)
-{
-    uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 0x1fu, fraction = half & 0x3ffu;
-    if (exponent == 0x1f) { /* infinity and NaN */
-        return sign | 0x7f800000u | fraction << 13;
-    }
-    if (exponent == 0) {
-        if (fraction == 0) {
-            return sign;
-        }
-        exponent = 1; /* a denormal half is a normal float */
-        while ((fraction & 0x400u) == 0) {
-            fraction <<= 1;
-            exponent--;
-        }
-        fraction &= 0x3ffu;
-    }
-    return sign | (exponent + 112) << 23 | fraction << 13;
-}
-
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static float read_double(const uint8_t *bytes)
-{
-    uint64_t bits = little_endian(bytes, 8);
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return (float)value;
-}
-
-clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target)
-{
-    const uint8_t *bytes = tensor->bytes;
-    switch (tensor->type) {
-    case CLF__STORED_F64:
-        for (size_t i = 0; i < tensor->size / 8; i++) {
-            target[i] = read_double(bytes + 8 * i);
-        }
-        return CLF_OK;
-    case CLF__STORED_F32:
-        for (size_t i = 0; i < tensor->size / 4; i++) {
-            target[i] = float_of_bits((uint32_t)little_endian(bytes + 4 * i, 4));
-        }
-        return CLF_OK;
-    case CLF__STORED_F16:
-        for (size_t i = 0; i < tensor->size / 2; i++) {
-            target[i] = float_of_bits(float_of_half((uint32_t)little_endian(bytes + 2 * i, 2)));
-        }
-        return CLF_OK;
-    case CLF__STORED_BF16:
-        for (size_t i = 0; i < tensor->size / 2; i++) {
-            target[i] = float_of_bits((uint32_t)little_endian(bytes + 2 * i, 2) << 16);
-        }
-        return CLF_OK;
-    case CLF__STORED_OTHER:
-        break;
-    }
-    return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" has dtype %s, not a float of 16, 32 or 64 bits",
-                     tensor->file, tensor->name, tensor->type_name);
 }

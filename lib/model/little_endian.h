@@ -1,0 +1,22 @@
+/* Little-endian numbers at any address; compilers make one load of each. */
+#ifndef CLF_MODEL_LITTLE_ENDIAN_H
+#define CLF_MODEL_LITTLE_ENDIAN_H
+
+#include <stdint.h>
+
+static inline uint32_t clf__read_16(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static inline uint32_t clf__read_32(const uint8_t *bytes)
+{
+    return clf__read_16(bytes) | clf__read_16(bytes + 2) << 16;
+}
+
+static inline uint64_t clf__read_64(const uint8_t *bytes)
+{
+    return clf__read_32(bytes) | (uint64_t)clf__read_32(bytes + 4) << 32;
+}
+
+#endif
