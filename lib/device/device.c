@@ -28,7 +28,7 @@ static clf_status fill(struct clf_device *device, const struct clf__listed_devic
     if (options->use_program_cache) {
         CLF__TRY(clf__program_cache_open(device));
     }
-    return clf__probe(device);
+    return clf__probe(device, "probe");
 }
 
 /* Frees all but the list, which outlives a candidate that fails. */

@@ -6,12 +6,12 @@
 
 enum { COUNT = 37, GROUP = 64 }; /* COUNT: two whole vectors and a part */
 
-static clf_status run(struct clf_device *device, struct clf__buffer *y, struct clf__buffer *x,
-                      const float *input, float *answer)
+static clf_status run(struct clf_device *device, const char *program, struct clf__buffer *y,
+                      struct clf__buffer *x, const float *input, float *answer)
 {
     int is_cpu = device->caps.form == CLF_FORM_CPU;
     struct clf__argument arguments[] = {CLF__BUFFER(y), CLF__BUFFER(x), CLF__FLOAT(3.0f), CLF__INT(COUNT)};
-    struct clf__launch launch = {.program = "probe",
+    struct clf__launch launch = {.program = program,
                                  .kernel = is_cpu ? "probe_cpu" : "probe_gpu",
                                  .groups = {1},
                                  .local = {is_cpu ? 1 : GROUP},
@@ -22,7 +22,7 @@ static clf_status run(struct clf_device *device, struct clf__buffer *y, struct c
     return clf__buffer_read(y, 0, COUNT * sizeof *answer, answer);
 }
 
-clf_status clf__probe(struct clf_device *device)
+clf_status clf__probe(struct clf_device *device, const char *program)
 {
     float input[COUNT], answer[COUNT] = {0}, sum = 0.0f;
     for (int i = 0; i < COUNT; i++) {
@@ -34,7 +34,7 @@ clf_status clf__probe(struct clf_device *device)
         status = clf__buffer_create(&x, device, COUNT * sizeof *input, "the first check's input");
     }
     if (status == CLF_OK) {
-        status = run(device, y, x, input, answer);
+        status = run(device, program, y, x, input, answer);
     }
     clf__buffer_free(x);
     clf__buffer_free(y);

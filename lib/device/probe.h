@@ -6,7 +6,7 @@
 
 struct clf_device;
 
-/* Runs cl/probe.cl in the device's form; CLF_DEVICE when the answer is not the known one. */
-clf_status clf__probe(struct clf_device *device);
+/* Runs cl/<program>.cl, "probe", in the device's form; CLF_DEVICE when the answer is not the known one. */
+clf_status clf__probe(struct clf_device *device, const char *program);
 
 #endif

@@ -5,7 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device/cache_home.h"
 #include "device/caps.h"
+#include "device/probe.h"
+#include "device/testing.h"
 #include "support/support.h"
 
 static void test_list(void **state)
@@ -128,6 +131,28 @@ static void test_choices(void **state)
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "gemm 7");
 }
 
+/* A device that runs the first check's kernel and gives a wrong answer is refused. */
+static void test_wrong_answer(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    assert_ok(clf_device_open(&device, NULL, NULL));
+    assert_ok(clf__program_add_source(
+        device, "wrong",
+        "__kernel void probe_cpu(__global float *y, const __global float *x, float scale, int count)\n"
+        "{\n"
+        "    for (int i = get_local_id(0); i < count; i += get_local_size(0)) y[i] = x[i] * scale;\n"
+        "}\n"
+        "__kernel void probe_gpu(__global float *y, const __global float *x, float scale, int count)\n"
+        "{\n"
+        "    for (int i = get_local_id(0); i < count; i += get_local_size(0)) y[i] = x[i] * scale;\n"
+        "}\n"));
+    assert_ok(clf__probe(device, "probe"));
+    assert_fails(clf__probe(device, "wrong"), CLF_DEVICE,
+                 "computes wrongly: element 0 of the first check's kernel is -6, not -8");
+    clf_device_close(device);
+}
+
 /* Runs this program again as `child`, in an environment with one more variable; gives its exit status. */
 static int run_child(const char *child, const char *variable, const char *value)
 {
@@ -191,8 +216,10 @@ int main(int argc, char **argv)
     if (argc > 1) {
         return finds_nothing(strcmp(argv[1], "no-driver") == 0 ? "pocl-opencl-icd" : "POCL_CACHE_DIR");
     }
+    set_cache_home(support_temporary_folder());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_wrong_answer),
         cmocka_unit_test(test_selectors_open),
         cmocka_unit_test(test_no_driver),
         cmocka_unit_test(test_pocl_without_cache),

@@ -6,9 +6,9 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
+#include "device/cache_home.h"
 #include "device/launch.h"
 #include "device/testing.h"
-#include "device/cache_home.h"
 #include "support/support.h"
 
 static const char source[] = "__kernel void twice(__global float *y, const __global float *x, int n)\n"

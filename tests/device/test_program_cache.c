@@ -9,9 +9,9 @@
 
 #include "base/file.h"
 #include "device/buffer.h"
+#include "device/cache_home.h"
 #include "device/launch.h"
 #include "device/testing.h"
-#include "device/cache_home.h"
 #include "support/support.h"
 
 static const char source[] = "__kernel void one(__global float *y) { y[0] = 1.0f + ADDED; }\n"
