@@ -69,6 +69,12 @@ static int next_candidate(const struct clf_device_list *list, int index)
     return next >= 0 ? next : clf__choice_candidate(list, order == 0 ? 1 : 0);
 }
 
+/* Whether a failure lies with the device, so that another may do better. */
+static int is_devices_fault(clf_status status)
+{
+    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD;
+}
+
 static clf_status open_selected(struct clf_device **out, const struct clf_device_list *list,
                                 const char *selector, const struct clf_device_options *options)
 {
@@ -76,17 +82,11 @@ static clf_status open_selected(struct clf_device **out, const struct clf_device
     CLF__TRY(clf__choice_select(&index, list, selector));
     clf_status status = open_index(out, list, index, options);
     int next = status == CLF_OK ? -1 : next_candidate(list, index);
-    if (next >= 0 && next != index && (status == CLF_DEVICE || status == CLF_BUILD)) {
+    if (next >= 0 && next != index && is_devices_fault(status)) {
         return clf__fail(status, "%s; the next candidate is device %d \"%s\"", clf_last_error(), next,
                          list->devices[next].info.name);
     }
     return status;
-}
-
-/* Whether a failure lies with the device, so that another may do better. */
-static int is_devices_fault(clf_status status)
-{
-    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD;
 }
 
 static clf_status open_default(struct clf_device **out, const struct clf_device_list *list,
