@@ -130,8 +130,9 @@ static inline float8 activate8(float8 v)
     {                                                                                                                  \
         float4 above = *(const __local float4 *)&x_tile[(k)*X_PITCH + across * 4];                                     \
         float4 below = *(const __local float4 *)&x_tile[(k)*X_PITCH + 32 + across * 4];                                \
-        float8 b = (float8)(*(const __local float4 *)&w_tile[(k)*TILE + along * 4],                                    \
-                            *(const __local float4 *)&w_tile[(k)*TILE + 32 + along * 4]);                              \
+        float4 p = *(const __local float4 *)&w_tile[(k)*TILE + along * 4];                                             \
+        float4 q = *(const __local float4 *)&w_tile[(k)*TILE + 32 + along * 4];                                        \
+        float8 b = (float8)(p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w);                                                   \
         acc0 = fma((float8)(above.x), b, acc0);                                                                        \
         acc1 = fma((float8)(above.y), b, acc1);                                                                        \
         acc2 = fma((float8)(above.z), b, acc2);                                                                        \
@@ -201,21 +202,16 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    float shift[8];
-#pragma unroll
-    for (int j = 0; j < 8; j++) {
-        int c = column + SPOT(along, j);
-        shift[j] = bias && c < outputs ? bias[c] : 0.0f;
-    }
-    float8 shifts = vload8(0, shift);
-    acc0 = activate8(fma((float8)(scale), acc0, shifts));
-    acc1 = activate8(fma((float8)(scale), acc1, shifts));
-    acc2 = activate8(fma((float8)(scale), acc2, shifts));
-    acc3 = activate8(fma((float8)(scale), acc3, shifts));
-    acc4 = activate8(fma((float8)(scale), acc4, shifts));
-    acc5 = activate8(fma((float8)(scale), acc5, shifts));
-    acc6 = activate8(fma((float8)(scale), acc6, shifts));
-    acc7 = activate8(fma((float8)(scale), acc7, shifts));
+#define SHIFT(j) (bias && column + SPOT(along, j) < outputs ? bias[column + SPOT(along, j)] : 0.0f)
+    float8 shift = (float8)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3), SHIFT(4), SHIFT(5), SHIFT(6), SHIFT(7));
+    acc0 = activate8(fma((float8)(scale), acc0, shift));
+    acc1 = activate8(fma((float8)(scale), acc1, shift));
+    acc2 = activate8(fma((float8)(scale), acc2, shift));
+    acc3 = activate8(fma((float8)(scale), acc3, shift));
+    acc4 = activate8(fma((float8)(scale), acc4, shift));
+    acc5 = activate8(fma((float8)(scale), acc5, shift));
+    acc6 = activate8(fma((float8)(scale), acc6, shift));
+    acc7 = activate8(fma((float8)(scale), acc7, shift));
     /* The rows come to acc0 in turn. */
 #pragma unroll 1
     for (int i = 0; i < 8; i++) {
