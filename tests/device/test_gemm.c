@@ -1,6 +1,8 @@
 /* The native product of a weight: cl/gemm.cl in both forms. */
+#include "base/memory.h"
 #include "device/buffer.h"
 #include "device/check_gemm.h"
+#include "device/testing.h"
 #include "device/gemm_provider.h"
 #include "device/launch.h"
 
@@ -252,6 +254,38 @@ static void bad_calls_are_refused(void **state)
     clf__weight_free(weight);
 }
 
+/* Each allocation, then each OpenCL call, of making and using a weight fails in turn: a sentence every time,
+ * and nothing lost (the sanitizers look). */
+static void failures_are_told(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    float numbers[64] = {0};
+    const struct clf__weight_part part = {numbers, 4};
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 4, numbers));
+    struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 4, NULL));
+    for (int calls = 0; calls <= 1; calls++) {
+        clf_status status = CLF_DEVICE;
+        int failures = -1;
+        for (uint64_t n = 1; status != CLF_OK; n++) {
+            assert_true(n < 200);
+            struct clf__weight *weight = NULL;
+            calls ? clf__device_fail_at(n) : clf__memory_fail_at(n);
+            status = clf__weight_create(&weight, device, 4, &part, 1, "a weight that may fail");
+            assert_true((status == CLF_OK) == (weight != NULL));
+            if (status == CLF_OK) {
+                status = clf__gemm_weight(y, x, 3, weight, &epilogue);
+            }
+            calls ? clf__device_fail_at(0) : clf__memory_fail_at(0);
+            assert_true(status == CLF_OK || strlen(clf_last_error()) > 10);
+            clf__weight_free(weight);
+            failures++;
+        }
+        assert_true(failures >= 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +298,7 @@ int main(void)
         cmocka_unit_test_teardown(not_finite_values_stay_where_they_are, support_teardown),
         cmocka_unit_test_teardown(activations_do_not_overflow, support_teardown),
         cmocka_unit_test_teardown(bad_calls_are_refused, support_teardown),
+        cmocka_unit_test_teardown(failures_are_told, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
