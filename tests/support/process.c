@@ -1,0 +1,236 @@
+#include "support/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_ARGUMENTS = 64 };
+
+char *process_format(const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    char *text = support_array((size_t)length + 1, 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(arguments);
+    va_end(again);
+    return text;
+}
+
+static char *read_stream(FILE *file, size_t *size)
+{
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    char *text = support_array(*size + 1, 1);
+    assert_int_equal(fread(text, 1, *size, file), *size);
+    return text;
+}
+
+char *process_read(const char *folder, const char *name, size_t *size)
+{
+    FILE *file = fopen(process_format("%s/%s", folder, name), "rb");
+    assert_non_null(file);
+    char *text = read_stream(file, size);
+    fclose(file);
+    return text;
+}
+
+void process_remove(const char *folder, const char *name)
+{
+    assert_int_equal(unlink(process_format("%s/%s", folder, name)), 0);
+}
+
+void process_write(const char *folder, const char *name, const void *bytes, size_t size)
+{
+    char *path = process_format("%s/%s", folder, name);
+    unlink(path); /* a link: what it names must stay as it is */
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+const char *process_model_copy(const char *model)
+{
+    const char *folder = support_temporary_folder();
+    DIR *files = opendir(model);
+    assert_non_null(files);
+    for (struct dirent *entry = readdir(files); entry; entry = readdir(files)) {
+        if (entry->d_name[0] != '.') {
+            assert_int_equal(symlink(process_format("%s/%s", model, entry->d_name),
+                                     process_format("%s/%s", folder, entry->d_name)),
+                             0);
+        }
+    }
+    closedir(files);
+    return folder;
+}
+
+static void split(char **argv, char *arguments)
+{
+    int count = 1;
+    for (char *rest = arguments, *word; (word = strtok_r(rest, " ", &rest)) != NULL;) {
+        assert_true(count < MAX_ARGUMENTS - 1);
+        for (char *c = word; *c; c++) {
+            *c = *c == '\x1f' ? ' ' : *c;
+        }
+        argv[count++] = word;
+    }
+    argv[0] = process_format("%s/clformer", CLF_BUILD_FOLDER);
+    argv[count] = NULL;
+}
+
+/* What a child does before it becomes the command. */
+static void become(const struct process *process, char **argv, const int descriptors[3])
+{
+    for (int i = 0; i < 3; i++) {
+        dup2(descriptors[i], i);
+    }
+    setenv("XDG_CACHE_HOME", CLF_BUILD_FOLDER "/test-cache", 0);
+    if (process->environment) {
+        putenv((char *)process->environment);
+    }
+    execv(argv[0], argv);
+    _exit(127);
+}
+
+static FILE *open_temporary(void)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    fcntl(fileno(file), F_SETFD, FD_CLOEXEC);
+    return file;
+}
+
+/* Both ends are closed in the child; -1 where none is needed. */
+static void open_pipe(int ends[2], int wanted)
+{
+    ends[0] = ends[1] = -1;
+    if (wanted) {
+        assert_int_equal(pipe(ends), 0);
+        fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+        fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    }
+}
+
+static void close_end(int *end)
+{
+    if (*end >= 0) {
+        close(*end);
+    }
+    *end = -1;
+}
+
+/* Waits for the first words on the pipe, signals, and keeps what else is said. */
+static void signal_and_collect(pid_t child, int number, int from, FILE *errors)
+{
+    char bytes[512];
+    ssize_t count = read(from, bytes, sizeof bytes);
+    assert_true(count > 0);
+    kill(child, number);
+    while (count > 0) {
+        fwrite(bytes, 1, (size_t)count, errors);
+        count = read(from, bytes, sizeof bytes);
+    }
+    fflush(errors);
+}
+
+static int wait_for(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+struct process_result process_run(const struct process *process, const char *arguments)
+{
+    char *argv[MAX_ARGUMENTS];
+    split(argv, process_format("%s", arguments));
+    FILE *input = open_temporary(), *output = open_temporary(), *errors = open_temporary();
+    if (process->input) {
+        size_t size = process->input_size ? process->input_size : strlen(process->input);
+        assert_int_equal(fwrite(process->input, 1, size, input), size);
+        assert_int_equal(fflush(input), 0);
+        rewind(input);
+    }
+    int waits = process->signal_when_started != 0, in[2], out[2], err[2];
+    open_pipe(in, waits);
+    open_pipe(out, process->has_closed_output);
+    open_pipe(err, waits);
+    int path = process->output_path ? open(process->output_path, O_WRONLY | O_CLOEXEC) : -1;
+    close_end(&out[0]);
+    int descriptors[3] = {waits ? in[0] : fileno(input),
+                          path >= 0                    ? path
+                          : process->has_closed_output ? out[1]
+                                                       : fileno(output),
+                          waits ? err[1] : fileno(errors)};
+    pid_t child = fork();
+    if (child == 0) {
+        become(process, argv, descriptors);
+    }
+    assert_true(child > 0);
+    close_end(&out[1]);
+    close_end(&err[1]);
+    close_end(&in[0]);
+    close_end(&path);
+    if (waits) {
+        signal_and_collect(child, process->signal_when_started, err[0], errors);
+    }
+    struct process_result result = {.status = wait_for(child)};
+    close_end(&in[1]);
+    close_end(&err[0]);
+    result.output = read_stream(output, &result.output_size);
+    result.errors = read_stream(errors, &result.errors_size);
+    fclose(input);
+    fclose(output);
+    fclose(errors);
+    return result;
+}
+
+struct process_result run_clformer(const char *input, const char *arguments)
+{
+    struct process process = {.input = input};
+    return process_run(&process, arguments);
+}
+
+int process_count(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *found = strstr(text, part); found; found = strstr(found + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+void process_assert_refused(const struct process_result *result, int status, const char *part,
+                            const char *file, int line)
+{
+    size_t length = strlen(result->errors);
+    int is_one_sentence = strncmp(result->errors, "clformer: ", 10) == 0 && length > 10 &&
+                          strchr(result->errors, '\n') == result->errors + length - 1;
+    if (result->status != status || result->output_size > 0 || !is_one_sentence ||
+        strstr(result->errors, part) == NULL) {
+        print_error("wanted status %d, no output and one sentence with \"%s\"; got %d, %zu bytes and:\n%s\n",
+                    status, part, result->status, result->output_size, result->errors);
+        _fail(file, line);
+    }
+}
+
+void process_assert_output(const struct process_result *result, const char *expected, const char *file,
+                           int line)
+{
+    if (result->status != 0 || strcmp(result->output, expected) != 0) {
+        print_error("wanted status 0 and:\n%s\ngot %d and:\n%s\nand on standard error:\n%s\n", expected,
+                    result->status, result->output, result->errors);
+        _fail(file, line);
+    }
+}

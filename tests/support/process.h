@@ -1,0 +1,60 @@
+/* Running the command as a child process. */
+#ifndef CLF_TESTS_SUPPORT_PROCESS_H
+#define CLF_TESTS_SUPPORT_PROCESS_H
+
+#include <stddef.h>
+
+#include "support/support.h"
+
+#define DEMO_MODEL CLF_SOURCE_FOLDER "/tools/models/fr-en-small"
+
+/* What a run gave; the strings end in NUL and live until support_free_all(). */
+struct process_result {
+    int status; /* exit status, or 128 + the signal that ended it */
+    char *output, *errors;
+    size_t output_size, errors_size;
+};
+
+struct process {
+    const char *input;       /* of standard input; NULL: none */
+    size_t input_size;       /* 0: strlen(input) */
+    const char *environment; /* one "NAME=value" more, or NULL */
+    const char *output_path; /* standard output goes there, or NULL */
+    int has_closed_output;   /* standard output is a pipe that nobody reads */
+    int signal_when_started; /* sent once the process has written to standard error, with its input still open
+                              */
+};
+
+/* Runs build/clformer with these arguments (split at single spaces; "\x1f" stands for a space inside one).
+ * Compiled kernels are shared between runs, in $XDG_CACHE_HOME or below the build folder. */
+struct process_result process_run(const struct process *process, const char *arguments);
+
+/* process_run() of `arguments` with input and nothing else. */
+struct process_result run_clformer(const char *input, const char *arguments);
+
+/* Fails unless the run ended with `status`, wrote nothing, and said exactly one sentence that holds `part`.
+ */
+#define assert_refused(result, status, part)                                                                 \
+    process_assert_refused(&(result), (status), (part), __FILE__, __LINE__)
+void process_assert_refused(const struct process_result *result, int status, const char *part,
+                            const char *file, int line);
+
+/* Fails, showing what the run said, unless it ended with 0 and this output. */
+#define assert_output(result, expected) process_assert_output(&(result), (expected), __FILE__, __LINE__)
+void process_assert_output(const struct process_result *result, const char *expected, const char *file,
+                           int line);
+
+/* How often `part` occurs in a text. */
+int process_count(const char *text, const char *part);
+
+/* A temporary folder with links to every file of `model`, to be replaced one by one. */
+const char *process_model_copy(const char *model);
+/* Writes <folder>/<name> in place of what was there. */
+void process_write(const char *folder, const char *name, const void *bytes, size_t size);
+void process_remove(const char *folder, const char *name);
+/* Reads a whole file; freed by support_free_all(). */
+char *process_read(const char *folder, const char *name, size_t *size);
+/* A formatted string; freed by support_free_all(). */
+char *process_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
