@@ -57,6 +57,7 @@ static int work_on_window(struct stream *stream, stream_function *work, void *co
         progress_clear(&stream->progress);
         return report_failure(status);
     }
+    stream->lines_printed += stream->windows[0].count;
     fflush(stdout);
     return output_failed() ? EXIT_FAILED : EXIT_DONE;
 }
@@ -67,13 +68,15 @@ int stream_run(struct stream *stream, stream_function *work, void *context)
     int max_lines = isatty(fileno(first->file)) ? 1 : WINDOW_LINES, status = EXIT_DONE;
     progress_begin(&stream->progress, stream->quiet, first->file);
     while (status == EXIT_DONE && !first->at_end) {
-        status = windows_read(stream->windows, stream->readers, stream->sides, max_lines, WINDOW_BYTES);
+        if (!signals_interrupted(NULL)) { /* an interrupt until here must not wait for a line */
+            status = windows_read(stream->windows, stream->readers, stream->sides, max_lines, WINDOW_BYTES);
+        }
         if (status == EXIT_DONE && stream->windows[0].count > 0 && !signals_interrupted(NULL)) {
             status = work_on_window(stream, work, context);
         }
         if (status == EXIT_DONE && signals_interrupted(NULL)) {
             progress_clear(&stream->progress);
-            fprintf(stderr, "clformer: interrupted after line %lld\n", stream->windows[0].first_number - 1);
+            fprintf(stderr, "clformer: interrupted after line %lld\n", stream->lines_printed);
             status = EXIT_FAILED;
         }
         progress_update(&stream->progress, first->line_number, first->bytes);

@@ -15,6 +15,7 @@ struct stream {
     struct clf_translator *translator;
     struct progress progress;
     int failed_lines; /* that could not be used */
+    long long lines_printed;
 };
 
 /* Works on the windows that were read and prints their results in order. */

@@ -43,7 +43,7 @@ static void warn_once(struct clf_device *device, const char *problem)
 {
     if (!device->cache.has_warned) {
         device->cache.has_warned = 1;
-        clf__log(CLF_LOG_WARNING, "compiled programs: %s; kernels are compiled again at each start", problem);
+        clf__log(CLF_LOG_WARNING, "compiled programs: %s; kernels are compiled again", problem);
     }
 }
 

@@ -96,6 +96,8 @@ static void become(const struct process *process, char **argv, const int descrip
         dup2(descriptors[i], i);
     }
     setenv("XDG_CACHE_HOME", CLF_BUILD_FOLDER "/test-cache", 0);
+    /* PoCL would look there too: its own cache stays where it is when a test moves ours. */
+    setenv("POCL_CACHE_DIR", process_format("%s/pocl", getenv("XDG_CACHE_HOME")), 0);
     if (process->environment) {
         putenv((char *)process->environment);
     }

@@ -1,0 +1,109 @@
+/* Wrong calls end with status 2, devices that are not there with 1: one sentence each, and no output. */
+#include <string.h>
+
+#include "support/process.h"
+
+static void refuse_call(const char *arguments, const char *part)
+{
+    struct process_result result = run_clformer("Merci.\n", arguments);
+    assert_refused(result, 2, part);
+}
+
+static void test_verbs(void **state)
+{
+    (void)state;
+    refuse_call("nosuch", "nosuch");
+    refuse_call("-v", "-v");
+    struct process_result result = run_clformer(NULL, "");
+    assert_int_equal(result.status, 2);
+    assert_int_equal(result.output_size, 0);
+    assert_int_equal(process_count(result.errors, "Usage: clformer"), 1);
+}
+
+static void test_operands(void **state)
+{
+    (void)state;
+    refuse_call("translate", "-m");
+    refuse_call("translate -m", "--model");
+    refuse_call("translate --model=", "-m");
+    refuse_call("translate -m " DEMO_MODEL " extra", "1 argument");
+    refuse_call("devices extra", "1 argument");
+    refuse_call("score -m " DEMO_MODEL " only", "SOURCE and TARGET");
+    refuse_call("score -m " DEMO_MODEL " - -", "standard input");
+    refuse_call("attend -m " DEMO_MODEL " -o /dev/null", "one text");
+    refuse_call("attend -m " DEMO_MODEL " text", "-o");
+    refuse_call("inspect", "one model folder");
+    refuse_call("selftest now", "1 argument");
+}
+
+static void test_flags(void **state)
+{
+    (void)state;
+#define TRANSLATE "translate -m " DEMO_MODEL " "
+    refuse_call(TRANSLATE "--nosuch", "--nosuch");
+    refuse_call(TRANSLATE "-x", "-x");
+    refuse_call(TRANSLATE "--json=1", "--json");
+    refuse_call(TRANSLATE "--output page", "--output");
+    refuse_call("devices --beam 3", "--beam");
+    refuse_call(TRANSLATE "--beam", "--beam");
+    refuse_call(TRANSLATE "--beam 2x", "--beam");
+    refuse_call(TRANSLATE "--beam=", "--beam");
+    refuse_call(TRANSLATE "--beam 99999999999", "--beam");
+    refuse_call(TRANSLATE "--precision int8", "--precision takes fp32");
+    refuse_call(TRANSLATE "--gemm cublas", "auto|native|clblast");
+    refuse_call(TRANSLATE "--form xpu", "--form");
+    refuse_call(TRANSLATE "--length-penalty nan", "--length-penalty");
+    refuse_call(TRANSLATE "--early-stopping maybe", "--early-stopping");
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    refuse_call(TRANSLATE "--beam 0", "beam size 0");
+    refuse_call(TRANSLATE "--beam 500", "beam size 500");
+    refuse_call(TRANSLATE "--beam 2 --n-best 3", "n-best 3");
+    refuse_call(TRANSLATE "--max-length 0", "maximum length 0");
+    refuse_call(TRANSLATE "--max-length 1000", "maximum length 1000");
+    refuse_call(TRANSLATE "--min-length 200", "minimum length 200");
+    refuse_call(TRANSLATE "--batch-tokens 0", "0 tokens");
+    refuse_call(TRANSLATE "--forced-first nosuch", "nosuch");
+    refuse_call(TRANSLATE "--suppress 1,99999", "99999");
+}
+
+static void test_devices(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer("a\n", TRANSLATE "-d 99");
+    assert_refused(result, 1, "99");
+    result = run_clformer("a\n", TRANSLATE "-d nosuchdevice");
+    assert_refused(result, 1, "nosuchdevice");
+    struct process process = {.input = "a\n"};
+    process.environment = process_format("OCL_ICD_VENDORS=%s", support_temporary_folder());
+    result = process_run(&process, TRANSLATE);
+    assert_refused(result, 1, "OpenCL");
+    result = process_run(&process, "devices");
+    assert_refused(result, 1, "OpenCL");
+    process.environment = "CLFORMER_DEVICE=nosuchdevice";
+    result = process_run(&process, TRANSLATE);
+    assert_refused(result, 1, "nosuchdevice");
+}
+
+static void test_device_memory(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer("Merci.\n", TRANSLATE "--batch-tokens 1000000000");
+    assert_refused(result, 1, "--batch-tokens");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_verbs, support_teardown),
+        cmocka_unit_test_teardown(test_operands, support_teardown),
+        cmocka_unit_test_teardown(test_flags, support_teardown),
+        cmocka_unit_test_teardown(test_values, support_teardown),
+        cmocka_unit_test_teardown(test_devices, support_teardown),
+        cmocka_unit_test_teardown(test_device_memory, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* Lines of every kind go in and come out in order, and nothing shifts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/process.h"
+
+#define TRANSLATE "translate -m " DEMO_MODEL " "
+
+static void test_kinds_of_line(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer("Merci beaucoup.\r\n\r\n\n   \nMerci beaucoup.", TRANSLATE);
+    assert_output(result, "Thank you very much.\n\n\n\nThank you very much.\n");
+    assert_int_equal(result.errors_size, 0);
+    result = run_clformer(NULL, TRANSLATE);
+    assert_output(result, "");
+    struct process process = {.input = "Merci\0beaucoup.\n\0\nMerci.\n", .input_size = 25};
+    result = process_run(&process, TRANSLATE);
+    assert_output(result, "Thank you very much.\n\nThanks.\n");
+}
+
+static void test_long_line(void **state)
+{
+    (void)state;
+    size_t size = 1 << 20;
+    char *input = support_array(size + 16, 1);
+    memset(input, 'a', size);
+    for (size_t i = 7; i < size; i += 8) {
+        input[i] = ' ';
+    }
+    strcpy(input + size, "\nMerci.\n");
+    struct process_result result = run_clformer(input, TRANSLATE "--beam 1");
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "\n"), 2);
+    assert_int_equal(process_count(result.output, "\nThanks.\n"), 1);
+    assert_int_equal(process_count(result.errors, "\n"), 1);
+    assert_non_null(strstr(result.errors, "warning: line 1: "));
+    result = run_clformer(input, TRANSLATE "--beam 1 --quiet");
+    assert_int_equal(result.status, 0);
+    assert_int_equal(result.errors_size, 0);
+}
+
+static void test_invalid_utf8(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer("Merci.\nMer\xff"
+                                                "ci.\nMerci.\n\xc3\n",
+                                                TRANSLATE);
+    assert_int_equal(result.status, 1);
+    assert_string_equal(result.output, "Thanks.\n\nThanks.\n\n");
+    assert_int_equal(process_count(result.errors, "\n"), 2);
+    assert_int_equal(process_count(result.errors, "clformer: line 2: "), 1);
+    assert_int_equal(process_count(result.errors, "clformer: line 4: "), 1);
+}
+
+/* Line i of the recorded source, as often as wanted: more than two windows of lines. */
+static void test_windows_keep_the_order(void **state)
+{
+    (void)state;
+    enum { LINES = 9000 };
+    static const char *const lines[] = {"Merci.", "", "Je suis étudiant", "Merci beaucoup."};
+    static const char *const wanted[] = {"Thanks.", "", "I am a", "Thank you very"};
+    char *input = support_array(LINES * 24, 1), *expected = support_array(LINES * 24, 1);
+    char *in = input, *out = expected;
+    for (int i = 0; i < LINES; i++) {
+        int kind = i % 11 == 0 ? (i / 11) % 4 : 1; /* most lines are empty, to be quick */
+        in = stpcpy(stpcpy(in, lines[kind]), "\n");
+        out = stpcpy(stpcpy(out, wanted[kind]), "\n");
+    }
+    struct process_result result =
+        run_clformer(input, TRANSLATE "--beam 1 --max-length 3 --batch-tokens 8192");
+    assert_int_equal(result.status, 0);
+    int line = 0;
+    const char *left = result.output, *right = expected;
+    for (; *left && *right; line++) {
+        size_t length = strcspn(left, "\n"), expected_length = strcspn(right, "\n");
+        int is_empty = expected_length == 0;
+        if ((length == 0) != is_empty || strncmp(left, right, length < 4 ? length : 4) != 0) {
+            fail_msg("line %d is \"%.*s\", not \"%.*s\"", line + 1, (int)length, left, (int)expected_length,
+                     right);
+        }
+        left += length + 1;
+        right += expected_length + 1;
+    }
+    assert_int_equal(line, LINES);
+    assert_int_equal(*left, '\0');
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer("▁Je ▁suis ▁étudiant\n", TRANSLATE "--tokens");
+    assert_output(result, "▁I ▁am ▁a ▁student .\n");
+}
+
+static void test_n_best(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer("Merci.\n\nMerci.\n", TRANSLATE "--beam 4 --n-best 2");
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "\n"), 5);
+    assert_int_equal(strncmp(result.output, "1\t-0.", 5), 0);
+    assert_int_equal(process_count(result.output, "\n2\t\t\n3\t-0."), 1);
+    assert_int_equal(process_count(result.output, "\tThanks.\n"), 2);
+}
+
+/* A sentence has the same answer alone and among the recorded ones. */
+static void test_recorded_lines(void **state)
+{
+    (void)state;
+    size_t size;
+    char *source = process_read(support_fixture("fr-en-small"), "source.fr", &size);
+    char *end = source;
+    for (int i = 0; i < 40; i++) {
+        end = strchr(end, '\n') + 1;
+    }
+    *end = '\0';
+    struct process_result together = run_clformer(source, TRANSLATE), small;
+    small = run_clformer(source, TRANSLATE "--batch-tokens 30");
+    assert_int_equal(together.status, 0);
+    assert_output(small, together.output);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_kinds_of_line, support_teardown),
+        cmocka_unit_test_teardown(test_long_line, support_teardown),
+        cmocka_unit_test_teardown(test_invalid_utf8, support_teardown),
+        cmocka_unit_test_teardown(test_windows_keep_the_order, support_teardown),
+        cmocka_unit_test_teardown(test_pieces, support_teardown),
+        cmocka_unit_test_teardown(test_n_best, support_teardown),
+        cmocka_unit_test_teardown(test_recorded_lines, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* How the command ends when its output, its cache or its user fails it, and what it warns of. */
+#include <dirent.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "support/process.h"
+
+#define TRANSLATE "translate -m " DEMO_MODEL " "
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    struct process full = {.input = "Merci.\n", .output_path = "/dev/full"};
+    static const char *const calls[] = {
+        TRANSLATE, TRANSLATE "--json",    "devices",
+        "--help",  "inspect " DEMO_MODEL, "attend -m " DEMO_MODEL " -o - Merci."};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct process_result result = process_run(&full, calls[i]);
+        assert_refused(result, 1, "standard output cannot be written: No space left on device");
+    }
+    struct process_result result = run_clformer(NULL, "attend -m " DEMO_MODEL " -o /dev/full Merci.");
+    assert_refused(result, 1, "/dev/full");
+    result = run_clformer(NULL, "attend -m " DEMO_MODEL " -o /no/such/folder/page.html Merci.");
+    assert_refused(result, 1, "/no/such/folder/page.html");
+}
+
+static void test_closed_pipe_is_quiet(void **state)
+{
+    (void)state;
+    struct process closed = {.input = "Merci.\nMerci.\n", .has_closed_output = 1};
+    static const char *const calls[] = {TRANSLATE, "devices", "inspect " DEMO_MODEL};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct process_result result = process_run(&closed, calls[i]);
+        assert_int_equal(result.status, 1);
+        assert_string_equal(result.errors, "");
+    }
+}
+
+static void test_interrupt(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (int i = 0; i < 2; i++) {
+        struct process process = {.signal_when_started = signals[i]};
+        struct process_result result = process_run(&process, TRANSLATE "--verbose");
+        assert_int_equal(result.status, 1);
+        assert_int_equal(result.output_size, 0);
+        assert_int_equal(process_count(result.errors, "clformer: interrupted after line 0\n"), 1);
+    }
+}
+
+/* Replaces every file of a folder: by its first half, or by something that is not ours. */
+static void spoil(const char *folder, int is_foreign)
+{
+    DIR *files = opendir(folder);
+    assert_non_null(files);
+    int count = 0;
+    for (struct dirent *entry = readdir(files); entry; entry = readdir(files)) {
+        if (entry->d_name[0] != '.') {
+            size_t size;
+            char *bytes = process_read(folder, entry->d_name, &size);
+            process_write(folder, entry->d_name, is_foreign ? "not ours" : bytes, is_foreign ? 8 : size / 2);
+            count++;
+        }
+    }
+    closedir(files);
+    assert_true(count > 1);
+}
+
+static void test_cache(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct process process = {.input = "Merci.\n",
+                              .environment = process_format("XDG_CACHE_HOME=%s", folder)};
+    process_write(folder, "clformer", "", 0); /* a file where the folder should be: cannot be written */
+    struct process_result result = process_run(&process, TRANSLATE);
+    assert_output(result, "Thanks.\n");
+    assert_int_equal(process_count(result.errors, "\n"), 1);
+    assert_int_equal(process_count(result.errors, "clformer: warning: "), 1);
+    assert_non_null(strstr(result.errors, folder));
+    process_remove(folder, "clformer");
+    result = process_run(&process, TRANSLATE);
+    assert_output(result, "Thanks.\n");
+    assert_string_equal(result.errors, "");
+    spoil(process_format("%s/clformer", folder), 0);
+    result = process_run(&process, TRANSLATE);
+    assert_output(result, "Thanks.\n");
+    assert_int_equal(process_count(result.errors, "\n"), 1);
+    assert_int_equal(process_count(result.errors, "clformer: warning: "), 1);
+    result = process_run(&process, TRANSLATE);
+    assert_output(result, "Thanks.\n");
+    assert_string_equal(result.errors, ""); /* damaged files were written anew */
+    spoil(process_format("%s/clformer", folder), 1);
+    result = process_run(&process, TRANSLATE);
+    assert_output(result, "Thanks.\n");
+    assert_int_equal(process_count(result.errors, "\n"), 1);
+    assert_non_null(strstr(result.errors, "is not a compiled program of clformer"));
+}
+
+/* Sets one value of a tensor of the tiny model to NaN. */
+static void test_nan_weights(void **state)
+{
+    (void)state;
+    const char *folder = process_model_copy(support_fixture("models/marian"));
+    size_t size;
+    char *bytes = process_read(folder, "model.safetensors", &size);
+    memset(bytes + size - 4, 0xff, 4);
+    process_write(folder, "model.safetensors", bytes, size);
+    struct process_result inspected = run_clformer(NULL, process_format("inspect %s", folder));
+    assert_int_equal(inspected.status, 0);
+    const char *found = strstr(inspected.output, "tensor \"");
+    assert_non_null(found);
+    char *name = process_format("%.*s", (int)strcspn(found + 8, "\""), found + 8);
+    struct process_result result = run_clformer("a\n", process_format("translate -m %s", folder));
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "\n"), 1);
+    assert_int_equal(process_count(result.errors, "clformer: warning: "), 1);
+    assert_non_null(strstr(result.errors, name));
+    result = run_clformer("a\n", process_format("translate --json -m %s", folder));
+    assert_int_equal(process_count(result.output, "\"log_probability\":"), 1);
+    result = run_clformer("a\n", process_format("translate --quiet -m %s", folder));
+    assert_string_equal(result.errors, "");
+}
+
+static void test_help(void **state)
+{
+    (void)state;
+    static const char *const verbs[] = {"devices", "translate", "score", "attend", "inspect", "selftest"};
+    struct process_result all = run_clformer(NULL, "--help");
+    assert_int_equal(all.status, 0);
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        assert_non_null(strstr(all.output, verbs[i]));
+        struct process_result result = run_clformer(NULL, process_format("%s --help", verbs[i]));
+        assert_int_equal(result.status, 0);
+        assert_string_equal(result.errors, "");
+        assert_non_null(strstr(result.output, process_format("Usage: clformer %s", verbs[i])));
+        assert_non_null(strstr(result.output, "Example:\n"));
+    }
+    struct process_result version = run_clformer(NULL, "--version");
+    assert_int_equal(strncmp(version.output, "clformer 0.", 11), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_full_disk, support_teardown),
+        cmocka_unit_test_teardown(test_closed_pipe_is_quiet, support_teardown),
+        cmocka_unit_test_teardown(test_interrupt, support_teardown),
+        cmocka_unit_test_teardown(test_cache, support_teardown),
+        cmocka_unit_test_teardown(test_nan_weights, support_teardown),
+        cmocka_unit_test_teardown(test_help, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

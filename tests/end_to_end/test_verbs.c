@@ -1,0 +1,203 @@
+/* What the verbs print: JSON keys, scores, pages, descriptions. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "support/process.h"
+
+#define TRANSLATE "translate -m " DEMO_MODEL " "
+
+/* Line `index` of a result as JSON. */
+static json_t *object_of(const struct process_result *result, int index)
+{
+    const char *line = result->output;
+    for (int i = 0; i < index; i++) {
+        line = strchr(line, '\n') + 1;
+    }
+    json_t *object = json_loadb(line, strcspn(line, "\n"), 0, NULL);
+    assert_non_null(object);
+    return object;
+}
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    assert_true(json_is_number(value));
+    return json_number_value(value);
+}
+
+static size_t length(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    assert_true(json_is_array(value));
+    return json_array_size(value);
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    assert_non_null(value);
+    return value;
+}
+
+static void test_translate_json(void **state)
+{
+    (void)state;
+    struct process_result result =
+        run_clformer("Je suis étudiant\n\n\xff\n", TRANSLATE "--json --beam 3 --n-best 2");
+    assert_int_equal(result.status, 1);
+    assert_int_equal(process_count(result.output, "\n"), 3);
+    json_t *object = object_of(&result, 0);
+    assert_string_equal(text(object, "text"), "I am a student.");
+    assert_int_equal(length(object, "tokens"), length(object, "ids"));
+    assert_true(fabs(number(object, "score") * (double)length(object, "ids") -
+                     number(object, "log_probability")) < 1e-4);
+    assert_int_equal(length(object, "n_best"), 2);
+    const json_t *second = json_array_get(json_object_get(object, "n_best"), 1);
+    assert_true(number(second, "score") <= number(object, "score"));
+    assert_null(json_object_get(object, "error"));
+    json_decref(object);
+    object = object_of(&result, 1);
+    assert_string_equal(text(object, "text"), "");
+    assert_int_equal(length(object, "ids"), 0);
+    assert_true(json_is_null(json_object_get(object, "score")));
+    json_decref(object);
+    object = object_of(&result, 2);
+    assert_non_null(strstr(text(object, "error"), "UTF-8"));
+    json_decref(object);
+}
+
+/* Greedy: the score is the log-probability. */
+static void test_greedy_score(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer("Je suis étudiant\n", TRANSLATE "--json --beam 1");
+    json_t *object = object_of(&result, 0);
+    assert_true(fabs(number(object, "score") - number(object, "log_probability")) < 1e-5);
+    json_decref(object);
+}
+
+static void test_score(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    process_write(folder, "fr", "Je suis étudiant\nMerci.\n", 25);
+    process_write(folder, "en", "I am a student.\nBananas!", 24);
+    struct process_result result =
+        run_clformer(NULL, process_format("score -m " DEMO_MODEL " --json %s/fr %s/en", folder, folder));
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "\n"), 2);
+    json_t *object = object_of(&result, 0);
+    assert_string_equal(text(object, "text"), "I am a student.");
+    const json_t *tokens = json_object_get(object, "token_log_probabilities");
+    assert_int_equal(json_array_size(tokens), length(object, "ids"));
+    assert_int_equal(json_array_size(tokens), length(object, "tokens"));
+    double sum = 0, first = number(object, "log_probability");
+    for (size_t i = 0; i < json_array_size(tokens); i++) {
+        sum += json_number_value(json_array_get(tokens, i));
+    }
+    assert_true(fabs(sum - first) < 1e-4 && first < 0 && first > -5);
+    json_decref(object);
+    struct process process = {.input = "I am a student.\nBananas!\n"};
+    result = process_run(&process, process_format("score -m " DEMO_MODEL " %s/fr -", folder));
+    assert_int_equal(result.status, 0);
+    char *end;
+    assert_true(fabs(strtod(result.output, &end) - first) < 1e-6);
+    assert_true(strtod(end, NULL) < first);
+    process.input = "one\n";
+    result = process_run(&process, process_format("score -m " DEMO_MODEL " %s/fr -", folder));
+    assert_refused(result, 1, "fr has 2 lines and standard input has 1");
+    result = run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/fr %s/none", folder, folder));
+    assert_refused(result, 1, "/none");
+}
+
+static void test_attend(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct process_result result = run_clformer(
+        NULL, process_format("attend -m " DEMO_MODEL " -o %s/page.html Je\x1fsuis\x1f</script><b>", folder));
+    assert_output(result, "");
+    size_t size;
+    char *page = process_read(folder, "page.html", &size);
+    assert_int_equal(strncmp(page, "<!DOCTYPE html>", 15), 0);
+    assert_non_null(strstr(page, "Je suis &lt;/script&gt;&lt;b&gt;"));
+    assert_int_equal(process_count(page, "<script"), process_count(page, "</script>"));
+    assert_int_equal(process_count(page, "http"), 0); /* nothing comes from a network */
+    assert_int_equal(process_count(page, "@TITLE@") + process_count(page, "@SHAPE@"), 0);
+    char *shape = strstr(page, "{\"encoder_layers\"");
+    assert_non_null(shape);
+    json_t *object = json_loadb(shape, strcspn(shape, "<"), 0, NULL);
+    assert_non_null(object);
+    size_t sources = length(object, "source_tokens"), targets = length(object, "target_tokens");
+    size_t weights = 18 * (sources * sources + targets * targets + targets * sources);
+    char *data = strstr(page, "id=\"weights\">") + 13;
+    assert_int_equal(strcspn(data, "<"), (2 * weights + 2) / 3 * 4);
+    json_decref(object);
+    result = run_clformer(NULL, process_format("attend -m " DEMO_MODEL " -o - --target I\x1f"
+                                               "am. Je"));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output, "<span>Target</span>I am."));
+    result = run_clformer(NULL, process_format("attend -m " DEMO_MODEL " -o %s/none.html \x1f", folder));
+    assert_refused(result, 1, "the source is empty");
+    struct stat status;
+    assert_int_not_equal(stat(process_format("%s/none.html", folder), &status), 0);
+}
+
+static void test_inspect(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(NULL, "inspect " DEMO_MODEL);
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.errors, "");
+    static const char *const parts[] = {"marian",     "d_model",       "model.encoder.layers.0.fc1.weight",
+                                        "(768, 192)", "sentencepiece", "Unusual"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        assert_non_null(strstr(result.output, parts[i]));
+    }
+    result = run_clformer(NULL, "inspect --json " DEMO_MODEL);
+    json_t *object = object_of(&result, 0);
+    assert_true(length(object, "tensors") > 100);
+    assert_int_equal(length(object, "unusual"), 0);
+    json_decref(object);
+}
+
+static void test_devices(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(NULL, "devices --json");
+    assert_int_equal(result.status, 0);
+    json_t *object = object_of(&result, 0);
+    assert_int_equal((int)number(object, "index"), 0);
+    assert_true(strlen(text(object, "name")) > 0);
+    assert_non_null(json_object_get(object, "default"));
+    json_decref(object);
+    result = run_clformer("Merci.\n", TRANSLATE "-d 0");
+    assert_output(result, "Thanks.\n");
+}
+
+static void test_selftest(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(NULL, "selftest --gemm native");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output, "All "));
+    assert_non_null(strstr(result.output, "top k"));
+    assert_int_equal(process_count(result.output, "WRONG") + process_count(result.output, "FAILED"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_translate_json, support_teardown),
+        cmocka_unit_test_teardown(test_greedy_score, support_teardown),
+        cmocka_unit_test_teardown(test_score, support_teardown),
+        cmocka_unit_test_teardown(test_attend, support_teardown),
+        cmocka_unit_test_teardown(test_inspect, support_teardown),
+        cmocka_unit_test_teardown(test_devices, support_teardown),
+        cmocka_unit_test_teardown(test_selftest, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
