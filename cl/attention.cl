@@ -295,6 +295,32 @@ static inline void load_values(__local float *tile, const __global float *rows, 
     }
 }
 
+/* A query's scores of every eighth key into its row. */
+static inline void put_scores(__local float *row, float4 scores)
+{
+    row[0] = scores.x;
+    row[8] = scores.y;
+    row[16] = scores.z;
+    row[24] = scores.w;
+}
+
+/* One column of up to four rows. */
+static inline void put_outputs(__global float *column, int stride, int count, float4 values)
+{
+    if (count > 0) {
+        column[0] = values.x;
+    }
+    if (count > 1) {
+        column[stride] = values.y;
+    }
+    if (count > 2) {
+        column[2 * (size_t)stride] = values.z;
+    }
+    if (count > 3) {
+        column[3 * (size_t)stride] = values.w;
+    }
+}
+
 /* A group takes 32 queries of one head of one sequence and up to 64 value columns; work-item (row, column)
  * of 8 x 8 holds four queries, their scores of four keys of a tile of 32, and every eighth output column of
  * them. The scores pass through local memory, where two work-items a query keep its maximum and sum. */
@@ -318,22 +344,19 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
         }
         size_t query_row = (size_t)(span[0] + first);
         int end = causal ? min(first + count + keys - queries, keys) : keys;
-        float sums[4][COLUMNS];
+        float4 sums[COLUMNS]; /* of the four queries */
 #pragma unroll
-        for (int a = 0; a < 4; a++) {
-#pragma unroll
-            for (int c = 0; c < COLUMNS; c++) {
-                sums[a][c] = 0.0f;
-            }
+        for (int c = 0; c < COLUMNS; c++) {
+            sums[c] = 0.0f;
         }
-        int query =
-            first + lane / 2; /* whose maximum and sum this work-item keeps, and the last key it sees */
+        /* The query whose maximum and sum this work-item keeps, and the last key that it sees. */
+        int query = first + lane / 2;
         int last = query >= queries ? -1 : causal ? min(query + keys - queries, keys - 1) : keys - 1;
         float maximum = -INFINITY, total = 0.0f;
         for (int tile = 0; tile < end; tile += BLOCK) {
             int width = min(end - tile, BLOCK);
             size_t key_row = (size_t)(first_key + tile);
-            float scores[4][4] = {{0.0f}};
+            float4 s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f; /* a query's scores of four keys */
 #pragma unroll 1
             for (int d = 0; d < KEY_WIDTH; d += CHUNK) {
                 barrier(CLK_LOCAL_MEM_FENCE);
@@ -344,25 +367,21 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
                 barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 2
                 for (int e = 0; e < CHUNK; e++) {
-#pragma unroll
-                    for (int a = 0; a < 4; a++) {
-                        float element = tiles[(row4 + a) * (CHUNK + 1) + e];
-#pragma unroll
-                        for (int b = 0; b < 4; b++) {
-                            scores[a][b] =
-                                fma(element, tiles[QK_TILE / 2 + (column + 8 * b) * (CHUNK + 1) + e],
-                                    scores[a][b]);
-                        }
-                    }
+                    const __local float *query_column = tiles + row4 * (CHUNK + 1) + e;
+                    const __local float *key_column = tiles + QK_TILE / 2 + column * (CHUNK + 1) + e;
+                    float4 four_keys = (float4)(key_column[0], key_column[8 * (CHUNK + 1)],
+                                                key_column[16 * (CHUNK + 1)], key_column[24 * (CHUNK + 1)]);
+                    s0 = fma((float4)(query_column[0]), four_keys, s0);
+                    s1 = fma((float4)(query_column[CHUNK + 1]), four_keys, s1);
+                    s2 = fma((float4)(query_column[2 * (CHUNK + 1)]), four_keys, s2);
+                    s3 = fma((float4)(query_column[3 * (CHUNK + 1)]), four_keys, s3);
                 }
             }
-#pragma unroll
-            for (int a = 0; a < 4; a++) {
-#pragma unroll
-                for (int b = 0; b < 4; b++) {
-                    weights[(row4 + a) * (BLOCK + 1) + column + 8 * b] = scores[a][b];
-                }
-            }
+            __local float *target = weights + row4 * (BLOCK + 1) + column;
+            put_scores(target, s0);
+            put_scores(target + BLOCK + 1, s1);
+            put_scores(target + 2 * (BLOCK + 1), s2);
+            put_scores(target + 3 * (BLOCK + 1), s3);
             barrier(CLK_LOCAL_MEM_FENCE);
 
             load_values(tiles, v + v_offset + key_row * v_stride + head * VALUE_WIDTH + slice, v_stride,
@@ -407,28 +426,19 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
             total = total * factor + (sum_parts[lane & ~1] + sum_parts[lane | 1]);
             maximum = largest;
 
+            float4 row_factors = vload4(0, factors + row4);
 #pragma unroll
-            for (int a = 0; a < 4; a++) {
-                factor = factors[row4 + a];
-#pragma unroll
-                for (int c = 0; c < COLUMNS; c++) {
-                    sums[a][c] *= factor;
-                }
+            for (int c = 0; c < COLUMNS; c++) {
+                sums[c] *= row_factors;
             }
 #pragma unroll 1
             for (int j = 0; j < width; j++) {
-                float w[4];
-#pragma unroll
-                for (int a = 0; a < 4; a++) {
-                    w[a] = weights[(row4 + a) * (BLOCK + 1) + j];
-                }
+                const __local float *weight = weights + row4 * (BLOCK + 1) + j;
+                float4 row_weights =
+                    (float4)(weight[0], weight[BLOCK + 1], weight[2 * (BLOCK + 1)], weight[3 * (BLOCK + 1)]);
 #pragma unroll
                 for (int c = 0; c < COLUMNS; c++) {
-                    float value = tiles[j * COLUMNS * 8 + column + 8 * c];
-#pragma unroll
-                    for (int a = 0; a < 4; a++) {
-                        sums[a][c] = fma(w[a], value, sums[a][c]);
-                    }
+                    sums[c] = fma(row_weights, (float4)(tiles[j * COLUMNS * 8 + column + 8 * c]), sums[c]);
                 }
             }
         }
@@ -437,19 +447,13 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
             factors[lane / 2] = total == 0.0f ? 0.0f : 1.0f / total;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+        float4 shares = vload4(0, factors + row4);
+        __global float *out = y + y_offset + (query_row + row4) * y_stride + head * VALUE_WIDTH + slice;
 #pragma unroll
-        for (int a = 0; a < 4; a++) {
-            if (row4 + a < count) {
-                float share = factors[row4 + a];
-                __global float *out =
-                    y + y_offset + (query_row + row4 + a) * y_stride + head * VALUE_WIDTH + slice;
-#pragma unroll
-                for (int c = 0; c < COLUMNS; c++) {
-                    int d = column + 8 * c;
-                    if (d < SLICE && slice + d < VALUE_WIDTH) {
-                        out[d] = sums[a][c] * share;
-                    }
-                }
+        for (int c = 0; c < COLUMNS; c++) {
+            int d = column + 8 * c;
+            if (d < SLICE && slice + d < VALUE_WIDTH) {
+                put_outputs(out + d, y_stride, count - row4, sums[c] * shares);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
