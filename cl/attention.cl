@@ -207,8 +207,10 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
         }
         size_t query_row = (size_t)(span[0] + first);
         int16 index = first + (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        int16 last =
-            causal ? min(index + (keys - queries), keys - 1) : (int16)(keys - 1); /* key that is seen */
+        int16 last = keys - 1; /* the last key that each query sees */
+        if (causal) {
+            last = min(index + (keys - queries), last);
+        }
         int end = causal ? min(first + count + keys - queries, keys) : keys;
 
         float16 q_lanes[PADDED(KEY_WIDTH)], sums[PADDED(VALUE_WIDTH)], scores[KEY_TILE];
@@ -268,6 +270,16 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 #define SLICES  ((VALUE_WIDTH + 63) / 64)
 #define SLICE   ((VALUE_WIDTH + SLICES - 1) / SLICES) /* value columns of a group */
 #define COLUMNS ((SLICE + 7) / 8)                     /* of them, those of a work-item */
+/* The columns' sums have names, not an index: Intel's compiler leaves an array of them in memory. */
+#define IF_COLUMN(c, DO)                                                                                     \
+    if (c < COLUMNS) {                                                                                       \
+        DO(c)                                                                                                \
+    }
+#define EACH_COLUMN(DO)                                                                                      \
+    IF_COLUMN(0, DO)                                                                                         \
+    IF_COLUMN(1, DO)                                                                                         \
+    IF_COLUMN(2, DO)                                                                                         \
+    IF_COLUMN(3, DO) IF_COLUMN(4, DO) IF_COLUMN(5, DO) IF_COLUMN(6, DO) IF_COLUMN(7, DO)
 #define QK_TILE (2 * BLOCK * (CHUNK + 1))
 #define V_TILE  (BLOCK * COLUMNS * 8)
 
@@ -275,7 +287,7 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 static inline void load_chunk(__local float *tile, const __global float *rows, int stride, int count,
                               int width, float scale)
 {
-#pragma unroll 2
+#pragma unroll 1
     for (int e = (int)get_local_id(0); e < BLOCK * CHUNK; e += GROUP) {
         int row = e / CHUNK, column = e % CHUNK;
         tile[row * (CHUNK + 1) + column] =
@@ -287,7 +299,7 @@ static inline void load_chunk(__local float *tile, const __global float *rows, i
 static inline void load_values(__local float *tile, const __global float *rows, int stride, int count,
                                int width)
 {
-#pragma unroll 2
+#pragma unroll 1
     for (int e = (int)get_local_id(0); e < V_TILE; e += GROUP) {
         int row = e / (COLUMNS * 8), column = e % (COLUMNS * 8);
         tile[e] =
@@ -321,6 +333,44 @@ static inline void put_outputs(__global float *column, int stride, int count, fl
     }
 }
 
+/* The scores of half a tile's keys, `key` .., for one query, which sees those up to `last`: adds what the
+ * masks say and returns the largest. hidden, bias (the head's) and terms (the query's) may be null. */
+static inline float mask_half_row(__local float *scores, int key, int query, int last,
+                                  const __global int *hidden, const __global float *bias, int reach,
+                                  const __global float *terms)
+{
+    float largest = -INFINITY;
+#pragma unroll 1
+    for (int j = 0; j < BLOCK / 2; j++, key++) {
+        float score = -INFINITY;
+        if (key <= last && !(hidden && hidden[key])) {
+            score = scores[j];
+            if (bias) {
+                score += bias[clamp(key - query + reach, 0, 2 * reach)];
+            }
+            if (terms) {
+                score += terms[key];
+            }
+        }
+        scores[j] = score;
+        largest = fmax(largest, score);
+    }
+    return largest;
+}
+
+/* scores = exp(scores - subtracted); returns their sum. */
+static inline float weigh_half_row(__local float *scores, float subtracted)
+{
+    float sum = 0.0f;
+#pragma unroll 2
+    for (int j = 0; j < BLOCK / 2; j++) {
+        float weight = exp(scores[j] - subtracted);
+        sum += weight;
+        scores[j] = weight;
+    }
+    return sum;
+}
+
 /* A group takes 32 queries of one head of one sequence and up to 64 value columns; work-item (row, column)
  * of 8 x 8 holds four queries, their scores of four keys of a tile of 32, and every eighth output column of
  * them. The scores pass through local memory, where two work-items a query keep its maximum and sum. */
@@ -344,14 +394,17 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
         }
         size_t query_row = (size_t)(span[0] + first);
         int end = causal ? min(first + count + keys - queries, keys) : keys;
-        float4 sums[COLUMNS]; /* of the four queries */
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            sums[c] = 0.0f;
-        }
+        float4 sums0 = 0.0f, sums1 = 0.0f, sums2 = 0.0f, sums3 = 0.0f; /* a column of the four queries each */
+        float4 sums4 = 0.0f, sums5 = 0.0f, sums6 = 0.0f, sums7 = 0.0f;
         /* The query whose maximum and sum this work-item keeps, and the last key that it sees. */
         int query = first + lane / 2;
         int last = query >= queries ? -1 : causal ? min(query + keys - queries, keys - 1) : keys - 1;
+        const __global int *hidden_keys = hidden ? hidden + hidden_offset + first_key : 0;
+        const __global float *bias =
+            relative ? relative + relative_offset + (size_t)head * relative_stride : 0;
+        const __global float *terms =
+            additive ? additive + additive_offset + ((size_t)sequence * max_queries + query) * additive_stride
+                     : 0;
         float maximum = -INFINITY, total = 0.0f;
         for (int tile = 0; tile < end; tile += BLOCK) {
             int width = min(end - tile, BLOCK);
@@ -387,38 +440,16 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
             load_values(tiles, v + v_offset + key_row * v_stride + head * VALUE_WIDTH + slice, v_stride,
                         width, VALUE_WIDTH - slice);
             __local float *half_row = weights + lane / 2 * (BLOCK + 1) + lane % 2 * (BLOCK / 2);
-            float largest = -INFINITY;
-#pragma unroll 1
-            for (int j = 0; j < BLOCK / 2; j++) {
-                int key = tile + lane % 2 * (BLOCK / 2) + j;
-                float score = -INFINITY;
-                if (key <= last && !(hidden && hidden[hidden_offset + first_key + key])) {
-                    score = half_row[j];
-                    if (relative) {
-                        score += relative[relative_offset + (size_t)head * relative_stride +
-                                          clamp(key - query + reach, 0, 2 * reach)];
-                    }
-                    if (additive) {
-                        score += additive[additive_offset +
-                                          ((size_t)sequence * max_queries + query) * additive_stride + key];
-                    }
-                }
-                half_row[j] = score;
-                largest = fmax(largest, score);
-            }
+            int first_of_half = tile + lane % 2 * (BLOCK / 2);
+            float largest =
+                mask_half_row(half_row, first_of_half, query, last, hidden_keys, bias, reach, terms);
             parts[lane] = largest;
             barrier(CLK_LOCAL_MEM_FENCE);
             largest = fmax(maximum, fmax(parts[lane], parts[lane ^ 1]));
             /* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
             float subtracted = largest == -INFINITY ? 0.0f : largest;
-            float factor = exp(maximum - subtracted), sum = 0.0f;
-#pragma unroll 2
-            for (int j = 0; j < BLOCK / 2; j++) {
-                float weight = exp(half_row[j] - subtracted);
-                sum += weight;
-                half_row[j] = weight;
-            }
-            sum_parts[lane] = sum;
+            float factor = exp(maximum - subtracted);
+            sum_parts[lane] = weigh_half_row(half_row, subtracted);
             if (lane % 2 == 0) {
                 factors[lane / 2] = factor;
             }
@@ -427,19 +458,16 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
             maximum = largest;
 
             float4 row_factors = vload4(0, factors + row4);
-#pragma unroll
-            for (int c = 0; c < COLUMNS; c++) {
-                sums[c] *= row_factors;
-            }
+#define RESCALE(c) sums##c *= row_factors;
+            EACH_COLUMN(RESCALE)
 #pragma unroll 1
             for (int j = 0; j < width; j++) {
                 const __local float *weight = weights + row4 * (BLOCK + 1) + j;
                 float4 row_weights =
                     (float4)(weight[0], weight[BLOCK + 1], weight[2 * (BLOCK + 1)], weight[3 * (BLOCK + 1)]);
-#pragma unroll
-                for (int c = 0; c < COLUMNS; c++) {
-                    sums[c] = fma(row_weights, (float4)(tiles[j * COLUMNS * 8 + column + 8 * c]), sums[c]);
-                }
+                const __local float *value = tiles + j * COLUMNS * 8 + column;
+#define ADD_VALUE(c) sums##c = fma(row_weights, (float4)(value[8 * c]), sums##c);
+                EACH_COLUMN(ADD_VALUE)
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -449,13 +477,11 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
         barrier(CLK_LOCAL_MEM_FENCE);
         float4 shares = vload4(0, factors + row4);
         __global float *out = y + y_offset + (query_row + row4) * y_stride + head * VALUE_WIDTH + slice;
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            int d = column + 8 * c;
-            if (d < SLICE && slice + d < VALUE_WIDTH) {
-                put_outputs(out + d, y_stride, count - row4, sums[c] * shares);
-            }
-        }
+#define PUT_COLUMN(c)                                                                                        \
+    if (column + 8 * c < min(SLICE, VALUE_WIDTH - slice)) {                                                  \
+        put_outputs(out + column + 8 * c, y_stride, count - row4, sums##c * shares);                         \
+    }
+        EACH_COLUMN(PUT_COLUMN)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
