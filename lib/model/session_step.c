@@ -159,6 +159,7 @@ clf_status clf__session_step(void *context, struct clf__step *step)
         .spans = views.cross,
         .mask = {.hidden_keys = session->hidden_sources},
         .scratch = &session->scratch,
+        .few_queries = 1,
     };
     struct clf__decoder_call call = {.history = &step_history, .cross_call = &cross};
     CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
