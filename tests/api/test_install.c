@@ -1,0 +1,130 @@
+/* What `make install` lays down can be used: the README's example is built against it with pkg-config and
+ * with CMake, and translates. The manual and the completions know every flag. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/process.h"
+
+#define EXAMPLE CLF_SOURCE_FOLDER "/tests/api/example.c"
+
+static const char *prefix;
+
+/* Runs a shell command; fails showing it and what it printed, of which the caller gets the rest. */
+static char *shell(char *command)
+{
+    static char output[1 << 16];
+    FILE *pipe = popen(process_format("{ %s; } 2>&1", command), "r");
+    assert_non_null(pipe);
+    size_t size = fread(output, 1, sizeof output - 1, pipe);
+    output[size] = '\0';
+    if (pclose(pipe) != 0) {
+        fail_msg("%s\n%s", command, output);
+    }
+    return output;
+}
+
+static int install(void **state)
+{
+    (void)state;
+    prefix = support_temporary_folder();
+    setenv("XDG_CACHE_HOME", CLF_BUILD_FOLDER "/test-cache", 0);
+    shell(process_format("cmake --install '%s' --prefix '%s'", CLF_BUILD_FOLDER, prefix));
+    return support_teardown(state);
+}
+
+static void translates(const char *program)
+{
+    assert_string_equal(shell(process_format("'%s' '%s' 'Je suis étudiant'", program, DEMO_MODEL)),
+                        "I am a student.\n");
+    assert_non_null(strstr(shell(process_format("! '%s' /no/such/model text", program)), "/no/such/model"));
+}
+
+static void test_pkg_config(void **state)
+{
+    (void)state;
+    char *program = process_format("%s/by-pkg-config", prefix);
+    shell(
+        process_format("export PKG_CONFIG_PATH=$(dirname $(find '%s' -name clformer.pc)) && " CLF_C_COMPILER
+                       " -Wall -Wextra -Werror -std=c11 " CLF_EXAMPLE_FLAGS
+                       " $(pkg-config --cflags clformer) '%s' -o '%s' $(pkg-config --static --libs clformer)",
+                       prefix, EXAMPLE, program));
+    translates(program);
+}
+
+static void test_cmake(void **state)
+{
+    (void)state;
+    const char *project = support_temporary_folder();
+    char *text = process_format("cmake_minimum_required(VERSION 3.25)\n"
+                                "project(example LANGUAGES C)\n"
+                                "find_package(clformer 0.1 REQUIRED)\n"
+                                "add_executable(example \"%s\")\n"
+                                "target_link_libraries(example PRIVATE clformer::clformer)\n",
+                                EXAMPLE);
+    process_write(project, "CMakeLists.txt", text, strlen(text));
+    shell(process_format(
+        "cmake -S '%s' -B '%s/build' -DCMAKE_PREFIX_PATH='%s' -DCMAKE_C_COMPILER=" CLF_C_COMPILER
+        " -DCMAKE_C_FLAGS='" CLF_EXAMPLE_FLAGS "' && cmake --build '%s/build'",
+        project, project, prefix, project));
+    translates(process_format("%s/build/example", project));
+}
+
+/* Every "--flag" of every verb's help. */
+static void test_manual_and_completion(void **state)
+{
+    (void)state;
+    static const char *const verbs[] = {"devices", "translate", "score", "attend", "inspect", "selftest"};
+    size_t size;
+    char *manual = process_read(prefix, "share/man/man1/clformer.1", &size);
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        char *flags =
+            process_format("%s", shell(process_format("PATH='%s/bin':$PATH clformer %s --help | sed -n 's/^  "
+                                                      "....--\\([a-z-]*\\) .*/\\1/p'",
+                                                      prefix, verbs[i])));
+        assert_non_null(strstr(manual, process_format("\n.B %s\n", verbs[i])));
+        char *completed = process_format(
+            "%s",
+            shell(process_format("PATH='%s/bin':$PATH bash -c 'source \"%s/share/bash-completion/completions/"
+                                 "clformer\"; COMP_WORDS=(clformer %s --) COMP_CWORD=2; _clformer; printf "
+                                 "\"%%s\\n\" \"${COMPREPLY[@]}\"'",
+                                 prefix, prefix, verbs[i])));
+        int count = 0;
+        for (char *rest = flags, *flag; (flag = strtok_r(rest, "\n", &rest)) != NULL; count++) {
+            assert_non_null(strstr(completed, process_format("--%s\n", flag)));
+            char escaped[64], *out = escaped;
+            for (const char *c = flag; *c; c++) {
+                out = stpcpy(out, *c == '-' ? "\\-" : (char[]){*c, '\0'});
+            }
+            if (strstr(manual, process_format("\\-\\-%s", escaped)) == NULL) {
+                fail_msg("the manual has no --%s", flag);
+            }
+        }
+        assert_true(count > 2);
+    }
+}
+
+/* The README shows the example as it is. */
+static void test_readme(void **state)
+{
+    (void)state;
+    if (access(CLF_SOURCE_FOLDER "/README.md", R_OK) != 0) {
+        skip();
+    }
+    size_t size;
+    char *readme = process_read(CLF_SOURCE_FOLDER, "README.md", &size);
+    char *example = process_read(CLF_SOURCE_FOLDER, "tests/api/example.c", &size);
+    assert_non_null(strstr(readme, process_format("```c\n%s```", example)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_pkg_config, support_teardown),
+        cmocka_unit_test_teardown(test_cmake, support_teardown),
+        cmocka_unit_test_teardown(test_manual_and_completion, support_teardown),
+        cmocka_unit_test_teardown(test_readme, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, install, NULL);
+}

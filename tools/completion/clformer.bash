@@ -1,0 +1,42 @@
+# Bash completion of clformer: verbs, flags and their choices come from the command's own --help.
+_clformer() {
+    local command=${COMP_WORDS[0]} verb=${COMP_WORDS[1]} current=${COMP_WORDS[COMP_CWORD]}
+    local previous=${COMP_WORDS[COMP_CWORD - 1]} choices
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        mapfile -t COMPREPLY < <(compgen -W "$("$command" --help 2>/dev/null |
+            sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p') --help --version" -- "$current")
+        return
+    fi
+    case $previous in
+    -m | --model)
+        mapfile -t COMPREPLY < <(compgen -d -- "$current")
+        return
+        ;;
+    -o | --output)
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        return
+        ;;
+    -d | --device)
+        mapfile -t COMPREPLY < <(compgen -W "gpu cpu $("$command" devices 2>/dev/null |
+            sed -n 's/^\([0-9]*\)  .*/\1/p')" -- "$current")
+        return
+        ;;
+    --*)
+        # "--gemm auto|native|clblast": the words in small letters are choices, the others stand for values
+        choices=$("$command" "$verb" --help 2>/dev/null | sed -n "s/^  .\{4\}$previous \([^ ]*\).*/\1/p" | head -n 1)
+        if [[ $choices == *[a-z0-9]* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "$(tr '|' '\n' <<<"$choices" | grep '^[a-z0-9]*$')" -- "$current")
+            return
+        fi
+        [[ $choices =~ ^[A-Z] ]] && return
+        ;;
+    esac
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$command" "$verb" --help 2>/dev/null |
+            grep -o '^  .\{4\}--[a-z-]*' | grep -o -e '--[a-z-]*')" -- "$current")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
+}
+complete -o filenames -F _clformer clformer
