@@ -2,9 +2,9 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/check_gemm.h"
-#include "device/testing.h"
 #include "device/gemm_provider.h"
 #include "device/launch.h"
+#include "device/testing.h"
 
 #define FOR_EACH_NATIVE(device)                                                                              \
     for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++)                                              \
