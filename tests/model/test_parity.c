@@ -1,0 +1,158 @@
+/* Every system's logits against PyTorch's on the same weights, for whole targets and step by step. */
+#include <string.h>
+
+#include "support/model_fixture.h"
+#include "support/support.h"
+
+static const double tolerance = 1e-5; /* ||a - b|| / ||b|| */
+
+static double *as_double(const float *values, size_t count)
+{
+    double *out = support_array(count, sizeof *out);
+    for (size_t i = 0; i < count; i++) {
+        out[i] = values[i];
+    }
+    return out;
+}
+
+static void check_case(struct clf__transformer *transformer, const struct fixture_case *fixture_case)
+{
+    struct clf__session_limits limits = fixture_limits(fixture_case);
+    struct clf__session *session;
+    assert_ok(clf__session_create(&session, transformer, &limits));
+    assert_ok(clf__session_encode(session, &fixture_case->sources));
+    assert_ok(clf__session_force(session, &fixture_case->targets));
+    int rows = limits.target_tokens;
+    size_t count = (size_t)rows * (size_t)transformer->config.target_vocabulary;
+    float *logits = support_array(count, sizeof *logits);
+    assert_ok(clf__session_logits(session, 0, rows, logits));
+    clf__session_free(session);
+    assert_close(logits, as_double(fixture_case->logits, count), count, tolerance);
+}
+
+/* Decoding step by step must see what forced decoding sees: with k = V a step gives every logit. */
+static void check_steps(struct clf__transformer *transformer, const struct fixture_case *fixture_case)
+{
+    int vocabulary = transformer->config.target_vocabulary, sources = fixture_case->sources.count;
+    const int *first = fixture_case->targets.first;
+    struct clf__session_limits limits = fixture_limits(fixture_case);
+    limits.slots = sources;
+    limits.positions = fixture_case->longest_target;
+    limits.candidates = vocabulary;
+    struct clf__session *session;
+    assert_ok(clf__session_create(&session, transformer, &limits));
+    assert_ok(clf__session_encode(session, &fixture_case->sources));
+    size_t count = (size_t)first[sources] * (size_t)vocabulary;
+    float *logits = support_array(count, sizeof *logits);
+    size_t width = (size_t)vocabulary, batch = (size_t)sources;
+    int32_t *ids = support_array(batch * width, sizeof *ids);
+    float *values = support_array(batch * width, sizeof *values),
+          *statistics = support_array(batch * 4, sizeof(float));
+    int32_t *tokens = support_array(batch, sizeof *tokens), *slots = support_array(batch, sizeof *slots);
+    int32_t *positions = support_array(batch, sizeof *positions),
+            *offsets = support_array(batch + 1, sizeof *offsets);
+    for (int t = 0; t < fixture_case->longest_target; t++) {
+        struct clf__step step = {.tokens = tokens,
+                                 .positions = positions,
+                                 .slots = slots,
+                                 .parents = slots,
+                                 .sources = slots,
+                                 .banned = offsets,
+                                 .banned_offsets = offsets,
+                                 .candidates = vocabulary,
+                                 .values = values,
+                                 .ids = ids,
+                                 .statistics = statistics};
+        for (int b = 0; b < sources; b++) {
+            if (first[b] + t < first[b + 1]) {
+                tokens[step.rows] = fixture_case->targets.ids[first[b] + t];
+                positions[step.rows] = t;
+                slots[step.rows++] = b;
+            }
+        }
+        assert_ok(clf__session_step(session, &step));
+        for (int r = 0; r < step.rows; r++) {
+            for (int i = 0; i < vocabulary; i++) {
+                size_t row = (size_t)(first[slots[r]] + t);
+                logits[row * width + (size_t)ids[r * vocabulary + i]] = values[r * vocabulary + i];
+            }
+        }
+    }
+    clf__session_free(session);
+    assert_close(logits, as_double(fixture_case->logits, count), count, tolerance);
+}
+
+/* Generated pad tokens have no history to be hidden in: steps are compared where targets hold none. */
+static int steps_are_comparable(const struct clf__config *config, const struct fixture_case *fixture_case)
+{
+    for (int i = 0; i < fixture_case->targets.first[fixture_case->targets.count]; i++) {
+        int is_start = fixture_case->targets.ids[i] == config->decoder_start_id;
+        if (fixture_case->targets.ids[i] == config->pad_id && !is_start) {
+            return 0;
+        }
+    }
+    return config->target_vocabulary <= 256;
+}
+
+static void check_fixture(struct clf_device *device, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "models/%s", name);
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, device, support_fixture(path)));
+    struct model_fixture fixture = model_fixture_load(name, transformer->config.feature_size);
+    assert_int_equal(fixture.vocabulary, transformer->config.target_vocabulary);
+    int checked = 0;
+    for (int i = 0; i < fixture.count; i++) {
+        const struct fixture_case *fixture_case = &fixture.cases[i];
+        int is_tiny = fixture_case->longest_source <= 8 && fixture_case->longest_target <= 8;
+        if (support_small() && (!is_tiny || checked > 0)) {
+            continue;
+        }
+        check_case(transformer, fixture_case);
+        if (steps_are_comparable(&transformer->config, fixture_case)) {
+            check_steps(transformer, fixture_case);
+        }
+        checked++;
+    }
+    assert_true(checked > 0);
+    clf__transformer_free(transformer);
+    support_free_all();
+}
+
+static void check_all(struct clf_device *device)
+{
+    for (const char *const *name = model_fixture_names(); *name != NULL; name++) {
+        print_message("%s\n", *name);
+        check_fixture(device, *name);
+    }
+}
+
+static void test_cpu_form(void **state)
+{
+    (void)state;
+    check_all(support_device(CLF_FORM_CPU));
+}
+
+static void test_gpu_form(void **state)
+{
+    (void)state;
+    check_all(support_device(CLF_FORM_GPU));
+}
+
+static void test_batched_attention(void **state)
+{
+    (void)state;
+    check_all(support_device_with(CLF_FORM_CPU, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED));
+    check_all(support_device_with(CLF_FORM_GPU, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_cpu_form, support_teardown),
+        cmocka_unit_test_teardown(test_gpu_form, support_teardown),
+        cmocka_unit_test_teardown(test_batched_attention, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

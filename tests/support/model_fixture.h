@@ -1,0 +1,31 @@
+/* Small models with the logits that they must give: tests/fixtures/models/README.md. */
+#ifndef CLF_TESTS_MODEL_FIXTURE_H
+#define CLF_TESTS_MODEL_FIXTURE_H
+
+#include "model/session.h"
+
+/* One ragged batch of a fixture. */
+struct fixture_case {
+    struct clf__sequences sources;
+    struct clf__sequences targets; /* decoder inputs */
+    int longest_source, longest_target;
+    const float *logits; /* (target rows, V) */
+};
+
+struct model_fixture {
+    char folder[512];
+    int vocabulary; /* V */
+    struct fixture_case *cases;
+    int count;
+};
+
+/* Every folder of tests/fixtures/models, borrowed; NULL-terminated. */
+const char *const *model_fixture_names(void);
+
+/* Loads one; its memory is freed by support_free_all(). `columns` is the width of a frame, 0 for tokens. */
+struct model_fixture model_fixture_load(const char *name, int columns);
+
+/* The limits of a session that takes a case. */
+struct clf__session_limits fixture_limits(const struct fixture_case *fixture_case);
+
+#endif

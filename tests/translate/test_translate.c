@@ -1,0 +1,262 @@
+/* The demo model on its 500 held-out lines: ids and scores as transformers gave them, whatever the batch. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <clformer/clformer.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "support/support.h"
+
+enum { MAX_LINES = 500 };
+
+struct lines {
+    char *text;
+    struct clf_line line[MAX_LINES];
+    int count;
+};
+
+static void read_lines(struct lines *lines, const char *name)
+{
+    size_t size;
+    lines->count = 0;
+    assert_ok(clf__file_read(&lines->text, &size, support_fixture(name), 1 << 24));
+    for (char *at = lines->text; *at != '\0';) {
+        char *end = strchr(at, '\n');
+        assert_non_null(end);
+        assert_true(lines->count < MAX_LINES);
+        lines->line[lines->count++] = (struct clf_line){at, (size_t)(end - at)};
+        at = end + 1;
+    }
+    /* Oclgrind and rusticl take a few lines only. */
+    lines->count = support_small() ? 2 : lines->count;
+}
+
+static struct clf_model *load_model(struct clf_device *device)
+{
+    struct clf_model *model;
+    assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small"));
+    return model;
+}
+
+static struct clf_translation *translate(struct clf_model *model, const struct clf_translate_options *options,
+                                         const struct clf_line *lines, int count)
+{
+    struct clf_translator *translator;
+    struct clf_translation *translations;
+    assert_ok(clf_translator_create(&translator, model, options));
+    assert_ok(clf_translate(&translations, translator, lines, count));
+    clf_translator_free(translator);
+    return translations;
+}
+
+static void check_hypothesis(const struct clf_hypothesis *actual, const json_t *expected,
+                             const char *score_key, int line, int *ties)
+{
+    const json_t *ids = json_object_get(expected, "ids");
+    double score = json_real_value(json_object_get(expected, score_key));
+    int same = actual->count == (int)json_array_size(ids);
+    for (int i = 0; same && i < actual->count; i++) {
+        same = actual->ids[i] == json_integer_value(json_array_get(ids, (size_t)i));
+    }
+    if (fabs((double)actual->score - score) > 1e-4) {
+        fail_msg("line %d: score %.9g, expected %.9g; \"%s\"", line + 1, (double)actual->score, score,
+                 actual->text);
+    }
+    if (!same) {
+        print_message("line %d: a tie: \"%s\" for \"%s\"\n", line + 1, actual->text,
+                      json_string_value(json_object_get(expected, "text")));
+        ++*ties;
+        return;
+    }
+    assert_string_equal(actual->text, json_string_value(json_object_get(expected, "text")));
+}
+
+/* Each line of the recorded file is an object, or an array of n_best objects. */
+static void check_recorded(struct clf_device *device, const char *recorded, const char *score_key,
+                           void (*choose)(struct clf_translate_options *))
+{
+    struct lines source, expected;
+    read_lines(&source, "fr-en-small/source.fr");
+    read_lines(&expected, recorded);
+    int count = expected.count < source.count ? expected.count : source.count;
+    struct clf_model *model = load_model(device);
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    choose(&options);
+    struct clf_translation *translations = translate(model, &options, source.line, count);
+    int ties = 0;
+    for (int i = 0; i < count; i++) {
+        json_t *json = json_loadb(expected.line[i].text, expected.line[i].size, 0, NULL);
+        assert_non_null(json);
+        assert_int_equal(translations[i].status, CLF_OK);
+        assert_int_equal(translations[i].count, options.n_best);
+        for (int n = 0; n < options.n_best; n++) {
+            const json_t *one = json_is_array(json) ? json_array_get(json, (size_t)n) : json;
+            check_hypothesis(&translations[i].hypotheses[n], one, score_key, i, &ties);
+        }
+        json_decref(json);
+    }
+    assert_true(ties <= 2);
+    clf_translations_free(translations, count);
+    clf_model_free(model);
+    clf__free(source.text);
+    clf__free(expected.text);
+}
+
+static void choose_greedy(struct clf_translate_options *options)
+{
+    options->beam = 1;
+}
+
+static void choose_own(struct clf_translate_options *options)
+{
+    assert_int_equal(options->beam, 4);
+}
+
+static void choose_n_best(struct clf_translate_options *options)
+{
+    options->beam = 5;
+    options->n_best = 3;
+    options->length_penalty = 0.6;
+}
+
+static void test_greedy(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        check_recorded(device, "fr-en-small/greedy.jsonl", "log_probability", choose_greedy);
+    }
+}
+
+static void test_beam(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        check_recorded(device, "fr-en-small/beam4.jsonl", "score", choose_own);
+    }
+}
+
+static void test_n_best(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        check_recorded(device, "fr-en-small/beam5_nbest3_penalty0.6_first100.jsonl", "score", choose_n_best);
+    }
+}
+
+static void assert_same(const struct clf_translation *a, const struct clf_translation *b, int line)
+{
+    assert_int_equal(a->count, b->count);
+    for (int n = 0; n < a->count; n++) {
+        const struct clf_hypothesis *x = &a->hypotheses[n], *y = &b->hypotheses[n];
+        if (x->count != y->count || memcmp(x->ids, y->ids, (size_t)x->count * sizeof *x->ids) != 0 ||
+            memcmp(&x->score, &y->score, sizeof x->score) != 0 ||
+            memcmp(&x->log_probability, &y->log_probability, sizeof x->log_probability) != 0) {
+            fail_msg("line %d: \"%s\" %.9g differs from \"%s\" %.9g in another batch", line + 1, x->text,
+                     (double)x->score, y->text, (double)y->score);
+        }
+    }
+}
+
+/* The promise of the native provider: bits depend on the line alone. */
+static void check_invariance(struct clf_device *device, int beam)
+{
+    struct lines source;
+    read_lines(&source, "fr-en-small/source.fr");
+    int count = source.count < 300 ? source.count : 300;
+    struct clf_model *model = load_model(device);
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.beam = beam;
+    options.n_best = beam < 2 ? 1 : 2;
+    struct clf_translation *whole = translate(model, &options, source.line, count);
+
+    struct clf_line reversed[MAX_LINES];
+    for (int i = 0; i < count; i++) {
+        reversed[i] = source.line[count - 1 - i];
+    }
+    options.batch_tokens = 77;
+    struct clf_translation *backwards = translate(model, &options, reversed, count);
+    options.batch_tokens = 1; /* each line alone */
+    struct clf_translation *alone = translate(model, &options, source.line, count);
+    for (int i = 0; i < count; i++) {
+        assert_same(&whole[i], &backwards[count - 1 - i], i);
+        assert_same(&whole[i], &alone[i], i);
+    }
+    clf_translations_free(whole, count);
+    clf_translations_free(backwards, count);
+    clf_translations_free(alone, count);
+    clf_model_free(model);
+    clf__free(source.text);
+}
+
+static void test_batch_invariance(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        check_invariance(device, 1);
+        check_invariance(device, 4);
+    }
+}
+
+/* Scoring what greedy search found gives the log-probability that the search summed, less the ban of pad. */
+static void test_score_agrees(void **state)
+{
+    (void)state;
+    struct lines source;
+    read_lines(&source, "fr-en-small/source.fr");
+    int count = source.count < 100 ? source.count : 100;
+    FOR_EACH_FORM(device)
+    {
+        struct clf_model *model = load_model(device);
+        struct clf_translate_options options;
+        clf_translate_options_init(&options, model);
+        options.beam = 1;
+        struct clf_translator *translator;
+        struct clf_translation *translations;
+        struct clf_score *scores;
+        assert_ok(clf_translator_create(&translator, model, &options));
+        assert_ok(clf_translate(&translations, translator, source.line, count));
+        struct clf_line targets[MAX_LINES];
+        for (int i = 0; i < count; i++) {
+            targets[i] = (struct clf_line){translations[i].hypotheses[0].text,
+                                           strlen(translations[i].hypotheses[0].text)};
+        }
+        assert_ok(clf_score(&scores, translator, source.line, targets, count));
+        int compared = 0;
+        for (int i = 0; i < count; i++) {
+            const struct clf_hypothesis *found = &translations[i].hypotheses[0];
+            if (scores[i].count == found->count &&
+                memcmp(scores[i].ids, found->ids, (size_t)found->count * sizeof *found->ids) == 0) {
+                assert_true(fabs(scores[i].log_probability - found->log_probability) < 1e-3);
+                compared++;
+            }
+        }
+        assert_true(compared >= count * 9 / 10); /* a text may be cut into other pieces than were generated */
+        clf_scores_free(scores, count);
+        clf_translations_free(translations, count);
+        clf_translator_free(translator);
+        clf_model_free(model);
+    }
+    clf__free(source.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_greedy, support_teardown),
+        cmocka_unit_test_teardown(test_beam, support_teardown),
+        cmocka_unit_test_teardown(test_n_best, support_teardown),
+        cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
+        cmocka_unit_test_teardown(test_score_agrees, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
