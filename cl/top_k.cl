@@ -191,11 +191,12 @@ static ulong next_of_slice(__local ulong *shared, const __global float *x, int c
 }
 
 /* A group takes a row. Each work-item holds the best of its slice that is not taken yet; k times the best of these is
- * taken, and the slice that it comes from is searched again. */
-GPU_KERNEL void top_k_forward_gpu(ARGUMENTS)
+ * taken, and the slice that it comes from is searched again. shared and keys hold GROUP each.
+ *
+ * Local memory comes as parameters: PoCL 3.1 leaves arrays that a kernel of this size declares itself in one place for
+ * all its threads, which then overwrite each other's. */
+GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulong *keys)
 {
-    __local float shared[GROUP];
-    __local ulong keys[GROUP];
     int item = (int)get_local_id(0);
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
         __global float *x = logits + logits_offset + (size_t)r * logits_stride;

@@ -33,7 +33,7 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
     }
     struct clf__argument arguments[MOST_ARGUMENTS];
     int count = 0;
-    assert(3 * launch->view_count + 2 + launch->extra_count <= MOST_ARGUMENTS);
+    assert(3 * launch->view_count + 2 + launch->extra_count + launch->gpu_local_count <= MOST_ARGUMENTS);
     for (int i = 0; i < launch->view_count; i++) {
         CLF__TRY(add_view(arguments + count, launch, launch->views[i]));
         count += 3;
@@ -45,6 +45,9 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
     }
     struct clf_device *device = clf__buffer_device(launch->views[0].buffer);
     int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    for (int i = 0; !is_cpu && i < launch->gpu_local_count; i++) {
+        arguments[count++] = launch->gpu_local[i];
+    }
     int most_groups = is_cpu ? MOST_CPU_GROUPS : MOST_GPU_GROUPS;
     struct clf__launch kernel = {
         .program = launch->program,

@@ -6,7 +6,8 @@
 #include "tensor/tensor.h"
 
 /* A kernel's parameters are, in this order: buffer, offset and stride of each view; rows and columns; the
- * extras. Its groups share the rows: group g takes rows g, g + groups, g + 2 * groups ... */
+ * extras; in the GPU form the local memory. Its groups share the rows: group g takes rows g, g + groups, g +
+ * 2 * groups ... */
 struct clf__rows_launch {
     const char *program;
     const char *cpu_kernel;
@@ -18,6 +19,8 @@ struct clf__rows_launch {
     int columns;
     const struct clf__argument *extras;
     int extra_count;
+    const struct clf__argument *gpu_local; /* NULL: none */
+    int gpu_local_count;
 };
 
 clf_status clf__rows_launch(const struct clf__rows_launch *launch);

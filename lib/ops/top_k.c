@@ -4,6 +4,8 @@
 
 #include "ops/rows.h"
 
+enum { GPU_GROUP = 64 }; /* GROUP in cl/prelude.cl */
+
 clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
                               struct clf__tensor statistics, struct clf__tensor logits,
                               struct clf__tensor banned, struct clf__tensor banned_offsets, int both)
@@ -17,6 +19,7 @@ clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
     }
     const struct clf__tensor views[] = {values, ids, statistics, logits, banned, banned_offsets};
     const struct clf__argument extras[] = {CLF__INT(k), CLF__INT(banned.columns), CLF__INT(both)};
+    const struct clf__argument local[] = {CLF__LOCAL(GPU_GROUP * 4), CLF__LOCAL(GPU_GROUP * 8)};
     struct clf__rows_launch launch = {.program = "top_k",
                                       .cpu_kernel = "top_k_forward_cpu",
                                       .gpu_kernel = "top_k_forward_gpu",
@@ -25,6 +28,8 @@ clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
                                       .rows = logits.rows,
                                       .columns = logits.columns,
                                       .extras = extras,
-                                      .extra_count = 3};
+                                      .extra_count = 3,
+                                      .gpu_local = local,
+                                      .gpu_local_count = 2};
     return clf__rows_launch(&launch);
 }
