@@ -4,8 +4,9 @@
 
 #include "command.h"
 
-/* Lines are sorted by length inside a window; from a terminal each line is answered at once. */
-enum { WINDOW_LINES = 4096, WINDOW_BYTES = 1 << 23 };
+/* Lines are sorted by length inside a window. The first one is small, so that there is something to see soon;
+ * from a terminal each line is answered at once. */
+enum { FIRST_WINDOW_LINES = 512, WINDOW_LINES = 4096, WINDOW_BYTES = 1 << 23 };
 
 static long long lines_done(const struct stream *stream)
 {
@@ -65,7 +66,8 @@ static int work_on_window(struct stream *stream, stream_function *work, void *co
 int stream_run(struct stream *stream, stream_function *work, void *context)
 {
     struct line_reader *first = &stream->readers[0];
-    int max_lines = isatty(fileno(first->file)) ? 1 : WINDOW_LINES, status = EXIT_DONE;
+    int is_terminal = isatty(fileno(first->file)), status = EXIT_DONE;
+    int max_lines = is_terminal ? 1 : FIRST_WINDOW_LINES;
     progress_begin(&stream->progress, stream->quiet, first->file);
     while (status == EXIT_DONE && !first->at_end) {
         if (!signals_interrupted(NULL)) { /* an interrupt until here must not wait for a line */
@@ -80,6 +82,7 @@ int stream_run(struct stream *stream, stream_function *work, void *context)
             status = EXIT_FAILED;
         }
         progress_update(&stream->progress, first->line_number, first->bytes);
+        max_lines = is_terminal ? 1 : WINDOW_LINES;
     }
     progress_clear(&stream->progress);
     return status == EXIT_DONE && stream->failed_lines > 0 ? EXIT_FAILED : status;
