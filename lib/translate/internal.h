@@ -20,7 +20,7 @@ struct clf_translator {
     struct clf_translate_options options;
     struct clf__search_options search;  /* `suppressed` owned */
     int max_lines;                      /* of a batch */
-    int max_banned;                     /* ids of a row */
+    int max_banned;                     /* ids of a row at one step */
     struct clf__session *session;       /* for searching; made at the first translation */
     struct clf__session *force_session; /* for scoring; made at the first score */
     struct clf_stage_times times;

@@ -12,12 +12,6 @@ struct work {
     int count;
 };
 
-/* Ids that a row can have banned at one step: the lists, the last ids of bad words, the end id. */
-static int banned_a_row(const struct clf__search_options *search)
-{
-    return search->suppressed_count + search->bad_word_count + 1;
-}
-
 static clf_status make_session(struct clf_translator *translator)
 {
     if (translator->session != NULL) {
@@ -33,7 +27,7 @@ static clf_status make_session(struct clf_translator *translator)
         .slots = slots,
         .positions = search->max_length,
         .candidates = 2 * search->beams,
-        .banned = slots * banned_a_row(search),
+        .banned = slots * translator->max_banned,
     };
     return clf__session_create(&translator->session, translator->model->transformer, &limits);
 }

@@ -10,6 +10,8 @@
 
 enum {
     DEFAULT_BATCH_TOKENS = 2048,
+    MAX_BATCH_TOKENS = 1 << 20, /* so that no size of a batch outgrows an int */
+    MAX_BANNED = 1 << 28,       /* ids of all rows of a step, likewise */
     TOKENS_A_LINE = 8, /* a batch holds at most budget / this many lines: shorter ones leave it part empty */
 };
 
@@ -81,9 +83,9 @@ static clf_status check_options(const struct clf_translator *translator)
         return clf__fail(CLF_BAD_ARGUMENT, "the maximum length %d is more than the model's %d positions",
                          options->max_length, limit);
     }
-    if (options->batch_tokens < 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the batch size of %d tokens is not positive",
-                         options->batch_tokens);
+    if (options->batch_tokens < 1 || options->batch_tokens > MAX_BATCH_TOKENS) {
+        return clf__fail(CLF_BAD_ARGUMENT, "batch size of %d tokens: it is 1 to %d", options->batch_tokens,
+                         (int)MAX_BATCH_TOKENS);
     }
     return CLF_OK;
 }
@@ -104,7 +106,9 @@ static int choose_max_lines(const struct clf_translator *translator)
     uint64_t by_buffer = caps->max_buffer_bytes / one_cache;
     uint64_t by_memory = caps->memory_bytes / 2 / all_caches;
     lines = lines < by_buffer ? lines : by_buffer;
+    uint64_t by_banned = MAX_BANNED / (beams * (uint64_t)translator->max_banned);
     lines = lines < by_memory ? lines : by_memory;
+    lines = lines < by_banned ? lines : by_banned;
     return lines > 0 ? (int)lines : 1;
 }
 
@@ -130,6 +134,9 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     /* The caller's list was copied into the search's. */
     translator->options.suppressed = NULL;
     translator->options.suppressed_count = 0;
+    const struct clf__search_options *search = &translator->search;
+    /* the list, the last ids of bad words, the end id */
+    translator->max_banned = search->suppressed_count + search->bad_word_count + 1;
     translator->max_lines = choose_max_lines(translator);
     *out = translator;
     return CLF_OK;

@@ -29,7 +29,7 @@ static int install(void **state)
 {
     (void)state;
     prefix = support_temporary_folder();
-    setenv("XDG_CACHE_HOME", CLF_BUILD_FOLDER "/test-cache", 0);
+    process_set_environment();
     shell(process_format("cmake --install '%s' --prefix '%s'", CLF_BUILD_FOLDER, prefix));
     return support_teardown(state);
 }

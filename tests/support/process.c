@@ -89,15 +89,23 @@ static void split(char **argv, char *arguments)
     argv[count] = NULL;
 }
 
+void process_set_environment(void)
+{
+    setenv("XDG_CACHE_HOME", CLF_BUILD_FOLDER "/test-cache", 0);
+    /* PoCL would look there too: its own cache stays where it is when a test moves ours. */
+    setenv("POCL_CACHE_DIR", process_format("%s/pocl", getenv("XDG_CACHE_HOME")), 0);
+    /* PoCL leaks when it compiles, which is not ours to find. */
+    setenv("LSAN_OPTIONS", "print_suppressions=0:suppressions=" CLF_SOURCE_FOLDER "/tests/support/leaks.txt",
+           0);
+}
+
 /* What a child does before it becomes the command. */
 static void become(const struct process *process, char **argv, const int descriptors[3])
 {
     for (int i = 0; i < 3; i++) {
         dup2(descriptors[i], i);
     }
-    setenv("XDG_CACHE_HOME", CLF_BUILD_FOLDER "/test-cache", 0);
-    /* PoCL would look there too: its own cache stays where it is when a test moves ours. */
-    setenv("POCL_CACHE_DIR", process_format("%s/pocl", getenv("XDG_CACHE_HOME")), 0);
+    process_set_environment();
     if (process->environment) {
         putenv((char *)process->environment);
     }

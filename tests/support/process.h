@@ -29,6 +29,9 @@ struct process {
  * Compiled kernels are shared between runs, in $XDG_CACHE_HOME or below the build folder. */
 struct process_result process_run(const struct process *process, const char *arguments);
 
+/* What every child gets, for those that are started in another way. */
+void process_set_environment(void);
+
 /* process_run() of `arguments` with input and nothing else. */
 struct process_result run_clformer(const char *input, const char *arguments);
 
