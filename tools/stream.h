@@ -26,7 +26,8 @@ typedef clf_status stream_function(void *context);
 int stream_run(struct stream *stream, stream_function *work, void *context);
 void stream_free(struct stream *stream);
 
-/* For clf_translate_options, with the stream as user: keeps the progress line moving, and tells an interrupt. */
+/* For clf_translate_options, with the stream as user: keeps the progress line moving, and tells an interrupt.
+ */
 int stream_interrupted(void *user);
 
 /* Says on stderr what became of a line: why it could not be used, or that it was cut to `limit` tokens (0: of
