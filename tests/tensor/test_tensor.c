@@ -1,0 +1,112 @@
+/* Views on tensors, and the arena that owns their buffers. */
+#include <string.h>
+
+#include "device/caps.h"
+#include "support/support.h"
+#include "tensor/tensor.h"
+
+static struct clf_device *device(void)
+{
+    return support_device(CLF_FORM_AUTO);
+}
+
+/* A (rows, columns) tensor that holds 0, 1, 2, ... */
+static struct clf__tensor counted(int rows, int columns)
+{
+    float *values = support_array((size_t)rows * (size_t)columns, sizeof *values);
+    for (int i = 0; i < rows * columns; i++) {
+        values[i] = (float)i;
+    }
+    return support_tensor(device(), CLF__F32, rows, columns, values);
+}
+
+static void test_views_read_their_part(void **state)
+{
+    (void)state;
+    struct clf__tensor whole = counted(5, 4);
+    struct clf__tensor part = clf__tensor_columns(clf__tensor_rows(whole, 1, 3), 1, 2);
+    assert_int_equal(part.rows, 3);
+    assert_int_equal(part.columns, 2);
+    const float *values = support_read(part);
+    const float expected[] = {5, 6, 9, 10, 13, 14};
+    assert_memory_equal(values, expected, sizeof expected);
+    struct clf__matrix matrix = clf__tensor_matrix(part);
+    assert_ptr_equal(matrix.buffer, whole.buffer);
+    assert_int_equal(matrix.offset, 5);
+    assert_int_equal(matrix.stride, 4);
+}
+
+static void test_views_write_their_part(void **state)
+{
+    (void)state;
+    struct clf__tensor whole = counted(3, 3);
+    const float values[] = {-1, -2, -3, -4};
+    assert_ok(clf__tensor_write(clf__tensor_columns(clf__tensor_rows(whole, 1, 2), 1, 2), values));
+    const float expected[] = {0, 1, 2, 3, -1, -2, 6, -3, -4};
+    assert_memory_equal(support_read(whole), expected, sizeof expected);
+}
+
+static void test_empty_views_move_nothing(void **state)
+{
+    (void)state;
+    struct clf__tensor whole = counted(2, 2);
+    assert_ok(clf__tensor_write(clf__tensor_rows(whole, 1, 0), NULL));
+    assert_ok(clf__tensor_read(clf__tensor_columns(whole, 2, 0), NULL));
+    const float expected[] = {0, 1, 2, 3};
+    assert_memory_equal(support_read(whole), expected, sizeof expected);
+}
+
+static void test_arena_allocates_what_was_reserved(void **state)
+{
+    (void)state;
+    struct clf__arena arena;
+    struct clf__tensor a, b, empty;
+    clf__arena_init(&arena, device());
+    assert_ok(clf__arena_reserve(&arena, &a, CLF__F32, 3, 5, "a"));
+    assert_ok(clf__arena_reserve(&arena, &b, CLF__I32, 1, 7, "b"));
+    assert_ok(clf__arena_reserve(&arena, &empty, CLF__F32, 0, 9, "empty"));
+    assert_null(a.buffer);
+    assert_int_equal(arena.bytes, (15 + 7 + 9) * 4);
+    assert_ok(clf__arena_allocate(&arena));
+    assert_int_equal(clf__buffer_bytes(a.buffer), 15 * 4);
+    assert_int_equal(clf__buffer_bytes(b.buffer), 7 * 4);
+    assert_int_equal(clf__buffer_bytes(empty.buffer), 9 * 4);
+    assert_int_equal(a.rows, 3);
+    assert_int_equal(a.stride, 5);
+    assert_int_equal(b.type, CLF__I32);
+    clf__arena_free(&arena);
+    assert_int_equal(arena.count, 0);
+    assert_int_equal(arena.bytes, 0);
+}
+
+static void test_arena_refuses_what_does_not_fit(void **state)
+{
+    (void)state;
+    struct clf__arena arena;
+    struct clf__tensor tensors[64];
+    clf__arena_init(&arena, device());
+    uint64_t memory = clf__device_caps(device())->memory_bytes;
+    int count = 0;
+    for (uint64_t reserved = 0; reserved <= memory && count < 64; count++) {
+        assert_ok(clf__arena_reserve(&arena, &tensors[count], CLF__F32, 1 << 14, 1 << 14, "a part"));
+        reserved += UINT64_C(1) << 30;
+    }
+    if (arena.bytes <= memory) {
+        clf__arena_free(&arena);
+        skip(); /* a device of more than 64 GiB */
+    }
+    assert_fails(clf__arena_allocate(&arena), CLF_DEVICE_MEMORY, "bytes");
+    clf__arena_free(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_views_read_their_part, support_teardown),
+        cmocka_unit_test_teardown(test_views_write_their_part, support_teardown),
+        cmocka_unit_test_teardown(test_empty_views_move_nothing, support_teardown),
+        cmocka_unit_test_teardown(test_arena_allocates_what_was_reserved, support_teardown),
+        cmocka_unit_test_teardown(test_arena_refuses_what_does_not_fit, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
