@@ -79,6 +79,21 @@ static clf_status load_optional(struct clf__json *json, const char *folder, cons
     return status;
 }
 
+/* MarianMT folders say whether they have two vocabularies; ours have where the sizes differ or the file is
+ * there. */
+static clf_status find_target_vocabulary(struct clf__config *config, const char *folder)
+{
+    if (config->system == CLF__MARIAN || config->share_source_target || config->feature_size > 0) {
+        return CLF_OK;
+    }
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, "target_vocab.json"));
+    config->separate_vocabularies =
+        config->source_vocabulary != config->target_vocabulary || clf__file_exists(path);
+    clf__free(path);
+    return CLF_OK;
+}
+
 static clf_status load(struct clf__config *config, const char *folder)
 {
     char *path = NULL;
@@ -91,6 +106,9 @@ static clf_status load(struct clf__config *config, const char *folder)
     }
     if (status == CLF_OK) {
         status = check(config, &json);
+    }
+    if (status == CLF_OK) {
+        status = find_target_vocabulary(config, folder);
     }
     if (status == CLF_OK) {
         status = load_optional(&generation, folder, "generation_config.json");

@@ -46,6 +46,7 @@ struct clf__config {
     int encoder_ffn, decoder_ffn; /* F */
     int max_positions;            /* longest source or target */
     int feature_size;             /* of a frame; 0: the source is tokens */
+    int separate_vocabularies;    /* target pieces are in target_vocab.json */
     /* Positions. */
     enum clf__positions_kind positions;
     enum clf__sinusoid_layout sinusoid_layout;

@@ -194,6 +194,7 @@ static clf_status read_marian_sharing(struct clf__config *config, const struct c
     }
     /* Where embeddings are shared and words are not tied, transformers 5 keeps three separate matrices. */
     config->share_source_target = share && tie;
+    config->separate_vocabularies = !share;
     config->share_target_output = tie;
     return CLF_OK;
 }

@@ -168,9 +168,9 @@ static json_t *tokenizer_object(const struct inspection *inspection)
     const char *kind = clf__tokenizer_has_pieces(tokenizer) ? "sentencepiece" : "words";
     return json_pack("{s:s, s:b, s:i, s:i, s:o, s:o, s:o, s:o}", "kind",
                      config->feature_size > 0 ? "frames" : kind, "separate_vocabularies",
-                     config->source_vocabulary > 0 && !config->share_source_target, "source_pieces",
-                     config->source_vocabulary, "target_pieces", config->target_vocabulary,
-                     "model_max_length", limit > 0 ? json_integer(limit) : json_null(), "end_piece",
+                     config->separate_vocabularies, "source_pieces", config->source_vocabulary,
+                     "target_pieces", config->target_vocabulary, "model_max_length",
+                     limit > 0 ? json_integer(limit) : json_null(), "end_piece",
                      piece(clf__tokenizer_target_piece(tokenizer, config->end_id)), "pad_piece",
                      piece(clf__tokenizer_target_piece(tokenizer, config->pad_id)), "decoder_start_piece",
                      piece(clf__tokenizer_target_piece(tokenizer, config->decoder_start_id)));

@@ -8,7 +8,7 @@ struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config
     return (struct clf__tokenizer_options){
         .source_vocabulary = config->source_vocabulary,
         .target_vocabulary = config->target_vocabulary,
-        .separate = config->source_vocabulary > 0 && !config->share_source_target,
+        .separate = config->separate_vocabularies,
         .source_start_id = config->source_start_id,
         .source_end_id = config->source_end_id,
         .pad_id = config->pad_id,

@@ -83,6 +83,29 @@ static void test_every_system(void **state)
     }
 }
 
+/* Matrices that are not shared do not make two vocabularies. */
+static void test_vocabularies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *folder;
+        int separate;
+    } cases[] = {{"models/jadore-prj-output", 0},
+                 {"models/jadore-emb", 1},
+                 {"models/paper-separate", 1},
+                 {"models/marian-shared-untied", 0},
+                 {"models/marian-untied", 1},
+                 {"models/speech", 0},
+                 {"models/marian", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *model = inspect(support_fixture(cases[i].folder));
+        const json_t *tokenizer = json_object_get(model, "tokenizer");
+        assert_int_equal(json_is_true(json_object_get(tokenizer, "separate_vocabularies")),
+                         cases[i].separate);
+        json_decref(model);
+    }
+}
+
 static void test_odd_sizes_are_unusual(void **state)
 {
     (void)state;
@@ -126,11 +149,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_demo_model),
-        cmocka_unit_test(test_every_system),
-        cmocka_unit_test(test_odd_sizes_are_unusual),
-        cmocka_unit_test(test_missing_folder),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_demo_model),     cmocka_unit_test(test_every_system),
+        cmocka_unit_test(test_vocabularies),   cmocka_unit_test(test_odd_sizes_are_unusual),
+        cmocka_unit_test(test_missing_folder), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
