@@ -50,6 +50,24 @@ static int add_line(struct window *window, size_t first)
     return EXIT_DONE;
 }
 
+/* Takes back the first bytes of a character whose others were cut off. */
+static void drop_cut_character(struct window *window, size_t first)
+{
+    size_t start = window->size;
+    while (start > first && window->size - start < 3 &&
+           ((unsigned char)window->bytes[start - 1] & 0xC0) == 0x80) {
+        start--;
+    }
+    if (start == first || (unsigned char)window->bytes[start - 1] < 0xC0) {
+        return;
+    }
+    unsigned char lead = (unsigned char)window->bytes[--start];
+    size_t whole = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    if (window->size - start < whole) {
+        window->size = start;
+    }
+}
+
 /* One line into the window; sets at_end, and adds nothing where there is none. */
 static int read_line(struct window *window, struct line_reader *reader)
 {
@@ -76,9 +94,12 @@ static int read_line(struct window *window, struct line_reader *reader)
         reader->bytes++;
     }
     reader->line_number++;
-    if (is_cut && !reader->quiet) {
-        fprintf(stderr, "clformer: warning: line %lld: only the first %d bytes of it were read\n",
-                reader->line_number, LINE_BYTES_KEPT);
+    if (is_cut) {
+        drop_cut_character(window, first);
+        if (!reader->quiet) {
+            fprintf(stderr, "clformer: warning: line %lld: only the first %d bytes of it were read\n",
+                    reader->line_number, LINE_BYTES_KEPT);
+        }
     }
     return add_line(window, first);
 }
@@ -98,6 +119,12 @@ static int report_uneven(struct line_reader *readers)
     fprintf(stderr, "clformer: %s has %lld lines and %s has %lld; each line needs its other side\n",
             readers[0].name, readers[0].line_number, readers[1].name, readers[1].line_number);
     return EXIT_FAILED;
+}
+
+static int has_more(struct line_reader *reader)
+{
+    int byte = reader->at_end ? EOF : getc_unlocked(reader->file);
+    return byte != EOF && ungetc(byte, reader->file) != EOF;
 }
 
 static void set_lines(struct window *window)
@@ -124,7 +151,9 @@ int windows_read(struct window *windows, struct line_reader *readers, int sides,
             }
             bytes += windows[side].size;
         }
-        if (sides > 1 && windows[0].count != windows[1].count && !signals_interrupted(NULL)) {
+        int is_uneven = sides > 1 && (windows[0].count != windows[1].count ||
+                                      (readers[0].at_end && has_more(&readers[1])));
+        if (is_uneven && !signals_interrupted(NULL)) {
             return report_uneven(readers);
         }
     }

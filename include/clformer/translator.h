@@ -143,7 +143,8 @@ struct clf_attention_maps {
 };
 
 /**
- * The attention maps of every layer and head for a source and a target.
+ * The attention maps of every layer and head for a source and a target. One that is longer than the model's
+ * limit is cut, with a logged warning.
  *
  * @param out    receives the maps; free them with clf_attention_maps_free().
  * @param target NULL: the model's own translation.

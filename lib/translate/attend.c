@@ -1,8 +1,18 @@
 /* Attention maps of one pair of lines. */
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "translate/internal.h"
+
+/* What was cut is not on the maps, and there is no other place to say so. */
+static void warn_of_cut(const char *side, int cut_from, int limit)
+{
+    if (cut_from > 0) {
+        clf__log(CLF_LOG_WARNING, "the %s's %d tokens were cut to the model's limit of %d", side, cut_from,
+                 limit);
+    }
+}
 
 /* The target's ids, the end token behind: given, or the model's own translation. */
 static clf_status find_target(struct clf__ids *ids, struct clf_translator *translator,
@@ -13,7 +23,8 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
         CLF__TRY(translator->options.pieces
                      ? clf__tokenizer_encode_pieces(tokenizer, ids, target->text, target->size, 1)
                      : clf__tokenizer_encode_target(tokenizer, ids, target->text, target->size));
-        clf__ids_cut(ids, translator->model->info.max_target_length);
+        int limit = translator->model->info.max_target_length;
+        warn_of_cut("target", clf__ids_cut(ids, limit), limit);
         return CLF_OK;
     }
     struct clf_translation *translation;
@@ -109,6 +120,7 @@ static clf_status read_source(struct clf__source *out, const struct clf_translat
         clf__free(problem);
         return line_status;
     }
+    warn_of_cut("source", out->cut_from, translator->model->info.max_source_length);
     return out->length > 0 ? CLF_OK
                            : clf__fail(CLF_TEXT, "the source is empty, so there is nothing to look at");
 }

@@ -40,6 +40,27 @@ static void test_long_line(void **state)
     assert_int_equal(result.errors_size, 0);
 }
 
+/* What is kept of a line ends between two characters. */
+static void test_cut_inside_a_character(void **state)
+{
+    (void)state;
+    enum { KEPT = 1 << 22 }; /* LINE_BYTES_KEPT of tools/lines.h */
+    static const char *const characters[] = {"é", "▁", "🙂"};
+    for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
+        size_t width = strlen(characters[i]);
+        char *input = support_array(KEPT + 16, 1);
+        memset(input, 'a', KEPT);
+        for (size_t space = 7; space < KEPT; space += 8) {
+            input[space] = ' ';
+        }
+        strcpy(stpcpy(input + KEPT - width + 1, characters[i]), "\nMerci.\n");
+        struct process_result result = run_clformer(input, TRANSLATE "--beam 1 --max-length 8");
+        assert_int_equal(result.status, 0);
+        assert_non_null(strstr(result.output, "\nThanks.\n"));
+        assert_non_null(strstr(result.errors, "line 1: only the first 4194304 bytes of it were read"));
+    }
+}
+
 static void test_invalid_utf8(void **state)
 {
     (void)state;
@@ -126,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_kinds_of_line, support_teardown),
         cmocka_unit_test_teardown(test_long_line, support_teardown),
+        cmocka_unit_test_teardown(test_cut_inside_a_character, support_teardown),
         cmocka_unit_test_teardown(test_invalid_utf8, support_teardown),
         cmocka_unit_test_teardown(test_windows_keep_the_order, support_teardown),
         cmocka_unit_test_teardown(test_pieces, support_teardown),

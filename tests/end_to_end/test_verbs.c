@@ -109,6 +109,10 @@ static void test_score(void **state)
     process.input = "one\n";
     result = process_run(&process, process_format("score -m " DEMO_MODEL " %s/fr -", folder));
     assert_refused(result, 1, "fr has 2 lines and standard input has 1");
+    process_write(folder, "cut", "Je suis étudiant\nMerci.", 24); /* the last line without its end */
+    process.input = "one\ntwo\nthree\n";
+    result = process_run(&process, process_format("score -m " DEMO_MODEL " %s/cut -", folder));
+    assert_refused(result, 1, "cut has 2 lines and standard input has 3");
     result = run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/fr %s/none", folder, folder));
     assert_refused(result, 1, "/none");
 }
@@ -144,6 +148,14 @@ static void test_attend(void **state)
     assert_refused(result, 1, "the source is empty");
     struct stat status;
     assert_int_not_equal(stat(process_format("%s/none.html", folder), &status), 0);
+    char words[512] = "";
+    while (strlen(words) < 400) {
+        strcat(words, "a\x1f");
+    }
+    result = run_clformer(NULL, process_format("attend -m " DEMO_MODEL " -o %s/cut.html %s", folder, words));
+    assert_int_equal(result.status, 0);
+    assert_non_null(
+        strstr(result.errors, "warning: the source's 201 tokens were cut to the model's limit of 128"));
 }
 
 static void test_inspect(void **state)
