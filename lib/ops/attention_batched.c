@@ -14,6 +14,14 @@ clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch
                                           int sequences, const struct clf__heads *heads, int max_queries,
                                           int max_keys)
 {
+    int longest = max_queries > max_keys ? max_queries : max_keys;
+    int64_t most = (int64_t)sequences * heads->count * longest;
+    if (most > INT32_MAX) {
+        return clf__fail(CLF_DEVICE_MEMORY,
+                         "batched attention over %d sequences of up to %d tokens is too large; use a smaller "
+                         "--batch-tokens, or --attention fused",
+                         sequences, longest);
+    }
     int queries = sequences * heads->count * max_queries, keys = sequences * heads->count * max_keys;
     CLF__TRY(clf__arena_reserve(arena, &scratch->queries, CLF__F32, queries, heads->key_width,
                                 "attention's padded queries"));

@@ -11,7 +11,7 @@
 enum {
     DEFAULT_BATCH_TOKENS = 2048,
     MAX_BATCH_TOKENS = 1 << 20, /* so that no size of a batch outgrows an int */
-    MAX_BANNED = 1 << 28,       /* ids of all rows of a step, likewise */
+    MAX_STEP_VALUES = 1 << 28,  /* that all rows of a step ban or give back, likewise */
     TOKENS_A_LINE = 8, /* a batch holds at most budget / this many lines: shorter ones leave it part empty */
 };
 
@@ -106,9 +106,10 @@ static int choose_max_lines(const struct clf_translator *translator)
     uint64_t by_buffer = caps->max_buffer_bytes / one_cache;
     uint64_t by_memory = caps->memory_bytes / 2 / all_caches;
     lines = lines < by_buffer ? lines : by_buffer;
-    uint64_t by_banned = MAX_BANNED / (beams * (uint64_t)translator->max_banned);
     lines = lines < by_memory ? lines : by_memory;
-    lines = lines < by_banned ? lines : by_banned;
+    uint64_t banned = (uint64_t)translator->max_banned, given = 4 * beams + 4; /* of a row */
+    uint64_t by_values = MAX_STEP_VALUES / (beams * (banned > given ? banned : given));
+    lines = lines < by_values ? lines : by_values;
     return lines > 0 ? (int)lines : 1;
 }
 
