@@ -10,40 +10,49 @@
 static const uint64_t enough_memory = (uint64_t)512 << 20;
 
 /* The default order's classes, best first. */
-enum class { CLASS_GPU, CLASS_POCL, CLASS_CPU, CLASS_SMALL_GPU, CLASS_OTHER, CLASS_COUNT, CLASS_NEVER };
+enum device_class {
+    CLASS_GPU,
+    CLASS_POCL,
+    CLASS_CPU,
+    CLASS_SMALL_GPU,
+    CLASS_OTHER,
+    CLASS_COUNT,
+    CLASS_NEVER
+};
 
-static enum class class_of(const struct clf__listed_device *device, const char **reason) {
-    const struct clf_device_info *info = &device->info;
-    if (!device->is_available || !info->has_compiler ||
-        device->version < 12){ *reason = !device->is_available ? "its driver says that it is not available"
-                                         : !info->has_compiler ? "its driver has no compiler for OpenCL C"
-                                                               : "its driver does not reach OpenCL 1.2";
-                               return CLASS_NEVER;}
-if (info->kind == CLF_DEVICE_GPU)
+static enum device_class class_of(const struct clf__listed_device *device, const char **reason)
 {
-    int is_large = info->memory_bytes >= enough_memory;
-    *reason = is_large ? "GPUs come first" : "a GPU with less than 512 MiB comes after the CPUs";
-    return is_large ? CLASS_GPU : CLASS_SMALL_GPU;
-}
-if (info->kind == CLF_DEVICE_CPU) {
-    int is_pocl = clf__quirk_is_pocl(info);
-    *reason = is_pocl ? "among CPUs PoCL comes first" : "a CPU";
-    return is_pocl ? CLASS_POCL : CLASS_CPU;
-}
-*reason = "neither a GPU nor a CPU alone: an emulator or an accelerator comes last";
-return CLASS_OTHER;
+    const struct clf_device_info *info = &device->info;
+    if (!device->is_available || !info->has_compiler || device->version < 12) {
+        *reason = !device->is_available ? "its driver says that it is not available"
+                  : !info->has_compiler ? "its driver has no compiler for OpenCL C"
+                                        : "its driver does not reach OpenCL 1.2";
+        return CLASS_NEVER;
+    }
+    if (info->kind == CLF_DEVICE_GPU) {
+        int is_large = info->memory_bytes >= enough_memory;
+        *reason = is_large ? "GPUs come first" : "a GPU with less than 512 MiB comes after the CPUs";
+        return is_large ? CLASS_GPU : CLASS_SMALL_GPU;
+    }
+    if (info->kind == CLF_DEVICE_CPU) {
+        int is_pocl = clf__quirk_is_pocl(info);
+        *reason = is_pocl ? "among CPUs PoCL comes first" : "a CPU";
+        return is_pocl ? CLASS_POCL : CLASS_CPU;
+    }
+    *reason = "neither a GPU nor a CPU alone: an emulator or an accelerator comes last";
+    return CLASS_OTHER;
 }
 
 void clf__choice_order(struct clf_device_list *list)
 {
     int order = 0;
-    for (int class = 0; class < CLASS_COUNT; class ++) {
+    for (int turn = 0; turn < CLASS_COUNT; turn++) {
         for (int i = 0; i < list->count; i++) {
             const char *reason;
             struct clf_device_info *info = &list->devices[i].info;
-            enum class its = class_of(&list->devices[i], &reason);
+            enum device_class its = class_of(&list->devices[i], &reason);
             info->order_reason = reason;
-            if ((int)its == class) {
+            if ((int)its == turn) {
                 info->candidate_order = order++;
             } else if (its == CLASS_NEVER) {
                 info->candidate_order = -1;
