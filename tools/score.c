@@ -124,6 +124,7 @@ static int run(struct job *job)
         return report_failure(created);
     }
     job->stream.translator = job->translator;
+    job->stream.takes_frames = clf_model_describe(job->setup.model)->feature_size > 0;
     return stream_run(&job->stream, score_window, job);
 }
 

@@ -6,7 +6,7 @@
 
 /* Lines are sorted by length inside a window. The first one is small, so that there is something to see soon;
  * from a terminal each line is answered at once. */
-enum { FIRST_WINDOW_LINES = 512, WINDOW_LINES = 4096, WINDOW_BYTES = 1 << 23 };
+enum { FIRST_WINDOW_LINES = 512, WINDOW_LINES = 4096, FRAMES_WINDOW_LINES = 128, WINDOW_BYTES = 1 << 23 };
 
 static long long lines_done(const struct stream *stream)
 {
@@ -63,11 +63,18 @@ static int work_on_window(struct stream *stream, stream_function *work, void *co
     return output_failed() ? EXIT_FAILED : EXIT_DONE;
 }
 
+static int window_lines(const struct stream *stream, int usual)
+{
+    if (isatty(fileno(stream->readers[0].file))) {
+        return 1;
+    }
+    return stream->takes_frames ? FRAMES_WINDOW_LINES : usual;
+}
+
 int stream_run(struct stream *stream, stream_function *work, void *context)
 {
     struct line_reader *first = &stream->readers[0];
-    int is_terminal = isatty(fileno(first->file)), status = EXIT_DONE;
-    int max_lines = is_terminal ? 1 : FIRST_WINDOW_LINES;
+    int status = EXIT_DONE, max_lines = window_lines(stream, FIRST_WINDOW_LINES);
     progress_begin(&stream->progress, stream->quiet, first->file);
     while (status == EXIT_DONE && !first->at_end) {
         if (!signals_interrupted(NULL)) { /* an interrupt until here must not wait for a line */
@@ -82,7 +89,7 @@ int stream_run(struct stream *stream, stream_function *work, void *context)
             status = EXIT_FAILED;
         }
         progress_update(&stream->progress, first->line_number, first->bytes);
-        max_lines = is_terminal ? 1 : WINDOW_LINES;
+        max_lines = window_lines(stream, WINDOW_LINES);
     }
     progress_clear(&stream->progress);
     return status == EXIT_DONE && stream->failed_lines > 0 ? EXIT_FAILED : status;

@@ -12,6 +12,7 @@ struct stream {
     struct window windows[STREAM_SIDES]; /* of equally many lines */
     int sides;                           /* 1, or 2 where line i of one belongs to line i of the other */
     int quiet;
+    int takes_frames; /* lines are paths of frames, which are large: windows are small */
     struct clf_translator *translator;
     struct progress progress;
     int failed_lines; /* that could not be used */

@@ -148,6 +148,7 @@ static int run(struct job *job)
         return report_failure(created);
     }
     job->stream.translator = job->translator;
+    job->stream.takes_frames = clf_model_describe(job->setup.model)->feature_size > 0;
     job->stream.quiet = job->stream.readers[0].quiet = job->flags.quiet;
     status = stream_run(&job->stream, translate_window, job);
     if (job->flags.verbose) {
