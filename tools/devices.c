@@ -1,11 +1,13 @@
 /* clformer devices */
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdlib.h>
 
 #include "command.h"
 
 static const char help[] = "Usage: clformer devices [--json]\n\n"
-                           "Lists every OpenCL device, which one is the default, and why.\n\n"
+                           "Lists every OpenCL device, which one is the default, and why: the first in\n"
+                           "order that passes a small check, or what $CLFORMER_DEVICE names.\n\n"
                            "Example:\n"
                            "  clformer devices\n"
                            "  clformer translate -m MODEL -d 1 < lines\n";
@@ -15,10 +17,24 @@ static const char *kind_word(clf_device_kind kind)
     return kind == CLF_DEVICE_GPU ? "gpu" : kind == CLF_DEVICE_CPU ? "cpu" : "other";
 }
 
-static void print_text(const struct clf_device_info *info)
+/* The index of the device that the other verbs take by themselves, or -1 where none passes its check. */
+static int find_default(void)
 {
-    printf("%d  %s  [%s]%s\n", info->index, info->name, kind_word(info->kind),
-           info->candidate_order == 0 ? "  default" : "");
+    struct clf_device *device;
+    if (clf_device_open(&device, NULL, NULL) != CLF_OK) {
+        fprintf(stderr, "clformer: there is no default device: %s\n", clf_last_error());
+        return -1;
+    }
+    int index = clf_device_describe(device)->index;
+    clf_device_close(device);
+    return index;
+}
+
+static void print_text(const struct clf_device_info *info, int is_default)
+{
+    const char *named = getenv("CLFORMER_DEVICE");
+    const char *mark = named != NULL && *named != '\0' ? "  default ($CLFORMER_DEVICE)" : "  default";
+    printf("%d  %s  [%s]%s\n", info->index, info->name, kind_word(info->kind), is_default ? mark : "");
     printf("   platform  %s, %s\n", info->platform_name, info->platform_version);
     printf("   driver    %s; %s\n", info->driver, info->version);
     printf("   memory    %.2f GiB, largest buffer %.2f GiB, %" PRIu64 " KiB local; %u compute units\n",
@@ -35,7 +51,7 @@ static void print_text(const struct clf_device_info *info)
     }
 }
 
-static int print_json(const struct clf_device_info *info)
+static int print_json(const struct clf_device_info *info, int is_default)
 {
     json_t *object = json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:s, s:b, "
@@ -47,7 +63,7 @@ static int print_json(const struct clf_device_info *info)
         (json_int_t)info->max_buffer_bytes, "local_memory_bytes", (json_int_t)info->local_memory_bytes,
         "compiler", info->has_compiler, "fp16", info->has_fp16, "subgroups", info->has_subgroups,
         "integer_dot_product", info->has_integer_dot_product, "form",
-        info->form == CLF_FORM_CPU ? "cpu" : "gpu", "default", info->candidate_order == 0, "candidate_order",
+        info->form == CLF_FORM_CPU ? "cpu" : "gpu", "default", is_default, "candidate_order",
         info->candidate_order, "order_reason", info->order_reason);
     if (object == NULL) {
         return report_wrong_call("a device's strings are not valid UTF-8");
@@ -74,13 +90,13 @@ int verb_devices(int argc, char **argv)
     if (listed != CLF_OK) {
         return report_failure(listed);
     }
-    int count = clf_device_list_count(list);
+    int count = clf_device_list_count(list), default_index = count > 0 ? find_default() : -1;
     status = EXIT_DONE;
     for (int i = 0; i < count && status == EXIT_DONE; i++) {
         if (flags.json) {
-            status = print_json(clf_device_list_at(list, i));
+            status = print_json(clf_device_list_at(list, i), i == default_index);
         } else {
-            print_text(clf_device_list_at(list, i));
+            print_text(clf_device_list_at(list, i), i == default_index);
         }
     }
     clf_device_list_free(list);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "command.h"
 
 static int grow(void *pointer, size_t count, size_t size)
@@ -50,24 +51,6 @@ static int add_line(struct window *window, size_t first)
     return EXIT_DONE;
 }
 
-/* Takes back the first bytes of a character whose others were cut off. */
-static void drop_cut_character(struct window *window, size_t first)
-{
-    size_t start = window->size;
-    while (start > first && window->size - start < 3 &&
-           ((unsigned char)window->bytes[start - 1] & 0xC0) == 0x80) {
-        start--;
-    }
-    if (start == first || (unsigned char)window->bytes[start - 1] < 0xC0) {
-        return;
-    }
-    unsigned char lead = (unsigned char)window->bytes[--start];
-    size_t whole = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (window->size - start < whole) {
-        window->size = start;
-    }
-}
-
 /* One line into the window; sets at_end, and adds nothing where there is none. */
 static int read_line(struct window *window, struct line_reader *reader)
 {
@@ -95,7 +78,7 @@ static int read_line(struct window *window, struct line_reader *reader)
     }
     reader->line_number++;
     if (is_cut) {
-        drop_cut_character(window, first);
+        window->size = first + clf__utf8_cut(window->bytes + first, window->size - first);
         if (!reader->quiet) {
             fprintf(stderr, "clformer: warning: line %lld: only the first %d bytes of it were read\n",
                     reader->line_number, LINE_BYTES_KEPT);

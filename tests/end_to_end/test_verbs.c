@@ -188,6 +188,14 @@ static void test_devices(void **state)
     json_decref(object);
     result = run_clformer("Merci.\n", TRANSLATE "-d 0");
     assert_output(result, "Thanks.\n");
+    /* The default is what the other verbs would take, its check passed. */
+    result = process_run(&(struct process){.environment = "CLFORMER_DEVICE=0"}, "devices");
+    assert_int_equal(strncmp(result.output, "0  ", 3), 0);
+    assert_int_equal(process_count(result.output, "  default ($CLFORMER_DEVICE)\n"), 1);
+    result = process_run(&(struct process){.environment = "CLFORMER_DEVICE=nosuchdevice"}, "devices");
+    assert_int_equal(process_count(result.output, "  default"), 0);
+    assert_non_null(
+        strstr(result.errors, "there is no default device: no OpenCL device fits \"nosuchdevice\""));
 }
 
 static void test_selftest(void **state)
