@@ -1,6 +1,7 @@
 #include "text/npy.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,18 @@ static clf_status check_header(int *rows, const char *header, const char *path, 
     return CLF_OK;
 }
 
+/* One value that is no number would make the whole line's answer none. */
+static clf_status check_values(const float *values, size_t count, const char *path, int columns)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(values[i])) {
+            return clf__fail(CLF_FORMAT, "%s: frame %zu holds a value that is NaN or infinite", path,
+                             i / (size_t)columns + 1);
+        }
+    }
+    return CLF_OK;
+}
+
 static clf_status read_values(float **values, int *rows, const struct clf__file_map *map, const char *path,
                               int columns)
 {
@@ -85,7 +98,12 @@ static clf_status read_values(float **values, int *rows, const struct clf__file_
     }
     CLF__TRY(clf__allocate(values, count, sizeof **values));
     memcpy(*values, map->bytes + header.data_offset, count * sizeof **values);
-    return CLF_OK;
+    status = check_values(*values, count, path, columns);
+    if (status != CLF_OK) {
+        clf__free(*values);
+        *values = NULL;
+    }
+    return status;
 }
 
 clf_status clf__npy_read(float **values, int *rows, const char *path, int columns)

@@ -1,4 +1,5 @@
 /* Frames from NumPy's files, as numpy.save writes them and as nobody should. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,6 +72,18 @@ static void test_refuses_other_files(void **state)
     }
 }
 
+static void test_refuses_values_that_are_no_numbers(void **state)
+{
+    (void)state;
+    const float odd[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        float spoilt[] = {1, 2, 3, 4, 5, odd[i]}, *frames;
+        int rows;
+        assert_fails(clf__npy_read(&frames, &rows, write_npy(good, spoilt, 6), COLUMNS), CLF_FORMAT,
+                     "frame 2 holds a value that is NaN or infinite");
+    }
+}
+
 /* Cut anywhere, a file is refused and never read beyond its end. */
 static void test_refuses_every_truncation(void **state)
 {
@@ -98,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_reads_frames, support_teardown),
         cmocka_unit_test_teardown(test_refuses_other_files, support_teardown),
+        cmocka_unit_test_teardown(test_refuses_values_that_are_no_numbers, support_teardown),
         cmocka_unit_test_teardown(test_refuses_every_truncation, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
