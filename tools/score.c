@@ -24,7 +24,6 @@ enum { SOURCE, TARGET };
 struct job {
     struct flags flags;
     struct setup setup;
-    struct clf_translator *translator;
     struct stream stream;
 };
 
@@ -63,7 +62,7 @@ static clf_status score_window(void *context)
     int count = windows[SOURCE].count;
     struct clf_score *scores;
     clf_status status =
-        clf_score(&scores, job->translator, windows[SOURCE].lines, windows[TARGET].lines, count);
+        clf_score(&scores, job->stream.translator, windows[SOURCE].lines, windows[TARGET].lines, count);
     if (status != CLF_OK) {
         return status;
     }
@@ -99,10 +98,7 @@ static int open_sides(struct job *job)
     if (strcmp(paths[SOURCE], "-") == 0 && strcmp(paths[TARGET], "-") == 0) {
         return report_wrong_call("SOURCE and TARGET cannot both be standard input");
     }
-    job->stream.sides = STREAM_SIDES;
-    job->stream.quiet = job->flags.quiet;
     for (int side = 0; side < STREAM_SIDES; side++) {
-        job->stream.readers[side].quiet = job->flags.quiet;
         int status = open_side(&job->stream.readers[side], paths[side]);
         if (status != EXIT_DONE) {
             return status;
@@ -113,24 +109,13 @@ static int open_sides(struct job *job)
 
 static int run(struct job *job)
 {
-    int status = flags_apply(&job->flags, job->setup.model);
-    if (status >= 0) {
-        return status;
-    }
-    job->flags.translate.interrupted = stream_interrupted;
-    job->flags.translate.user = &job->stream;
-    clf_status created = clf_translator_create(&job->translator, job->setup.model, &job->flags.translate);
-    if (created != CLF_OK) {
-        return report_failure(created);
-    }
-    job->stream.translator = job->translator;
-    job->stream.takes_frames = clf_model_describe(job->setup.model)->feature_size > 0;
-    return stream_run(&job->stream, score_window, job);
+    int status = stream_begin(&job->stream, &job->flags, &job->setup);
+    return status == EXIT_DONE ? stream_run(&job->stream, score_window, job) : status;
 }
 
 static void close_job(struct job *job)
 {
-    clf_translator_free(job->translator);
+    stream_free(&job->stream);
     flags_release(&job->flags);
     setup_close(&job->setup);
     for (int side = 0; side < STREAM_SIDES; side++) {
@@ -139,12 +124,11 @@ static void close_job(struct job *job)
             fclose(file);
         }
     }
-    stream_free(&job->stream);
 }
 
 int verb_score(int argc, char **argv)
 {
-    struct job job = {.translator = NULL};
+    struct job job = {.stream = {.sides = STREAM_SIDES}};
     int status =
         flags_parse(&job.flags, argc, argv, TAKES_MODEL | TAKES_DEVICE | TAKES_LINES | TAKES_JSON, help);
     if (status < 0) {

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include "command.h"
 
 /* Lines are sorted by length inside a window. The first one is small, so that there is something to see soon;
  * from a terminal each line is answered at once. */
@@ -15,7 +14,9 @@ static long long lines_done(const struct stream *stream)
     return times.lines;
 }
 
-int stream_interrupted(void *user)
+/* For clf_translate_options, with the stream as user: keeps the progress line moving, and tells an interrupt.
+ */
+static int is_interrupted(void *user)
 {
     struct stream *stream = user;
     const struct window *window = &stream->windows[0];
@@ -27,6 +28,26 @@ int stream_interrupted(void *user)
     }
     progress_update(&stream->progress, lines, bytes);
     return signals_interrupted(NULL);
+}
+
+int stream_begin(struct stream *stream, struct flags *flags, const struct setup *setup)
+{
+    int status = flags_apply(flags, setup->model);
+    if (status >= 0) {
+        return status;
+    }
+    flags->translate.interrupted = is_interrupted;
+    flags->translate.user = stream;
+    clf_status created = clf_translator_create(&stream->translator, setup->model, &flags->translate);
+    if (created != CLF_OK) {
+        return report_failure(created);
+    }
+    stream->takes_frames = clf_model_describe(setup->model)->feature_size > 0;
+    stream->quiet = flags->quiet;
+    for (int side = 0; side < STREAM_SIDES; side++) {
+        stream->readers[side].quiet = flags->quiet;
+    }
+    return EXIT_DONE;
 }
 
 void stream_report_line(struct stream *stream, int index, clf_status status, const char *problem,
@@ -97,6 +118,7 @@ int stream_run(struct stream *stream, stream_function *work, void *context)
 
 void stream_free(struct stream *stream)
 {
+    clf_translator_free(stream->translator);
     for (int i = 0; i < STREAM_SIDES; i++) {
         window_free(&stream->windows[i]);
     }

@@ -2,6 +2,7 @@
 #ifndef CLF_TOOLS_STREAM_H
 #define CLF_TOOLS_STREAM_H
 
+#include "command.h"
 #include "lines.h"
 #include "progress.h"
 
@@ -19,6 +20,10 @@ struct stream {
     long long lines_printed;
 };
 
+/* Creates stream->translator as the flags say, told of interrupts. Returns an exit status; stream_free()
+ * frees it. */
+int stream_begin(struct stream *stream, struct flags *flags, const struct setup *setup);
+
 /* Works on the windows that were read and prints their results in order. */
 typedef clf_status stream_function(void *context);
 
@@ -26,10 +31,6 @@ typedef clf_status stream_function(void *context);
  * where a line could not be used. */
 int stream_run(struct stream *stream, stream_function *work, void *context);
 void stream_free(struct stream *stream);
-
-/* For clf_translate_options, with the stream as user: keeps the progress line moving, and tells an interrupt.
- */
-int stream_interrupted(void *user);
 
 /* Says on stderr what became of a line: why it could not be used, or that it was cut to `limit` tokens (0: of
  * either side). */

@@ -21,7 +21,6 @@ static const char help[] =
 struct job {
     struct flags flags;
     struct setup setup;
-    struct clf_translator *translator;
     struct stream stream;
 };
 
@@ -100,7 +99,7 @@ static clf_status translate_window(void *context)
     struct job *job = context;
     const struct window *window = &job->stream.windows[0];
     struct clf_translation *translations;
-    clf_status status = clf_translate(&translations, job->translator, window->lines, window->count);
+    clf_status status = clf_translate(&translations, job->stream.translator, window->lines, window->count);
     if (status != CLF_OK) {
         return status;
     }
@@ -122,7 +121,7 @@ static clf_status translate_window(void *context)
 static void print_times(const struct job *job)
 {
     struct clf_stage_times times;
-    clf_translator_times(job->translator, &times);
+    clf_translator_times(job->stream.translator, &times);
     double elapsed = seconds_now() - job->stream.progress.start;
     fprintf(
         stderr,
@@ -137,19 +136,10 @@ static void print_times(const struct job *job)
 
 static int run(struct job *job)
 {
-    int status = flags_apply(&job->flags, job->setup.model);
-    if (status >= 0) {
+    int status = stream_begin(&job->stream, &job->flags, &job->setup);
+    if (status != EXIT_DONE) {
         return status;
     }
-    job->flags.translate.interrupted = stream_interrupted;
-    job->flags.translate.user = &job->stream;
-    clf_status created = clf_translator_create(&job->translator, job->setup.model, &job->flags.translate);
-    if (created != CLF_OK) {
-        return report_failure(created);
-    }
-    job->stream.translator = job->translator;
-    job->stream.takes_frames = clf_model_describe(job->setup.model)->feature_size > 0;
-    job->stream.quiet = job->stream.readers[0].quiet = job->flags.quiet;
     status = stream_run(&job->stream, translate_window, job);
     if (job->flags.verbose) {
         print_times(job);
@@ -172,9 +162,8 @@ int verb_translate(int argc, char **argv)
     if (status == EXIT_DONE) {
         status = run(&job);
     }
-    clf_translator_free(job.translator);
-    flags_release(&job.flags);
     stream_free(&job.stream);
+    flags_release(&job.flags);
     setup_close(&job.setup);
     return status;
 }
