@@ -33,24 +33,26 @@ void setup_close(struct setup *setup)
     *setup = (struct setup){NULL, NULL};
 }
 
-/* An id in digits or a target piece; "none" gives -1. Returns -1, or the exit status of a wrong value. */
+/* An id in digits, or else a target piece; "none" gives -1. Digits are never a piece, so that an id means the
+ * same with every vocabulary. Returns -1, or the exit status of a wrong value. */
 static int find_token(int32_t *out, const struct clf_model *model, const char *flag, const char *token)
 {
     if (strcmp(token, "none") == 0) {
         *out = -1;
         return -1;
     }
-    int32_t id = clf_target_id(model, token);
-    if (id < 0) {
-        char *end;
+    int is_number = *token != '\0' && strspn(token, "0123456789") == strlen(token);
+    int32_t id = -1;
+    if (is_number) {
         errno = 0;
-        long number = strtol(token, &end, 10);
-        if (end == token || *end != '\0' || errno != 0 || number < 0 || number > INT_MAX ||
-            clf_target_piece(model, (int32_t)number) == NULL) {
-            return report_wrong_call(
-                "--%s: \"%s\" is neither a piece nor an id of the model's target vocabulary", flag, token);
-        }
-        id = (int32_t)number;
+        long number = strtol(token, NULL, 10);
+        id = errno == 0 && number <= INT_MAX ? (int32_t)number : -1;
+    } else {
+        id = clf_target_id(model, token);
+    }
+    if (id < 0 || clf_target_piece(model, id) == NULL) {
+        return report_wrong_call("--%s: \"%s\" is neither a piece nor an id of the model's target vocabulary",
+                                 flag, token);
     }
     *out = id;
     return -1;

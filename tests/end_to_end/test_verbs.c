@@ -79,6 +79,21 @@ static void test_greedy_score(void **state)
     json_decref(object);
 }
 
+/* Digits are an id, though the vocabulary has a piece "0". */
+static void test_tokens_in_flags(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer("Merci.\n", TRANSLATE "--json --forced-first 0");
+    json_t *object = object_of(&result, 0);
+    assert_int_equal(length(object, "ids"), 1);
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(object, "ids"), 0)), 0);
+    json_decref(object);
+    result = run_clformer("Merci.\n", TRANSLATE "--json --forced-first ▁I");
+    object = object_of(&result, 0);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(object, "tokens"), 0)), "▁I");
+    json_decref(object);
+}
+
 static void test_score(void **state)
 {
     (void)state;
@@ -213,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_translate_json, support_teardown),
         cmocka_unit_test_teardown(test_greedy_score, support_teardown),
+        cmocka_unit_test_teardown(test_tokens_in_flags, support_teardown),
         cmocka_unit_test_teardown(test_score, support_teardown),
         cmocka_unit_test_teardown(test_attend, support_teardown),
         cmocka_unit_test_teardown(test_inspect, support_teardown),
