@@ -66,7 +66,8 @@ static int print_json(const struct clf_device_info *info, int is_default)
         info->form == CLF_FORM_CPU ? "cpu" : "gpu", "default", is_default, "candidate_order",
         info->candidate_order, "order_reason", info->order_reason);
     if (object == NULL) {
-        return report_wrong_call("a device's strings are not valid UTF-8");
+        fprintf(stderr, "clformer: the strings of device %d are not valid UTF-8\n", info->index);
+        return EXIT_FAILED;
     }
     json_dumpf(object, stdout, JSON_COMPACT);
     printf("\n");

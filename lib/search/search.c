@@ -186,7 +186,7 @@ static clf_status collect(struct clf__search_result *result, const struct clf__s
         for (int j = 0; j < n_best; j++, hypothesis++) {
             *hypothesis = (struct clf__hypothesis){
                 .ids = ids, .score = -INFINITY, .log_probability = (double)-INFINITY};
-            if (j < count) {
+            if (j < count && beams[j].length > 0) { /* one that could not even begin is no hypothesis */
                 hypothesis->length = beams[j].length;
                 hypothesis->score = beams[j].score;
                 hypothesis->log_probability = beams[j].log_probability;
