@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-
 /* Lines are sorted by length inside a window. The first one is small, so that there is something to see soon;
  * from a terminal each line is answered at once. */
 enum { FIRST_WINDOW_LINES = 512, WINDOW_LINES = 4096, FRAMES_WINDOW_LINES = 128, WINDOW_BYTES = 1 << 23 };
