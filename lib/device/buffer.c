@@ -11,17 +11,24 @@ static clf_status too_large(const struct clf_device *device, size_t bytes, const
 {
     return clf__fail(CLF_DEVICE_MEMORY,
                      "%s needs %zu bytes on device %s, whose largest buffer is %" PRIu64
-                     " and memory %" PRIu64 " bytes%s%s; use smaller batches, or a device with more memory",
+                     " and memory %" PRIu64 " bytes, %" PRIu64
+                     " of them in use%s%s; use smaller batches, or a device with more memory",
                      what, bytes, device->label, device->caps.max_buffer_bytes, device->caps.memory_bytes,
-                     error == CL_SUCCESS ? "" : ": ",
+                     device->used_bytes, error == CL_SUCCESS ? "" : ": ",
                      error == CL_SUCCESS ? "" : clf__opencl_error_name(error));
+}
+
+uint64_t clf__device_free_bytes(const struct clf_device *device)
+{
+    uint64_t memory = device->caps.memory_bytes;
+    return device->used_bytes < memory ? memory - device->used_bytes : 0;
 }
 
 clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                               const char *what)
 {
     /* Many drivers allocate at first use: refuse here what can never be had. */
-    if (bytes > device->caps.max_buffer_bytes) {
+    if (bytes > device->caps.max_buffer_bytes || bytes > clf__device_free_bytes(device)) {
         return too_large(device, bytes, what, CL_SUCCESS);
     }
     struct clf__buffer *buffer = NULL;
@@ -40,6 +47,7 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
         }
         return clf__opencl_fail(error, "making %s, %zu bytes on device %s", what, bytes, device->label);
     }
+    device->used_bytes += bytes;
     *out = buffer;
     return CLF_OK;
 }
@@ -48,6 +56,7 @@ void clf__buffer_free(struct clf__buffer *buffer)
 {
     if (buffer) {
         clReleaseMemObject(buffer->memory);
+        buffer->device->used_bytes -= buffer->bytes;
         clf__free(buffer);
     }
 }

@@ -3,14 +3,16 @@
 #define CLF_DEVICE_BUFFER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
 struct clf_device;
 struct clf__buffer;
 
-/* A new allocation of bytes (> 0). `what` names it in a failure, which also says how much was asked for and
- * how much the device has. Contents are undefined. */
+/* A new allocation of bytes (> 0), refused where it and what is already there exceed the device's memory.
+ * `what` names it in a failure, which also says how much was asked for and how much the device has. Contents
+ * are undefined. */
 clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                               const char *what);
 
@@ -19,6 +21,10 @@ void clf__buffer_free(struct clf__buffer *buffer);
 
 size_t clf__buffer_bytes(const struct clf__buffer *buffer);
 struct clf_device *clf__buffer_device(const struct clf__buffer *buffer);
+
+/* The device's memory, and what its buffers leave of it: drivers that allocate at first use, or lend from the
+ * host, would notice too late. */
+uint64_t clf__device_free_bytes(const struct clf_device *device);
 
 /* Blocking copies; they wait for the kernels enqueued before them. */
 clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source);

@@ -23,6 +23,7 @@ struct clf_device {
     char *build_options; /* of every program */
     struct clf__programs programs;
     struct clf__program_cache cache;
+    uint64_t used_bytes; /* of all buffers alive */
 };
 
 struct clf__buffer {

@@ -29,9 +29,14 @@ static struct clf__workspace_widths widths_of(const struct clf__config *config)
     };
 }
 
-static clf_status reserve_upload(struct clf__upload *upload, struct clf__arena *arena, int count)
+static int64_t larger_count(int64_t a, int64_t b)
 {
-    count = larger(count, 1);
+    return a > b ? a : b;
+}
+
+static clf_status reserve_upload(struct clf__upload *upload, struct clf__arena *arena, int64_t count)
+{
+    count = larger_count(count, 1);
     CLF__TRY(clf__arena_reserve(arena, &upload->tensor, CLF__I32, 1, count, "the ids and positions"));
     return clf__allocate(&upload->staging, (size_t)count, sizeof *upload->staging);
 }
@@ -57,7 +62,8 @@ static clf_status reserve_attention(struct clf__session *session)
                                             queries, keys));
     for (int i = 0; limits->maps && i < 2; i++) {
         CLF__TRY(clf__arena_reserve(&session->arena, &session->maps[i], CLF__F32,
-                                    limits->sources * largest.count * queries, keys, "the attention maps"));
+                                    (int64_t)limits->sources * largest.count * queries, keys,
+                                    "the attention maps"));
     }
     return CLF_OK;
 }
@@ -77,7 +83,7 @@ static clf_status reserve_decoder(struct clf__session *session)
                                     clf__memory_projection_width(&heads),
                                     "the cross-attention's keys and values"));
         if (limits->slots > 0) {
-            int rows = limits->slots * limits->positions;
+            int64_t rows = (int64_t)limits->slots * limits->positions;
             CLF__TRY(clf__arena_reserve(arena, &session->keys[i], CLF__F32, rows,
                                         heads.count * heads.key_width, "the cache of keys"));
             CLF__TRY(clf__arena_reserve(arena, &session->values[i], CLF__F32, rows,
@@ -91,13 +97,15 @@ static clf_status reserve_decoder(struct clf__session *session)
     int rows = larger(limits->slots, limits->target_tokens);
     CLF__TRY(clf__arena_reserve(arena, &session->logits, CLF__F32, rows < LOGITS_ROWS ? rows : LOGITS_ROWS,
                                 config->target_vocabulary, "the logits"));
-    int results = larger(limits->slots * (2 * limits->candidates + 4), limits->target_tokens);
+    int64_t results =
+        larger_count((2 * (int64_t)limits->candidates + 4) * limits->slots, limits->target_tokens);
     CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
-    CLF__TRY(
-        clf__allocate(&session->results_host, (size_t)larger(results, 1), sizeof *session->results_host));
-    int step = 7 * limits->slots + 1 + 4 * limits->sources + limits->banned;
-    int force = 4 * limits->target_tokens + 8 * limits->sources;
-    return reserve_upload(&session->target, arena, larger(step, force));
+    CLF__TRY(clf__allocate(&session->results_host, (size_t)larger_count(results, 1),
+                           sizeof *session->results_host));
+    int64_t sources = limits->sources;
+    int64_t step = 7 * (int64_t)limits->slots + 1 + 4 * sources + limits->banned;
+    int64_t force = 4 * (int64_t)limits->target_tokens + 8 * sources;
+    return reserve_upload(&session->target, arena, larger_count(step, force));
 }
 
 static clf_status reserve(struct clf__session *session)
@@ -114,7 +122,8 @@ static clf_status reserve(struct clf__session *session)
     }
     CLF__TRY(
         clf__allocate(&session->source_first, (size_t)limits->sources + 1, sizeof *session->source_first));
-    CLF__TRY(reserve_upload(&session->source, arena, 3 * limits->source_tokens + 4 * limits->sources));
+    CLF__TRY(reserve_upload(&session->source, arena,
+                            3 * (int64_t)limits->source_tokens + 4 * (int64_t)limits->sources));
     CLF__TRY(reserve_decoder(session));
     return reserve_attention(session);
 }

@@ -1,6 +1,22 @@
 #include "model/transformer.h"
 
+#include <inttypes.h>
+
 #include "base/memory.h"
+#include "device/buffer.h"
+#include "device/caps.h"
+
+static clf_status check_fits(const struct clf__transformer *transformer, const char *folder)
+{
+    uint64_t needed = transformer->weight_bytes, left = clf__device_free_bytes(transformer->device);
+    if (needed <= left) {
+        return CLF_OK;
+    }
+    return clf__fail(CLF_DEVICE_MEMORY,
+                     "%s: the weights need %" PRIu64 " bytes on the device, which has %" PRIu64
+                     " left of %" PRIu64 "; choose a device with more memory, or a smaller model",
+                     folder, needed, left, clf__device_caps(transformer->device)->memory_bytes);
+}
 
 static clf_status load_weights(struct clf__transformer *transformer, const char *folder)
 {
@@ -14,7 +30,10 @@ static clf_status load_weights(struct clf__transformer *transformer, const char 
                                                     : (size_t)item->columns * sizeof(float);
     }
     struct clf__loader loader = {transformer->device, &transformer->config, parameters};
-    clf_status status = clf__encoder_load(&transformer->encoder, &loader);
+    clf_status status = check_fits(transformer, folder);
+    if (status == CLF_OK) {
+        status = clf__encoder_load(&transformer->encoder, &loader);
+    }
     if (status == CLF_OK) {
         status = clf__decoder_load(&transformer->decoder, &loader, transformer->encoder.embedder.tokens);
     }

@@ -39,13 +39,21 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     size_t block = call->few_queries ? 1 : is_cpu ? 16 : 32;
     size_t slices = call->few_queries || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
     size_t blocks = ((size_t)spans->max_queries + block - 1) / block;
+    size_t tasks = (size_t)spans->sequences * (size_t)heads->count * blocks * slices;
+    if (tasks > INT32_MAX) {
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "attention over %d sequences of up to %d queries and %d heads is %zu pieces of work, "
+            "and kernels count to %d; use a smaller --batch-tokens",
+            spans->sequences, spans->max_queries, heads->count, tasks, INT32_MAX);
+    }
     const char *rows_kernel = is_cpu ? "attention_rows_cpu" : "attention_rows_gpu";
     const char *block_kernel = is_cpu ? "attention_forward_cpu" : "attention_forward_gpu";
     const struct clf__launch launch = {
         .program = call->few_queries ? "attention_step" : "attention",
         .kernel = call->few_queries ? rows_kernel : block_kernel,
         .defines = defines,
-        .groups = {clf__groups((size_t)spans->sequences * (size_t)heads->count * blocks * slices)},
+        .groups = {clf__groups(tasks)},
         .local = {is_cpu ? 1 : 64},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,

@@ -13,16 +13,18 @@ struct clf__heads {
     float scale;     /* of the scores: 1 / sqrt(K), or 1 */
 };
 
-/* Scratch of the batched form: padded heads and scores. Unused (buffers NULL) by the fused form. */
+/* Scratch of the batched form: padded heads and scores of N sequences, as many as it takes at a time. Unused
+ * (buffers NULL) by the fused form. */
 struct clf__attention_scratch {
-    struct clf__tensor queries; /* (B * H * max_queries, K) */
-    struct clf__tensor keys;    /* (B * H * max_keys, K) */
-    struct clf__tensor values;  /* (B * H * max_keys, value_width) */
-    struct clf__tensor scores;  /* (B * H * max_queries, max_keys) */
-    struct clf__tensor outputs; /* (B * H * max_queries, value_width) */
+    struct clf__tensor queries; /* (N * H * max_queries, K) */
+    struct clf__tensor keys;    /* (N * H * max_keys, K) */
+    struct clf__tensor values;  /* (N * H * max_keys, value_width) */
+    struct clf__tensor scores;  /* (N * H * max_queries, max_keys) */
+    struct clf__tensor outputs; /* (N * H * max_queries, value_width) */
 };
 
-/* Reserves what a batch of at most these sizes needs in the batched form. */
+/* Reserves what a batch of at most these sizes needs in the batched form: for all its sequences, or for as
+ * many as keep the scores in 64 MiB, at least one. Shorter sequences share it in larger numbers. */
 clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch, struct clf__arena *arena,
                                           int sequences, const struct clf__heads *heads, int max_queries,
                                           int max_keys);

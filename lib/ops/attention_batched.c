@@ -7,6 +7,9 @@
 #include "ops/operand.h"
 #include "ops/softmax.h"
 
+/* Scores held at a time: enough to fill any device, and little beside the weights. */
+enum { MOST_SCORES = (64 << 20) / sizeof(float) };
+
 /* The two parts of a span: where a sequence's queries lie, where its keys do. */
 enum part { QUERIES = 0, KEYS = 2 };
 
@@ -14,15 +17,11 @@ clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch
                                           int sequences, const struct clf__heads *heads, int max_queries,
                                           int max_keys)
 {
-    int longest = max_queries > max_keys ? max_queries : max_keys;
-    int64_t most = (int64_t)sequences * heads->count * longest;
-    if (most > INT32_MAX) {
-        return clf__fail(CLF_DEVICE_MEMORY,
-                         "batched attention over %d sequences of up to %d tokens is too large; use a smaller "
-                         "--batch-tokens, or --attention fused",
-                         sequences, longest);
-    }
-    int queries = sequences * heads->count * max_queries, keys = sequences * heads->count * max_keys;
+    int64_t rows = (int64_t)heads->count * max_queries; /* of one sequence's scores */
+    int64_t columns = max_keys > 0 ? max_keys : 1;
+    int64_t most = rows > 0 ? MOST_SCORES / columns / rows : sequences;
+    int64_t held = most < 1 ? 1 : most < sequences ? most : sequences;
+    int64_t queries = held * rows, keys = held * heads->count * max_keys;
     CLF__TRY(clf__arena_reserve(arena, &scratch->queries, CLF__F32, queries, heads->key_width,
                                 "attention's padded queries"));
     CLF__TRY(clf__arena_reserve(arena, &scratch->keys, CLF__F32, keys, heads->key_width,
@@ -89,13 +88,48 @@ static clf_status multiply(struct clf__tensor c, struct clf__tensor a, struct cl
     return clf__gemm_batched(operands[0], operands[1], operands[2], &shape);
 }
 
-clf_status clf__attention_batched_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
-                                          struct clf__tensor v, const struct clf__attention_call *call)
+/* How many sequences of a batch the scratch takes at a time. */
+static int sequences_at_once(const struct clf__attention_scratch *scratch, const struct clf__spans *spans,
+                             int heads)
+{
+    size_t queries = (size_t)heads * (size_t)spans->max_queries,
+           keys = (size_t)heads * (size_t)spans->max_keys;
+    size_t most = (size_t)scratch->queries.rows / queries;
+    if (keys > 0) {
+        size_t by_keys = (size_t)scratch->keys.rows / keys;
+        size_t scores = (size_t)scratch->scores.rows * (size_t)scratch->scores.columns;
+        size_t by_scores = scores / (queries * (size_t)spans->max_keys);
+        most = most < by_keys ? most : by_keys;
+        most = most < by_scores ? most : by_scores;
+    }
+    assert(most > 0);
+    return most < (size_t)spans->sequences ? (int)most : spans->sequences;
+}
+
+/* The part of a call that concerns sequences first .. first + count - 1: queries and keys are found through
+ * the spans, so only what has rows of its own a sequence is cut. */
+static struct clf__attention_call cut(const struct clf__attention_call *call, int first, int count)
+{
+    struct clf__attention_call part = *call;
+    int max_queries = call->spans.max_queries, heads = call->heads.count;
+    part.spans.table = clf__tensor_rows(call->spans.table, first, count);
+    part.spans.sequences = count;
+    if (call->mask.additive.buffer) {
+        part.mask.additive = clf__tensor_rows(call->mask.additive, first * max_queries, count * max_queries);
+    }
+    if (call->maps.buffer) {
+        part.maps = clf__tensor_rows(call->maps, first * heads * max_queries, count * heads * max_queries);
+    }
+    return part;
+}
+
+/* All of a call's sequences at once. */
+static clf_status forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
+                          struct clf__tensor v, const struct clf__attention_call *call)
 {
     const struct clf__heads *heads = &call->heads;
     const struct clf__spans *spans = &call->spans;
     const struct clf__attention_scratch *scratch = call->scratch;
-    assert(scratch && scratch->scores.buffer);
     int batches = spans->sequences * heads->count;
     int query_rows = batches * spans->max_queries, key_rows = batches * spans->max_keys;
     struct clf__tensor outputs = packed(scratch->outputs, query_rows, heads->value_width);
@@ -121,4 +155,18 @@ clf_status clf__attention_batched_forward(struct clf__tensor y, struct clf__tens
     }
     CLF__TRY(multiply(outputs, scores, values, 0, 1.0f, batches));
     return move_heads(0, outputs, y, QUERIES, spans->max_queries, call);
+}
+
+clf_status clf__attention_batched_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
+                                          struct clf__tensor v, const struct clf__attention_call *call)
+{
+    assert(call->scratch && call->scratch->scores.buffer);
+    int sequences = call->spans.sequences;
+    int at_once = sequences_at_once(call->scratch, &call->spans, call->heads.count);
+    for (int first = 0; first < sequences; first += at_once) {
+        int left = sequences - first;
+        struct clf__attention_call part = cut(call, first, left < at_once ? left : at_once);
+        CLF__TRY(forward(y, q, k, v, &part));
+    }
+    return CLF_OK;
 }

@@ -17,16 +17,23 @@ void clf__arena_init(struct clf__arena *arena, struct clf_device *device)
 }
 
 clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tensor, enum clf__type type,
-                              int rows, int columns, const char *what)
+                              int64_t rows, int64_t columns, const char *what)
 {
+    rows = rows > 0 ? rows : 1;
+    columns = columns > 0 ? columns : 1;
+    if (rows > INT32_MAX / columns) {
+        return clf__fail(CLF_DEVICE_MEMORY,
+                         "%s would be %" PRId64 " rows of %" PRId64 " numbers, and kernels count to %" PRId32
+                         "; use a smaller --batch-tokens, --beam or --max-length",
+                         what, rows, columns, INT32_MAX);
+    }
     if (arena->count == arena->capacity) {
         int capacity = arena->capacity > 0 ? 2 * arena->capacity : 32;
         CLF__TRY(clf__resize(&arena->entries, (size_t)capacity, sizeof *arena->entries));
         arena->capacity = capacity;
     }
-    rows = rows > 0 ? rows : 1;
-    columns = columns > 0 ? columns : 1;
-    *tensor = (struct clf__tensor){.type = type, .rows = rows, .columns = columns, .stride = columns};
+    *tensor = (struct clf__tensor){
+        .type = type, .rows = (int)rows, .columns = (int)columns, .stride = (int)columns};
     size_t bytes = (size_t)rows * (size_t)columns * 4;
     arena->entries[arena->count++] =
         (struct clf__arena_entry){.tensor = tensor, .bytes = bytes, .what = what};
@@ -36,12 +43,12 @@ clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tens
 
 clf_status clf__arena_allocate(struct clf__arena *arena)
 {
-    const struct clf__caps *caps = clf__device_caps(arena->device);
-    if (arena->bytes > caps->memory_bytes) {
+    uint64_t left = clf__device_free_bytes(arena->device);
+    if (arena->bytes > left) {
         return clf__fail(CLF_DEVICE_MEMORY,
                          "the work needs %" PRIu64 " bytes on the device, which has %" PRIu64
-                         "; use a smaller --batch-tokens, --beam or --max-length",
-                         arena->bytes, caps->memory_bytes);
+                         " left of %" PRIu64 "; use a smaller --batch-tokens, --beam or --max-length",
+                         arena->bytes, left, clf__device_caps(arena->device)->memory_bytes);
     }
     for (int i = 0; i < arena->count; i++) {
         struct clf__arena_entry *entry = &arena->entries[i];

@@ -45,11 +45,12 @@ struct clf__arena {
 void clf__arena_init(struct clf__arena *arena, struct clf_device *device);
 
 /* Reserves a tensor; *tensor becomes valid at clf__arena_allocate() and must stay at its address until then.
- * rows or columns of zero are allocated as one. */
+ * rows or columns of zero are allocated as one. The sizes may be any product of ints: a tensor of more than
+ * INT32_MAX elements, which kernels could not count, is CLF_DEVICE_MEMORY. */
 clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tensor, enum clf__type type,
-                              int rows, int columns, const char *what);
+                              int64_t rows, int64_t columns, const char *what);
 
-/* Allocates everything reserved. One that exceeds the device's memory or its largest buffer is
+/* Allocates everything reserved. What exceeds the device's free memory or its largest buffer is
  * CLF_DEVICE_MEMORY, with the bytes needed and present. */
 clf_status clf__arena_allocate(struct clf__arena *arena);
 

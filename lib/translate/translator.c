@@ -1,5 +1,6 @@
 #include <clformer/translator.h>
 
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
@@ -94,7 +95,11 @@ static clf_status check_options(const struct clf_translator *translator)
 static int choose_max_lines(const struct clf_translator *translator)
 {
     const struct clf__config *config = &translator->model->transformer->config;
-    const struct clf__caps *caps = clf__device_caps(translator->model->transformer->device);
+    struct clf_device *device = translator->model->transformer->device;
+    uint64_t largest = clf__device_caps(device)->max_buffer_bytes;
+    if (largest > INT32_MAX * sizeof(float)) {
+        largest = INT32_MAX * sizeof(float); /* kernels count a tensor's elements in an int */
+    }
     struct clf__heads heads = clf__config_heads(config, CLF__DECODER);
     uint64_t widest = (uint64_t)heads.count *
                       (uint64_t)(heads.key_width > heads.value_width ? heads.key_width : heads.value_width);
@@ -103,8 +108,8 @@ static int choose_max_lines(const struct clf_translator *translator)
         beams * positions * widest * sizeof(float); /* bytes a line in one layer's keys or values */
     uint64_t all_caches = 2 * one_cache * (uint64_t)config->decoder_layers;
     uint64_t lines = (uint64_t)translator->options.batch_tokens / TOKENS_A_LINE;
-    uint64_t by_buffer = caps->max_buffer_bytes / one_cache;
-    uint64_t by_memory = caps->memory_bytes / 2 / all_caches;
+    uint64_t by_buffer = largest / one_cache;
+    uint64_t by_memory = clf__device_free_bytes(device) / 2 / all_caches;
     lines = lines < by_buffer ? lines : by_buffer;
     lines = lines < by_memory ? lines : by_memory;
     uint64_t banned = (uint64_t)translator->max_banned, given = 4 * beams + 4; /* of a row */

@@ -9,16 +9,16 @@ static struct clf_device *batched(int form)
     return support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
 }
 
-/* Runs a problem with scratch of exactly its size, or somewhat more; maps may be NULL. */
-static float *run_batched(struct clf_device *device, const struct attention_problem *problem, int spare,
-                          float **maps)
+/* Runs a problem with scratch for `sequences` of its size, or somewhat more; maps may be NULL. */
+static float *run_batched(struct clf_device *device, const struct attention_problem *problem, int sequences,
+                          int spare, float **maps)
 {
     const struct reference_attention *reference = &problem->reference;
     struct clf__attention_call call = support_attention_call(device, problem);
     struct clf__attention_scratch scratch;
     struct clf__arena arena;
     clf__arena_init(&arena, device);
-    assert_ok(clf__attention_scratch_reserve(&scratch, &arena, reference->sequences + spare, &call.heads,
+    assert_ok(clf__attention_scratch_reserve(&scratch, &arena, sequences + spare, &call.heads,
                                              reference->max_queries + spare, reference->max_keys + spare));
     assert_ok(clf__arena_allocate(&arena));
     /* what earlier calls left behind must not show */
@@ -54,7 +54,7 @@ static void check(struct attention_shape shape)
     reference_attention_forward(expected, expected_maps, problem.q, problem.k, problem.v, reference);
     for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
         float *maps;
-        assert_close(run_batched(batched(form), &problem, 0, &maps), expected, count, 3e-6);
+        assert_close(run_batched(batched(form), &problem, shape.sequences, 0, &maps), expected, count, 3e-6);
         assert_close(maps, expected_maps, map_count, 3e-6);
         for (size_t n = 0; n < map_rows; n++) {
             double sum = 0, expected_sum = 0;
@@ -64,10 +64,10 @@ static void check(struct attention_shape shape)
             }
             assert_true(fabs(sum - (expected_sum > 0.5 ? 1 : 0)) < 1e-5);
         }
-        assert_close(run_batched(batched(form), &problem, 3, NULL), expected, count, 3e-6);
+        assert_close(run_batched(batched(form), &problem, shape.sequences, 3, NULL), expected, count, 3e-6);
         /* maps are given where the fused form is the device's, too */
         struct clf_device *fused = support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
-        assert_close(run_batched(fused, &problem, 0, &maps), expected, count, 3e-6);
+        assert_close(run_batched(fused, &problem, shape.sequences, 0, &maps), expected, count, 3e-6);
         assert_close(maps, expected_maps, map_count, 3e-6);
     }
     support_free_all();
@@ -142,6 +142,59 @@ static void test_empty(void **state)
     check(no_keys);
 }
 
+/* Sequences that are taken one or two at a time give what they give at once. */
+static void test_chunks(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 2,
+                                    .key_width = 8,
+                                    .value_width = 16,
+                                    .sequences = 5,
+                                    .queries = {5, 18, 17, 0, 3},
+                                    .keys = {9, 18, 20, 7, 0},
+                                    .additive = 1,
+                                    .hidden = 1,
+                                    .relative = 6};
+    for (shape.causal = 0; shape.causal < 2; shape.causal++) {
+        struct attention_problem problem = support_attention_problem(&shape, 300);
+        const struct reference_attention *reference = &problem.reference;
+        size_t count = (size_t)problem.query_rows * (size_t)(shape.heads * shape.value_width);
+        size_t map_count =
+            (size_t)(shape.sequences * shape.heads * reference->max_queries) * (size_t)reference->max_keys;
+        for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+            float *whole_maps, *maps;
+            const float *whole = run_batched(batched(form), &problem, shape.sequences, 0, &whole_maps);
+            for (int sequences = 1; sequences <= 2; sequences++) {
+                const float *y = run_batched(batched(form), &problem, sequences, 0, &maps);
+                assert_memory_equal(y, whole, count * sizeof *y);
+                assert_memory_equal(maps, whole_maps, map_count * sizeof *maps);
+            }
+        }
+        support_free_all();
+    }
+}
+
+/* What is reserved does not grow with the batch without end. */
+static void test_scratch_is_bounded(void **state)
+{
+    (void)state;
+    struct clf__arena arena;
+    struct clf__attention_scratch scratch;
+    const struct clf__heads heads = {.count = 8, .key_width = 64, .value_width = 64, .scale = 0.125f};
+    clf__arena_init(&arena, batched(CLF_FORM_CPU));
+    assert_ok(clf__attention_scratch_reserve(&scratch, &arena, 100000, &heads, 512, 512));
+    assert_int_equal(scratch.scores.rows, 8 * 8 * 512);
+    clf__arena_free(&arena);
+    clf__arena_init(&arena, batched(CLF_FORM_CPU));
+    assert_ok(clf__attention_scratch_reserve(&scratch, &arena, 7, &heads, 3000, 3000)); /* one at a time */
+    assert_int_equal(scratch.scores.rows, 8 * 3000);
+    clf__arena_free(&arena);
+    clf__arena_init(&arena, batched(CLF_FORM_CPU));
+    assert_fails(clf__attention_scratch_reserve(&scratch, &arena, 7, &heads, 1 << 20, 1 << 20),
+                 CLF_DEVICE_MEMORY, "attention's scores");
+    clf__arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +202,8 @@ int main(void)
         cmocka_unit_test_teardown(test_widths, support_teardown),
         cmocka_unit_test_teardown(test_masks, support_teardown),
         cmocka_unit_test_teardown(test_empty, support_teardown),
+        cmocka_unit_test_teardown(test_chunks, support_teardown),
+        cmocka_unit_test_teardown(test_scratch_is_bounded, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,185 @@
+/* A model or a batch that a device has no room for is refused with the sizes, or the batch is split. */
+#include <limits.h>
+#include <string.h>
+
+#include <clformer/clformer.h>
+
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "support/support.h"
+#include "translate/internal.h"
+
+static struct clf_device *open_device(void)
+{
+    struct clf_device *device;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.use_program_cache = 0;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    return device;
+}
+
+/* As if the device had so many bytes left. */
+static void leave(struct clf_device *device, uint64_t bytes)
+{
+    struct clf__caps *caps = (struct clf__caps *)clf__device_caps(device);
+    caps->memory_bytes += bytes - clf__device_free_bytes(device);
+    assert_true(clf__device_free_bytes(device) == bytes);
+}
+
+static struct clf_model *load_model(struct clf_device *device)
+{
+    struct clf_model *model;
+    assert_ok(clf_model_load(&model, device, support_fixture("models/marian")));
+    return model;
+}
+
+static struct clf_translate_options wide_search(const struct clf_model *model)
+{
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.beam = 4;
+    options.max_length = 200;
+    options.pieces = 1;
+    return options;
+}
+
+static void test_model_is_refused(void **state)
+{
+    (void)state;
+    struct clf_device *device = open_device();
+    struct clf_model *model;
+    leave(device, 1000);
+    assert_fails(clf_model_load(&model, device, support_fixture("models/marian")), CLF_DEVICE_MEMORY,
+                 "on the device, which has 1000 left of 1000");
+    assert_true(clf__device_free_bytes(device) == 1000);
+    clf_device_close(device);
+}
+
+static void test_batch_is_refused(void **state)
+{
+    (void)state;
+    static const struct clf_line line = {"w2 w3", 5};
+    struct clf_device *device = open_device();
+    uint64_t memory = clf__device_free_bytes(device);
+    struct clf_model *model = load_model(device);
+    struct clf_translate_options options = wide_search(model);
+    struct clf_translator *translator;
+    struct clf_translation *translation;
+    struct clf_score *score;
+    leave(device, 10000);
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_fails(clf_translate(&translation, translator, &line, 1), CLF_DEVICE_MEMORY, "10000 left of");
+    assert_fails(clf_score(&score, translator, &line, &line, 1), CLF_DEVICE_MEMORY, "the work needs");
+    assert_true(clf__device_free_bytes(device) == 10000);
+    leave(device, memory / 2);
+    assert_ok(clf_translate(&translation, translator, &line, 1));
+    clf_translations_free(translation, 1);
+    clf_translator_free(translator);
+    clf_model_free(model);
+    clf_device_close(device);
+}
+
+static void test_batch_is_split(void **state)
+{
+    (void)state;
+    enum { LINES = 40 };
+    struct clf_line lines[LINES];
+    for (int i = 0; i < LINES; i++) {
+        lines[i] = (struct clf_line){"w2 w3", 5};
+    }
+    struct clf_device *device = open_device();
+    struct clf_model *model = load_model(device);
+    struct clf_translate_options options = wide_search(model);
+    struct clf_translator *translator;
+    struct clf_translation *translations;
+    struct clf_stage_times times;
+    leave(device, 10 << 20); /* a line's caches are 300 KiB: 17 lines in half of it */
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_translate(&translations, translator, lines, LINES));
+    clf_translator_times(translator, &times);
+    assert_int_equal(times.batches, 3);
+    for (int i = 0; i < LINES; i++) {
+        assert_string_equal(translations[i].hypotheses[0].text, translations[0].hypotheses[0].text);
+    }
+    clf_translations_free(translations, LINES);
+    clf_translator_free(translator);
+    clf_model_free(model);
+    clf_device_close(device);
+}
+
+/* Products of sizes that outgrow an int are refused, never cut. */
+static void test_absurd_limits(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    static const struct clf__session_limits usual = {.sources = 2, .source_tokens = 20, .source_length = 10};
+    struct clf__session_limits limits[6];
+    const char *parts[6];
+    int count = 0;
+    limits[count] = usual; /* 2^32 rows: 0 in 32 bits */
+    limits[count].slots = 1 << 16;
+    limits[count].positions = 1 << 16;
+    parts[count++] = "the cache of keys would be 4294967296 rows";
+    limits[count] = usual;
+    limits[count].source_tokens = INT_MAX;
+    parts[count++] = "the layers' rows";
+    limits[count] = usual;
+    limits[count].target_tokens = INT_MAX / 2;
+    parts[count++] = "the layers' rows";
+    limits[count] = usual;
+    limits[count].slots = limits[count].positions = 4;
+    limits[count].banned = INT_MAX;
+    parts[count++] = "the ids and positions";
+    limits[count] = usual;
+    limits[count].slots = limits[count].positions = 4;
+    limits[count].candidates = INT_MAX / 2;
+    parts[count++] = "the candidates";
+    limits[count] = usual;
+    limits[count].target_tokens = 10;
+    limits[count].target_length = 1 << 20;
+    limits[count].maps = 1;
+    parts[count++] = "attention's";
+    for (int i = 0; i < count; i++) {
+        struct clf__session *session;
+        assert_fails(clf__session_create(&session, model->transformer, &limits[i]), CLF_DEVICE_MEMORY,
+                     parts[i]);
+    }
+    clf_model_free(model);
+}
+
+static void test_absurd_options(void **state)
+{
+    (void)state;
+    static const struct clf_line line = {"w2 w3", 5};
+    struct clf_device *device = open_device();
+    struct clf_model *model = load_model(device);
+    struct clf_translate_options options = wide_search(model);
+    struct clf_translator *translator;
+    struct clf_translation *translation;
+    leave(device, 50 << 20);
+    options.batch_tokens = 100000000;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "batch size");
+    options.batch_tokens = 1 << 20;
+    options.beam = 128;
+    options.max_length = 256;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_fails(clf_translate(&translation, translator, &line, 1), CLF_DEVICE_MEMORY, "--batch-tokens");
+    clf_translator_free(translator);
+    options.max_length = 100000;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "100000");
+    clf_model_free(model);
+    clf_device_close(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_model_is_refused, support_teardown),
+        cmocka_unit_test_teardown(test_batch_is_refused, support_teardown),
+        cmocka_unit_test_teardown(test_batch_is_split, support_teardown),
+        cmocka_unit_test_teardown(test_absurd_limits, support_teardown),
+        cmocka_unit_test_teardown(test_absurd_options, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
