@@ -1,0 +1,270 @@
+/* One whole translation in which the n-th allocation or the n-th OpenCL call fails, for every n (single ones
+ * where there are thousands): a sentence or the right answer, nothing leaked (LeakSanitizer watches), and the
+ * next run works. */
+#include <string.h>
+
+#include <clformer/clformer.h>
+
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/cache_home.h"
+#include "device/testing.h"
+#include "support/support.h"
+
+/* What a run does, in order; each begins anew what calls the driver gets. */
+enum phase { OPEN, LOAD, TRANSLATE, SCORE, ATTEND, PHASES };
+
+enum { LINES = 2, MAX_IDS = 6, EVERY_CALL = 300, PHASE_START = 40 };
+
+static const struct clf_line sources[LINES] = {{"w2 w3 w4 w5 w6 w7", 17}, {"w9 w8 w20", 9}};
+static const struct clf_line target = {"w10 w11", 7};
+
+/* What a run gives: the same whenever nothing fails that matters. */
+struct results {
+    int32_t ids[LINES][MAX_IDS];
+    int counts[LINES];
+    double log_probability;
+    float first_map;
+};
+
+/* What can be made to fail. */
+struct fault {
+    void (*fail_at)(uint64_t n);
+    uint64_t (*count)(void);
+};
+static const struct fault allocations = {clf__memory_fail_at, clf__memory_count};
+static const struct fault opencl_calls = {clf__device_fail_at, clf__device_call_count};
+
+/* Where a run stood: turns[p] when phase p ended. */
+struct run {
+    const struct fault *fault;
+    struct clf_device_options options;
+    struct clf_device *device; /* kept open between runs, or NULL: opened by each */
+    uint64_t turns[PHASES];
+    struct results results;
+};
+
+static clf_status translate(struct results *results, struct clf_translator *translator)
+{
+    struct clf_translation *translations;
+    CLF__TRY(clf_translate(&translations, translator, sources, LINES));
+    for (int i = 0; i < LINES; i++) {
+        const struct clf_hypothesis *best = &translations[i].hypotheses[0];
+        assert_int_equal(translations[i].status, CLF_OK);
+        assert_in_range(best->count, 1, MAX_IDS);
+        results->counts[i] = best->count;
+        memcpy(results->ids[i], best->ids, (size_t)best->count * sizeof *best->ids);
+    }
+    clf_translations_free(translations, LINES);
+    return CLF_OK;
+}
+
+static clf_status score(struct results *results, struct clf_translator *translator)
+{
+    struct clf_score *scores;
+    CLF__TRY(clf_score(&scores, translator, sources, &target, 1));
+    assert_int_equal(scores->status, CLF_OK);
+    results->log_probability = scores->log_probability;
+    clf_scores_free(scores, 1);
+    return CLF_OK;
+}
+
+static clf_status attend(struct results *results, struct clf_translator *translator)
+{
+    struct clf_attention_maps *maps;
+    CLF__TRY(clf_attend(&maps, translator, sources, NULL));
+    results->first_map = maps->cross[0];
+    clf_attention_maps_free(maps);
+    return CLF_OK;
+}
+
+static struct clf_translate_options search_options(const struct clf_model *model)
+{
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.beam = 2;
+    options.max_length = MAX_IDS;
+    options.pieces = 1;
+    options.batch_tokens = 64;
+    return options;
+}
+
+static clf_status work_with_model(struct run *run, struct clf_model *model)
+{
+    struct clf_translate_options options = search_options(model);
+    struct clf_translator *translator;
+    CLF__TRY(clf_translator_create(&translator, model, &options));
+    run->turns[LOAD] = run->fault->count();
+    clf_status status = translate(&run->results, translator);
+    run->turns[TRANSLATE] = run->fault->count();
+    if (status == CLF_OK) {
+        status = score(&run->results, translator);
+    }
+    run->turns[SCORE] = run->fault->count();
+    if (status == CLF_OK) {
+        status = attend(&run->results, translator);
+    }
+    clf_translator_free(translator);
+    return status;
+}
+
+static clf_status work(struct run *run)
+{
+    struct clf_device *device = run->device;
+    struct clf_model *model;
+    if (device == NULL) {
+        CLF__TRY(clf_device_open(&device, NULL, &run->options));
+    }
+    run->turns[OPEN] = run->fault->count();
+    clf_status status = clf_model_load(&model, device, support_fixture("models/marian"));
+    if (status == CLF_OK) {
+        status = work_with_model(run, model);
+        clf_model_free(model);
+    }
+    if (run->device == NULL) {
+        clf_device_close(device);
+    }
+    run->turns[ATTEND] = run->fault->count();
+    return status;
+}
+
+static void assert_same(const struct results *actual, const struct results *expected)
+{
+    assert_memory_equal(actual->counts, expected->counts, sizeof actual->counts);
+    assert_memory_equal(actual->ids, expected->ids, sizeof actual->ids);
+    assert_true(actual->log_probability == expected->log_probability);
+    assert_true(actual->first_map == expected->first_map);
+}
+
+static clf_status work_failing(struct run *run, uint64_t n)
+{
+    run->results = (struct results){.log_probability = 0};
+    run->fault->fail_at(n);
+    clf_status status = work(run);
+    run->fault->fail_at(0);
+    return status;
+}
+
+/* The first turns, those after the start of each phase, and every `stride`-th of the others. */
+static int is_tried(const struct run *clean, uint64_t n, uint64_t stride)
+{
+    uint64_t start = 0;
+    for (int p = 0; p < PHASES && clean->turns[p] < n; p++) {
+        start = clean->turns[p];
+    }
+    return n <= EVERY_CALL || n - start <= PHASE_START || n % stride == 0;
+}
+
+/* About `most` runs. */
+static void fail_each(struct run run, uint64_t most)
+{
+    assert_ok(work_failing(&run, 0)); /* warms every cache */
+    assert_ok(work_failing(&run, 0));
+    struct run clean = run;
+    uint64_t total = clean.turns[ATTEND], left = run.device ? clf__device_free_bytes(run.device) : 0;
+    uint64_t stride = total / most + 1;
+    uint64_t failures = 0, tried = 0;
+    for (uint64_t n = 1; n <= total; n++) {
+        if (!is_tried(&clean, n, stride)) {
+            continue;
+        }
+        tried++;
+        clf_status status = work_failing(&run, n);
+        if (status == CLF_OK) { /* what can be done without: the program cache */
+            assert_same(&run.results, &clean.results);
+        } else {
+            failures++;
+            assert_true(strlen(clf_last_error()) > 10);
+        }
+        if (run.device != NULL) {
+            assert_true(clf__device_free_bytes(run.device) == left);
+        }
+    }
+    assert_true(failures > tried / 2);
+    assert_ok(work_failing(&run, total + 1));
+    assert_same(&run.results, &clean.results);
+}
+
+/* Reuses compiled programs, so that a run takes milliseconds. */
+static int set_up(void **state)
+{
+    (void)state;
+    set_cache_home(support_temporary_folder());
+    return 0;
+}
+
+static void test_allocations(void **state)
+{
+    (void)state;
+    struct run run = {.fault = &allocations, .options = CLF_DEVICE_OPTIONS_INIT};
+    fail_each(run, support_small() ? 50 : 600);
+}
+
+static void test_opencl_calls(void **state)
+{
+    (void)state;
+    struct run run = {.fault = &opencl_calls, .options = CLF_DEVICE_OPTIONS_INIT};
+    fail_each(run, support_small() ? 50 : 600);
+}
+
+/* CLBlast compiles its kernels for each context, so its device stays open. */
+static void test_other_providers(void **state)
+{
+    (void)state;
+    struct run run = {.options = CLF_DEVICE_OPTIONS_INIT};
+    run.options.gemm = CLF_GEMM_CLBLAST;
+    run.options.attention = CLF_ATTENTION_BATCHED;
+    assert_ok(clf_device_open(&run.device, NULL, &run.options));
+    run.fault = &opencl_calls;
+    fail_each(run, 100);
+    run.fault = &allocations;
+    fail_each(run, 100);
+    clf_device_close(run.device);
+}
+
+/* A translator whose call failed is as good as before: its caller may try again. */
+static void check_survival(const struct fault *fault, struct clf_model *model)
+{
+    struct clf_translate_options options = search_options(model);
+    struct clf_translator *translator;
+    struct results expected = {.log_probability = 0};
+    uint64_t total = 0;
+    for (int i = 0; i < 2; i++) { /* the first warms every cache */
+        assert_ok(clf_translator_create(&translator, model, &options));
+        fault->fail_at(0);
+        assert_ok(translate(&expected, translator));
+        total = fault->count();
+        clf_translator_free(translator);
+    }
+    for (uint64_t n = 1; n <= total; n += 1 + total / 30) {
+        struct results results = {.log_probability = 0};
+        assert_ok(clf_translator_create(&translator, model, &options));
+        fault->fail_at(n);
+        assert_int_not_equal(translate(&results, translator), CLF_OK);
+        fault->fail_at(0);
+        assert_ok(translate(&results, translator));
+        assert_same(&results, &expected);
+        clf_translator_free(translator);
+    }
+}
+
+static void test_translator_survives(void **state)
+{
+    (void)state;
+    struct clf_model *model;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), support_fixture("models/marian")));
+    check_survival(&allocations, model);
+    check_survival(&opencl_calls, model);
+    clf_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_allocations, support_teardown),
+        cmocka_unit_test_teardown(test_opencl_calls, support_teardown),
+        cmocka_unit_test_teardown(test_other_providers, support_teardown),
+        cmocka_unit_test_teardown(test_translator_survives, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
