@@ -274,6 +274,18 @@ static clf_status add_platform(struct clf_device_list *list, cl_platform_id plat
     return status;
 }
 
+/* One broken driver does not take the others away; where nothing else is there, the message says why. */
+static clf_status leave_out(struct clf_device_list *list, cl_uint index)
+{
+    char *silent = NULL;
+    clf__log(CLF_LOG_WARNING, "OpenCL platform %u is left out: %s", (unsigned)index, clf_last_error());
+    CLF__TRY(clf__format(&silent, "%s; platform %u is left out: %s", list->silent, (unsigned)index,
+                         clf_last_error()));
+    clf__free(list->silent);
+    list->silent = silent;
+    return CLF_OK;
+}
+
 static clf_status fill(struct clf_device_list *list)
 {
     CLF__TRY(clf__copy_string(&list->silent, ""));
@@ -292,9 +304,8 @@ static clf_status fill(struct clf_device_list *list)
         error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking for the OpenCL platforms");
     for (cl_uint i = 0; status == CLF_OK && i < count; i++) {
         status = add_platform(list, platforms[i]);
-        if (status == CLF_DEVICE) { /* one broken driver does not take the others away */
-            clf__log(CLF_LOG_WARNING, "OpenCL platform %u is left out: %s", (unsigned)i, clf_last_error());
-            status = CLF_OK;
+        if (status == CLF_DEVICE) {
+            status = leave_out(list, i);
         }
     }
     list->platform_count = (int)count;

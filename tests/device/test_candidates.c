@@ -1,0 +1,138 @@
+/* A device that fails while it is opened: the one that was asked for names the next candidate, the default
+ * passes on to it with a warning. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <clformer/log.h>
+
+#include "device/testing.h"
+#include "support/support.h"
+
+static char warning[1024];
+
+static void keep_warning(void *user, clf_log_level level, const char *message)
+{
+    (void)user;
+    if (level == CLF_LOG_WARNING) {
+        snprintf(warning, sizeof warning, "%s", message);
+    }
+}
+
+/* The indices of the first two candidates, and the calls that listing takes. */
+struct candidates {
+    int first, second;
+    uint64_t listing;
+};
+
+static struct candidates list(void)
+{
+    struct clf_device_list *list;
+    struct candidates candidates = {-1, -1, 0};
+    clf__device_fail_at(0);
+    assert_ok(clf_device_list_create(&list));
+    candidates.listing = clf__device_call_count();
+    for (int i = 0; i < clf_device_list_count(list); i++) {
+        int order = clf_device_list_at(list, i)->candidate_order;
+        candidates.first = order == 0 ? i : candidates.first;
+        candidates.second = order == 1 ? i : candidates.second;
+    }
+    clf_device_list_free(list);
+    if (candidates.second < 0) {
+        skip(); /* one device alone */
+    }
+    return candidates;
+}
+
+static clf_status open_failing(struct clf_device **out, const char *selector, uint64_t n)
+{
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.use_program_cache = 0;
+    clf__device_fail_at(n);
+    clf_status status = clf_device_open(out, selector, &options);
+    clf__device_fail_at(0);
+    return status;
+}
+
+/* How many calls opening the selected device takes. */
+static uint64_t count_calls(const char *selector)
+{
+    struct clf_device *device;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.use_program_cache = 0;
+    clf__device_fail_at(0);
+    assert_ok(clf_device_open(&device, selector, &options));
+    uint64_t calls = clf__device_call_count();
+    clf_device_close(device);
+    return calls;
+}
+
+static void test_selected_device_names_the_next(void **state)
+{
+    (void)state;
+    struct candidates candidates = list();
+    for (int turn = 0; turn < 2; turn++) {
+        char selector[16], next[64];
+        snprintf(selector, sizeof selector, "%d", turn ? candidates.second : candidates.first);
+        snprintf(next, sizeof next, "the next candidate is device %d \"",
+                 turn ? candidates.first : candidates.second);
+        uint64_t calls = count_calls(selector);
+        assert_true(calls > candidates.listing + 5);
+        for (uint64_t n = candidates.listing + 1; n <= calls; n++) {
+            struct clf_device *device;
+            clf_status status = open_failing(&device, selector, n);
+            assert_true(status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD);
+            assert_non_null(strstr(clf_last_error(), next));
+        }
+    }
+}
+
+static void test_default_passes_on(void **state)
+{
+    (void)state;
+    struct candidates candidates = list();
+    uint64_t calls = count_calls(NULL);
+    clf_log_set(keep_warning, NULL);
+    for (uint64_t n = candidates.listing + 1; n <= calls; n++) {
+        struct clf_device *device;
+        char passed[64];
+        snprintf(passed, sizeof passed, "device %d is passed over: ", candidates.first);
+        warning[0] = '\0';
+        assert_ok(open_failing(&device, NULL, n));
+        assert_int_equal(clf_device_describe(device)->index, candidates.second);
+        assert_non_null(strstr(warning, passed));
+        clf_device_close(device);
+    }
+    clf_log_set(NULL, NULL);
+}
+
+/* A driver that breaks while it is asked what it has. */
+static void test_broken_platform_is_named(void **state)
+{
+    (void)state;
+    clf__device_fail_at(0);
+    struct clf_device_list *list;
+    assert_ok(clf_device_list_create(&list));
+    uint64_t calls = clf__device_call_count(), named = 0;
+    clf_device_list_free(list);
+    for (uint64_t n = 1; n <= calls; n++) {
+        struct clf_device *device = NULL;
+        clf_status status = open_failing(&device, "no such device", n);
+        assert_true(status == CLF_NO_DEVICE || status == CLF_DEVICE);
+        named += strstr(clf_last_error(), "CL_OUT_OF_RESOURCES") != NULL;
+    }
+    assert_true(named > calls * 3 / 4); /* a device can do without the list of its compiler's versions */
+}
+
+int main(void)
+{
+    /* PoCL shows its CPU twice, so that there is a second device; others do not read this. */
+    setenv("POCL_DEVICES", "basic pthread", 1);
+    unsetenv("CLFORMER_DEVICE");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_selected_device_names_the_next, support_teardown),
+        cmocka_unit_test_teardown(test_default_passes_on, support_teardown),
+        cmocka_unit_test_teardown(test_broken_platform_is_named, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
