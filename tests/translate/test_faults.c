@@ -14,7 +14,7 @@
 /* What a run does, in order; each begins anew what calls the driver gets. */
 enum phase { OPEN, LOAD, TRANSLATE, SCORE, ATTEND, PHASES };
 
-enum { LINES = 2, MAX_IDS = 6, EVERY_CALL = 300, PHASE_START = 40 };
+enum { LINES = 2, MAX_IDS = 6, PHASE_START = 40 };
 
 static const struct clf_line sources[LINES] = {{"w2 w3 w4 w5 w6 w7", 17}, {"w9 w8 w20", 9}};
 static const struct clf_line target = {"w10 w11", 7};
@@ -158,27 +158,31 @@ static clf_status work_failing(struct run *run, uint64_t n)
     return status;
 }
 
-/* The first turns, those after the start of each phase, and every `stride`-th of the others. */
-static int is_tried(const struct run *clean, uint64_t n, uint64_t stride)
+/* How many of the turns are tried: the first ones, those after the start of each phase, and some of the
+ * others. */
+struct effort {
+    uint64_t first, others;
+};
+static const struct effort full = {300, 300}, light = {30, 30};
+
+static int is_tried(const struct run *clean, uint64_t n, const struct effort *effort)
 {
-    uint64_t start = 0;
+    uint64_t start = 0, stride = clean->turns[ATTEND] / effort->others + 1;
     for (int p = 0; p < PHASES && clean->turns[p] < n; p++) {
         start = clean->turns[p];
     }
-    return n <= EVERY_CALL || n - start <= PHASE_START || n % stride == 0;
+    return n <= effort->first || n - start <= PHASE_START || n % stride == 0;
 }
 
-/* About `most` runs. */
-static void fail_each(struct run run, uint64_t most)
+static void fail_each(struct run run, const struct effort *effort)
 {
     assert_ok(work_failing(&run, 0)); /* warms every cache */
     assert_ok(work_failing(&run, 0));
     struct run clean = run;
     uint64_t total = clean.turns[ATTEND], left = run.device ? clf__device_free_bytes(run.device) : 0;
-    uint64_t stride = total / most + 1;
     uint64_t failures = 0, tried = 0;
     for (uint64_t n = 1; n <= total; n++) {
-        if (!is_tried(&clean, n, stride)) {
+        if (!is_tried(&clean, n, effort)) {
             continue;
         }
         tried++;
@@ -210,14 +214,14 @@ static void test_allocations(void **state)
 {
     (void)state;
     struct run run = {.fault = &allocations, .options = CLF_DEVICE_OPTIONS_INIT};
-    fail_each(run, support_small() ? 50 : 600);
+    fail_each(run, support_small() ? &light : &full);
 }
 
 static void test_opencl_calls(void **state)
 {
     (void)state;
     struct run run = {.fault = &opencl_calls, .options = CLF_DEVICE_OPTIONS_INIT};
-    fail_each(run, support_small() ? 50 : 600);
+    fail_each(run, support_small() ? &light : &full);
 }
 
 /* CLBlast compiles its kernels for each context, so its device stays open. */
@@ -229,9 +233,9 @@ static void test_other_providers(void **state)
     run.options.attention = CLF_ATTENTION_BATCHED;
     assert_ok(clf_device_open(&run.device, NULL, &run.options));
     run.fault = &opencl_calls;
-    fail_each(run, 100);
+    fail_each(run, &light);
     run.fault = &allocations;
-    fail_each(run, 100);
+    fail_each(run, &light);
     clf_device_close(run.device);
 }
 
