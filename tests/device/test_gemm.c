@@ -7,7 +7,7 @@
 #include "device/testing.h"
 
 #define FOR_EACH_NATIVE(device)                                                                              \
-    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++)                                              \
+    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
         for (struct clf_device *device =                                                                     \
                  support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);                   \
              device; device = NULL)

@@ -4,7 +4,7 @@
 static void shapes(void **state)
 {
     (void)state;
-    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
         struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
         for (int i = 0; i < gemm_batched_edge_case_count; i += support_small() ? 4 : 1) {
             for (int transpose_b = 0; transpose_b <= 1; transpose_b++) {
@@ -36,7 +36,7 @@ static void heads_side_by_side(void **state)
         expected[i] =
             reference_dot(q + query * ALL + head * WIDTH, 1, k + key * ALL + head * WIDTH, 1, WIDTH, 0.5);
     }
-    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
         struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
         struct clf__tensor scores = support_tensor(device, CLF__F32, HEADS * QUERIES, KEYS, NULL);
         struct clf__batched_matrix c = {clf__tensor_matrix(scores), QUERIES * KEYS};

@@ -13,7 +13,7 @@ static void weights(void **state)
 {
     (void)state;
     static const struct gemm_case cases[] = {{1, 1, 1}, {5, 33, 17}, {40, 70, 65}};
-    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
         struct clf_device *device = clblast_device((clf_form)form);
         for (int i = 0; i < 3; i++) {
             for (int residual = NO_RESIDUAL; residual <= RESIDUAL_IN_PLACE; residual++) {

@@ -128,30 +128,27 @@ static void check_all(struct clf_device *device)
     }
 }
 
-static void test_cpu_form(void **state)
+static void test_forms(void **state)
 {
     (void)state;
-    check_all(support_device(CLF_FORM_CPU));
-}
-
-static void test_gpu_form(void **state)
-{
-    (void)state;
-    check_all(support_device(CLF_FORM_GPU));
+    FOR_EACH_FORM(device)
+    {
+        check_all(device);
+    }
 }
 
 static void test_batched_attention(void **state)
 {
     (void)state;
-    check_all(support_device_with(CLF_FORM_CPU, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED));
-    check_all(support_device_with(CLF_FORM_GPU, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED));
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
+        check_all(support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED));
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_cpu_form, support_teardown),
-        cmocka_unit_test_teardown(test_gpu_form, support_teardown),
+        cmocka_unit_test_teardown(test_forms, support_teardown),
         cmocka_unit_test_teardown(test_batched_attention, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ static void check(struct attention_shape shape)
         size_t count = (size_t)problem.query_rows * (size_t)(shape.heads * shape.value_width);
         double *expected = support_array(count, sizeof *expected);
         reference_attention_forward(expected, NULL, problem.q, problem.k, problem.v, &problem.reference);
-        for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+        for (int form = support_first_form(); form <= support_last_form(); form++) {
             struct clf_device *device = fused(form);
             struct clf__attention_call call = support_attention_call(device, &problem);
             assert_close(support_attention_run(device, &problem, &call), expected, count, 2e-6);
@@ -108,7 +108,7 @@ static void test_all_hidden(void **state)
                                     .hidden = 1};
     for (shape.few_queries = 0; shape.few_queries < 2; shape.few_queries++) {
         struct attention_problem problem = support_attention_problem(&shape, 7);
-        for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+        for (int form = support_first_form(); form <= support_last_form(); form++) {
             struct clf_device *device = fused(form);
             struct clf__attention_call call = support_attention_call(device, &problem);
             float *y = support_attention_run(device, &problem, &call);
@@ -130,7 +130,7 @@ static void test_large_scores(void **state)
         problem.reference.scale = 100.0;
         double expected[33 * 16];
         reference_attention_forward(expected, NULL, problem.q, problem.k, problem.v, &problem.reference);
-        for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+        for (int form = support_first_form(); form <= support_last_form(); form++) {
             struct clf_device *device = fused(form);
             struct clf__attention_call call = support_attention_call(device, &problem);
             /* scores near 1000 carry rounding errors near 1e-4 into the exponent */
@@ -153,7 +153,7 @@ static void test_batch_invariance(void **state)
         together.causal = variant & 1;
         together.few_queries = variant >> 1;
         struct attention_problem problem = support_attention_problem(&together, 9);
-        for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+        for (int form = support_first_form(); form <= support_last_form(); form++) {
             struct clf_device *device = fused(form);
             struct clf__attention_call call = support_attention_call(device, &problem);
             const float *y = support_attention_run(device, &problem, &call);

@@ -52,7 +52,7 @@ static void check(struct attention_shape shape)
     double *expected = support_array(count, sizeof *expected);
     double *expected_maps = support_array(map_count, sizeof *expected_maps);
     reference_attention_forward(expected, expected_maps, problem.q, problem.k, problem.v, reference);
-    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
         float *maps;
         assert_close(run_batched(batched(form), &problem, shape.sequences, 0, &maps), expected, count, 3e-6);
         assert_close(maps, expected_maps, map_count, 3e-6);

@@ -42,7 +42,7 @@ static void check(struct clf_device *device, int columns)
 static void test_embedding(void **state)
 {
     (void)state;
-    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
         for (int gemm = CLF_GEMM_NATIVE; gemm <= CLF_GEMM_CLBLAST; gemm++) {
             for (int i = 0; i < WIDTHS; i++) {
                 check(support_device_with((clf_form)form, (clf_gemm)gemm, CLF_ATTENTION_AUTO), widths[i]);

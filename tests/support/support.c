@@ -63,6 +63,18 @@ struct clf_device *support_device(clf_form form)
     return support_device_with(form, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO);
 }
 
+int support_first_form(void)
+{
+    const char *form = getenv("CLFORMER_FORM");
+    return form && strcmp(form, "gpu") == 0 ? CLF_FORM_GPU : CLF_FORM_CPU;
+}
+
+int support_last_form(void)
+{
+    const char *form = getenv("CLFORMER_FORM");
+    return form && strcmp(form, "cpu") == 0 ? CLF_FORM_CPU : CLF_FORM_GPU;
+}
+
 int support_small(void)
 {
     return getenv("CLFORMER_TEST_SMALL") != NULL;

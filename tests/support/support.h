@@ -29,9 +29,13 @@ struct clf_device *support_device(clf_form form);
 /* The same with a provider. */
 struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attention attention);
 
+/* The forms that a test goes through: both, unless $CLFORMER_FORM names one. */
+int support_first_form(void);
+int support_last_form(void);
+
 /* A body that runs once a form. */
 #define FOR_EACH_FORM(device)                                                                                \
-    for (int support_form = CLF_FORM_CPU; support_form <= CLF_FORM_GPU; support_form++)                      \
+    for (int support_form = support_first_form(); support_form <= support_last_form(); support_form++)       \
         for (struct clf_device *device = support_device((clf_form)support_form); device; device = NULL)
 
 /* True where the device under test is slow or tiny (Oclgrind, rusticl: $CLFORMER_TEST_SMALL is set): take
