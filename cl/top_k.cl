@@ -124,7 +124,7 @@ CPU_KERNEL void top_k_forward_cpu(ARGUMENTS)
  * ascending id. 0 is no candidate, and what -inf and NaN give. */
 static ulong key_of(float value, int id)
 {
-    uint bits = as_uint(value + 0.0f); /* -0 becomes 0 */
+    uint bits = value == 0.0f ? 0 : as_uint(value); /* not value + 0.0f, which Mesa takes for value */
     uint ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
     return value > -INFINITY ? (ulong)ordered << 32 | (uint)~id : 0;
 }
