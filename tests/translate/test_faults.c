@@ -14,7 +14,7 @@
 /* What a run does, in order; each begins anew what calls the driver gets. */
 enum phase { OPEN, LOAD, TRANSLATE, SCORE, ATTEND, PHASES };
 
-enum { LINES = 2, MAX_IDS = 6, PHASE_START = 40 };
+enum { LINES = 2, MAX_IDS = 6 };
 
 static const struct clf_line sources[LINES] = {{"w2 w3 w4 w5 w6 w7", 17}, {"w9 w8 w20", 9}};
 static const struct clf_line target = {"w10 w11", 7};
@@ -161,9 +161,9 @@ static clf_status work_failing(struct run *run, uint64_t n)
 /* How many of the turns are tried: the first ones, those after the start of each phase, and some of the
  * others. */
 struct effort {
-    uint64_t first, others;
+    uint64_t first, of_phase, others;
 };
-static const struct effort full = {300, 300}, light = {30, 30};
+static const struct effort full = {300, 40, 300}, light = {30, 20, 30}, least = {1, 1, 4};
 
 static int is_tried(const struct run *clean, uint64_t n, const struct effort *effort)
 {
@@ -171,7 +171,7 @@ static int is_tried(const struct run *clean, uint64_t n, const struct effort *ef
     for (int p = 0; p < PHASES && clean->turns[p] < n; p++) {
         start = clean->turns[p];
     }
-    return n <= effort->first || n - start <= PHASE_START || n % stride == 0;
+    return n <= effort->first || n - start <= effort->of_phase || n % stride == 0;
 }
 
 static void fail_each(struct run run, const struct effort *effort)
@@ -202,6 +202,10 @@ static void fail_each(struct run run, const struct effort *effort)
     assert_same(&run.results, &clean.results);
 }
 
+/* Opened anew by each run. */
+static const struct clf_device_options native_options = {
+    .gemm = CLF_GEMM_NATIVE, .attention = CLF_ATTENTION_FUSED, .use_program_cache = 1};
+
 /* Reuses compiled programs, so that a run takes milliseconds. */
 static int set_up(void **state)
 {
@@ -213,21 +217,24 @@ static int set_up(void **state)
 static void test_allocations(void **state)
 {
     (void)state;
-    struct run run = {.fault = &allocations, .options = CLF_DEVICE_OPTIONS_INIT};
-    fail_each(run, support_small() ? &light : &full);
+    struct run run = {.fault = &allocations, .options = native_options};
+    fail_each(run, support_small() ? &least : &full);
 }
 
 static void test_opencl_calls(void **state)
 {
     (void)state;
-    struct run run = {.fault = &opencl_calls, .options = CLF_DEVICE_OPTIONS_INIT};
-    fail_each(run, support_small() ? &light : &full);
+    struct run run = {.fault = &opencl_calls, .options = native_options};
+    fail_each(run, support_small() ? &least : &full);
 }
 
 /* CLBlast compiles its kernels for each context, so its device stays open. */
 static void test_other_providers(void **state)
 {
     (void)state;
+    if (support_small()) {
+        skip();
+    }
     struct run run = {.options = CLF_DEVICE_OPTIONS_INIT};
     run.options.gemm = CLF_GEMM_CLBLAST;
     run.options.attention = CLF_ATTENTION_BATCHED;
@@ -253,7 +260,7 @@ static void check_survival(const struct fault *fault, struct clf_model *model)
         total = fault->count();
         clf_translator_free(translator);
     }
-    for (uint64_t n = 1; n <= total; n += 1 + total / 30) {
+    for (uint64_t n = 1; n <= total; n += 1 + total / (support_small() ? 3 : 30)) {
         struct results results = {.log_probability = 0};
         assert_ok(clf_translator_create(&translator, model, &options));
         fault->fail_at(n);
