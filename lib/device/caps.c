@@ -5,8 +5,7 @@
 #include "base/environment.h"
 #include "base/memory.h"
 #include "device/device.h"
-
-enum { GPU_GROUP = 64 }; /* GROUP in cl/prelude.cl */
+#include "device/launch.h"
 
 /* Replaces an AUTO (0) choice by the environment's; words[i] means choice i. */
 static clf_status from_environment(int *choice, const char *variable, const char *value,
@@ -64,12 +63,12 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .has_subgroups = info->has_subgroups,
         .has_integer_dot_product = info->has_integer_dot_product,
     };
-    if (out->form == CLF_FORM_GPU && out->max_work_group < GPU_GROUP) {
+    if (out->form == CLF_FORM_GPU && out->max_work_group < CLF__GROUP) {
         return clf__fail(
             CLF_UNSUPPORTED,
             "device %d \"%s\" runs at most %zu work-items a group and the GPU form needs %d; ask "
             "for the CPU form (CLFORMER_FORM=cpu)",
-            info->index, info->name, out->max_work_group, GPU_GROUP);
+            info->index, info->name, out->max_work_group, CLF__GROUP);
     }
     return CLF_OK;
 }

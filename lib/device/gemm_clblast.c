@@ -34,7 +34,7 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
 static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, struct clf__matrix product,
                                int rows, int columns, const struct clf__epilogue *epilogue)
 {
-    enum { GROUP = 64, CPU_ROWS = 16, GPU_COLUMNS = 256 };
+    enum { CPU_ROWS = 16, GPU_COLUMNS = 256 };
     const struct clf__matrix *residual = &epilogue->residual;
     const struct clf__argument arguments[] = {
         CLF__BUFFER(y.buffer),
@@ -62,7 +62,7 @@ static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, 
         launch.kernel = "epilogue_gpu";
         launch.groups[0] = (size_t)rows;
         launch.groups[1] = ((size_t)columns + GPU_COLUMNS - 1) / GPU_COLUMNS;
-        launch.local[0] = GROUP;
+        launch.local[0] = CLF__GROUP;
     }
     return clf__launch(device, &launch);
 }

@@ -3,9 +3,6 @@
 #include "device/gemm_provider.h"
 #include "device/launch.h"
 
-/* Work-items a group of a GPU form (GROUP in cl/prelude.cl). */
-enum { GROUP = 64 };
-
 /* Of the CPU forms: rows of a register block, and the most rows that share one pass over a panel (beyond,
  * their own bytes push the panel out of the cache). */
 enum { BLOCK_ROWS = 8, MOST_ROWS = 256 };
@@ -71,7 +68,7 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
         launch.kernel = skinny ? "gemm_weight_skinny_gpu" : "gemm_weight_tile_gpu";
         launch.groups[0] = skinny ? panels : ceil_divide((size_t)weight->outputs, TILE);
         launch.groups[1] = ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE);
-        launch.local[0] = GROUP;
+        launch.local[0] = CLF__GROUP;
         launch.argument_count = count - 1;
     }
     return clf__launch(weight->device, &launch);
@@ -108,7 +105,7 @@ clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__ba
         launch.kernel = "gemm_batched_gpu";
         launch.groups[1] = ceil_divide(n, BATCHED_TILE);
         launch.groups[2] = ceil_divide(m, BATCHED_TILE);
-        launch.local[0] = GROUP;
+        launch.local[0] = CLF__GROUP;
         launch.argument_count = count - 1;
     }
     return clf__launch(device, &launch);

@@ -10,6 +10,9 @@
 struct clf_device;
 struct clf__buffer;
 
+/* Work-items a group of every GPU form: GROUP in cl/prelude.cl. */
+enum { CLF__GROUP = 64 };
+
 enum clf__argument_kind { CLF__ARGUMENT_BUFFER, CLF__ARGUMENT_INT, CLF__ARGUMENT_FLOAT, CLF__ARGUMENT_LOCAL };
 
 struct clf__argument {

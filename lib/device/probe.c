@@ -4,7 +4,7 @@
 #include "device/device.h"
 #include "device/launch.h"
 
-enum { COUNT = 37, GROUP = 64 }; /* COUNT: two whole vectors and a part */
+enum { COUNT = 37 }; /* COUNT: two whole vectors and a part */
 
 static clf_status run(struct clf_device *device, const char *program, struct clf__buffer *y,
                       struct clf__buffer *x, const float *input, float *answer)
@@ -14,7 +14,7 @@ static clf_status run(struct clf_device *device, const char *program, struct clf
     struct clf__launch launch = {.program = program,
                                  .kernel = is_cpu ? "probe_cpu" : "probe_gpu",
                                  .groups = {1},
-                                 .local = {is_cpu ? 1 : GROUP},
+                                 .local = {is_cpu ? 1 : CLF__GROUP},
                                  .arguments = arguments,
                                  .argument_count = 4};
     CLF__TRY(clf__buffer_write(x, 0, COUNT * sizeof *input, input));

@@ -54,7 +54,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         .kernel = call->few_queries ? rows_kernel : block_kernel,
         .defines = defines,
         .groups = {clf__groups(tasks)},
-        .local = {is_cpu ? 1 : 64},
+        .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
     };

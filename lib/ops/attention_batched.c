@@ -59,7 +59,7 @@ static clf_status move_heads(int gather, struct clf__tensor padded, struct clf__
         .program = "attention_batched",
         .kernel = is_cpu ? cpu : gpu,
         .groups = {clf__groups(is_cpu ? ((size_t)padded.rows + 15) / 16 : (size_t)padded.rows)},
-        .local = {is_cpu ? 1 : 64},
+        .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
     };

@@ -40,7 +40,7 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
         .kernel = is_cpu ? "attention_step_cpu" : "attention_step_gpu",
         .defines = defines,
         .groups = {clf__groups((size_t)q.rows * (size_t)heads->count)},
-        .local = {is_cpu ? 1 : 64},
+        .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
     };

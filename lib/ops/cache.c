@@ -22,7 +22,7 @@ clf_status clf__cache_append(struct clf__tensor cache, struct clf__tensor x, str
         .program = "cache",
         .kernel = is_cpu ? "cache_append_cpu" : "cache_append_gpu",
         .groups = {clf__groups((size_t)x.rows)},
-        .local = {is_cpu ? 1 : 64},
+        .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
     };
@@ -46,7 +46,7 @@ clf_status clf__cache_follow(struct clf__tensor next, struct clf__tensor history
         .program = "cache",
         .kernel = is_cpu ? "cache_follow_cpu" : "cache_follow_gpu",
         .groups = {clf__groups((size_t)slots.columns)},
-        .local = {is_cpu ? 1 : 64},
+        .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
     };

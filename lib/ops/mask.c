@@ -28,7 +28,7 @@ clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__spans 
         .program = "mask",
         .kernel = is_cpu ? "mask_forward_cpu" : "mask_forward_gpu",
         .groups = {clf__groups(is_cpu ? ((size_t)scores.rows + 15) / 16 : (size_t)scores.rows)},
-        .local = {is_cpu ? 1 : 64},
+        .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
     };

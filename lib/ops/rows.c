@@ -7,7 +7,6 @@
 enum {
     MOST_CPU_GROUPS = 1024,  /* plenty for every core; far below 65536, where PoCL compiles again */
     MOST_GPU_GROUPS = 65535, /* what every driver takes */
-    GPU_GROUP = 64,          /* GROUP in cl/prelude.cl */
     MOST_ARGUMENTS = 32,
 };
 
@@ -54,7 +53,7 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
         .kernel = is_cpu ? launch->cpu_kernel : launch->gpu_kernel,
         .defines = launch->defines,
         .groups = {(size_t)(launch->rows < most_groups ? launch->rows : most_groups)},
-        .local = {is_cpu ? 1 : GPU_GROUP},
+        .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = count,
     };

@@ -4,8 +4,6 @@
 
 #include "ops/rows.h"
 
-enum { GPU_GROUP = 64 }; /* GROUP in cl/prelude.cl */
-
 clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
                               struct clf__tensor statistics, struct clf__tensor logits,
                               struct clf__tensor banned, struct clf__tensor banned_offsets, int both)
@@ -19,7 +17,7 @@ clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
     }
     const struct clf__tensor views[] = {values, ids, statistics, logits, banned, banned_offsets};
     const struct clf__argument extras[] = {CLF__INT(k), CLF__INT(banned.columns), CLF__INT(both)};
-    const struct clf__argument local[] = {CLF__LOCAL(GPU_GROUP * 4), CLF__LOCAL(GPU_GROUP * 8)};
+    const struct clf__argument local[] = {CLF__LOCAL(CLF__GROUP * 4), CLF__LOCAL(CLF__GROUP * 8)};
     struct clf__rows_launch launch = {.program = "top_k",
                                       .cpu_kernel = "top_k_forward_cpu",
                                       .gpu_kernel = "top_k_forward_gpu",
