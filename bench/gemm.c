@@ -36,7 +36,6 @@ struct work {
     struct clf_device *device;
     void (*run)(const struct work *work);
     int repeats; /* of the unit in a round */
-    const struct clf__launch *launch;
     struct clf__weight **weights;
     struct clf__matrix x, y;
     int rows;
@@ -59,11 +58,6 @@ static double measure(const struct work *work)
         best = seconds < best ? seconds : best;
     }
     return best;
-}
-
-static void run_launch(const struct work *work)
-{
-    must(clf__launch(work->device, work->launch));
 }
 
 static void run_weights(const struct work *work)
@@ -91,35 +85,6 @@ static struct clf__matrix make_matrix(struct clf_device *device, size_t rows, in
 static void free_matrix(struct clf__matrix matrix)
 {
     clf__buffer_free((struct clf__buffer *)matrix.buffer);
-}
-
-/* Operations and bytes a second. */
-static void measure_peaks(struct clf_device *device, double *operations, double *bytes)
-{
-    const struct clf__caps *caps = clf__device_caps(device);
-    int gpu = caps->form == CLF_FORM_GPU;
-    enum { ROUNDS = 4096, COUNT = 1 << 16 };
-    size_t groups = COLD_BYTES / sizeof(float) / COUNT, items = gpu ? 64 : 1;
-    struct clf__matrix sums = make_matrix(device, groups, (int)items), x = make_matrix(device, groups, COUNT);
-    const struct clf__argument fma_arguments[] = {CLF__BUFFER(sums.buffer), CLF__INT(ROUNDS),
-                                                  CLF__FLOAT(0.5f)};
-    const struct clf__argument read_arguments[] = {CLF__BUFFER(sums.buffer), CLF__BUFFER(x.buffer),
-                                                   CLF__INT(COUNT)};
-    struct clf__launch launch = {
-        .program = "peak",
-        .kernel = gpu ? "peak_fma_gpu" : "peak_fma_cpu",
-        .groups = {groups},
-        .local = {items},
-        .arguments = fma_arguments,
-        .argument_count = 3,
-    };
-    struct work work = {.device = device, .run = run_launch, .repeats = 1, .launch = &launch};
-    *operations = 2.0 * (gpu ? 8.0 * 64.0 : 12.0 * 16.0) * ROUNDS * (double)groups / measure(&work);
-    launch.kernel = gpu ? "peak_read_gpu" : "peak_read_cpu";
-    launch.arguments = read_arguments;
-    *bytes = (double)groups * COUNT * sizeof(float) / measure(&work);
-    free_matrix(sums);
-    free_matrix(x);
 }
 
 static void measure_weight(struct clf_device *device, struct gemm_case shape, double operations, double bytes)
@@ -187,8 +152,9 @@ int main(int argc, char **argv)
     struct clf_device *device = NULL;
     must(clf_device_open(&device, argc > 1 ? argv[1] : NULL, NULL));
     const struct clf__caps *caps = clf__device_caps(device);
-    double operations, bytes;
-    measure_peaks(device, &operations, &bytes);
+    struct clf_device_peaks peaks;
+    must(clf_device_measure_peaks(device, &peaks));
+    double operations = peaks.fma_operations, bytes = peaks.read_bytes;
     printf("%s, %s form, %s: %.1f GF/s of fma, %.1f GB/s read\n", clf_device_describe(device)->name,
            caps->form == CLF_FORM_GPU ? "GPU" : "CPU", caps->gemm == CLF_GEMM_CLBLAST ? "CLBlast" : "native",
            1e-9 * operations, 1e-9 * bytes);

@@ -58,12 +58,13 @@ GPU_KERNEL void peak_fma_gpu(__global float *sums, int rounds, float factor)
     sums[get_global_id(0)] = a + b + c + d + e + g + h + i;
 }
 
+/* sums (groups * GROUP), count as above. */
 GPU_KERNEL void peak_read_gpu(__global float *sums, const __global float *x, int count)
 {
     x += get_group_id(0) * (size_t)count;
-    float sum = 0.0f;
-    for (int i = (int)get_local_id(0); i < count; i += GROUP) {
-        sum += x[i];
+    float4 sum = 0.0f;
+    for (int i = (int)get_local_id(0); i < count / 4; i += GROUP) {
+        sum += vload4(i, x);
     }
-    sums[get_global_id(0)] = sum;
+    sums[get_global_id(0)] = sum.x + sum.y + sum.z + sum.w;
 }

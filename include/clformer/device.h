@@ -56,10 +56,11 @@ struct clf_device_options {
     clf_gemm gemm;
     clf_attention attention;
     int use_program_cache; /* keep compiled programs in $XDG_CACHE_HOME/clformer */
+    int profile;           /* take the time of every kernel, for clf_device_profile() */
 };
 #define CLF_DEVICE_OPTIONS_INIT                                                                              \
     {                                                                                                        \
-        CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO, 1                                                  \
+        CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO, 1, 0                                               \
     }
 
 /**
@@ -101,6 +102,42 @@ clf_status clf_device_open(struct clf_device **out, const char *selector,
 
 /** What is known of an opened device; borrowed from it. */
 const struct clf_device_info *clf_device_describe(const struct clf_device *device);
+
+/* What the launches of one kernel took together. */
+struct clf_kernel_time {
+    const char *name; /* the kernel's, "CLBlastSgemm" and the like, "read", "write", "copy" or "fill" */
+    int64_t launches;
+    double seconds;    /* from start to end by the device's clock */
+    double operations; /* of arithmetic, an fma counted as two; 0 where none are counted */
+    double bytes;      /* that it had to read and write at least, each operand once */
+};
+
+/**
+ * The time of every kernel since the device was opened, or since clf_device_profile_reset(). Waits for what
+ * is enqueued.
+ *
+ * @param out   receives the kernels, the one that took longest first; borrowed from the device until the next
+ *              call of this function or of the reset.
+ * @param count receives their number: none on a device that was opened without options.profile.
+ */
+clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out, int *count);
+
+/** Waits for what is enqueued and forgets all times. */
+clf_status clf_device_profile_reset(struct clf_device *device);
+
+/* What a device can do at most, a second, as a small kernel of its form measured it. */
+struct clf_device_peaks {
+    double fma_operations;  /* fp32 fused multiply-adds, each two operations */
+    double int8_operations; /* int8 dot products, likewise; 0 where the device has no instruction for them */
+    double bf16_operations; /* bf16 dot products, likewise */
+    double read_bytes;      /* one stream read from memory that no cache holds */
+};
+
+/**
+ * Measures what the device can do at most, the best of many rounds, in about two seconds; nothing of it shows
+ * in the profile.
+ */
+clf_status clf_device_measure_peaks(struct clf_device *device, struct clf_device_peaks *out);
 
 /**
  * Writes newly compiled programs to the cache and closes the device.

@@ -71,13 +71,15 @@ struct clf_device *clf__buffer_device(const struct clf__buffer *buffer)
     return buffer->device;
 }
 
-static clf_status done(cl_int error, const struct clf__buffer *buffer, const char *verb, size_t offset,
-                       size_t bytes)
+/* moved: bytes read and written. */
+static clf_status done(cl_int error, cl_event event, const struct clf__buffer *buffer, const char *verb,
+                       size_t offset, size_t bytes, size_t moved)
 {
-    return error == CL_SUCCESS
-               ? CLF_OK
-               : clf__opencl_fail(error, "%s %zu bytes at %zu of %s (%zu bytes) on device %s", verb, bytes,
-                                  offset, buffer->what, buffer->bytes, buffer->device->label);
+    if (error != CL_SUCCESS) {
+        return clf__opencl_fail(error, "cannot %s %zu bytes at %zu of %s (%zu bytes) on device %s", verb,
+                                bytes, offset, buffer->what, buffer->bytes, buffer->device->label);
+    }
+    return clf__profile_add(buffer->device, verb, (struct clf__cost){.bytes = (double)moved}, event);
 }
 
 clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source)
@@ -85,9 +87,11 @@ clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t b
     if (bytes == 0) {
         return CLF_OK;
     }
-    cl_int error = CLF__CL(clEnqueueWriteBuffer(buffer->device->queue, buffer->memory, CL_TRUE, offset, bytes,
-                                                source, 0, NULL, NULL));
-    return done(error, buffer, "writing", offset, bytes);
+    cl_event event = NULL;
+    cl_int error =
+        CLF__CL(clEnqueueWriteBuffer(buffer->device->queue, buffer->memory, CL_TRUE, offset, bytes, source, 0,
+                                     NULL, clf__profile_slot(buffer->device->profile, &event)));
+    return done(error, event, buffer, "write", offset, bytes, bytes);
 }
 
 clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, size_t bytes, void *target)
@@ -95,9 +99,11 @@ clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, siz
     if (bytes == 0) {
         return CLF_OK;
     }
-    cl_int error = CLF__CL(clEnqueueReadBuffer(buffer->device->queue, buffer->memory, CL_TRUE, offset, bytes,
-                                               target, 0, NULL, NULL));
-    return done(error, buffer, "reading", offset, bytes);
+    cl_event event = NULL;
+    cl_int error =
+        CLF__CL(clEnqueueReadBuffer(buffer->device->queue, buffer->memory, CL_TRUE, offset, bytes, target, 0,
+                                    NULL, clf__profile_slot(buffer->device->profile, &event)));
+    return done(error, event, buffer, "read", offset, bytes, bytes);
 }
 
 clf_status clf__buffer_copy(struct clf__buffer *target, size_t target_offset,
@@ -106,9 +112,11 @@ clf_status clf__buffer_copy(struct clf__buffer *target, size_t target_offset,
     if (bytes == 0) {
         return CLF_OK;
     }
+    cl_event event = NULL;
     cl_int error = CLF__CL(clEnqueueCopyBuffer(target->device->queue, source->memory, target->memory,
-                                               source_offset, target_offset, bytes, 0, NULL, NULL));
-    return done(error, target, "copying", target_offset, bytes);
+                                               source_offset, target_offset, bytes, 0, NULL,
+                                               clf__profile_slot(target->device->profile, &event)));
+    return done(error, event, target, "copy", target_offset, bytes, 2 * bytes);
 }
 
 clf_status clf__buffer_fill(struct clf__buffer *buffer, size_t offset, size_t bytes, float value)
@@ -116,7 +124,9 @@ clf_status clf__buffer_fill(struct clf__buffer *buffer, size_t offset, size_t by
     if (bytes == 0) {
         return CLF_OK;
     }
-    cl_int error = CLF__CL(clEnqueueFillBuffer(buffer->device->queue, buffer->memory, &value, sizeof value,
-                                               offset, bytes, 0, NULL, NULL));
-    return done(error, buffer, "filling", offset, bytes);
+    cl_event event = NULL;
+    cl_int error =
+        CLF__CL(clEnqueueFillBuffer(buffer->device->queue, buffer->memory, &value, sizeof value, offset,
+                                    bytes, 0, NULL, clf__profile_slot(buffer->device->profile, &event)));
+    return done(error, event, buffer, "fill", offset, bytes, bytes);
 }

@@ -21,19 +21,22 @@ static clf_status fill(struct clf_device *device, const struct clf__listed_devic
     if (device->context == NULL) {
         return clf__opencl_fail(error, "opening device %s", device->label);
     }
-    device->queue = CLF__CL_CREATE(&error, clCreateCommandQueue(device->context, device->id, 0, &error));
+    cl_command_queue_properties timed = options->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
+    device->queue = CLF__CL_CREATE(&error, clCreateCommandQueue(device->context, device->id, timed, &error));
     if (device->queue == NULL) {
         return clf__opencl_fail(error, "making a queue on device %s", device->label);
     }
     if (options->use_program_cache) {
         CLF__TRY(clf__program_cache_open(device));
     }
-    return clf__probe(device, "probe");
+    CLF__TRY(clf__probe(device, "probe"));
+    return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
 }
 
 /* Frees all but the list, which outlives a candidate that fails. */
 static void free_device(struct clf_device *device)
 {
+    clf__profile_free(device->profile);
     clf__programs_free(&device->programs);
     if (device->queue) {
         clReleaseCommandQueue(device->queue);

@@ -8,6 +8,7 @@
 #include "device/caps.h"
 #include "device/opencl.h"
 #include "device/platform.h"
+#include "device/profile.h"
 #include "device/program.h"
 #include "device/program_cache.h"
 
@@ -23,7 +24,8 @@ struct clf_device {
     char *build_options; /* of every program */
     struct clf__programs programs;
     struct clf__program_cache cache;
-    uint64_t used_bytes; /* of all buffers alive */
+    uint64_t used_bytes;          /* of all buffers alive */
+    struct clf__profile *profile; /* NULL: off */
 };
 
 struct clf__buffer {

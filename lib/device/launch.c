@@ -43,14 +43,15 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
         local[i] = launch->local[i] > 0 ? launch->local[i] : 1;
         global[i] = local[i] * (launch->groups[i] > 0 ? launch->groups[i] : 1);
     }
-    cl_int error =
-        CLF__CL(clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, global, local, 0, NULL, NULL));
+    cl_event event = NULL;
+    cl_int error = CLF__CL(clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, global, local, 0,
+                                                  NULL, clf__profile_slot(device->profile, &event)));
     if (error != CL_SUCCESS) {
         return clf__opencl_fail(error, "running kernel %s of cl/%s.cl on device %s", launch->kernel,
                                 launch->program, device->label);
     }
     kernel->has_run = 1;
-    return CLF_OK;
+    return clf__profile_add(device, launch->kernel, launch->cost, event);
 }
 
 clf_status clf__device_finish(struct clf_device *device)

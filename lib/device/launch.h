@@ -30,6 +30,12 @@ struct clf__argument {
 #define CLF__LOCAL(n)  { .kind = CLF__ARGUMENT_LOCAL, .bytes = (n) }
 /* clang-format on */
 
+/* What a launch computes (an fma is two operations) and the bytes it has to move at least, each operand once.
+ * Where only the device knows the exact number, an upper bound. */
+struct clf__cost {
+    double operations, bytes;
+};
+
 /* One launch. The program is cl/<program>.cl (with cl/prelude.cl before it) built with `defines`; it is
  * compiled once a device and kept. */
 struct clf__launch {
@@ -40,6 +46,7 @@ struct clf__launch {
     size_t local[3];     /* work-items a group; zero counts as one */
     const struct clf__argument *arguments;
     int argument_count;
+    struct clf__cost cost; /* for the profile */
 };
 
 /* Enqueues on the device's in-order queue. A failure names the kernel and the device. */

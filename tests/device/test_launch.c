@@ -135,7 +135,7 @@ static void test_copies(void **state)
         assert_ok(clf__buffer_copy(b, 0, a, 0, 0));
         assert_ok(clf__buffer_fill(a, 0, 0, 1.0f));
         assert_fails(clf__buffer_write(a, sizeof values, 4, values), CLF_DEVICE,
-                     "writing 4 bytes at 32 of a (32 bytes)");
+                     "write 4 bytes at 32 of a (32 bytes)");
         assert_fails(clf__buffer_read(a, 4, sizeof values, back), CLF_DEVICE, "CL_INVALID_VALUE (-30)");
         clf__buffer_free(a);
         clf__buffer_free(b);

@@ -1,0 +1,135 @@
+#include <time.h>
+
+#include "device/buffer.h"
+#include "device/device.h"
+#include "device/launch.h"
+
+/* What is read: more than caches hold, in groups of READ_COUNT floats. */
+enum { READ_BYTES = 1 << 28, READ_COUNT = 1 << 13 };
+
+/* A kernel of cl/peak.cl. */
+struct measurement {
+    struct clf_device *device;
+    struct clf__launch launch;
+    struct clf__argument arguments[3];
+    double work; /* operations or bytes of the launch as it is */
+};
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static clf_status run(double *seconds, struct measurement *measurement)
+{
+    measurement->launch.arguments = measurement->arguments;
+    measurement->launch.argument_count = 3;
+    double start = now();
+    CLF__TRY(clf__launch(measurement->device, &measurement->launch));
+    CLF__TRY(clf__device_finish(measurement->device));
+    *seconds = now() - start;
+    return CLF_OK;
+}
+
+/* Work a second in the best of many rounds: other load on the machine only adds time. */
+static clf_status best_rate(double *rate, struct measurement *measurement)
+{
+    double best = 0.0, seconds, end = now() + 0.3;
+    for (int round = 0; round < 3 || now() < end; round++) {
+        CLF__TRY(run(&seconds, measurement));
+        best = round == 0 || seconds < best ? seconds : best;
+    }
+    *rate = measurement->work / best;
+    return CLF_OK;
+}
+
+/* operations: of a group in one round of the kernel's loop. Rounds are added until a launch takes 10 ms. */
+static clf_status measure_arithmetic(double *rate, struct clf_device *device, struct clf__buffer *sums,
+                                     size_t groups, const char *kernel, double operations)
+{
+    struct measurement measurement = {
+        .device = device,
+        .launch = {.program = "peak",
+                   .kernel = kernel,
+                   .groups = {groups},
+                   .local = {device->caps.form == CLF_FORM_GPU ? CLF__GROUP : 1}},
+        .arguments = {CLF__BUFFER(sums), CLF__INT(1), CLF__FLOAT(0.5f)},
+    };
+    double seconds = 0.0;
+    CLF__TRY(run(&seconds, &measurement)); /* some drivers compile now */
+    for (int rounds = 16;; rounds *= 4) {
+        measurement.arguments[1].integer = rounds;
+        CLF__TRY(run(&seconds, &measurement));
+        if (seconds > 0.01 || rounds >= 1 << 24) {
+            measurement.work = operations * rounds * (double)groups;
+            return best_rate(rate, &measurement);
+        }
+    }
+}
+
+/* Reads the whole of x, or a part of it where a device is so slow that no cache can matter. */
+static clf_status measure_read(double *rate, struct clf_device *device, struct clf__buffer *sums,
+                               struct clf__buffer *x, size_t groups)
+{
+    int is_gpu = device->caps.form == CLF_FORM_GPU;
+    struct measurement measurement = {
+        .device = device,
+        .launch = {.program = "peak",
+                   .kernel = is_gpu ? "peak_read_gpu" : "peak_read_cpu",
+                   .groups = {1},
+                   .local = {is_gpu ? CLF__GROUP : 1}},
+        .arguments = {CLF__BUFFER(sums), CLF__BUFFER(x), CLF__INT(READ_COUNT)},
+    };
+    double seconds = 0.0;
+    CLF__TRY(run(&seconds, &measurement)); /* some drivers compile now */
+    for (size_t part = 64;; part *= 4) {
+        part = part < groups ? part : groups;
+        measurement.launch.groups[0] = part;
+        CLF__TRY(run(&seconds, &measurement));
+        if (part == groups || seconds > 0.2) {
+            measurement.work = (double)part * READ_COUNT * sizeof(float);
+            return best_rate(rate, &measurement);
+        }
+    }
+}
+
+static clf_status measure(struct clf_device *device, struct clf_device_peaks *out, struct clf__buffer *sums,
+                          size_t groups, struct clf__buffer *x, size_t read_groups)
+{
+    int is_gpu = device->caps.form == CLF_FORM_GPU;
+    CLF__TRY(clf__buffer_fill(x, 0, read_groups * READ_COUNT * sizeof(float), 1.0f));
+    CLF__TRY(measure_read(&out->read_bytes, device, sums, x, read_groups));
+    /* As cl/peak.cl counts them: chains, lanes, two operations a fma. */
+    return measure_arithmetic(&out->fma_operations, device, sums, groups,
+                              is_gpu ? "peak_fma_gpu" : "peak_fma_cpu",
+                              is_gpu ? 8.0 * CLF__GROUP * 2.0 : 12.0 * 16.0 * 2.0);
+}
+
+clf_status clf_device_measure_peaks(struct clf_device *device, struct clf_device_peaks *out)
+{
+    size_t groups = 64 * (size_t)device->caps.compute_units;
+    groups = groups < 32768 ? groups : 32768;
+    uint64_t most = clf__device_free_bytes(device) / 2;
+    most = most < device->caps.max_buffer_bytes ? most : device->caps.max_buffer_bytes;
+    most = most < READ_BYTES ? most : READ_BYTES;
+    size_t read_groups = (size_t)most / (READ_COUNT * sizeof(float));
+    size_t sums_bytes = (groups > read_groups ? groups : read_groups) * CLF__GROUP * sizeof(float);
+    struct clf__buffer *sums = NULL, *x = NULL;
+    struct clf__profile *profile = device->profile;
+    device->profile = NULL;
+    *out = (struct clf_device_peaks){.fma_operations = 0.0};
+    clf_status status = clf__buffer_create(&sums, device, sums_bytes, "the answers of the peaks' kernels");
+    if (status == CLF_OK) {
+        status = clf__buffer_create(&x, device, read_groups * READ_COUNT * sizeof(float),
+                                    "what is read for a peak");
+    }
+    if (status == CLF_OK) {
+        status = measure(device, out, sums, groups, x, read_groups);
+    }
+    clf__buffer_free(x);
+    clf__buffer_free(sums);
+    device->profile = profile;
+    return status;
+}

@@ -1,0 +1,190 @@
+#include "device/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/device.h"
+
+/* A driver keeps something for every event alive: no more of them than this. */
+enum { MOST_PENDING = 4096 };
+
+struct entry {
+    char *name;
+    int64_t launches;
+    double seconds, operations, bytes;
+};
+
+struct pending {
+    cl_event event;
+    int entry;
+};
+
+struct clf__profile {
+    struct entry *entries;
+    int entry_count;
+    struct pending *pending; /* (MOST_PENDING), in the order of the queue */
+    int pending_count;
+    struct clf_kernel_time *times; /* what the last question was answered with */
+};
+
+clf_status clf__profile_create(struct clf__profile **out)
+{
+    struct clf__profile *profile = NULL;
+    CLF__TRY(clf__allocate(&profile, 1, sizeof *profile));
+    clf_status status = clf__allocate(&profile->pending, MOST_PENDING, sizeof *profile->pending);
+    if (status != CLF_OK) {
+        clf__free(profile);
+        return status;
+    }
+    *out = profile;
+    return CLF_OK;
+}
+
+static void forget(struct clf__profile *profile)
+{
+    for (int i = 0; i < profile->pending_count; i++) {
+        clReleaseEvent(profile->pending[i].event);
+    }
+    for (int i = 0; i < profile->entry_count; i++) {
+        clf__free(profile->entries[i].name);
+    }
+    clf__free(profile->entries);
+    clf__free(profile->times);
+    profile->entries = NULL;
+    profile->times = NULL;
+    profile->entry_count = profile->pending_count = 0;
+}
+
+void clf__profile_free(struct clf__profile *profile)
+{
+    if (profile) {
+        forget(profile);
+        clf__free(profile->pending);
+        clf__free(profile);
+    }
+}
+
+/* Of an event that is done. */
+static cl_int read_seconds(double *seconds, cl_event event)
+{
+    cl_ulong start = 0, end = 0; /* nanoseconds */
+    cl_int error =
+        CLF__CL(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL));
+    if (error == CL_SUCCESS) {
+        error = CLF__CL(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
+    }
+    *seconds = end > start ? 1e-9 * (double)(end - start) : 0.0;
+    return error;
+}
+
+/* Waits for the oldest count events and adds up their times. */
+static clf_status collect(struct clf_device *device, int count)
+{
+    struct clf__profile *profile = device->profile;
+    if (count == 0) {
+        return CLF_OK;
+    }
+    struct pending *pending = profile->pending;
+    cl_int error = CLF__CL(clWaitForEvents(1, &pending[count - 1].event)); /* in order: all before it, too */
+    int done = 0;
+    while (done < count && error == CL_SUCCESS) {
+        double seconds = 0.0;
+        error = read_seconds(&seconds, pending[done].event);
+        if (error == CL_SUCCESS) {
+            profile->entries[pending[done].entry].seconds += seconds;
+            clReleaseEvent(pending[done++].event);
+        }
+    }
+    profile->pending_count -= done;
+    memmove(pending, pending + done, (size_t)profile->pending_count * sizeof *pending);
+    return error == CL_SUCCESS
+               ? CLF_OK
+               : clf__opencl_fail(error, "taking the times of kernels on device %s", device->label);
+}
+
+static clf_status find_entry(int *index, struct clf__profile *profile, const char *name)
+{
+    for (int i = 0; i < profile->entry_count; i++) {
+        if (strcmp(profile->entries[i].name, name) == 0) {
+            *index = i;
+            return CLF_OK;
+        }
+    }
+    CLF__TRY(clf__resize(&profile->entries, (size_t)profile->entry_count + 1, sizeof *profile->entries));
+    struct entry entry = {.name = NULL};
+    CLF__TRY(clf__copy_string(&entry.name, name));
+    *index = profile->entry_count;
+    profile->entries[profile->entry_count++] = entry;
+    return CLF_OK;
+}
+
+static clf_status add(struct clf_device *device, const char *name, struct clf__cost cost, cl_event event)
+{
+    struct clf__profile *profile = device->profile;
+    int index = 0;
+    CLF__TRY(find_entry(&index, profile, name));
+    if (profile->pending_count == MOST_PENDING) {
+        CLF__TRY(collect(device, MOST_PENDING / 2)); /* the queue keeps the other half to work on */
+    }
+    struct entry *entry = &profile->entries[index];
+    entry->launches++;
+    entry->operations += cost.operations;
+    entry->bytes += cost.bytes;
+    profile->pending[profile->pending_count++] = (struct pending){event, index};
+    return CLF_OK;
+}
+
+clf_status clf__profile_add(struct clf_device *device, const char *name, struct clf__cost cost,
+                            cl_event event)
+{
+    if (event == NULL) {
+        return CLF_OK;
+    }
+    clf_status status = add(device, name, cost, event);
+    if (status != CLF_OK) {
+        clReleaseEvent(event);
+    }
+    return status;
+}
+
+/* The longest first; equals by name, so that the order is always the same. */
+static int compare(const void *left, const void *right)
+{
+    const struct clf_kernel_time *a = left, *b = right;
+    return a->seconds != b->seconds ? (a->seconds < b->seconds) - (a->seconds > b->seconds)
+                                    : strcmp(a->name, b->name);
+}
+
+clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out, int *count)
+{
+    struct clf__profile *profile = device->profile;
+    *out = NULL;
+    *count = 0;
+    if (profile == NULL) {
+        return CLF_OK;
+    }
+    CLF__TRY(collect(device, profile->pending_count));
+    CLF__TRY(clf__resize(&profile->times, (size_t)profile->entry_count, sizeof *profile->times));
+    for (int i = 0; i < profile->entry_count; i++) {
+        const struct entry *entry = &profile->entries[i];
+        profile->times[i] = (struct clf_kernel_time){.name = entry->name,
+                                                     .launches = entry->launches,
+                                                     .seconds = entry->seconds,
+                                                     .operations = entry->operations,
+                                                     .bytes = entry->bytes};
+    }
+    qsort(profile->times, (size_t)profile->entry_count, sizeof *profile->times, compare);
+    *out = profile->times;
+    *count = profile->entry_count;
+    return CLF_OK;
+}
+
+clf_status clf_device_profile_reset(struct clf_device *device)
+{
+    CLF__TRY(clf__device_finish(device));
+    if (device->profile) {
+        forget(device->profile);
+    }
+    return CLF_OK;
+}

@@ -1,0 +1,24 @@
+/* Time by kernel, from OpenCL's own events: for this room alone. */
+#ifndef CLF_DEVICE_PROFILE_H
+#define CLF_DEVICE_PROFILE_H
+
+#include "device/launch.h"
+#include "device/opencl.h"
+
+struct clf__profile;
+
+clf_status clf__profile_create(struct clf__profile **out);
+void clf__profile_free(struct clf__profile *profile); /* NULL is ignored */
+
+/* What to hand to an enqueueing call: *event gets an event where there is a profile, and stays NULL without.
+ */
+static inline cl_event *clf__profile_slot(struct clf__profile *profile, cl_event *event)
+{
+    return profile ? event : NULL;
+}
+
+/* Counts a command under its name, and its time as soon as it is done; takes the event. NULL: nothing. */
+clf_status clf__profile_add(struct clf_device *device, const char *name, struct clf__cost cost,
+                            cl_event event);
+
+#endif
