@@ -91,7 +91,7 @@ static void measure_weight(struct clf_device *device, struct gemm_case shape, do
 {
     enum { FEW_ROWS = 8, MOST_COPIES = 256 };
     struct clf__weight *weights[MOST_COPIES];
-    size_t size = clf__weight_bytes(shape.outputs, shape.inputs);
+    size_t size = clf__weight_bytes(CLF_PRECISION_FP32, shape.outputs, shape.inputs);
     int few = shape.rows <= FEW_ROWS;
     int copies = few ? (int)(COLD_BYTES / size) + 1 : 1;
     copies = copies > MOST_COPIES ? MOST_COPIES : copies;
@@ -99,7 +99,10 @@ static void measure_weight(struct clf_device *device, struct gemm_case shape, do
     must(clf__allocate(&values, (size_t)shape.outputs * (size_t)shape.inputs, sizeof *values));
     struct clf__weight_part part = {values, shape.outputs};
     for (int i = 0; i < copies; i++) {
-        must(clf__weight_create(&weights[i], device, shape.inputs, &part, 1, "the bench's weight"));
+        must(clf__weight_create(
+            &weights[i], device,
+            &(struct clf__weight_source){
+                .parts = &part, .part_count = 1, .inputs = shape.inputs, .what = "the bench's weight"}));
     }
     clf__free(values);
     struct work work = {.device = device, .run = run_weights, .repeats = copies, .weights = weights};

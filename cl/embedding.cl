@@ -3,46 +3,63 @@
  *
  * CPU form: a group takes whole rows. A row of a panel is spread over D cache lines, which the hardware fetches ahead,
  * since they lie evenly; whole rows (panel 1) go by vectors. GPU form: a group takes a row, work-item i its columns i,
- * i + GROUP ... No macros are needed. */
+ * i + GROUP ...
+ *
+ * Needs PRECISION, a value of enum clf_precision. */
+#ifndef PRECISION
+#error "embedding.cl needs PRECISION"
+#endif
+
+#if PRECISION == 0
+typedef float weight_element;
+#define LOAD(p)   (*(p))
+#define LOAD16(p) vload16(0, p)
+#elif PRECISION == 1
+typedef half weight_element;
+#define LOAD(p)   vload_half(0, p)
+#define LOAD16(p) vload_half16(0, p)
+#else
+#error "no such PRECISION"
+#endif
 
 /* Column 0 of row v; column k is k * panel further. */
-static const __global float *row_of(const __global float *e, int panel, int v, int columns)
+static const __global weight_element *row_of(const __global weight_element *e, int panel, int v, int columns)
 {
     return e + (size_t)(v / panel) * columns * panel + v % panel;
 }
 
 CPU_KERNEL void embedding_forward_cpu(__global float *y, int y_offset, int y_stride, const __global int *ids,
-                                      int ids_offset, int ids_stride, int rows, int columns, const __global float *e,
+                                      int ids_offset, int ids_stride, int rows, int columns, const __global weight_element *e,
                                       int panel, int outputs, float scale)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
         __global float *out = y + y_offset + (size_t)n * y_stride;
         int id = ids[ids_offset + n];
         int is_row = id >= 0 && id < outputs;
-        const __global float *row = row_of(e, panel, is_row ? id : 0, columns);
+        const __global weight_element *row = row_of(e, panel, is_row ? id : 0, columns);
         int k = 0;
         if (is_row && panel == 1) {
             for (; k + 16 <= columns; k += 16) {
-                vstore16(scale * vload16(0, row + k), 0, out + k);
+                vstore16(scale * LOAD16(row + k), 0, out + k);
             }
         }
         for (; k < columns; k++) {
-            out[k] = is_row ? scale * row[(size_t)k * panel] : 0.0f;
+            out[k] = is_row ? scale * LOAD(row + (size_t)k * panel) : 0.0f;
         }
     }
 }
 
 GPU_KERNEL void embedding_forward_gpu(__global float *y, int y_offset, int y_stride, const __global int *ids,
-                                      int ids_offset, int ids_stride, int rows, int columns, const __global float *e,
+                                      int ids_offset, int ids_stride, int rows, int columns, const __global weight_element *e,
                                       int panel, int outputs, float scale)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
         __global float *out = y + y_offset + (size_t)n * y_stride;
         int id = ids[ids_offset + n];
         int is_row = id >= 0 && id < outputs;
-        const __global float *row = row_of(e, panel, is_row ? id : 0, columns);
+        const __global weight_element *row = row_of(e, panel, is_row ? id : 0, columns);
         for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
-            out[k] = is_row ? scale * row[(size_t)k * panel] : 0.0f;
+            out[k] = is_row ? scale * LOAD(row + (size_t)k * panel) : 0.0f;
         }
     }
 }

@@ -1,56 +1,17 @@
 /* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual
  *
- * W lies in panels of 32 outputs, zero beyond N: element (n, k) is w[((n / 32) * K + k) * 32 + n % 32].
- * Every element of x Wᵀ is one chain acc = fma(x[m, k], w[n, k], acc) over k = 0 .. K-1 from acc = 0, in every kernel
- * here: its bits depend neither on M nor on where its row lies. Contraction is off for the same reason: the epilogue
- * must round alike wherever it is inlined. residual may be y itself.
+ * How W lies and in which order is summed says product.cl. Contraction is off because the epilogue must round alike
+ * wherever it is inlined. residual may be y itself.
  *
- * Needs ACTIVATION, a value of enum clf__activation. */
+ * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision. */
 #ifndef ACTIVATION
 #error "gemm.cl needs ACTIVATION"
 #endif
 #pragma OPENCL FP_CONTRACT OFF
 
-#define PANEL 32
+#include "product.cl"
 
 /* ---- CPU form ---- */
-
-/* tile (ROWS, 32) = ROWS rows of x times one panel. Unrolled, so that the accumulators stay in registers: 8 rows need
- * 16 of the 32 vector registers of AVX-512. */
-#define DEFINE_BLOCK(ROWS)                                                                                             \
-    static inline void block_##ROWS(float16 *tile, const __global float *x, size_t x_stride, const __global float *panel,     \
-                             int inputs)                                                                               \
-    {                                                                                                                  \
-        float16 left[ROWS], right[ROWS];                                                                               \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
-        {                                                                                                              \
-            left[r] = 0.0f;                                                                                            \
-            right[r] = 0.0f;                                                                                           \
-        }                                                                                                              \
-        for (int k = 0; k < inputs; k++) {                                                                             \
-            float16 w_left = vload16(0, panel + (size_t)k * PANEL);                                                    \
-            float16 w_right = vload16(1, panel + (size_t)k * PANEL);                                                   \
-            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
-            {                                                                                                          \
-                float16 value = x[r * x_stride + k];                                                                   \
-                left[r] = fma(value, w_left, left[r]);                                                                 \
-                right[r] = fma(value, w_right, right[r]);                                                              \
-            }                                                                                                          \
-        }                                                                                                              \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
-        {                                                                                                              \
-            tile[2 * r] = left[r];                                                                                     \
-            tile[2 * r + 1] = right[r];                                                                                \
-        }                                                                                                              \
-    }
-DEFINE_BLOCK(1)
-DEFINE_BLOCK(2)
-DEFINE_BLOCK(3)
-DEFINE_BLOCK(4)
-DEFINE_BLOCK(5)
-DEFINE_BLOCK(6)
-DEFINE_BLOCK(7)
-DEFINE_BLOCK(8)
 
 /* One vector of the result: count <= 16 columns of a row. */
 static inline void finish16(float16 product, __global float *y, const __global float *bias, const __global float *residual,
@@ -74,14 +35,14 @@ static inline void finish16(float16 product, __global float *y, const __global f
 /* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8 rows. The panel stays in the cache
  * while the rows pass. */
 CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, const __global float *x, int x_offset,
-                                int x_stride, int rows, const __global float *w, int inputs, int outputs, float scale,
+                                int x_stride, int rows, const __global weight_element *w, int inputs, int outputs, float scale,
                                 const __global float *bias, const __global float *residual, int residual_offset,
                                 int residual_stride, int rows_per_group)
 {
     int column = (int)get_group_id(0) * PANEL;
     int first = (int)get_group_id(1) * rows_per_group;
     int end = min(rows, first + rows_per_group);
-    const __global float *panel = w + (size_t)column * inputs;
+    const __global weight_element *panel = w + (size_t)column * inputs;
     float16 tile[16];
     for (int row = first; row < end; row += 8) {
         const __global float *x_rows = x + x_offset + (size_t)row * x_stride;
@@ -146,7 +107,7 @@ static inline float8 activate8(float8 v)
 /* A group: a tile of 64 rows and 64 columns, 8 x 8 of it an item. The next slice of the operands travels from global
  * memory to registers while the present one is multiplied. */
 GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
-                                     int x_offset, int x_stride, int rows, const __global float *w, int inputs,
+                                     int x_offset, int x_stride, int rows, const __global weight_element *w, int inputs,
                                      int outputs, float scale, const __global float *bias,
                                      const __global float *residual, int residual_offset, int residual_stride)
 {
@@ -162,7 +123,7 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
     int x_row = row + item / 8, x_input = item % 8;
     const __global float *x_from = x + x_offset + (size_t)x_row * x_stride + x_input;
     int w_input = item / 8;
-    const __global float *w_from = w + (size_t)column * inputs + item * 4;
+    const __global weight_element *w_from = w + (size_t)column * inputs + item * 4;
     int has_right = column + PANEL < outputs;
     float x_next[8];
     float4 w_left, w_right;
@@ -178,10 +139,10 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
                 x_next[i] = inside ? x_from[(size_t)(8 * i) * x_stride + next] : 0.0f;
             }
             int inside = next + w_input < inputs;
-            const __global float *from = w_from + (size_t)next * PANEL;
-            w_left = inside ? *(const __global float4 *)from : (float4)(0.0f);
+            const __global weight_element *from = w_from + (size_t)next * PANEL;
+            w_left = inside ? load_weight4(from) : (float4)(0.0f);
             from += (size_t)inputs * PANEL;
-            w_right = inside && has_right ? *(const __global float4 *)from : (float4)(0.0f);
+            w_right = inside && has_right ? load_weight4(from) : (float4)(0.0f);
         }
         if (k >= 0) {
             /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
@@ -246,7 +207,7 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
 /* For few rows, where reading W is all the work. A group: 8 rows of one panel, 4 rows of one column an item; all items
  * fetch the panel together, 8 float4 each under way while the slice before is multiplied. */
 GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
-                                       int x_offset, int x_stride, int rows, const __global float *w, int inputs,
+                                       int x_offset, int x_stride, int rows, const __global weight_element *w, int inputs,
                                        int outputs, float scale, const __global float *bias,
                                        const __global float *residual, int residual_offset, int residual_stride)
 {
@@ -257,7 +218,7 @@ GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_st
     int column = (int)get_group_id(0) * PANEL;
     int row = (int)get_group_id(1) * SKINNY_ROWS;
     const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
-    const __global float *w_from = w + (size_t)column * inputs + item * 4;
+    const __global weight_element *w_from = w + (size_t)column * inputs + item * 4;
     float x_next[8];
     float4 w_next[8];
 
@@ -270,8 +231,8 @@ GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_st
             for (int i = 0; i < 8; i++) {
                 /* 8 items an input, so the group brings 8 inputs at a time */
                 int inside = next + i * 8 + item / 8 < inputs;
-                const __global float *from = w_from + (size_t)(next + i * 8) * PANEL;
-                w_next[i] = inside ? *(const __global float4 *)from : (float4)(0.0f);
+                const __global weight_element *from = w_from + (size_t)(next + i * 8) * PANEL;
+                w_next[i] = inside ? load_weight4(from) : (float4)(0.0f);
             }
 #pragma unroll
             for (int i = 0; i < 8; i++) {

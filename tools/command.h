@@ -31,7 +31,7 @@ struct flags {
     struct clf_device_options device_options;
     struct clf_translate_options translate; /* valid after flags_apply() */
     int quiet, verbose, json;
-    int precision; /* fp32 is the only one */
+    struct clf_model_options model_options;
     /* Flags that override the model's own values; negative or NULL where they were not given. */
     int beam, n_best, min_length, max_length, batch_tokens, renormalize;
     double length_penalty;

@@ -29,7 +29,10 @@ static void product(struct bench *bench, int rows, int outputs, int inputs)
     epilogue.bias = bench_tensor(bench, CLF__F32, 1, outputs, bias).buffer;
     epilogue.activation = CLF__RELU;
     epilogue.residual = clf__tensor_matrix(bench_tensor(bench, CLF__F32, rows, outputs, residual));
-    RUN(bench, clf__weight_create(&weight, bench->device, inputs, &part, 1, "the self-test"));
+    RUN(bench,
+        clf__weight_create(&weight, bench->device,
+                           &(struct clf__weight_source){
+                               .parts = &part, .part_count = 1, .inputs = inputs, .what = "the self-test"}));
     RUN(bench, clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(in), rows, weight, &epilogue));
     bench_compare(bench, y, expected);
     clf__weight_free(weight);

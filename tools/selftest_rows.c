@@ -143,7 +143,10 @@ static void embedding(struct bench *bench)
         struct clf__weight *weight = NULL;
         struct clf__weight_part part = {matrix, V};
         struct clf__tensor y = bench_tensor(bench, CLF__F32, ROWS, columns, NULL);
-        RUN(bench, clf__weight_create(&weight, bench->device, columns, &part, 1, "the self-test"));
+        RUN(bench, clf__weight_create(
+                       &weight, bench->device,
+                       &(struct clf__weight_source){
+                           .parts = &part, .part_count = 1, .inputs = columns, .what = "the self-test"}));
         RUN(bench, clf__embedding_forward(y, bench_tensor(bench, CLF__I32, 1, ROWS, ids), weight, 16.0f));
         bench_compare(bench, y, expected);
         clf__weight_free(weight);

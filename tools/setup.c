@@ -17,7 +17,7 @@ int setup_open(struct setup *setup, const struct flags *flags)
                 info->platform_name, info->driver);
     }
     if (status == CLF_OK && flags->model != NULL) {
-        status = clf_model_load(&setup->model, setup->device, flags->model);
+        status = clf_model_load(&setup->model, setup->device, flags->model, &flags->model_options);
     }
     if (status != CLF_OK) {
         setup_close(setup);

@@ -26,6 +26,12 @@ typedef enum clf_gemm { CLF_GEMM_AUTO, CLF_GEMM_NATIVE, CLF_GEMM_CLBLAST } clf_g
 /* How attention is computed: one pass without a score matrix, or batched products around a softmax. */
 typedef enum clf_attention { CLF_ATTENTION_AUTO, CLF_ATTENTION_FUSED, CLF_ATTENTION_BATCHED } clf_attention;
 
+/* How weights are kept, and in what products are computed. */
+typedef enum clf_precision {
+    CLF_PRECISION_FP32,
+    CLF_PRECISION_FP16, /* weights rounded to half precision, products in fp32 */
+} clf_precision;
+
 /* One device of a list; strings are borrowed from the list. */
 struct clf_device_info {
     int index; /* 0 .. count-1, stable while the installed drivers are */

@@ -27,8 +27,18 @@ struct clf_model_info {
     int max_source_length; /* tokens, the end token included; or frames */
     int max_target_length; /* generated tokens, the end token included */
     int64_t parameters;    /* values, shared ones once */
+    clf_precision precision;
     uint64_t weight_bytes; /* on the device */
 };
+
+/* How to load a model; start from CLF_MODEL_OPTIONS_INIT. */
+struct clf_model_options {
+    clf_precision precision;
+};
+#define CLF_MODEL_OPTIONS_INIT                                                                               \
+    {                                                                                                        \
+        CLF_PRECISION_FP32                                                                                   \
+    }
 
 /**
  * Loads a model folder: config.json, model.safetensors (or its shards) and the tokenizer's files.
@@ -36,10 +46,12 @@ struct clf_model_info {
  * @param out    receives the model; free it with clf_model_free() before its device is closed.
  * @param device where the weights go; borrowed for the model's life.
  * @param folder a MarianMT folder of Hugging Face's, or one of our own systems.
+ * @param options NULL for the defaults.
  * @return CLF_FILE, CLF_FORMAT or CLF_UNSUPPORTED, naming file and key or tensor; CLF_DEVICE_MEMORY with the
  * sizes.
  */
-clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder);
+clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder,
+                          const struct clf_model_options *options);
 
 /** What a model is; borrowed from it. */
 const struct clf_model_info *clf_model_describe(const struct clf_model *model);

@@ -1,11 +1,14 @@
 /* Matrix products: one door, two providers (native kernels over packed weights, CLBlast).
  *
- * Everything is row-major fp32. The native provider gives each output element as one fma chain over k = 0 ..
- * K-1, so that its bits do not depend on the number of rows. */
+ * Activations are row-major fp32; weights have a precision. The native provider sums each output element in
+ * one order, whatever the number of rows, so that its bits do not depend on it: in fp32 and fp16 one fma
+ * chain over k = 0 .. K-1. */
 #ifndef CLF_DEVICE_GEMM_H
 #define CLF_DEVICE_GEMM_H
 
 #include <stddef.h>
+
+#include <clformer/device.h>
 
 #include "base/status.h"
 
@@ -26,23 +29,35 @@ struct clf__weight_part {
     int rows;
 };
 
-/* A weight W (outputs, inputs), kept once on the device in the layout of the provider that serves it. Parts
- * are stacked: outputs = the sum of their rows (query, key and value projections become one product). */
-clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device, int inputs,
-                              const struct clf__weight_part *parts, int part_count, const char *what);
+/* Where a weight comes from. Parts are stacked: outputs = the sum of their rows (query, key and value
+ * projections become one product). */
+struct clf__weight_source {
+    const struct clf__weight_part *parts;
+    int part_count;
+    int inputs;
+    clf_precision precision;
+    const char *what; /* for messages */
+};
+
+/* A weight W (outputs, inputs), kept once on the device in the layout of the provider that serves it. */
+clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device,
+                              const struct clf__weight_source *source);
 void clf__weight_free(struct clf__weight *weight);
 int clf__weight_inputs(const struct clf__weight *weight);
 int clf__weight_outputs(const struct clf__weight *weight);
 
-/* How a weight lies on the device, for kernels that read it directly (the embedding shares the projection's):
- * element (output n, input k) is at ((n / panel) * inputs + k) * panel + n % panel. Row-major (n * inputs +
- * k) is panel 1. */
+/* How a weight lies on the device, for kernels that read it directly (the embedding shares the projection's).
+ * In a panel `group` neighbouring inputs of an output lie together: element (output n, input k) is at
+ *     (((n / panel) * groups + k / group) * panel + n % panel) * group + k % group, groups = ceil(inputs /
+ * group) counted in elements of the precision. Row-major (n * inputs + k) is panel 1 and group 1. */
 struct clf__weight_layout {
     const struct clf__buffer *buffer;
-    int panel;
+    clf_precision precision;
+    int panel, group;
 };
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight);
-size_t clf__weight_bytes(int outputs, int inputs); /* what the native layout takes, an upper bound for both */
+/* What the native layout takes, an upper bound for both. */
+size_t clf__weight_bytes(clf_precision precision, int outputs, int inputs);
 
 enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, CLF__SILU };
 

@@ -10,6 +10,19 @@ enum { BLOCK_ROWS = 8, MOST_ROWS = 256 };
 /* Of the GPU forms of gemm.cl and gemm_batched.cl. */
 enum { TILE = 64, SKINNY_ROWS = 8, SKINNY_MOST_ROWS = 32, BATCHED_TILE = 32 };
 
+/* The macros of cl/gemm.cl. */
+static const char *gemm_defines(clf_precision precision, enum clf__activation activation)
+{
+#define OF_ACTIVATION(p, a) "-DPRECISION=" #p " -DACTIVATION=" #a
+#define OF_PRECISION(p)                                                                                      \
+    {                                                                                                        \
+        OF_ACTIVATION(p, 0), OF_ACTIVATION(p, 1), OF_ACTIVATION(p, 2), OF_ACTIVATION(p, 3),                  \
+            OF_ACTIVATION(p, 4)                                                                              \
+    }
+    static const char *const defines[][5] = {OF_PRECISION(0), OF_PRECISION(1)};
+    return defines[precision][activation];
+}
+
 static size_t ceil_divide(size_t a, size_t b)
 {
     return (a + b - 1) / b;
@@ -58,7 +71,7 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
     struct clf__launch launch = {
         .program = "gemm",
         .kernel = "gemm_weight_cpu",
-        .defines = clf__activation_define(epilogue->activation),
+        .defines = gemm_defines(weight->precision, epilogue->activation),
         .groups = {panels, ceil_divide((size_t)rows, block)},
         .arguments = arguments,
         .argument_count = count,

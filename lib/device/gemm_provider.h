@@ -11,11 +11,21 @@ enum { CLF__PANEL = 32 };
 struct clf__weight {
     struct clf_device *device;
     struct clf__buffer *buffer;
+    clf_precision precision;
     int inputs, outputs;
-    int panel; /* CLF__PANEL, or 1: row-major, for CLBlast */
+    int panel; /* CLF__PANEL, or 1: row-major fp32, for CLBlast */
 };
 
-/* "-DACTIVATION=<kind>", for cl/gemm.cl and cl/epilogue.cl. */
+/* weight_pack.c: how the elements of a panel lie (see clf__weight_layout). */
+struct clf__packing {
+    int group;    /* inputs that lie together */
+    size_t bytes; /* of an element */
+    /* Writes `count` inputs of one output, those beyond zero, as groups that lie CLF__PANEL groups apart. */
+    void (*pack_row)(void *groups, const float *row, int count);
+};
+const struct clf__packing *clf__packing_of(clf_precision precision);
+
+/* "-DACTIVATION=<kind>", for cl/epilogue.cl; NULL for an unknown kind. */
 const char *clf__activation_define(enum clf__activation kind);
 
 clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "device/program_cache.h"
+#include "device/program_source.h"
 #include "device/testing.h"
 
 /* FNV-1a over strings and the NUL between them. */
@@ -15,21 +16,6 @@ static uint64_t hash_string(uint64_t hash, const char *string)
         hash = (hash ^ (unsigned char)*string) * 0x100000001b3ULL;
     } while (*string++ != '\0');
     return hash;
-}
-
-static const char *find_source(const struct clf__programs *programs, const char *name)
-{
-    for (int i = 0; i < programs->added_count; i++) {
-        if (strcmp(programs->added[i].name, name) == 0) {
-            return programs->added[i].text;
-        }
-    }
-    for (int i = 0; i < clf__kernel_source_count; i++) {
-        if (strcmp(clf__kernel_sources[i].name, name) == 0) {
-            return clf__kernel_sources[i].text;
-        }
-    }
-    return NULL;
 }
 
 /* The first line of a build log that holds an error, cut to what fits into a sentence. */
@@ -112,18 +98,10 @@ static void free_program(struct clf__program *program)
 static clf_status fill_program(struct clf_device *device, struct clf__program *program, const char *name,
                                const char *defines)
 {
-    const char *prelude = find_source(&device->programs, "prelude");
-    const char *text = find_source(&device->programs, name);
-    if (prelude == NULL || text == NULL) {
-        return clf__fail(CLF_BUILD, "this clformer was built without cl/%s.cl; build it again",
-                         prelude ? name : "prelude");
-    }
     CLF__TRY(clf__copy_string(&program->name, name));
     CLF__TRY(clf__copy_string(&program->defines, defines));
     CLF__TRY(clf__format(&program->options, "%s%s%s", device->build_options, *defines ? " " : "", defines));
-    /* #line: the driver's messages name our file and our line. */
-    CLF__TRY(clf__format(&program->source, "#line 1 \"cl/prelude.cl\"\n%s\n#line 1 \"cl/%s.cl\"\n%s\n",
-                         prelude, name, text));
+    CLF__TRY(clf__program_source(&program->source, &device->programs, name));
     CLF__TRY(clf__program_cache_load(device, program));
     return program->program ? CLF_OK : clf__program_compile(&program->program, device, program);
 }

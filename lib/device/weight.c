@@ -1,4 +1,5 @@
 #include <limits.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "device/buffer.h"
@@ -9,10 +10,18 @@
 /* How much of a weight is packed at a time, so that the host never holds a second copy of it. */
 enum { STAGING_BYTES = 1 << 22 };
 
-size_t clf__weight_bytes(int outputs, int inputs)
+/* Bytes of one panel: its groups of inputs for CLF__PANEL outputs. */
+static size_t panel_bytes(clf_precision precision, int inputs)
+{
+    const struct clf__packing *packing = clf__packing_of(precision);
+    size_t group = (size_t)packing->group;
+    return ((size_t)inputs + group - 1) / group * group * CLF__PANEL * packing->bytes;
+}
+
+size_t clf__weight_bytes(clf_precision precision, int outputs, int inputs)
 {
     size_t panels = ((size_t)outputs + CLF__PANEL - 1) / CLF__PANEL;
-    return panels * CLF__PANEL * (size_t)inputs * sizeof(float);
+    return panels * panel_bytes(precision, inputs);
 }
 
 int clf__weight_inputs(const struct clf__weight *weight)
@@ -27,7 +36,10 @@ int clf__weight_outputs(const struct clf__weight *weight)
 
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight)
 {
-    return (struct clf__weight_layout){.buffer = weight->buffer, .panel = weight->panel};
+    return (struct clf__weight_layout){.buffer = weight->buffer,
+                                       .precision = weight->precision,
+                                       .panel = weight->panel,
+                                       .group = clf__packing_of(weight->precision)->group};
 }
 
 void clf__weight_free(struct clf__weight *weight)
@@ -55,13 +67,16 @@ static const float *next_row(struct row_reader *reader, int inputs)
     return reader->part_count > 0 ? reader->part->data + (size_t)reader->row++ * (size_t)inputs : NULL;
 }
 
-/* One panel (inputs, CLF__PANEL) from the next rows; the lanes beyond the last row are zero. */
-static void pack_panel(float *panel, struct row_reader *reader, int inputs)
+/* One panel from the next rows; what lies beyond the last row or the last input is zero. */
+static void pack_panel(char *panel, struct row_reader *reader, const struct clf__weight *weight)
 {
+    const struct clf__packing *packing = clf__packing_of(weight->precision);
+    memset(panel, 0, panel_bytes(weight->precision, weight->inputs));
     for (int lane = 0; lane < CLF__PANEL; lane++) {
-        const float *row = next_row(reader, inputs);
-        for (int k = 0; k < inputs; k++) {
-            panel[(size_t)k * CLF__PANEL + (size_t)lane] = row ? row[k] : 0.0f;
+        const float *row = next_row(reader, weight->inputs);
+        if (row != NULL) {
+            packing->pack_row(panel + (size_t)lane * (size_t)packing->group * packing->bytes, row,
+                              weight->inputs);
         }
     }
 }
@@ -69,21 +84,20 @@ static void pack_panel(float *panel, struct row_reader *reader, int inputs)
 static clf_status write_panels(struct clf__weight *weight, const struct clf__weight_part *parts,
                                int part_count)
 {
-    size_t panel_floats = (size_t)weight->inputs * CLF__PANEL;
+    size_t bytes = panel_bytes(weight->precision, weight->inputs);
     size_t total = ((size_t)weight->outputs + CLF__PANEL - 1) / CLF__PANEL;
-    size_t chunk = STAGING_BYTES / (panel_floats * sizeof(float));
+    size_t chunk = STAGING_BYTES / bytes;
     chunk = chunk == 0 ? 1 : chunk < total ? chunk : total;
-    float *staging = NULL;
-    CLF__TRY(clf__allocate(&staging, chunk * panel_floats, sizeof *staging));
+    char *staging = NULL;
+    CLF__TRY(clf__allocate(&staging, chunk, bytes));
     struct row_reader reader = {.part = parts, .part_count = part_count};
     clf_status status = CLF_OK;
     for (size_t first = 0; first < total && status == CLF_OK; first += chunk) {
         size_t count = total - first < chunk ? total - first : chunk;
         for (size_t i = 0; i < count; i++) {
-            pack_panel(staging + i * panel_floats, &reader, weight->inputs);
+            pack_panel(staging + i * bytes, &reader, weight);
         }
-        status = clf__buffer_write(weight->buffer, first * panel_floats * sizeof(float),
-                                   count * panel_floats * sizeof(float), staging);
+        status = clf__buffer_write(weight->buffer, first * bytes, count * bytes, staging);
     }
     clf__free(staging);
     return status;
@@ -102,29 +116,35 @@ static clf_status write_rows(struct clf__weight *weight, const struct clf__weigh
     return CLF_OK;
 }
 
-clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device, int inputs,
-                              const struct clf__weight_part *parts, int part_count, const char *what)
+clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device,
+                              const struct clf__weight_source *source)
 {
     long long outputs = 0;
-    for (int i = 0; i < part_count; i++) {
-        outputs += parts[i].rows < 0 ? LLONG_MIN / 4 / part_count : parts[i].rows;
+    for (int i = 0; i < source->part_count; i++) {
+        int rows = source->parts[i].rows;
+        outputs += rows < 0 ? LLONG_MIN / 4 / source->part_count : rows;
     }
-    if (inputs < 1 || outputs < 1 || outputs > INT_MAX - CLF__PANEL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: a weight of %lld outputs and %d inputs", what, outputs,
-                         inputs);
+    if (source->inputs < 1 || outputs < 1 || outputs > INT_MAX - CLF__PANEL ||
+        clf__packing_of(source->precision) == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: a weight of %lld outputs and %d inputs in precision %d",
+                         source->what, outputs, source->inputs, (int)source->precision);
     }
     struct clf__weight *weight = NULL;
     CLF__TRY(clf__allocate(&weight, 1, sizeof *weight));
     weight->device = device;
-    weight->inputs = inputs;
+    weight->precision = source->precision;
+    weight->inputs = source->inputs;
     weight->outputs = (int)outputs;
-    weight->panel = clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST ? 1 : CLF__PANEL;
-    size_t bytes = weight->panel == 1 ? (size_t)outputs * (size_t)inputs * sizeof(float)
-                                      : clf__weight_bytes(weight->outputs, inputs);
-    clf_status status = clf__buffer_create(&weight->buffer, device, bytes, what);
+    /* CLBlast serves fp32; everything else is the native kernels'. */
+    int is_row_major =
+        clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST && source->precision == CLF_PRECISION_FP32;
+    weight->panel = is_row_major ? 1 : CLF__PANEL;
+    size_t bytes = is_row_major ? (size_t)outputs * (size_t)source->inputs * sizeof(float)
+                                : clf__weight_bytes(source->precision, weight->outputs, weight->inputs);
+    clf_status status = clf__buffer_create(&weight->buffer, device, bytes, source->what);
     if (status == CLF_OK) {
-        status = weight->panel == 1 ? write_rows(weight, parts, part_count)
-                                    : write_panels(weight, parts, part_count);
+        status = is_row_major ? write_rows(weight, source->parts, source->part_count)
+                              : write_panels(weight, source->parts, source->part_count);
     }
     if (status != CLF_OK) {
         clf__weight_free(weight);

@@ -14,13 +14,12 @@ clf_status clf__buffer_from_host(struct clf__buffer **out, struct clf_device *de
     return CLF_OK;
 }
 
-clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device, int inputs,
-                              const struct clf__weight_part *parts, int part_count, const float *bias,
-                              const char *what)
+clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device,
+                              const struct clf__weight_source *source, const float *bias)
 {
     struct clf__weight *weight;
-    CLF__TRY(clf__weight_create(&weight, device, inputs, parts, part_count, what));
-    clf_status status = clf__linear_create_shared(out, device, weight, bias, what);
+    CLF__TRY(clf__weight_create(&weight, device, source));
+    clf_status status = clf__linear_create_shared(out, device, weight, bias, source->what);
     if (status != CLF_OK) {
         clf__weight_free(weight);
         return status;

@@ -11,11 +11,9 @@ struct clf__linear {
     int weight_is_shared; /* belongs to somebody else: the embedding, where the projection is tied to it */
 };
 
-/* A layer from host values. Parts are stacked: their rows add up to the outputs. `bias` has one float an
- * output, or is NULL. On failure nothing is left behind. */
-clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device, int inputs,
-                              const struct clf__weight_part *parts, int part_count, const float *bias,
-                              const char *what);
+/* A layer from host values. `bias` has one float an output, or is NULL. On failure nothing is left behind. */
+clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device,
+                              const struct clf__weight_source *source, const float *bias);
 /* The same over a weight that already lies on the device and is not owned. */
 clf_status clf__linear_create_shared(struct clf__linear *out, struct clf_device *device,
                                      struct clf__weight *weight, const float *bias, const char *what);

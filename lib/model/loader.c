@@ -61,7 +61,8 @@ clf_status clf__load_linear(struct clf__linear *out, const struct clf__loader *l
         for (int i = 0; i < count; i++) {
             parts[i] = (struct clf__weight_part){.data = weights[i], .rows = blocks[i].rows};
         }
-        status = clf__linear_create(out, loader->device, inputs, parts, count, bias, blocks[0].name);
+        struct clf__weight_source source = {parts, count, inputs, loader->precision, blocks[0].name};
+        status = clf__linear_create(out, loader->device, &source, bias);
     }
     for (int i = 0; i < count; i++) {
         clf__free(weights[i]);
@@ -76,7 +77,8 @@ clf_status clf__load_weight(struct clf__weight **out, const struct clf__loader *
     float *values;
     CLF__TRY(clf__load_values(&values, loader, name, (size_t)rows * (size_t)columns));
     struct clf__weight_part part = {.data = values, .rows = rows};
-    clf_status status = clf__weight_create(out, loader->device, columns, &part, 1, name);
+    struct clf__weight_source source = {&part, 1, columns, loader->precision, name};
+    clf_status status = clf__weight_create(out, loader->device, &source);
     clf__free(values);
     return status;
 }

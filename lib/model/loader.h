@@ -8,6 +8,7 @@
 
 struct clf__loader {
     struct clf_device *device;
+    clf_precision precision; /* of the matrices; vectors are fp32 */
     const struct clf__config *config;
     const struct clf__parameters *parameters;
 };

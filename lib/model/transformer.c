@@ -26,10 +26,12 @@ static clf_status load_weights(struct clf__transformer *transformer, const char 
     for (int i = 0; i < list->count; i++) {
         const struct clf__parameter *item = &list->items[i];
         transformer->parameter_count += (int64_t)item->rows * item->columns;
-        transformer->weight_bytes += item->rows > 1 ? clf__weight_bytes(item->rows, item->columns)
-                                                    : (size_t)item->columns * sizeof(float);
+        transformer->weight_bytes +=
+            item->rows > 1 ? clf__weight_bytes(transformer->precision, item->rows, item->columns)
+                           : (size_t)item->columns * sizeof(float);
     }
-    struct clf__loader loader = {transformer->device, &transformer->config, parameters};
+    struct clf__loader loader = {transformer->device, transformer->precision, &transformer->config,
+                                 parameters};
     clf_status status = check_fits(transformer, folder);
     if (status == CLF_OK) {
         status = clf__encoder_load(&transformer->encoder, &loader);
@@ -41,11 +43,13 @@ static clf_status load_weights(struct clf__transformer *transformer, const char 
     return status;
 }
 
-clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder)
+clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
+                                 clf_precision precision)
 {
     struct clf__transformer *transformer;
     CLF__TRY(clf__allocate(&transformer, 1, sizeof *transformer));
     transformer->device = device;
+    transformer->precision = precision;
     clf_status status = clf__config_load(&transformer->config, folder);
     if (status == CLF_OK) {
         status = load_weights(transformer, folder);

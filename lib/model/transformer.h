@@ -8,6 +8,7 @@
 
 struct clf__transformer {
     struct clf_device *device;
+    clf_precision precision;
     struct clf__config config;
     struct clf__encoder encoder;
     struct clf__decoder decoder;
@@ -15,8 +16,8 @@ struct clf__transformer {
     uint64_t weight_bytes;   /* on the device */
 };
 
-clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device,
-                                 const char *folder);
+clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
+                                 clf_precision precision);
 void clf__transformer_free(struct clf__transformer *transformer);
 
 #endif

@@ -38,25 +38,29 @@ static clf_status describe(struct clf_model *model)
         .max_source_length = tokenizer_limit > 0 && tokenizer_limit < limit ? tokenizer_limit : limit,
         .max_target_length = limit,
         .parameters = model->transformer->parameter_count,
+        .precision = model->transformer->precision,
         .weight_bytes = model->transformer->weight_bytes,
     };
     return CLF_OK;
 }
 
-static clf_status load(struct clf_model *model, struct clf_device *device, const char *folder)
+static clf_status load(struct clf_model *model, struct clf_device *device, const char *folder,
+                       clf_precision precision)
 {
     CLF__TRY(clf__copy_string(&model->folder, folder));
-    CLF__TRY(clf__transformer_load(&model->transformer, device, folder));
+    CLF__TRY(clf__transformer_load(&model->transformer, device, folder, precision));
     struct clf__tokenizer_options options = clf__tokenizer_options_of(&model->transformer->config);
     CLF__TRY(clf__tokenizer_load(&model->tokenizer, folder, &options));
     return describe(model);
 }
 
-clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder)
+clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder,
+                          const struct clf_model_options *options)
 {
     struct clf_model *model;
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status = load(model, device, folder);
+    clf_status status =
+        load(model, device, folder, options != NULL ? options->precision : CLF_PRECISION_FP32);
     if (status != CLF_OK) {
         clf_model_free(model);
         return status;

@@ -13,7 +13,7 @@ int main(int argc, char **argv)
     struct clf_translator *translator = NULL;
     struct clf_translation *translation = NULL;
     int failed = clf_device_open(&device, NULL, NULL) != CLF_OK ||
-                 clf_model_load(&model, device, argv[1]) != CLF_OK ||
+                 clf_model_load(&model, device, argv[1], NULL) != CLF_OK ||
                  clf_translator_create(&translator, model, NULL) != CLF_OK ||
                  clf_translate(&translation, translator, &line, 1) != CLF_OK;
     if (failed) {

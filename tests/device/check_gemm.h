@@ -67,7 +67,10 @@ static inline struct clf__weight *make_weight(struct clf_device *device, const f
 {
     struct clf__weight_part part = {.data = w, .rows = outputs};
     struct clf__weight *weight = NULL;
-    assert_ok(clf__weight_create(&weight, device, inputs, &part, 1, "a test's weight"));
+    assert_ok(clf__weight_create(
+        &weight, device,
+        &(struct clf__weight_source){
+            .parts = &part, .part_count = 1, .inputs = inputs, .what = "a test's weight"}));
     return weight;
 }
 

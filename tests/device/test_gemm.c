@@ -109,7 +109,10 @@ static void parts_are_stacked(void **state)
     FOR_EACH_NATIVE(device)
     {
         struct clf__weight *stacked = NULL, *whole = make_weight(device, w, OUTPUTS, INPUTS);
-        assert_ok(clf__weight_create(&stacked, device, INPUTS, parts, 4, "a stacked weight"));
+        assert_ok(clf__weight_create(
+            &stacked, device,
+            &(struct clf__weight_source){
+                .parts = parts, .part_count = 4, .inputs = INPUTS, .what = "a stacked weight"}));
         assert_int_equal(clf__weight_inputs(stacked), INPUTS);
         assert_int_equal(clf__weight_outputs(stacked), OUTPUTS);
         assert_memory_equal(multiply(device, stacked, x, ROWS, CLF__IDENTITY),
@@ -129,7 +132,8 @@ static void layout_is_as_said(void **state)
         support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO), w, OUTPUTS, INPUTS);
     struct clf__weight_layout layout = clf__weight_layout(weight);
     assert_int_equal(layout.panel, CLF__PANEL);
-    assert_int_equal(clf__buffer_bytes(layout.buffer), clf__weight_bytes(OUTPUTS, INPUTS));
+    assert_int_equal(clf__buffer_bytes(layout.buffer),
+                     clf__weight_bytes(CLF_PRECISION_FP32, OUTPUTS, INPUTS));
     float *packed = support_array(1, clf__buffer_bytes(layout.buffer));
     assert_ok(clf__buffer_read(layout.buffer, 0, clf__buffer_bytes(layout.buffer), packed));
     for (int n = 0; n < 64; n++) {
@@ -223,10 +227,22 @@ static void bad_calls_are_refused(void **state)
     struct clf__weight *weight = NULL;
     struct clf__weight_part none = {numbers, 0}, negative = {numbers, -1}, four = {numbers, 4};
     struct clf__weight_part mixed[] = {four, negative, four};
-    assert_fails(clf__weight_create(&weight, device, 4, &none, 1, "w"), CLF_BAD_ARGUMENT, "w: ");
-    assert_fails(clf__weight_create(&weight, device, 4, &negative, 1, "w"), CLF_BAD_ARGUMENT, "w: ");
-    assert_fails(clf__weight_create(&weight, device, 4, mixed, 3, "w"), CLF_BAD_ARGUMENT, "w: ");
-    assert_fails(clf__weight_create(&weight, device, 0, &four, 1, "w"), CLF_BAD_ARGUMENT, "w: ");
+    assert_fails(clf__weight_create(
+                     &weight, device,
+                     &(struct clf__weight_source){.parts = &none, .part_count = 1, .inputs = 4, .what = "w"}),
+                 CLF_BAD_ARGUMENT, "w: ");
+    assert_fails(clf__weight_create(&weight, device,
+                                    &(struct clf__weight_source){
+                                        .parts = &negative, .part_count = 1, .inputs = 4, .what = "w"}),
+                 CLF_BAD_ARGUMENT, "w: ");
+    assert_fails(clf__weight_create(
+                     &weight, device,
+                     &(struct clf__weight_source){.parts = mixed, .part_count = 3, .inputs = 4, .what = "w"}),
+                 CLF_BAD_ARGUMENT, "w: ");
+    assert_fails(clf__weight_create(
+                     &weight, device,
+                     &(struct clf__weight_source){.parts = &four, .part_count = 1, .inputs = 0, .what = "w"}),
+                 CLF_BAD_ARGUMENT, "w: ");
     assert_null(weight);
     clf__weight_free(NULL);
 
@@ -272,7 +288,10 @@ static void failures_are_told(void **state)
             assert_true(n < 200);
             struct clf__weight *weight = NULL;
             calls ? clf__device_fail_at(n) : clf__memory_fail_at(n);
-            status = clf__weight_create(&weight, device, 4, &part, 1, "a weight that may fail");
+            status = clf__weight_create(
+                &weight, device,
+                &(struct clf__weight_source){
+                    .parts = &part, .part_count = 1, .inputs = 4, .what = "a weight that may fail"});
             assert_true((status == CLF_OK) == (weight != NULL));
             if (status == CLF_OK) {
                 status = clf__gemm_weight(y, x, 3, weight, &epilogue);

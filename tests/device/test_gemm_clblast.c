@@ -40,10 +40,13 @@ static void weights_lie_row_major(void **state)
     float *w = support_uniform_array(&random, 35 * 6, 1.0f);
     const struct clf__weight_part parts[] = {{w, 30}, {w, 0}, {w + 30 * 6, 5}};
     struct clf__weight *weight = NULL;
-    assert_ok(clf__weight_create(&weight, clblast_device(CLF_FORM_CPU), 6, parts, 3, "a stacked weight"));
+    assert_ok(
+        clf__weight_create(&weight, clblast_device(CLF_FORM_CPU),
+                           &(struct clf__weight_source){
+                               .parts = parts, .part_count = 3, .inputs = 6, .what = "a stacked weight"}));
     struct clf__weight_layout layout = clf__weight_layout(weight);
     assert_int_equal(layout.panel, 1);
-    assert_true(clf__buffer_bytes(layout.buffer) <= clf__weight_bytes(35, 6));
+    assert_true(clf__buffer_bytes(layout.buffer) <= clf__weight_bytes(CLF_PRECISION_FP32, 35, 6));
     float *held = support_array(35 * 6, sizeof *held);
     assert_ok(clf__buffer_read(layout.buffer, 0, 35 * 6 * sizeof *held, held));
     assert_memory_equal(held, w, 35 * 6 * sizeof *held);

@@ -20,7 +20,11 @@ static struct clf__linear make_linear(struct clf_device *device, int inputs, int
 {
     struct clf__linear linear;
     struct clf__weight_part part = {weight, outputs};
-    assert_ok(clf__linear_create(&linear, device, inputs, &part, 1, bias, "a test's layer"));
+    assert_ok(
+        clf__linear_create(&linear, device,
+                           &(struct clf__weight_source){
+                               .parts = &part, .part_count = 1, .inputs = inputs, .what = "a test's layer"},
+                           bias));
     return linear;
 }
 

@@ -99,7 +99,7 @@ static void check_fixture(struct clf_device *device, const char *name)
     char path[512];
     snprintf(path, sizeof path, "models/%s", name);
     struct clf__transformer *transformer;
-    assert_ok(clf__transformer_load(&transformer, device, support_fixture(path)));
+    assert_ok(clf__transformer_load(&transformer, device, support_fixture(path), CLF_PRECISION_FP32));
     struct model_fixture fixture = model_fixture_load(name, transformer->config.feature_size);
     assert_int_equal(fixture.vocabulary, transformer->config.target_vocabulary);
     int checked = 0;

@@ -25,7 +25,10 @@ static void check(struct clf_device *device, int columns)
     }
     struct clf__weight *weight = NULL;
     struct clf__weight_part part = {e, V};
-    assert_ok(clf__weight_create(&weight, device, columns, &part, 1, "a test's embedding"));
+    assert_ok(clf__weight_create(
+        &weight, device,
+        &(struct clf__weight_source){
+            .parts = &part, .part_count = 1, .inputs = columns, .what = "a test's embedding"}));
     struct support_view out = support_view(device, N, columns, NULL);
     /* ids behind an offset */
     int32_t padded[N + 2] = {1, 1};
@@ -61,7 +64,10 @@ static void test_layouts_differ(void **state)
         struct clf_device *device = support_device_with(CLF_FORM_CPU, (clf_gemm)gemm, CLF_ATTENTION_AUTO);
         struct clf__weight *weight = NULL;
         struct clf__weight_part part = {e, 2};
-        assert_ok(clf__weight_create(&weight, device, 1, &part, 1, "a test's embedding"));
+        assert_ok(clf__weight_create(
+            &weight, device,
+            &(struct clf__weight_source){
+                .parts = &part, .part_count = 1, .inputs = 1, .what = "a test's embedding"}));
         panels[gemm - CLF_GEMM_NATIVE] = clf__weight_layout(weight).panel;
         clf__weight_free(weight);
     }

@@ -129,7 +129,7 @@ static clf_status work(struct run *run)
         CLF__TRY(clf_device_open(&device, NULL, &run->options));
     }
     run->turns[OPEN] = run->fault->count();
-    clf_status status = clf_model_load(&model, device, support_fixture("models/marian"));
+    clf_status status = clf_model_load(&model, device, support_fixture("models/marian"), NULL);
     if (status == CLF_OK) {
         status = work_with_model(run, model);
         clf_model_free(model);
@@ -276,7 +276,7 @@ static void test_translator_survives(void **state)
 {
     (void)state;
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), support_fixture("models/marian")));
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
     check_survival(&allocations, model);
     check_survival(&opencl_calls, model);
     clf_model_free(model);

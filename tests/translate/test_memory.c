@@ -32,7 +32,7 @@ static void leave(struct clf_device *device, uint64_t bytes)
 static struct clf_model *load_model(struct clf_device *device)
 {
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, device, support_fixture("models/marian")));
+    assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
     return model;
 }
 
@@ -53,7 +53,7 @@ static void test_model_is_refused(void **state)
     struct clf_device *device = open_device();
     struct clf_model *model;
     leave(device, 1000);
-    assert_fails(clf_model_load(&model, device, support_fixture("models/marian")), CLF_DEVICE_MEMORY,
+    assert_fails(clf_model_load(&model, device, support_fixture("models/marian"), NULL), CLF_DEVICE_MEMORY,
                  "on the device, which has 1000 left of 1000");
     assert_true(clf__device_free_bytes(device) == 1000);
     clf_device_close(device);

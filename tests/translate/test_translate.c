@@ -45,7 +45,7 @@ static int lines_of(struct clf_device *device, int count)
 static struct clf_model *load_model(struct clf_device *device)
 {
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small"));
+    assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", NULL));
     return model;
 }
 
