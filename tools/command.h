@@ -21,6 +21,7 @@ int verb_score(int argc, char **argv);
 int verb_attend(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 int verb_selftest(int argc, char **argv);
+int verb_bench(int argc, char **argv);
 
 /* Flags that mean the same in every verb. */
 struct flags {
@@ -39,6 +40,9 @@ struct flags {
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
     int pieces;
+    /* bench */
+    int stage, repeats;
+    const char *work, *batches, *beams;
     /* What is left. */
     char **operands;
     int operand_count;
@@ -52,11 +56,14 @@ enum {
     TAKES_LINES = 8,  /* --batch-tokens, --tokens */
     TAKES_JSON = 16,
     TAKES_OUTPUT = 32,
+    TAKES_BENCH = 64, /* with a model that need not be named */
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong
  * call that was reported). `help` is printed for --help, followed by the flags that the verb takes. */
 int flags_parse(struct flags *flags, int argc, char **argv, int takes, const char *help);
+/* The word that a flag of choices takes for a number. Returns 0 where there is none. */
+int flags_choice(char *word, size_t size, const char *name, int index);
 /* Fails with a sentence that names the number of operands wanted. */
 int flags_operands(const struct flags *flags, int least, int most, const char *wanted);
 

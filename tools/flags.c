@@ -20,7 +20,7 @@ struct flag {
 
 #define FIELD(name) offsetof(struct flags, name)
 static const struct flag table[] = {
-    {"model", 'm', TAKES_MODEL, FLAG_TEXT, FIELD(model), "FOLDER", "the model's folder"},
+    {"model", 'm', TAKES_MODEL | TAKES_BENCH, FLAG_TEXT, FIELD(model), "FOLDER", "the model's folder"},
     {"output", 'o', TAKES_OUTPUT, FLAG_TEXT, FIELD(output), "FILE",
      "where the page goes; - is standard output"},
     {"target", 0, TAKES_OUTPUT, FLAG_TEXT, FIELD(target), "TEXT",
@@ -34,8 +34,13 @@ static const struct flag table[] = {
      "who multiplies matrices"},
     {"attention", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.attention), "auto|fused|batched",
      "how attention is computed"},
-    {"precision", 0, TAKES_MODEL, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16",
+    {"precision", 0, TAKES_MODEL | TAKES_BENCH, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16",
      "of the weights, and of products"},
+    {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage), "encode|translate|score", "what is timed"},
+    {"work", 0, TAKES_BENCH, FLAG_TEXT, FIELD(work), "FILE", "its lines (default: work.txt of the model)"},
+    {"batch", 0, TAKES_BENCH, FLAG_TEXT, FIELD(batches), "N,N,...", "the first N lines; 1,8,64"},
+    {"beam", 0, TAKES_BENCH, FLAG_TEXT, FIELD(beams), "N,N,...", "beams; 1 is greedy; 1,4"},
+    {"repeats", 0, TAKES_BENCH, FLAG_COUNT, FIELD(repeats), "N", "of which the median counts; 5"},
     {"beam", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(beam), "N", "beams; 1 is greedy"},
     {"n-best", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(n_best), "N", "translations a line"},
     {"length-penalty", 0, TAKES_SEARCH, FLAG_REAL, FIELD(length_penalty), "X", "exponent of the length rule"},
@@ -43,9 +48,9 @@ static const struct flag table[] = {
      "what a hypothesis' sum is divided by"},
     {"early-stopping", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(early_stopping), "false|true|never",
      "when a beam search may end"},
-    {"min-length", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(min_length), "N",
+    {"min-length", 0, TAKES_SEARCH | TAKES_BENCH, FLAG_COUNT, FIELD(min_length), "N",
      "generated tokens at least, end token included"},
-    {"max-length", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(max_length), "N",
+    {"max-length", 0, TAKES_SEARCH | TAKES_BENCH, FLAG_COUNT, FIELD(max_length), "N",
      "generated tokens at most, end token included"},
     {"forced-first", 0, TAKES_SEARCH, FLAG_TEXT, FIELD(forced_first), "TOKEN|none",
      "id or piece that every translation begins with; digits are an id"},
@@ -56,7 +61,7 @@ static const struct flag table[] = {
     {"renormalize", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(renormalize), "false|true",
      "log-softmax again after bans"},
     {"batch-tokens", 0, TAKES_LINES, FLAG_COUNT, FIELD(batch_tokens), "N", "source tokens a batch"},
-    {"tokens", 0, TAKES_LINES, FLAG_SWITCH, FIELD(pieces), NULL,
+    {"tokens", 0, TAKES_LINES | TAKES_BENCH, FLAG_SWITCH, FIELD(pieces), NULL,
      "lines are pieces between white space, not text"},
     {"json", 0, TAKES_JSON, FLAG_SWITCH, FIELD(json), NULL, "one JSON object a line"},
     {"quiet", 'q', 0, FLAG_SWITCH, FIELD(quiet), NULL, "no warnings, no progress"},
@@ -155,6 +160,8 @@ static void set_defaults(struct flags *flags)
         .renormalize = -1,
         .length_rule = -1,
         .early_stopping = -1,
+        .stage = -1,
+        .repeats = 5,
     };
 }
 
@@ -207,6 +214,25 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
         return report_wrong_call("%s needs a model: -m FOLDER", argv[0]);
     }
     return -1;
+}
+
+int flags_choice(char *word, size_t size, const char *name, int index)
+{
+    for (int i = 0; i < FLAG_TOTAL; i++) {
+        const char *choice = table[i].kind == FLAG_CHOICE ? table[i].choices : NULL;
+        if (choice == NULL || strcmp(table[i].name, name) != 0) {
+            continue;
+        }
+        for (; index > 0 && choice != NULL; index--) {
+            choice = strchr(choice, '|');
+            choice = choice != NULL ? choice + 1 : NULL;
+        }
+        if (choice != NULL) {
+            snprintf(word, size, "%.*s", (int)strcspn(choice, "|"), choice);
+            return 1;
+        }
+    }
+    return 0;
 }
 
 int flags_operands(const struct flags *flags, int least, int most, const char *wanted)

@@ -10,6 +10,7 @@ static const struct verb verbs[] = {
     {"attend", "an HTML page of attention maps of every layer and head", verb_attend},
     {"inspect", "show what a model folder holds", verb_inspect},
     {"selftest", "prove every kernel on a device", verb_selftest},
+    {"bench", "how fast a device runs a model", verb_bench},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 

@@ -74,7 +74,8 @@ static void test_cmake(void **state)
 static void test_manual_and_completion(void **state)
 {
     (void)state;
-    static const char *const verbs[] = {"devices", "translate", "score", "attend", "inspect", "selftest"};
+    static const char *const verbs[] = {"devices", "translate", "score", "attend",
+                                        "inspect", "selftest",  "bench"};
     size_t size;
     char *manual = process_read(prefix, "share/man/man1/clformer.1", &size);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {

@@ -71,6 +71,28 @@ static void test_values(void **state)
     refuse_call(TRANSLATE "--suppress 1,99999", "99999");
 }
 
+static void test_bench(void **state)
+{
+    (void)state;
+#define BENCH "bench --stage encode "
+    refuse_call("bench --batch 1", "--stage");
+    refuse_call("bench --stage train", "--stage takes encode|translate|score");
+    refuse_call("bench extra", "1 argument");
+    refuse_call(BENCH "--batch 1,,2", "--batch");
+    refuse_call(BENCH "--batch 1,", "--batch");
+    refuse_call(BENCH "--batch 0", "--batch");
+    refuse_call(BENCH "--batch 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "at most 16");
+    refuse_call(BENCH "--beam 4", "--beam");
+    refuse_call(BENCH "--repeats 0", "--repeats");
+    refuse_call("bench --stage translate --beam 500 --batch 1", "beam size 500");
+    struct process_result result = run_clformer(NULL, BENCH "--work /no/such/file");
+    assert_refused(result, 1, "/no/such/file");
+    result = run_clformer(NULL, BENCH "--batch 65");
+    assert_refused(result, 1, "64 lines, fewer than the batch of 65");
+    result = run_clformer(NULL, BENCH "-m /no/such/model");
+    assert_refused(result, 1, "/no/such/model");
+}
+
 static void test_devices(void **state)
 {
     (void)state;
@@ -105,6 +127,7 @@ int main(void)
         cmocka_unit_test_teardown(test_operands, support_teardown),
         cmocka_unit_test_teardown(test_flags, support_teardown),
         cmocka_unit_test_teardown(test_values, support_teardown),
+        cmocka_unit_test_teardown(test_bench, support_teardown),
         cmocka_unit_test_teardown(test_devices, support_teardown),
         cmocka_unit_test_teardown(test_device_memory, support_teardown),
     };

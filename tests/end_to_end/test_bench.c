@@ -1,0 +1,111 @@
+/* What `clformer bench` measures and prints; how long anything takes is not asked. */
+#include <jansson.h>
+#include <string.h>
+
+#include "support/process.h"
+
+static double number(const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+    assert_true(json_is_number(value));
+    return json_number_value(value);
+}
+
+static void assert_text(const json_t *row, const char *key, const char *expected)
+{
+    const char *value = json_string_value(json_object_get(row, key));
+    assert_non_null(value);
+    assert_string_equal(value, expected);
+}
+
+/* The next line of an output as JSON; NULL at its end. */
+static json_t *next_row(char **rest)
+{
+    char *line = strtok_r(*rest, "\n", rest);
+    json_t *row = line != NULL ? json_loads(line, 0, NULL) : NULL;
+    assert_true(line == NULL || row != NULL);
+    return row;
+}
+
+/* Fails unless the row is of this case; returns the tokens that one call handles. */
+static double check_row(const json_t *row, const char *work, int batch, int beam)
+{
+    assert_text(row, "engine", "clformer");
+    assert_text(row, "work", work);
+    assert_true(strlen(json_string_value(json_object_get(row, "precision"))) > 0);
+    assert_int_equal((int)number(row, "batch"), batch);
+    assert_int_equal((int)number(row, "beam"), beam);
+    assert_true(number(row, "seconds") > 0 && number(row, "spread") >= 0 && number(row, "peak_bytes") > 1e6);
+    return number(row, "tokens_per_second") * number(row, "seconds");
+}
+
+static void test_stages(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(NULL, "bench --stage encode --batch 1,3 --repeats 2 --json");
+    assert_int_equal(result.status, 0);
+    char *rest = result.output;
+    json_t *row = next_row(&rest);
+    double one = check_row(row, "encode", 1, 1);
+    assert_int_equal((int)number(row, "repeats"), 2);
+    json_decref(row);
+    row = next_row(&rest);
+    assert_true(check_row(row, "encode", 3, 1) > 2 * one);
+    json_decref(row);
+    assert_null(next_row(&rest));
+    result = run_clformer(NULL, "bench --stage translate --batch 2 --beam 1,3 --min-length 7 --max-length 7 "
+                                "--repeats 1 --json");
+    assert_int_equal(result.status, 0);
+    rest = result.output;
+    for (int beam = 1; beam <= 3; beam += 2) {
+        row = next_row(&rest);
+        double tokens = check_row(row, "translate", 2, beam);
+        assert_true(tokens > 13.99 && tokens < 14.01); /* two lines of exactly seven */
+        json_decref(row);
+    }
+    result = run_clformer(NULL, "bench --stage score --batch 2 --repeats 1 --json");
+    rest = result.output;
+    row = next_row(&rest);
+    assert_true(check_row(row, "score", 2, 1) > 4);
+    json_decref(row);
+}
+
+/* Pieces of a file of one's own, and the same as a table. */
+static void test_work_file(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    const char *lines = "▁Je ▁suis\n\n▁Je ▁suis ▁un\n";
+    process_write(folder, "work", lines, strlen(lines));
+    char *call = process_format(
+        "bench --stage encode -m " DEMO_MODEL " --work %s/work --tokens --batch 3 --repeats 1", folder);
+    struct process_result result = run_clformer(NULL, process_format("%s --json", call));
+    char *rest = result.output;
+    json_t *row = next_row(&rest);
+    double tokens = check_row(row, "encode", 3, 1);
+    assert_true(tokens > 6.99 && tokens < 7.01); /* 2 + 3 and two end tokens: a blank line is none */
+    json_decref(row);
+    result = run_clformer(NULL, call);
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "\n"), 1);
+    assert_int_equal(process_count(result.output, "encode"), 1);
+    process_write(folder, "work", "\n\n", 2);
+    result = run_clformer(NULL, process_format("bench --stage encode --work %s/work --batch 2", folder));
+    assert_refused(result, 1, "blank");
+    process_write(folder, "work", "Merci.\n\xff\n", 9);
+    for (int i = 0; i < 3; i++) {
+        static const char *const stages[] = {"encode", "translate --beam 1", "score"};
+        result = run_clformer(NULL,
+                              process_format("bench --work %s/work --batch 2 --stage %s", folder, stages[i]));
+        assert_refused(result, 1, "line 2 of the work cannot be used");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_stages, support_teardown),
+        cmocka_unit_test_teardown(test_work_file, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

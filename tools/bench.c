@@ -1,0 +1,109 @@
+/* clformer bench */
+#include "bench.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "demo_model.h"
+
+static const char help[] =
+    "Usage: clformer bench --stage encode|translate|score [-m MODEL] [--work FILE] [FLAGS]\n\n"
+    "Times one stage of a model, each batch size and beam after the other: the median of some repeats "
+    "behind\n"
+    "one call that warms up, loading and compilation excluded. A batch is the first lines of the work. "
+    "Without\n"
+    "-m it is the demo model; without --work, work.txt in the model's folder.\n\n"
+    "  encode     the encoder alone; tokens are the source's\n"
+    "  translate  from text to text; tokens are those generated, end token included\n"
+    "  score      each line as a translation of itself\n\n"
+    "Example:\n"
+    "  $ clformer bench --stage translate --batch 1,8,64 --beam 1,4\n"
+    "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
+
+/* "1,8,64". Returns -1, or the exit status of a wrong value. */
+static int parse_numbers(struct bench_numbers *out, const char *flag, const char *list)
+{
+    for (const char *rest = list;; rest++) {
+        char *end;
+        errno = 0;
+        long value = strtol(rest, &end, 10);
+        if (end == rest || (*end != ',' && *end != '\0') || errno != 0 || value < 1 || value > INT_MAX) {
+            return report_wrong_call("--%s takes whole numbers from 1 on with commas between, not \"%s\"",
+                                     flag, list);
+        }
+        if (out->count == BENCH_MOST_NUMBERS) {
+            return report_wrong_call("--%s takes at most %d numbers", flag, (int)BENCH_MOST_NUMBERS);
+        }
+        out->values[out->count++] = (int)value;
+        if (*end == '\0') {
+            return -1;
+        }
+        rest = end;
+    }
+}
+
+static int check_call(struct bench_call *call)
+{
+    struct flags *flags = &call->flags;
+    int status = flags_operands(flags, 0, 0, "bench takes only flags");
+    if (status < 0 && flags->stage < 0) {
+        status = report_wrong_call("bench needs --stage encode, translate or score");
+    }
+    if (status < 0 && flags->beams != NULL && flags->stage != BENCH_TRANSLATE) {
+        status = report_wrong_call("--beam belongs to --stage translate");
+    }
+    if (status < 0 && (flags->repeats < 1 || flags->repeats > TIMING_MOST_REPEATS)) {
+        status = report_wrong_call("--repeats is 1 to %d", (int)TIMING_MOST_REPEATS);
+    }
+    if (status < 0) {
+        status = parse_numbers(&call->batches, "batch", flags->batches != NULL ? flags->batches : "1,8,64");
+    }
+    if (status < 0) {
+        status = parse_numbers(&call->beams, "beam", flags->beams != NULL ? flags->beams : "1,4");
+    }
+    return status;
+}
+
+/* The model and its work. Returns an exit status. */
+static int find_work(struct bench_call *call)
+{
+    const struct flags *flags = &call->flags;
+    call->model = flags->model != NULL ? strdup(flags->model) : demo_model_find();
+    if (call->model == NULL) {
+        fprintf(stderr, "clformer: the demo model is not installed; name a model with -m FOLDER\n");
+        return EXIT_FAILED;
+    }
+    size_t size = strlen(call->model) + sizeof "/work.txt";
+    call->work = flags->work != NULL ? strdup(flags->work) : malloc(size);
+    if (call->work == NULL) {
+        fprintf(stderr, "clformer: no memory left\n");
+        return EXIT_FAILED;
+    }
+    if (flags->work == NULL) {
+        snprintf(call->work, size, "%s/work.txt", call->model);
+    }
+    call->flags.model = call->model;
+    return EXIT_DONE;
+}
+
+int verb_bench(int argc, char **argv)
+{
+    struct bench_call call = {.model = NULL};
+    int status = flags_parse(&call.flags, argc, argv, TAKES_BENCH | TAKES_DEVICE | TAKES_JSON, help);
+    if (status < 0) {
+        status = check_call(&call);
+    }
+    if (status >= 0) {
+        return status;
+    }
+    status = find_work(&call);
+    if (status == EXIT_DONE) {
+        status = bench_stage_run(&call);
+    }
+    flags_release(&call.flags);
+    free(call.model);
+    free(call.work);
+    return status;
+}

@@ -1,0 +1,12 @@
+/* Where the demo model lies. */
+#ifndef CLF_TOOLS_DEMO_MODEL_H
+#define CLF_TOOLS_DEMO_MODEL_H
+
+/* Looks for the demo model from the running command on: in the source tree that it was built in, then where
+ * `cmake --install` puts it. Returns its folder, which the caller frees, or NULL. */
+char *demo_model_find(void);
+
+/* The path of the running command, which the caller frees, or NULL. */
+char *command_path(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* How long a piece of work takes: the median of some repeats behind one call that warms up. */
+#ifndef CLF_TOOLS_TIMING_H
+#define CLF_TOOLS_TIMING_H
+
+#include <clformer/status.h>
+
+struct timing {
+    double seconds; /* the median */
+    double spread;  /* (largest - smallest) / median */
+    int repeats;
+};
+
+/* Does the whole work once, with everything enqueued finished. */
+typedef clf_status timed_work(void *context);
+
+enum { TIMING_MOST_REPEATS = 1000 };
+
+/* Calls work once, then `repeats` times (1 .. TIMING_MOST_REPEATS) with a clock. A failing call, or an
+ * interrupt between two, ends it. */
+clf_status timing_measure(struct timing *out, timed_work *work, void *context, int repeats);
+
+/* The same, for as many repeats as fit `seconds`, at least `least`. */
+clf_status timing_measure_for(struct timing *out, timed_work *work, void *context, int least, double seconds);
+
+#endif
