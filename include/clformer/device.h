@@ -113,9 +113,10 @@ const struct clf_device_info *clf_device_describe(const struct clf_device *devic
 struct clf_kernel_time {
     const char *name; /* the kernel's, "CLBlastSgemm" and the like, "read", "write", "copy" or "fill" */
     int64_t launches;
-    double seconds;    /* from start to end by the device's clock */
-    double operations; /* of arithmetic, an fma counted as two; 0 where none are counted */
-    double bytes;      /* that it had to read and write at least, each operand once */
+    double seconds;          /* from start to end by the device's clock */
+    double operations;       /* of arithmetic, an fma counted as two; 0 where none are counted */
+    double bytes;            /* that it had to read and write at least, each operand once */
+    clf_precision precision; /* of what it multiplies: one entry each */
 };
 
 /**

@@ -79,7 +79,7 @@ static clf_status done(cl_int error, cl_event event, const struct clf__buffer *b
         return clf__opencl_fail(error, "cannot %s %zu bytes at %zu of %s (%zu bytes) on device %s", verb,
                                 bytes, offset, buffer->what, buffer->bytes, buffer->device->label);
     }
-    return clf__profile_add(buffer->device, verb, (struct clf__cost){.bytes = (double)moved}, event);
+    return clf__profile_add(buffer->device, verb, (struct clf__cost){.bytes = (double)moved}, NULL, event);
 }
 
 clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source)

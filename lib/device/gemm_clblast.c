@@ -30,6 +30,26 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
         m, k, k, n, device->label, code);
 }
 
+/* The end of a call: its failure, or its time for the profile. */
+static clf_status finish(int code, struct clf_device *device, const char *routine,
+                         const struct clf__batched_shape *shape, struct clf__cost cost, cl_event before,
+                         cl_event event)
+{
+    clf_status status = check(code, device, shape->m, shape->n, shape->k);
+    clf_status counted = clf__profile_add(device, routine, cost, before, status == CLF_OK ? event : NULL);
+    return status != CLF_OK ? status : counted;
+}
+
+static struct clf__cost epilogue_cost(int rows, int columns, const struct clf__epilogue *epilogue)
+{
+    double elements = (double)rows * columns;
+    int has_bias = epilogue->bias != NULL, has_residual = epilogue->residual.buffer != NULL;
+    double operations = has_bias + has_residual + (epilogue->activation != CLF__IDENTITY);
+    return (struct clf__cost){.operations = elements * operations,
+                              .bytes = (elements * (2 + has_residual) + has_bias * (double)columns) *
+                                       sizeof(float)};
+}
+
 /* y = activation(product + bias) + residual */
 static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, struct clf__matrix product,
                                int rows, int columns, const struct clf__epilogue *epilogue)
@@ -57,6 +77,7 @@ static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, 
         .groups = {((size_t)rows + CPU_ROWS - 1) / CPU_ROWS},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = epilogue_cost(rows, columns, epilogue),
     };
     if (device->caps.form == CLF_FORM_GPU) {
         launch.kernel = "epilogue_gpu";
@@ -72,13 +93,18 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
                            const struct clf__weight *weight, float alpha, float beta)
 {
     struct clf_device *device = weight->device;
+    const struct clf__batched_shape shape = {
+        .batches = 1, .m = rows, .n = weight->outputs, .k = weight->inputs};
+    cl_event before = NULL, event = NULL;
+    CLF__TRY(clf__profile_mark(device, &before));
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSgemm(
         CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, (size_t)rows, (size_t)weight->outputs,
         (size_t)weight->inputs, alpha, x.buffer->memory, x.offset, (size_t)x.stride, weight->buffer->memory,
-        0, (size_t)weight->inputs, beta, y.buffer->memory, y.offset, (size_t)y.stride, &device->queue, NULL));
+        0, (size_t)weight->inputs, beta, y.buffer->memory, y.offset, (size_t)y.stride, &device->queue,
+        clf__profile_slot(device->profile, &event)));
     pthread_mutex_unlock(&one_call);
-    return check(code, device, rows, weight->outputs, weight->inputs);
+    return finish(code, device, "CLBlastSgemm", &shape, clf__weight_cost(rows, weight, NULL), before, event);
 }
 
 clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
@@ -127,7 +153,12 @@ static clf_status multiply_offsets(struct clf__batched_matrix c, struct clf__bat
     float *factors = NULL;  /* (2, batches): alpha, beta */
     CLF__TRY(clf__allocate(&offsets, 3 * batches, sizeof *offsets));
     clf_status status = clf__allocate(&factors, 2 * batches, sizeof *factors);
+    cl_event before = NULL, event = NULL;
+    if (status == CLF_OK) {
+        status = clf__profile_mark(device, &before);
+    }
     if (status != CLF_OK) {
+        clf__free(factors);
         clf__free(offsets);
         return status;
     }
@@ -144,26 +175,29 @@ static clf_status multiply_offsets(struct clf__batched_matrix c, struct clf__bat
         (size_t)shape->k, factors, a.matrix.buffer->memory, offsets, (size_t)a.matrix.stride,
         b.matrix.buffer->memory, offsets + batches, (size_t)b.matrix.stride, factors + batches,
         c.matrix.buffer->memory, offsets + 2 * batches, (size_t)c.matrix.stride, batches, &device->queue,
-        NULL));
+        clf__profile_slot(device->profile, &event)));
     pthread_mutex_unlock(&one_call);
     clf__free(offsets);
     clf__free(factors);
-    return check(code, device, shape->m, shape->n, shape->k);
+    return finish(code, device, "CLBlastSgemmBatched", shape, clf__batched_cost(shape), before, event);
 }
 
 static clf_status multiply_strided(struct clf__batched_matrix c, struct clf__batched_matrix a,
                                    struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
     struct clf_device *device = clf__buffer_device(c.matrix.buffer);
+    cl_event before = NULL, event = NULL;
+    CLF__TRY(clf__profile_mark(device, &before));
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSgemmStridedBatched(
         CLBlastLayoutRowMajor, CLBlastTransposeNo,
         shape->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo, (size_t)shape->m, (size_t)shape->n,
         (size_t)shape->k, shape->alpha, a.matrix.buffer->memory, 0, (size_t)a.matrix.stride, a.batch_stride,
         b.matrix.buffer->memory, 0, (size_t)b.matrix.stride, b.batch_stride, 0.0f, c.matrix.buffer->memory, 0,
-        (size_t)c.matrix.stride, c.batch_stride, (size_t)shape->batches, &device->queue, NULL));
+        (size_t)c.matrix.stride, c.batch_stride, (size_t)shape->batches, &device->queue,
+        clf__profile_slot(device->profile, &event)));
     pthread_mutex_unlock(&one_call);
-    return check(code, device, shape->m, shape->n, shape->k);
+    return finish(code, device, "CLBlastSgemmStridedBatched", shape, clf__batched_cost(shape), before, event);
 }
 
 clf_status clf__clblast_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,

@@ -75,6 +75,7 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
         .groups = {panels, ceil_divide((size_t)rows, block)},
         .arguments = arguments,
         .argument_count = count,
+        .cost = clf__weight_cost(rows, weight, epilogue),
     };
     if (caps->form == CLF_FORM_GPU) {
         int skinny = rows <= SKINNY_MOST_ROWS;
@@ -113,6 +114,7 @@ clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__ba
         .groups = {batches, panels, ceil_divide(m, block)},
         .arguments = arguments,
         .argument_count = count,
+        .cost = clf__batched_cost(shape),
     };
     if (caps->form == CLF_FORM_GPU) {
         launch.kernel = "gemm_batched_gpu";

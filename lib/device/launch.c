@@ -51,7 +51,7 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
                                 launch->program, device->label);
     }
     kernel->has_run = 1;
-    return clf__profile_add(device, launch->kernel, launch->cost, event);
+    return clf__profile_add(device, launch->kernel, launch->cost, NULL, event);
 }
 
 clf_status clf__device_finish(struct clf_device *device)

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <clformer/device.h>
+
 #include "base/status.h"
 
 struct clf_device;
@@ -30,10 +32,11 @@ struct clf__argument {
 #define CLF__LOCAL(n)  { .kind = CLF__ARGUMENT_LOCAL, .bytes = (n) }
 /* clang-format on */
 
-/* What a launch computes (an fma is two operations) and the bytes it has to move at least, each operand once.
- * Where only the device knows the exact number, an upper bound. */
+/* What a launch computes (an fma is two operations, a function such as exp one) and the bytes it has to move
+ * at least, each operand once. Where only the device knows the exact number, an upper bound. */
 struct clf__cost {
     double operations, bytes;
+    clf_precision precision; /* of what it multiplies; fp32 but for products with weights */
 };
 
 /* One launch. The program is cl/<program>.cl (with cl/prelude.cl before it) built with `defines`; it is

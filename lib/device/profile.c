@@ -11,11 +11,13 @@ enum { MOST_PENDING = 4096 };
 
 struct entry {
     char *name;
+    clf_precision precision;
     int64_t launches;
     double seconds, operations, bytes;
 };
 
 struct pending {
+    cl_event before; /* its end is the start; NULL: the event's own */
     cl_event event;
     int entry;
 };
@@ -41,10 +43,18 @@ clf_status clf__profile_create(struct clf__profile **out)
     return CLF_OK;
 }
 
+static void release(cl_event event)
+{
+    if (event) {
+        clReleaseEvent(event);
+    }
+}
+
 static void forget(struct clf__profile *profile)
 {
     for (int i = 0; i < profile->pending_count; i++) {
-        clReleaseEvent(profile->pending[i].event);
+        release(profile->pending[i].before);
+        release(profile->pending[i].event);
     }
     for (int i = 0; i < profile->entry_count; i++) {
         clf__free(profile->entries[i].name);
@@ -65,14 +75,19 @@ void clf__profile_free(struct clf__profile *profile)
     }
 }
 
-/* Of an event that is done. */
-static cl_int read_seconds(double *seconds, cl_event event)
+static cl_int read_time(cl_ulong *nanoseconds, cl_event event, cl_profiling_info what)
 {
-    cl_ulong start = 0, end = 0; /* nanoseconds */
-    cl_int error =
-        CLF__CL(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL));
+    return CLF__CL(clGetEventProfilingInfo(event, what, sizeof *nanoseconds, nanoseconds, NULL));
+}
+
+/* Of a command that is done. */
+static cl_int read_seconds(double *seconds, const struct pending *pending)
+{
+    cl_ulong start = 0, end = 0;
+    cl_int error = pending->before ? read_time(&start, pending->before, CL_PROFILING_COMMAND_END)
+                                   : read_time(&start, pending->event, CL_PROFILING_COMMAND_START);
     if (error == CL_SUCCESS) {
-        error = CLF__CL(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
+        error = read_time(&end, pending->event, CL_PROFILING_COMMAND_END);
     }
     *seconds = end > start ? 1e-9 * (double)(end - start) : 0.0;
     return error;
@@ -90,10 +105,11 @@ static clf_status collect(struct clf_device *device, int count)
     int done = 0;
     while (done < count && error == CL_SUCCESS) {
         double seconds = 0.0;
-        error = read_seconds(&seconds, pending[done].event);
+        error = read_seconds(&seconds, &pending[done]);
         if (error == CL_SUCCESS) {
             profile->entries[pending[done].entry].seconds += seconds;
-            clReleaseEvent(pending[done++].event);
+            release(pending[done].before);
+            release(pending[done++].event);
         }
     }
     profile->pending_count -= done;
@@ -103,27 +119,29 @@ static clf_status collect(struct clf_device *device, int count)
                : clf__opencl_fail(error, "taking the times of kernels on device %s", device->label);
 }
 
-static clf_status find_entry(int *index, struct clf__profile *profile, const char *name)
+static clf_status find_entry(int *index, struct clf__profile *profile, const char *name,
+                             clf_precision precision)
 {
     for (int i = 0; i < profile->entry_count; i++) {
-        if (strcmp(profile->entries[i].name, name) == 0) {
+        if (profile->entries[i].precision == precision && strcmp(profile->entries[i].name, name) == 0) {
             *index = i;
             return CLF_OK;
         }
     }
     CLF__TRY(clf__resize(&profile->entries, (size_t)profile->entry_count + 1, sizeof *profile->entries));
-    struct entry entry = {.name = NULL};
+    struct entry entry = {.precision = precision};
     CLF__TRY(clf__copy_string(&entry.name, name));
     *index = profile->entry_count;
     profile->entries[profile->entry_count++] = entry;
     return CLF_OK;
 }
 
-static clf_status add(struct clf_device *device, const char *name, struct clf__cost cost, cl_event event)
+static clf_status add(struct clf_device *device, const char *name, struct clf__cost cost, cl_event before,
+                      cl_event event)
 {
     struct clf__profile *profile = device->profile;
     int index = 0;
-    CLF__TRY(find_entry(&index, profile, name));
+    CLF__TRY(find_entry(&index, profile, name, cost.precision));
     if (profile->pending_count == MOST_PENDING) {
         CLF__TRY(collect(device, MOST_PENDING / 2)); /* the queue keeps the other half to work on */
     }
@@ -131,29 +149,41 @@ static clf_status add(struct clf_device *device, const char *name, struct clf__c
     entry->launches++;
     entry->operations += cost.operations;
     entry->bytes += cost.bytes;
-    profile->pending[profile->pending_count++] = (struct pending){event, index};
+    profile->pending[profile->pending_count++] = (struct pending){before, event, index};
     return CLF_OK;
 }
 
 clf_status clf__profile_add(struct clf_device *device, const char *name, struct clf__cost cost,
-                            cl_event event)
+                            cl_event before, cl_event event)
 {
-    if (event == NULL) {
-        return CLF_OK;
-    }
-    clf_status status = add(device, name, cost, event);
-    if (status != CLF_OK) {
-        clReleaseEvent(event);
+    clf_status status = event ? add(device, name, cost, before, event) : CLF_OK;
+    if (event == NULL || status != CLF_OK) {
+        release(before);
+        release(event);
     }
     return status;
+}
+
+clf_status clf__profile_mark(struct clf_device *device, cl_event *event)
+{
+    if (device->profile == NULL) {
+        return CLF_OK;
+    }
+    cl_int error = CLF__CL(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, event));
+    return error == CL_SUCCESS
+               ? CLF_OK
+               : clf__opencl_fail(error, "marking a time in the queue of device %s", device->label);
 }
 
 /* The longest first; equals by name, so that the order is always the same. */
 static int compare(const void *left, const void *right)
 {
     const struct clf_kernel_time *a = left, *b = right;
-    return a->seconds != b->seconds ? (a->seconds < b->seconds) - (a->seconds > b->seconds)
-                                    : strcmp(a->name, b->name);
+    if (a->seconds != b->seconds) {
+        return a->seconds < b->seconds ? 1 : -1;
+    }
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : (int)a->precision - (int)b->precision;
 }
 
 clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out, int *count)
@@ -172,7 +202,8 @@ clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel
                                                      .launches = entry->launches,
                                                      .seconds = entry->seconds,
                                                      .operations = entry->operations,
-                                                     .bytes = entry->bytes};
+                                                     .bytes = entry->bytes,
+                                                     .precision = entry->precision};
     }
     qsort(profile->times, (size_t)profile->entry_count, sizeof *profile->times, compare);
     *out = profile->times;

@@ -17,8 +17,13 @@ static inline cl_event *clf__profile_slot(struct clf__profile *profile, cl_event
     return profile ? event : NULL;
 }
 
-/* Counts a command under its name, and its time as soon as it is done; takes the event. NULL: nothing. */
+/* Counts a command under its name, and its time as soon as it is done; takes the events. Its time begins with
+ * itself, or, where `before` is not NULL, with the end of that. Without an event it does nothing. */
 clf_status clf__profile_add(struct clf_device *device, const char *name, struct clf__cost cost,
-                            cl_event event);
+                            cl_event before, cl_event event);
+
+/* Before a library's call that enqueues several commands and gives the last one's event: where the time
+ * begins. *event stays NULL without a profile. */
+clf_status clf__profile_mark(struct clf_device *device, cl_event *event);
 
 #endif

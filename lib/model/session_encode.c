@@ -40,6 +40,7 @@ static clf_status upload_sources(struct clf__session *session, struct source_vie
     session->hidden_sources = hides ? hidden_view : (struct clf__tensor){.buffer = NULL};
     views->spans.max_queries = views->spans.max_keys = longest;
     session->max_source_length = longest;
+    clf__spans_count(&views->spans, spans, 0);
     if (sources->frames != NULL) {
         CLF__TRY(clf__tensor_write(clf__tensor_rows(session->frames, 0, rows), sources->frames));
     }

@@ -39,6 +39,8 @@ static clf_status upload_targets(struct clf__session *session, struct target_vie
     views->self.max_queries = views->self.max_keys = longest;
     views->cross.max_queries = longest;
     views->cross.max_keys = session->max_source_length;
+    clf__spans_count(&views->self, self, 1);
+    clf__spans_count(&views->cross, cross, 0);
     return clf__upload_send(upload);
 }
 

@@ -43,6 +43,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
 struct step_views {
     struct clf__tensor tokens, positions, table_positions, slots, parents, banned_offsets, banned;
     struct clf__spans cross;
+    double pairs; /* of self-attention: rows times the positions that they see */
 };
 
 /* Rows of one source are adjacent and look at the same memory: one span a source. */
@@ -84,13 +85,16 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     memcpy(offsets, step->banned_offsets, bytes + sizeof *offsets);
     memcpy(banned, step->banned, (size_t)banned_count * sizeof *banned);
     memcpy(positions, step->positions, bytes);
+    views->pairs = 0.0;
     for (int r = 0; r < rows; r++) {
+        views->pairs += step->positions[r] + 1;
         int is_pad = config->position_padding_aware && step->tokens[r] == config->pad_id;
         table_positions[r] = is_pad ? config->pad_id : config->position_offset + step->positions[r];
     }
     views->cross.sequences = views->cross.table.rows = fill_cross_spans(session, spans, step);
     views->cross.max_queries = session->limits.slots / session->limits.sources;
     views->cross.max_keys = session->max_source_length;
+    clf__spans_count(&views->cross, spans, 0);
     return clf__upload_send(upload);
 }
 
@@ -153,6 +157,7 @@ clf_status clf__session_step(void *context, struct clf__step *step)
         .positions = views.positions,
         .relative = decoder->embedder.relative,
         .slots_total = session->limits.slots,
+        .pairs = views.pairs,
     };
     struct clf__attention_call cross = {
         .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),

@@ -16,7 +16,8 @@ clf_status clf__activation_forward(struct clf__tensor y, struct clf__tensor x, e
                                       .views = views,
                                       .view_count = 2,
                                       .rows = x.rows,
-                                      .columns = x.columns};
+                                      .columns = x.columns,
+                                      .cost = clf__rows_cost(x.rows, x.columns, 1, 2)};
     return clf__rows_launch(&launch);
 }
 
@@ -31,6 +32,7 @@ clf_status clf__gate_forward(struct clf__tensor y, struct clf__tensor x, struct 
                                       .views = views,
                                       .view_count = 3,
                                       .rows = x.rows,
-                                      .columns = x.columns};
+                                      .columns = x.columns,
+                                      .cost = clf__rows_cost(x.rows, x.columns, 2, 3)};
     return clf__rows_launch(&launch);
 }

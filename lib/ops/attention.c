@@ -7,6 +7,24 @@
 #include "ops/attention_batched.h"
 #include "ops/operand.h"
 
+struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
+                                     double pairs)
+{
+    double widths = heads->key_width + heads->value_width;
+    /* Besides the two products a pair has its scale, maximum, difference, exp and sum. */
+    return (struct clf__cost){.operations = heads->count * pairs * (2.0 * widths + 5.0),
+                              .bytes = heads->count * (queries + keys) * widths * sizeof(float)};
+}
+
+static struct clf__cost count_cost(const struct clf__heads *heads, const struct clf__spans *spans,
+                                   int queries)
+{
+    double sequences = spans->sequences;
+    return spans->pairs > 0.0 ? clf__attention_cost(heads, queries, spans->keys, spans->pairs)
+                              : clf__attention_cost(heads, queries, sequences * spans->max_keys,
+                                                    sequences * spans->max_queries * spans->max_keys);
+}
+
 /* The one-pass kernels: cl/attention.cl takes blocks of queries, attention_rows of cl/attention_step.cl one
  * query at a time. Both read the same arguments. */
 static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
@@ -57,6 +75,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = count_cost(heads, spans, q.rows),
     };
     return clf__launch(device, &launch);
 }

@@ -2,6 +2,7 @@
 #ifndef CLF_OPS_ATTENTION_H
 #define CLF_OPS_ATTENTION_H
 
+#include "device/launch.h"
 #include "ops/mask.h"
 #include "tensor/tensor.h"
 
@@ -62,7 +63,12 @@ struct clf__attention_history {
     struct clf__tensor positions; /* (1, R) i32: keys 0 .. positions[r] are seen */
     struct clf__tensor relative;  /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
     int slots_total;
+    double pairs; /* of a row and a key that it sees, for the profile; 0: not counted */
 };
+
+/* What one pass takes over so many query rows, key rows, and pairs of them. */
+struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
+                                     double pairs);
 
 /* One query a row against its own cached history: key t of row r is keys[t * slots_total +
  * table[slots[r]][t]]. */

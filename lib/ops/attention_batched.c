@@ -5,6 +5,7 @@
 #include "device/caps.h"
 #include "device/gemm.h"
 #include "ops/operand.h"
+#include "ops/rows.h"
 #include "ops/softmax.h"
 
 /* Scores held at a time: enough to fill any device, and little beside the weights. */
@@ -62,6 +63,7 @@ static clf_status move_heads(int gather, struct clf__tensor padded, struct clf__
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = clf__rows_cost(padded.rows, padded.columns, 0, 2),
     };
     return clf__launch(device, &launch);
 }

@@ -19,6 +19,7 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     char defines[64];
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d", heads->key_width,
              heads->value_width);
+    double pairs = history->pairs > 0.0 ? history->pairs : (double)q.rows * history->table.columns;
     const struct clf__argument arguments[] = {
         CLF__OPERAND(y),
         CLF__OPERAND(q),
@@ -43,6 +44,7 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = clf__attention_cost(heads, q.rows, pairs, pairs),
     };
     return clf__launch(device, &launch);
 }

@@ -4,6 +4,7 @@
 
 #include "device/caps.h"
 #include "ops/operand.h"
+#include "ops/rows.h"
 
 clf_status clf__cache_append(struct clf__tensor cache, struct clf__tensor x, struct clf__tensor slots,
                              struct clf__tensor positions, int slots_total)
@@ -25,6 +26,7 @@ clf_status clf__cache_append(struct clf__tensor cache, struct clf__tensor x, str
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = clf__rows_cost(x.rows, x.columns, 0, 2),
     };
     return clf__launch(device, &launch);
 }
@@ -49,6 +51,7 @@ clf_status clf__cache_follow(struct clf__tensor next, struct clf__tensor history
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = clf__rows_cost(slots.columns, next.columns, 0, 2), /* of the longest histories */
     };
     return clf__launch(device, &launch);
 }

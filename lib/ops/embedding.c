@@ -22,6 +22,7 @@ clf_status clf__embedding_forward(struct clf__tensor y, struct clf__tensor ids,
                                       .rows = y.rows,
                                       .columns = y.columns,
                                       .extras = extras,
-                                      .extra_count = 4};
+                                      .extra_count = 4,
+                                      .cost = clf__rows_cost(y.rows, y.columns, 1, 2)};
     return clf__rows_launch(&launch);
 }

@@ -14,15 +14,17 @@ clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor x, st
 {
     const struct clf__tensor views[] = {y, x, gamma, beta};
     const struct clf__argument extras[] = {CLF__FLOAT(eps)};
-    struct clf__rows_launch launch = {.program = "layernorm",
-                                      .cpu_kernel = "layernorm_forward_cpu",
-                                      .gpu_kernel = "layernorm_forward_gpu",
-                                      .defines = defines[kind][beta.buffer != NULL],
-                                      .views = views,
-                                      .view_count = 4,
-                                      .rows = x.rows,
-                                      .columns = x.columns,
-                                      .extras = extras,
-                                      .extra_count = 1};
+    struct clf__rows_launch launch = {
+        .program = "layernorm",
+        .cpu_kernel = "layernorm_forward_cpu",
+        .gpu_kernel = "layernorm_forward_gpu",
+        .defines = defines[kind][beta.buffer != NULL],
+        .views = views,
+        .view_count = 4,
+        .rows = x.rows,
+        .columns = x.columns,
+        .extras = extras,
+        .extra_count = 1,
+        .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 4 : 8, 2)};
     return clf__rows_launch(&launch);
 }

@@ -2,6 +2,7 @@
 
 #include "device/caps.h"
 #include "ops/operand.h"
+#include "ops/rows.h"
 
 clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__spans *spans, int heads,
                              const struct clf__mask *mask)
@@ -11,6 +12,7 @@ clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__spans 
     }
     struct clf_device *device = clf__buffer_device(scores.buffer);
     int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    int terms = (mask->additive.buffer != NULL) + (mask->relative.buffer != NULL);
     const struct clf__argument arguments[] = {
         CLF__OPERAND(scores),
         CLF__INT(scores.rows),
@@ -31,6 +33,18 @@ clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__spans 
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = clf__rows_cost(scores.rows, scores.columns, terms, 2 + (mask->additive.buffer != NULL)),
     };
     return clf__launch(device, &launch);
+}
+
+void clf__spans_count(struct clf__spans *spans, const int32_t *table, int causal)
+{
+    spans->keys = spans->pairs = 0.0;
+    for (int b = 0; b < spans->sequences; b++) {
+        double queries = table[4 * b + 1], keys = table[4 * b + 3];
+        double hidden = causal ? queries * (queries - 1.0) / 2.0 : 0.0;
+        spans->keys += keys;
+        spans->pairs += queries * keys - hidden;
+    }
 }

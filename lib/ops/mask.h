@@ -25,7 +25,13 @@ struct clf__spans {
     int sequences;            /* B */
     int max_queries;          /* the largest query count of the batch */
     int max_keys;
+    /* For the profile, by clf__spans_count(); 0: not counted, and the largest possible is taken. */
+    double keys;  /* of all sequences */
+    double pairs; /* of a query and a key that it may see */
 };
+
+/* Counts keys and pairs from a host copy of the table; causal: no sequence has more queries than keys. */
+void clf__spans_count(struct clf__spans *spans, const int32_t *table, int causal);
 
 /* In place on padded scores: row (b * H + h) * max_queries + i, column j gets the additive and relative
  * terms, and -inf where the query must not look (rows i >= queries[b] wholly). */

@@ -19,7 +19,8 @@ clf_status clf__positions_forward(struct clf__tensor y, struct clf__tensor x, st
                                       .rows = x.rows,
                                       .columns = x.columns,
                                       .extras = extras,
-                                      .extra_count = 1};
+                                      .extra_count = 1,
+                                      .cost = clf__rows_cost(x.rows, x.columns, 1, 3)};
     return clf__rows_launch(&launch);
 }
 

@@ -56,6 +56,7 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
         .argument_count = count,
+        .cost = launch->cost,
     };
     return clf__launch(device, &kernel);
 }

@@ -21,7 +21,17 @@ struct clf__rows_launch {
     int extra_count;
     const struct clf__argument *gpu_local; /* NULL: none */
     int gpu_local_count;
+    struct clf__cost cost;
 };
+
+/* Of work on every element: operations an element, and the (rows, columns) matrices that are read or written.
+ */
+static inline struct clf__cost clf__rows_cost(int rows, int columns, double operations, double matrices)
+{
+    double elements = (double)rows * columns;
+    return (struct clf__cost){.operations = operations * elements,
+                              .bytes = matrices * elements * sizeof(float)};
+}
 
 clf_status clf__rows_launch(const struct clf__rows_launch *launch);
 

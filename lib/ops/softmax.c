@@ -11,7 +11,8 @@ clf_status clf__softmax_forward(struct clf__tensor y, struct clf__tensor x)
                                       .views = views,
                                       .view_count = 2,
                                       .rows = x.rows,
-                                      .columns = x.columns};
+                                      .columns = x.columns,
+                                      .cost = clf__rows_cost(x.rows, x.columns, 5, 2)};
     return clf__rows_launch(&launch);
 }
 
@@ -24,7 +25,8 @@ clf_status clf__log_softmax_forward(struct clf__tensor y, struct clf__tensor x)
                                       .views = views,
                                       .view_count = 2,
                                       .rows = x.rows,
-                                      .columns = x.columns};
+                                      .columns = x.columns,
+                                      .cost = clf__rows_cost(x.rows, x.columns, 5, 2)};
     return clf__rows_launch(&launch);
 }
 
@@ -37,6 +39,7 @@ clf_status clf__log_softmax_pick(struct clf__tensor picked, struct clf__tensor x
                                       .views = views,
                                       .view_count = 3,
                                       .rows = x.rows,
-                                      .columns = x.columns};
+                                      .columns = x.columns,
+                                      .cost = clf__rows_cost(x.rows, x.columns, 4, 1)};
     return clf__rows_launch(&launch);
 }

@@ -28,6 +28,7 @@ clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
                                       .extras = extras,
                                       .extra_count = 3,
                                       .gpu_local = local,
-                                      .gpu_local_count = 2};
+                                      .gpu_local_count = 2,
+                                      .cost = clf__rows_cost(logits.rows, logits.columns, both ? 8 : 5, 1)};
     return clf__rows_launch(&launch);
 }

@@ -1,0 +1,47 @@
+/* What attention over a ragged batch computes and moves, against pairs that are counted one by one. */
+#include "ops/attention.h"
+#include "support/support.h"
+
+enum { SEQUENCES = 4 };
+
+static const int32_t tables[2][SEQUENCES * 4] = {
+    {0, 1, 0, 1, 1, 7, 1, 7, 8, 3, 8, 3, 11, 16, 11, 16}, /* self-attention */
+    {0, 4, 0, 9, 4, 4, 9, 31, 8, 1, 40, 0, 9, 2, 40, 2},  /* cross-attention, of no key too */
+};
+
+static void spans(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        for (int causal = 0; causal <= 1 - t; causal++) {
+            struct clf__spans spans = {.sequences = SEQUENCES};
+            double pairs = 0.0, keys = 0.0;
+            for (int b = 0; b < SEQUENCES; b++) {
+                const int32_t *span = tables[t] + 4 * b;
+                keys += span[3];
+                for (int i = 0; i < span[1]; i++) {
+                    for (int j = 0; j < span[3]; j++) {
+                        pairs += !causal || j <= i + span[3] - span[1];
+                    }
+                }
+            }
+            clf__spans_count(&spans, tables[t], causal);
+            assert_true(spans.pairs == pairs && spans.keys == keys);
+        }
+    }
+}
+
+static void attention(void **state)
+{
+    (void)state;
+    struct clf__heads heads = {.count = 8, .key_width = 64, .value_width = 32};
+    struct clf__cost cost = clf__attention_cost(&heads, 10.0, 20.0, 150.0);
+    assert_true(cost.operations == 8 * 150.0 * (2 * 64 + 2 * 32 + 5));
+    assert_true(cost.bytes == 4.0 * 8 * (10.0 * (64 + 32) + 20.0 * (64 + 32)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(spans), cmocka_unit_test(attention)};
+    return cmocka_run_group_tests(tests, NULL, support_teardown);
+}
