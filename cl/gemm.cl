@@ -10,27 +10,9 @@
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "product.cl"
+#include "finish.cl"
 
 /* ---- CPU form ---- */
-
-/* One vector of the result: count <= 16 columns of a row. */
-static inline void finish16(float16 product, __global float *y, const __global float *bias, const __global float *residual,
-                     float scale, int count)
-{
-    float16 shift = 0.0f;
-    if (bias) {
-        shift = count == 16 ? vload16(0, bias) : load_part(bias, count, 0.0f);
-    }
-    float16 value = activate16(fma((float16)scale, product, shift));
-    if (residual) {
-        value += count == 16 ? vload16(0, residual) : load_part(residual, count, 0.0f);
-    }
-    if (count == 16) {
-        vstore16(value, 0, y);
-    } else {
-        store_part(value, y, count);
-    }
-}
 
 /* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8 rows. The panel stays in the cache
  * while the rows pass. */
@@ -45,27 +27,11 @@ CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, c
     const __global weight_element *panel = w + (size_t)column * inputs;
     float16 tile[16];
     for (int row = first; row < end; row += 8) {
-        const __global float *x_rows = x + x_offset + (size_t)row * x_stride;
         int count = min(8, end - row);
-        switch (count) {
-        case 1: block_1(tile, x_rows, x_stride, panel, inputs); break;
-        case 2: block_2(tile, x_rows, x_stride, panel, inputs); break;
-        case 3: block_3(tile, x_rows, x_stride, panel, inputs); break;
-        case 4: block_4(tile, x_rows, x_stride, panel, inputs); break;
-        case 5: block_5(tile, x_rows, x_stride, panel, inputs); break;
-        case 6: block_6(tile, x_rows, x_stride, panel, inputs); break;
-        case 7: block_7(tile, x_rows, x_stride, panel, inputs); break;
-        default: block_8(tile, x_rows, x_stride, panel, inputs); break;
-        }
-        for (int v = 0; v < 2 * count; v++) {
-            int c = column + v % 2 * 16;
-            int width = min(16, outputs - c);
-            if (width > 0) {
-                finish16(tile[v], y + y_offset + (size_t)(row + v / 2) * y_stride + c, bias ? bias + c : 0,
-                         residual ? residual + residual_offset + (size_t)(row + v / 2) * residual_stride + c : 0,
-                         scale, width);
-            }
-        }
+        block(tile, x + x_offset + (size_t)row * x_stride, x_stride, count, panel, inputs);
+        finish_tile(tile, count, y + y_offset + (size_t)row * y_stride + column, y_stride, bias ? bias + column : 0,
+                    residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0, residual_stride,
+                    scale, outputs - column, 1);
     }
 }
 

@@ -75,3 +75,19 @@ DEFINE_BLOCK(5)
 DEFINE_BLOCK(6)
 DEFINE_BLOCK(7)
 DEFINE_BLOCK(8)
+
+/* tile (count, 32) = count <= 8 rows of x times one panel. */
+static inline void block(float16 *tile, const __global float *x, size_t x_stride, int count,
+                         const __global weight_element *panel, int inputs)
+{
+    switch (count) {
+    case 1: block_1(tile, x, x_stride, panel, inputs); break;
+    case 2: block_2(tile, x, x_stride, panel, inputs); break;
+    case 3: block_3(tile, x, x_stride, panel, inputs); break;
+    case 4: block_4(tile, x, x_stride, panel, inputs); break;
+    case 5: block_5(tile, x, x_stride, panel, inputs); break;
+    case 6: block_6(tile, x, x_stride, panel, inputs); break;
+    case 7: block_7(tile, x, x_stride, panel, inputs); break;
+    default: block_8(tile, x, x_stride, panel, inputs); break;
+    }
+}

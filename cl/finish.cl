@@ -1,0 +1,40 @@
+/* What becomes of products before they are stored: y = activation(scale * product + bias) + residual. Included, never
+ * built alone.
+ *
+ * Needs ACTIVATION, a value of enum clf__activation. */
+
+/* One vector of the result: count <= 16 columns of a row. Where it does not activate, the activation is the identity. */
+static inline void finish16(float16 product, __global float *y, const __global float *bias, const __global float *residual,
+                            float scale, int count, int activates)
+{
+    float16 shift = 0.0f;
+    if (bias) {
+        shift = count == 16 ? vload16(0, bias) : load_part(bias, count, 0.0f);
+    }
+    float16 value = fma((float16)scale, product, shift);
+    if (activates) {
+        value = activate16(value);
+    }
+    if (residual) {
+        value += count == 16 ? vload16(0, residual) : load_part(residual, count, 0.0f);
+    }
+    if (count == 16) {
+        vstore16(value, 0, y);
+    } else {
+        store_part(value, y, count);
+    }
+}
+
+/* A tile (rows, 32) of products; `columns` of it are inside the result. */
+static inline void finish_tile(const float16 *tile, int rows, __global float *y, size_t y_stride,
+                               const __global float *bias, const __global float *residual, size_t residual_stride,
+                               float scale, int columns, int activates)
+{
+    for (int v = 0; v < 2 * rows; v++) {
+        int c = v % 2 * 16, width = min(16, columns - c);
+        if (width > 0) {
+            finish16(tile[v], y + v / 2 * y_stride + c, bias ? bias + c : 0,
+                     residual ? residual + v / 2 * residual_stride + c : 0, scale, width, activates);
+        }
+    }
+}
