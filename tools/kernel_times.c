@@ -8,12 +8,10 @@ enum { MOST_ROWS = 20, NAME_WIDTH = 32 };
 /* The most that a device does of the arithmetic of a precision, a second. */
 static double arithmetic_peak(const struct clf_device_peaks *peaks, clf_precision precision)
 {
-    switch (precision) {
-    case CLF_PRECISION_FP32:
-    case CLF_PRECISION_FP16:
-        break;
-    }
-    return peaks->fma_operations;
+    double own = precision == CLF_PRECISION_INT8   ? peaks->int8_operations
+                 : precision == CLF_PRECISION_BF16 ? peaks->bf16_operations
+                                                   : 0.0;
+    return own > 0.0 ? own : peaks->fma_operations; /* without an instruction of its own it is fma, too */
 }
 
 /* Operations and bytes a second, and the share of the peak that is nearer. */
