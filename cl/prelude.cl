@@ -23,37 +23,69 @@
 #define CPU_KERNEL static
 #endif
 
-/* GPU forms: the sum or the largest of one value a work-item, to all of them, in one fixed order; NaN is passed over by
- * the largest. shared holds GROUP floats and may be used again at once; every work-item must come here. */
-static inline float group_sum(__local float *shared, float value)
-{
-    int item = (int)get_local_id(0);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    shared[item] = value;
-    for (int half_group = GROUP / 2; half_group > 0; half_group /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < half_group) {
-            shared[item] += shared[item + half_group];
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return shared[0];
-}
+/* GPU forms: one value a work-item combined over the group, to all of them, always as this tree: items 0 .. 31 with 32 ..
+ * 63, then 0 .. 15 with 16 .. 31, and so on down to 0 with 1. Sub-groups take the last levels without local memory where
+ * the device has them: the same tree and the same bits, since a level's order of two does not matter.
+ *
+ * shared holds GROUP values and may be used again at once; every work-item must come here. Nothing is assumed of which
+ * items share a sub-group. */
+#if defined(HAS_SUBGROUPS) && !defined(WITHOUT_SUBGROUPS) /* the tests' way to both variants on one device */
+#if defined(cl_khr_subgroup_shuffle)
+#define PASS_VALUE sub_group_shuffle_xor
+#elif defined(cl_intel_subgroups)
+#define PASS_VALUE intel_sub_group_shuffle_xor
+#endif
+#endif
 
-static inline float group_max(__local float *shared, float value)
-{
-    int item = (int)get_local_id(0);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    shared[item] = value;
-    for (int half_group = GROUP / 2; half_group > 0; half_group /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < half_group) {
-            shared[item] = fmax(shared[item], shared[item + half_group]);
-        }
+#ifdef PASS_VALUE
+#define DEFINE_GROUP_REDUCTION(NAME, T, COMBINE)                                                                       \
+    static inline T NAME(__local T *shared, T value)                                                                   \
+    {                                                                                                                  \
+        int item = (int)get_local_id(0);                                                                               \
+        int lanes = (int)get_max_sub_group_size();                                                                     \
+        if (lanes > GROUP || (lanes & (lanes - 1)) != 0) {                                                             \
+            lanes = 1; /* all levels but the last through local memory */                                              \
+        }                                                                                                              \
+        int lane = (int)get_sub_group_local_id() % lanes;                                                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        shared[item] = value;                                                                                          \
+        for (int distance = GROUP / 2; distance > lanes; distance /= 2) {                                              \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
+            if (item < distance) {                                                                                     \
+                shared[item] = COMBINE(shared[item], shared[item + distance]);                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        T result = shared[lane];                                                                                       \
+        if (lanes < GROUP) {                                                                                           \
+            result = COMBINE(result, shared[lane + lanes]);                                                            \
+        }                                                                                                              \
+        for (int distance = lanes / 2; distance > 0; distance /= 2) {                                                  \
+            result = COMBINE(result, PASS_VALUE(result, distance));                                                    \
+        }                                                                                                              \
+        return result;                                                                                                 \
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return shared[0];
-}
+#else
+#define DEFINE_GROUP_REDUCTION(NAME, T, COMBINE)                                                                       \
+    static inline T NAME(__local T *shared, T value)                                                                   \
+    {                                                                                                                  \
+        int item = (int)get_local_id(0);                                                                               \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        shared[item] = value;                                                                                          \
+        for (int distance = GROUP / 2; distance > 0; distance /= 2) {                                                  \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
+            if (item < distance) {                                                                                     \
+                shared[item] = COMBINE(shared[item], shared[item + distance]);                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        return shared[0];                                                                                              \
+    }
+#endif
+#define ADD(a, b) ((a) + (b))
+DEFINE_GROUP_REDUCTION(group_sum, float, ADD)
+#undef ADD
+DEFINE_GROUP_REDUCTION(group_max, float, fmax) /* passes NaN over */
 
 /* Loads count < 16 floats (0 allowed), the rest filled. */
 static inline float16 load_part(const __global float *p, int count, float fill)

@@ -135,20 +135,7 @@ static int id_of(ulong key)
 }
 
 /* The largest of one key a work-item, to all of them. */
-static ulong group_max_key(__local ulong *shared, ulong key)
-{
-    int item = (int)get_local_id(0);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    shared[item] = key;
-    for (int half_group = GROUP / 2; half_group > 0; half_group /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < half_group) {
-            shared[item] = max(shared[item], shared[item + half_group]);
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return shared[0];
-}
+DEFINE_GROUP_REDUCTION(group_max_key, ulong, max)
 
 static float group_row_max(__local float *shared, const __global float *x, int columns)
 {

@@ -100,7 +100,7 @@ static int run(struct job *job)
     if (done != CLF_OK) {
         return report_failure(done);
     }
-    return print_kernel_times(job->setup.device, write_page(job));
+    return write_page(job);
 }
 
 int verb_attend(int argc, char **argv)

@@ -110,10 +110,7 @@ static int open_sides(struct job *job)
 static int run(struct job *job)
 {
     int status = stream_begin(&job->stream, &job->flags, &job->setup);
-    if (status != EXIT_DONE) {
-        return status;
-    }
-    return print_kernel_times(job->setup.device, stream_run(&job->stream, score_window, job));
+    return status == EXIT_DONE ? stream_run(&job->stream, score_window, job) : status;
 }
 
 static void close_job(struct job *job)

@@ -92,8 +92,7 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     if (encoder->norm.gamma.buffer != NULL) {
         CLF__TRY(clf__norm_forward(workspace.x, workspace.x, &encoder->norm));
     }
-    CLF__TRY(project_memory(session, workspace.x));
-    return clf__device_finish_stage(session->transformer->device);
+    return project_memory(session, workspace.x);
 }
 
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources)
