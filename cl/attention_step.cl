@@ -167,62 +167,84 @@ static inline void finish(__global float *y, const struct state *state)
     }
 }
 
+/* One row and head. */
+static inline void step_task(int task, STEP_ARGUMENTS)
+{
+    int row = task / heads, head = task % heads;
+    int keys = min(positions[positions_offset + row] + 1, positions_total);
+    const __global int *lookup = table + table_offset + (size_t)slots[slots_offset + row] * table_stride;
+    struct state state;
+    start(&state, q + q_offset + (size_t)row * q_stride + head * KEY_WIDTH, scale);
+    for (int tile = 0; tile < keys; tile += TILE) {
+        int count = min(keys - tile, TILE);
+        for (int t = 0; t < count; t++) {
+            state.rows[t] = (tile + t) * slots_total + lookup[tile + t];
+        }
+        score_tile(&state, k + k_offset + head * KEY_WIDTH, k_stride, count);
+        for (int t = 0; relative && t < count; t++) {
+            state.scores[t] += relative_bias(relative + relative_offset + (size_t)head * relative_stride,
+                                             reach, tile + t, keys - 1);
+        }
+        add_tile(&state, v + v_offset + head * VALUE_WIDTH, v_stride, count);
+    }
+    finish(y + y_offset + (size_t)row * y_stride + head * VALUE_WIDTH, &state);
+}
+
+/* One query of a sequence and head; there may be none. */
+static inline void rows_task(int task, ROWS_ARGUMENTS)
+{
+    int row = task / heads, head = task % heads, query = row % max_queries;
+    const __global int *span = spans + spans_offset + row / max_queries * 4;
+    int first_key = span[2], keys = causal ? min(query + span[3] - span[1] + 1, span[3]) : span[3];
+    if (query >= span[1]) {
+        return;
+    }
+    size_t query_row = (size_t)(span[0] + query);
+    struct state state;
+    start(&state, q + q_offset + query_row * q_stride + head * KEY_WIDTH, scale);
+    for (int tile = 0; tile < keys; tile += TILE) {
+        int count = min(keys - tile, TILE);
+        for (int t = 0; t < count; t++) {
+            state.rows[t] = first_key + tile + t;
+        }
+        score_tile(&state, k + k_offset + head * KEY_WIDTH, k_stride, count);
+        for (int t = 0; relative && t < count; t++) {
+            state.scores[t] += relative_bias(relative + relative_offset + (size_t)head * relative_stride,
+                                             reach, tile + t, query);
+        }
+        for (int t = 0; additive && t < count; t++) {
+            state.scores[t] += additive[additive_offset + (size_t)row * additive_stride + tile + t];
+        }
+        for (int t = 0; hidden && t < count; t++) {
+            state.scores[t] = hidden[hidden_offset + state.rows[t]] ? -INFINITY : state.scores[t];
+        }
+        add_tile(&state, v + v_offset + head * VALUE_WIDTH, v_stride, count);
+    }
+    finish(y + y_offset + query_row * y_stride + head * VALUE_WIDTH, &state);
+}
+
+#define STEP_NAMES                                                                                           \
+    y, y_offset, y_stride, q, q_offset, q_stride, k, k_offset, k_stride, v, v_offset, v_stride, table,       \
+        table_offset, table_stride, slots, slots_offset, positions, positions_offset, positions_total,       \
+        slots_total, relative, relative_offset, relative_stride, reach, rows, heads, scale
+
 CPU_KERNEL void attention_step_cpu(STEP_ARGUMENTS)
 {
     for (int task = (int)get_group_id(0); task < rows * heads; task += (int)get_num_groups(0)) {
-        int row = task / heads, head = task % heads;
-        int keys = min(positions[positions_offset + row] + 1, positions_total);
-        const __global int *lookup = table + table_offset + (size_t)slots[slots_offset + row] * table_stride;
-        struct state state;
-        start(&state, q + q_offset + (size_t)row * q_stride + head * KEY_WIDTH, scale);
-        for (int tile = 0; tile < keys; tile += TILE) {
-            int count = min(keys - tile, TILE);
-            for (int t = 0; t < count; t++) {
-                state.rows[t] = (tile + t) * slots_total + lookup[tile + t];
-            }
-            score_tile(&state, k + k_offset + head * KEY_WIDTH, k_stride, count);
-            for (int t = 0; relative && t < count; t++) {
-                state.scores[t] += relative_bias(relative + relative_offset + (size_t)head * relative_stride,
-                                                 reach, tile + t, keys - 1);
-            }
-            add_tile(&state, v + v_offset + head * VALUE_WIDTH, v_stride, count);
-        }
-        finish(y + y_offset + (size_t)row * y_stride + head * VALUE_WIDTH, &state);
+        step_task(task, STEP_NAMES);
     }
 }
+
+#define ROWS_NAMES                                                                                           \
+    y, y_offset, y_stride, q, q_offset, q_stride, k, k_offset, k_stride, v, v_offset, v_stride, spans,       \
+        spans_offset, hidden, hidden_offset, additive, additive_offset, additive_stride, relative,           \
+        relative_offset, relative_stride, reach, sequences, heads, max_queries, scale, causal
 
 CPU_KERNEL void attention_rows_cpu(ROWS_ARGUMENTS)
 {
     int tasks = sequences * max_queries * heads;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
-        int row = task / heads, head = task % heads, query = row % max_queries;
-        const __global int *span = spans + spans_offset + row / max_queries * 4;
-        int first_key = span[2], keys = causal ? min(query + span[3] - span[1] + 1, span[3]) : span[3];
-        if (query >= span[1]) {
-            continue;
-        }
-        size_t query_row = (size_t)(span[0] + query);
-        struct state state;
-        start(&state, q + q_offset + query_row * q_stride + head * KEY_WIDTH, scale);
-        for (int tile = 0; tile < keys; tile += TILE) {
-            int count = min(keys - tile, TILE);
-            for (int t = 0; t < count; t++) {
-                state.rows[t] = first_key + tile + t;
-            }
-            score_tile(&state, k + k_offset + head * KEY_WIDTH, k_stride, count);
-            for (int t = 0; relative && t < count; t++) {
-                state.scores[t] += relative_bias(relative + relative_offset + (size_t)head * relative_stride,
-                                                 reach, tile + t, query);
-            }
-            for (int t = 0; additive && t < count; t++) {
-                state.scores[t] += additive[additive_offset + (size_t)row * additive_stride + tile + t];
-            }
-            for (int t = 0; hidden && t < count; t++) {
-                state.scores[t] = hidden[hidden_offset + state.rows[t]] ? -INFINITY : state.scores[t];
-            }
-            add_tile(&state, v + v_offset + head * VALUE_WIDTH, v_stride, count);
-        }
-        finish(y + y_offset + query_row * y_stride + head * VALUE_WIDTH, &state);
+        rows_task(task, ROWS_NAMES);
     }
 }
 

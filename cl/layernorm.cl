@@ -70,29 +70,33 @@ static float row_squares(const __global float *x, float mean, int columns)
     return sum16((a + b) + (c + d));
 }
 
+static inline void norm_row(__global float *out, const __global float *in, const __global float *gamma,
+                            const __global float *beta, int columns, float eps)
+{
+#if NORM == 1
+    float mean = 0.0f;
+#else
+    float mean = row_mean(in, columns);
+#endif
+    float scale = scale_of(row_squares(in, mean, columns), columns, eps);
+    int i = 0;
+    for (; i + 16 <= columns; i += 16) {
+        float16 normal = (vload16(0, in + i) - mean) * scale;
+        vstore16(fma(normal, vload16(0, gamma + i), BETA(float16, vload16(0, beta + i))), 0, out + i);
+    }
+    for (; i < columns; i++) {
+        out[i] = fma((in[i] - mean) * scale, gamma[i], BETA(float, beta[i]));
+    }
+}
+
 CPU_KERNEL void layernorm_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                       int x_offset, int x_stride, const __global float *gamma, int gamma_offset,
                                       int gamma_stride, const __global float *beta, int beta_offset,
                                       int beta_stride, int rows, int columns, float eps)
 {
-    gamma += gamma_offset;
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
-        __global float *out = y + y_offset + (size_t)n * y_stride;
-        const __global float *in = x + x_offset + (size_t)n * x_stride;
-#if NORM == 1
-        float mean = 0.0f;
-#else
-        float mean = row_mean(in, columns);
-#endif
-        float scale = scale_of(row_squares(in, mean, columns), columns, eps);
-        int i = 0;
-        for (; i + 16 <= columns; i += 16) {
-            float16 normal = (vload16(0, in + i) - mean) * scale;
-            vstore16(fma(normal, vload16(0, gamma + i), BETA(float16, vload16(0, beta + beta_offset + i))), 0, out + i);
-        }
-        for (; i < columns; i++) {
-            out[i] = fma((in[i] - mean) * scale, gamma[i], BETA(float, beta[beta_offset + i]));
-        }
+        norm_row(y + y_offset + (size_t)n * y_stride, x + x_offset + (size_t)n * x_stride, gamma + gamma_offset,
+                 beta + beta_offset, columns, eps);
     }
 }
 

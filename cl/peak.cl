@@ -25,10 +25,10 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
     sums[get_group_id(0)] = sum16(a + b + c + d + e + g + h + i + j + k + l + m);
 }
 
-/* sums[group] = the sum of the group's count floats of x (groups * count), count a multiple of 64. */
-CPU_KERNEL void peak_read_cpu(__global float *sums, const __global float *x, int count)
+/* sums[group] = the sum of the count floats of x from (first + group) * count on, count a multiple of 64. */
+CPU_KERNEL void peak_read_cpu(__global float *sums, const __global float *x, int count, int first)
 {
-    x += get_group_id(0) * (size_t)count;
+    x += (first + get_group_id(0)) * (size_t)count;
     float16 a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
     for (int i = 0; i < count / 16; i += 4) {
         a += vload16(i, x);
@@ -59,9 +59,9 @@ GPU_KERNEL void peak_fma_gpu(__global float *sums, int rounds, float factor)
 }
 
 /* sums (groups * GROUP), count as above. */
-GPU_KERNEL void peak_read_gpu(__global float *sums, const __global float *x, int count)
+GPU_KERNEL void peak_read_gpu(__global float *sums, const __global float *x, int count, int first)
 {
-    x += get_group_id(0) * (size_t)count;
+    x += (first + get_group_id(0)) * (size_t)count;
     float4 sum = 0.0f;
     for (int i = (int)get_local_id(0); i < count / 4; i += GROUP) {
         sum += vload4(i, x);

@@ -1,7 +1,43 @@
 /* The first kernel that a device runs: the host knows the answer and refuses a device that gives another.
  *
  * y[i] = fma(x[i], scale, sum of x[0 .. i]) + (float)(i / 3), i < count <= 64: one work-group. The numbers are small
- * integers, so that the answer is exact. No macros are needed. */
+ * integers, so that the answer is exact. y[count] says which instructions the processor has, the sum of the values
+ * below. No macros are needed. */
+
+#define DOT_INT8 1 /* vpdpbusd on 512 bits (AVX512_VNNI) */
+#define DOT_BF16 2 /* vdpbf16ps on 512 bits (AVX512_BF16) */
+
+/* Only where the compiler makes code for the processor itself and for AVX-512 at least (not SPIR-V, not a simulator)
+ * can an instruction that it does not know be had, by inline assembly. The kernel asks, not the host: its processor
+ * need not be the host's. */
+#if defined(__x86_64__) && defined(__AVX512F__) && !defined(__SPIR__)
+static inline uint4 cpuid(uint leaf, uint part)
+{
+    uint4 r;
+    __asm__("cpuid" : "=a"(r.x), "=b"(r.y), "=c"(r.z), "=d"(r.w) : "0"(leaf), "2"(part));
+    return r;
+}
+
+static inline int find_instructions(void)
+{
+    if (cpuid(0, 0).x < 7 || !(cpuid(1, 0).z & 1u << 27)) { /* no such leaf; the system keeps no wide registers */
+        return 0;
+    }
+    uint low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if ((low & 0xe6) != 0xe6) { /* xmm, ymm, zmm and masks */
+        return 0;
+    }
+    uint4 features = cpuid(7, 0);
+    int has_bf16 = features.x >= 1 && cpuid(7, 1).x & 1u << 5;
+    return (features.z & 1u << 11 ? DOT_INT8 : 0) + (has_bf16 ? DOT_BF16 : 0);
+}
+#else
+static inline int find_instructions(void)
+{
+    return 0;
+}
+#endif
 
 /* Groups: one. */
 CPU_KERNEL void probe_cpu(__global float *y, const __global float *x, float scale, int count)
@@ -19,6 +55,7 @@ CPU_KERNEL void probe_cpu(__global float *y, const __global float *x, float scal
         }
         store_part(fma(v, (float16)scale, vload16(0, before)), y + first, part);
     }
+    y[count] = (float)find_instructions();
 }
 
 /* Groups: one; work-item i makes y[i] from what the others put into local memory. */
@@ -34,5 +71,8 @@ GPU_KERNEL void probe_gpu(__global float *y, const __global float *x, float scal
     }
     if (i < count) {
         y[i] = fma(shared[i], scale, sum + (float)(i / 3));
+    }
+    if (i == 0) {
+        y[count] = (float)find_instructions();
     }
 }

@@ -100,7 +100,7 @@ static int run(struct job *job)
     if (done != CLF_OK) {
         return report_failure(done);
     }
-    return write_page(job);
+    return print_kernel_times(job->setup.device, write_page(job));
 }
 
 int verb_attend(int argc, char **argv)

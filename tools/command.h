@@ -72,10 +72,14 @@ struct setup {
     struct clf_device *device;
     struct clf_model *model;
 };
-/* Opens both, having said which device on stderr with --verbose. Returns an exit status; nothing is left on
- * failure. */
+/* Opens both, having said which device on stderr with --verbose, which also makes the device take times.
+ * Returns an exit status; nothing is left on failure. */
 int setup_open(struct setup *setup, const struct flags *flags);
 void setup_close(struct setup *setup);
+
+/* Prints the device's time by kernel on stderr, beside its peaks, which are measured for it. Nothing on a
+ * device that was opened without --verbose. Returns `status`, or the exit status of its own failure. */
+int print_kernel_times(struct clf_device *device, int status);
 
 /* The model's own values overridden by the flags, in flags->translate; `suppressed` is freed by
  * flags_release(). */

@@ -17,17 +17,15 @@ static const char *kind_word(clf_device_kind kind)
     return kind == CLF_DEVICE_GPU ? "gpu" : kind == CLF_DEVICE_CPU ? "cpu" : "other";
 }
 
-/* The index of the device that the other verbs take by themselves, or -1 where none passes its check. */
-static int find_default(void)
+/* The device that the other verbs take by themselves, opened, or NULL where none passes its check. */
+static struct clf_device *open_default(void)
 {
     struct clf_device *device;
     if (clf_device_open(&device, NULL, NULL) != CLF_OK) {
         fprintf(stderr, "clformer: there is no default device: %s\n", clf_last_error());
-        return -1;
+        return NULL;
     }
-    int index = clf_device_describe(device)->index;
-    clf_device_close(device);
-    return index;
+    return device;
 }
 
 static void print_text(const struct clf_device_info *info, int is_default)
@@ -44,6 +42,10 @@ static void print_text(const struct clf_device_info *info, int is_default)
            info->has_compiler ? "yes" : "no", info->has_fp16 ? "yes" : "no",
            info->has_subgroups ? "yes" : "no", info->has_integer_dot_product ? "yes" : "no",
            info->form == CLF_FORM_CPU ? "CPU" : "GPU");
+    if (is_default) {
+        printf("   found     int8 dot products %s, bf16 dot products %s\n", info->has_dot_int8 ? "yes" : "no",
+               info->has_dot_bf16 ? "yes" : "no");
+    }
     if (info->candidate_order >= 0) {
         printf("   order     %d: %s\n", info->candidate_order + 1, info->order_reason);
     } else {
@@ -51,18 +53,25 @@ static void print_text(const struct clf_device_info *info, int is_default)
     }
 }
 
+/* What only an opened device knows. */
+static json_t *found(int has, int is_open)
+{
+    return is_open ? json_boolean(has) : json_null();
+}
+
 static int print_json(const struct clf_device_info *info, int is_default)
 {
     json_t *object = json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:s, s:b, "
-        "s:i, s:s}",
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:o, s:o, "
+        "s:s, s:b, s:i, s:s}",
         "index", info->index, "kind", kind_word(info->kind), "name", info->name, "vendor", info->vendor,
         "version", info->version, "driver", info->driver, "platform", info->platform_name, "platform_vendor",
         info->platform_vendor, "platform_version", info->platform_version, "compute_units",
         (int)info->compute_units, "memory_bytes", (json_int_t)info->memory_bytes, "max_buffer_bytes",
         (json_int_t)info->max_buffer_bytes, "local_memory_bytes", (json_int_t)info->local_memory_bytes,
         "compiler", info->has_compiler, "fp16", info->has_fp16, "subgroups", info->has_subgroups,
-        "integer_dot_product", info->has_integer_dot_product, "form",
+        "integer_dot_product", info->has_integer_dot_product, "dot_int8",
+        found(info->has_dot_int8, is_default), "dot_bf16", found(info->has_dot_bf16, is_default), "form",
         info->form == CLF_FORM_CPU ? "cpu" : "gpu", "default", is_default, "candidate_order",
         info->candidate_order, "order_reason", info->order_reason);
     if (object == NULL) {
@@ -91,15 +100,20 @@ int verb_devices(int argc, char **argv)
     if (listed != CLF_OK) {
         return report_failure(listed);
     }
-    int count = clf_device_list_count(list), default_index = count > 0 ? find_default() : -1;
+    int count = clf_device_list_count(list);
+    struct clf_device *opened = count > 0 ? open_default() : NULL;
+    const struct clf_device_info *default_info = opened != NULL ? clf_device_describe(opened) : NULL;
     status = EXIT_DONE;
     for (int i = 0; i < count && status == EXIT_DONE; i++) {
+        int is_default = default_info != NULL && default_info->index == i;
+        const struct clf_device_info *info = is_default ? default_info : clf_device_list_at(list, i);
         if (flags.json) {
-            status = print_json(clf_device_list_at(list, i), i == default_index);
+            status = print_json(info, is_default);
         } else {
-            print_text(clf_device_list_at(list, i), i == default_index);
+            print_text(info, is_default);
         }
     }
+    clf_device_close(opened);
     clf_device_list_free(list);
     if (count == 0) {
         fprintf(

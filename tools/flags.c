@@ -34,6 +34,8 @@ static const struct flag table[] = {
      "who multiplies matrices"},
     {"attention", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.attention), "auto|fused|batched",
      "how attention is computed"},
+    {"instructions", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.instructions), "auto|portable",
+     "whether kernels use the device's own dot products of int8 and bf16"},
     {"precision", 0, TAKES_MODEL | TAKES_BENCH, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16",
      "of the weights, and of products"},
     {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage), "encode|translate|score", "what is timed"},

@@ -110,7 +110,10 @@ static int open_sides(struct job *job)
 static int run(struct job *job)
 {
     int status = stream_begin(&job->stream, &job->flags, &job->setup);
-    return status == EXIT_DONE ? stream_run(&job->stream, score_window, job) : status;
+    if (status != EXIT_DONE) {
+        return status;
+    }
+    return print_kernel_times(job->setup.device, stream_run(&job->stream, score_window, job));
 }
 
 static void close_job(struct job *job)

@@ -10,7 +10,9 @@ int setup_open(struct setup *setup, const struct flags *flags)
 {
     *setup = (struct setup){NULL, NULL};
     log_to_stderr(flags);
-    clf_status status = clf_device_open(&setup->device, flags->device, &flags->device_options);
+    struct clf_device_options options = flags->device_options;
+    options.profile = flags->verbose;
+    clf_status status = clf_device_open(&setup->device, flags->device, &options);
     if (status == CLF_OK && flags->verbose) {
         const struct clf_device_info *info = clf_device_describe(setup->device);
         fprintf(stderr, "clformer: device %d \"%s\" (%s), driver %s\n", info->index, info->name,
@@ -18,6 +20,9 @@ int setup_open(struct setup *setup, const struct flags *flags)
     }
     if (status == CLF_OK && flags->model != NULL) {
         status = clf_model_load(&setup->model, setup->device, flags->model, &flags->model_options);
+    }
+    if (status == CLF_OK) {
+        status = clf_device_profile_reset(setup->device); /* the work's times, not the loading's */
     }
     if (status != CLF_OK) {
         setup_close(setup);

@@ -148,7 +148,7 @@ static int run(struct job *job)
     if (job->flags.verbose) {
         print_times(job);
     }
-    return status;
+    return print_kernel_times(job->setup.device, status);
 }
 
 int verb_translate(int argc, char **argv)

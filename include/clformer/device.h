@@ -26,10 +26,16 @@ typedef enum clf_gemm { CLF_GEMM_AUTO, CLF_GEMM_NATIVE, CLF_GEMM_CLBLAST } clf_g
 /* How attention is computed: one pass without a score matrix, or batched products around a softmax. */
 typedef enum clf_attention { CLF_ATTENTION_AUTO, CLF_ATTENTION_FUSED, CLF_ATTENTION_BATCHED } clf_attention;
 
+/* Whether kernels may use the device's own dot products of int8 and bf16; without them the same products take
+ * instructions that every device has. */
+typedef enum clf_instructions { CLF_INSTRUCTIONS_AUTO, CLF_INSTRUCTIONS_PORTABLE } clf_instructions;
+
 /* How weights are kept, and in what products are computed. */
 typedef enum clf_precision {
     CLF_PRECISION_FP32,
     CLF_PRECISION_FP16, /* weights rounded to half precision, products in fp32 */
+    CLF_PRECISION_BF16, /* weights and activations rounded to bfloat16, sums in fp32 */
+    CLF_PRECISION_INT8, /* weights to 8 bits an output, activations to 8 bits a row, exact sums in between */
 } clf_precision;
 
 /* One device of a list; strings are borrowed from the list. */
@@ -51,6 +57,10 @@ struct clf_device_info {
     int has_fp16;
     int has_subgroups;
     int has_integer_dot_product;
+    /* Instructions of the processor that the CPU form may use, found by a kernel when the device is opened; 0
+     * in a list. */
+    int has_dot_int8;
+    int has_dot_bf16;
     clf_form form;       /* the form its kernels take unless another is asked for */
     int candidate_order; /* 0 = tried first as the default device, then 1, ...; -1 = never tried by itself */
     const char *order_reason; /* why it stands there, a short phrase */
@@ -61,12 +71,13 @@ struct clf_device_options {
     clf_form form;
     clf_gemm gemm;
     clf_attention attention;
+    clf_instructions instructions;
     int use_program_cache; /* keep compiled programs in $XDG_CACHE_HOME/clformer */
     int profile;           /* take the time of every kernel, for clf_device_profile() */
 };
 #define CLF_DEVICE_OPTIONS_INIT                                                                              \
     {                                                                                                        \
-        CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO, 1, 0                                               \
+        CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO, CLF_INSTRUCTIONS_AUTO, 1, 0                        \
     }
 
 /**

@@ -31,6 +31,11 @@ const char *clf__environment_attention(void)
     return read_variable("CLFORMER_ATTENTION");
 }
 
+const char *clf__environment_instructions(void)
+{
+    return read_variable("CLFORMER_INSTRUCTIONS");
+}
+
 clf_status clf__environment_cache_folder(char **out)
 {
     *out = NULL;

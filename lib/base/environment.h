@@ -7,11 +7,13 @@
 /* $CLFORMER_DEVICE, or NULL. */
 const char *clf__environment_device(void);
 
-/* $CLFORMER_FORM (cpu, gpu), $CLFORMER_GEMM (native, clblast), $CLFORMER_ATTENTION (fused, batched), or NULL:
- * the device options' defaults, so that a test matrix can run any program on every form. */
+/* $CLFORMER_FORM (cpu, gpu), $CLFORMER_GEMM (native, clblast), $CLFORMER_ATTENTION (fused, batched),
+ * $CLFORMER_INSTRUCTIONS (portable), or NULL: the device options' defaults, so that a test matrix can run any
+ * program on every form. */
 const char *clf__environment_form(void);
 const char *clf__environment_gemm(void);
 const char *clf__environment_attention(void);
+const char *clf__environment_instructions(void);
 
 /* $XDG_CACHE_HOME/clformer or ~/.cache/clformer; CLF_FILE where neither is set. The caller frees *out. */
 clf_status clf__environment_cache_folder(char **out);

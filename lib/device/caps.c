@@ -7,31 +7,33 @@
 #include "device/device.h"
 #include "device/launch.h"
 
-/* Replaces an AUTO (0) choice by the environment's; words[i] means choice i. */
+/* Replaces an AUTO (0) choice by the environment's; words[i] means choice i, the last may be NULL. */
 static clf_status from_environment(int *choice, const char *variable, const char *value,
                                    const char *const words[3])
 {
     if (*choice != 0 || value == NULL) {
         return CLF_OK;
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && words[i] != NULL; i++) {
         if (strcmp(value, words[i]) == 0) {
             *choice = i;
             return CLF_OK;
         }
     }
-    return clf__fail(CLF_BAD_ARGUMENT, "%s is \"%s\"; it can be %s, %s or %s", variable, value, words[0],
-                     words[1], words[2]);
+    return clf__fail(CLF_BAD_ARGUMENT, "%s is \"%s\"; it can be %s%s%s or %s", variable, value, words[0],
+                     words[2] ? ", " : "", words[2] ? words[1] : "", words[2] ? words[2] : words[1]);
 }
 
 static clf_status check_options(const struct clf_device_options *options)
 {
     if ((unsigned)options->form > CLF_FORM_GPU || (unsigned)options->gemm > CLF_GEMM_CLBLAST ||
-        (unsigned)options->attention > CLF_ATTENTION_BATCHED) {
+        (unsigned)options->attention > CLF_ATTENTION_BATCHED ||
+        (unsigned)options->instructions > CLF_INSTRUCTIONS_PORTABLE) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "the device options hold form %d, gemm %d and attention %d, of "
+                         "the device options hold form %d, gemm %d, attention %d and instructions %d, of "
                          "which one is unknown; start from CLF_DEVICE_OPTIONS_INIT",
-                         (int)options->form, (int)options->gemm, (int)options->attention);
+                         (int)options->form, (int)options->gemm, (int)options->attention,
+                         (int)options->instructions);
     }
     return CLF_OK;
 }
@@ -42,11 +44,15 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
     static const char *const forms[3] = {"auto", "cpu", "gpu"};
     static const char *const gemms[3] = {"auto", "native", "clblast"};
     static const char *const attentions[3] = {"auto", "fused", "batched"};
+    static const char *const instruction_sets[3] = {"auto", "portable"};
     CLF__TRY(check_options(options));
     int form = (int)options->form, gemm = (int)options->gemm, attention = (int)options->attention;
+    int instructions = (int)options->instructions;
     CLF__TRY(from_environment(&form, "CLFORMER_FORM", clf__environment_form(), forms));
     CLF__TRY(from_environment(&gemm, "CLFORMER_GEMM", clf__environment_gemm(), gemms));
     CLF__TRY(from_environment(&attention, "CLFORMER_ATTENTION", clf__environment_attention(), attentions));
+    CLF__TRY(from_environment(&instructions, "CLFORMER_INSTRUCTIONS", clf__environment_instructions(),
+                              instruction_sets));
     const struct clf_device_info *info = &device->info;
     *out = (struct clf__caps){
         .form = form ? (clf_form)form : info->form,
@@ -61,7 +67,8 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .max_buffer_bytes = info->max_buffer_bytes,
         .has_fp16 = info->has_fp16,
         .has_subgroups = info->has_subgroups,
-        .has_integer_dot_product = info->has_integer_dot_product,
+        .has_integer_dot_product = info->has_integer_dot_product && instructions == CLF_INSTRUCTIONS_AUTO,
+        .instructions = (clf_instructions)instructions,
     };
     if (out->form == CLF_FORM_GPU && out->max_work_group < CLF__GROUP) {
         return clf__fail(
@@ -73,17 +80,20 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
     return CLF_OK;
 }
 
-clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device, clf_form form)
+clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device,
+                                   const struct clf__caps *caps)
 {
     const struct clf_device_info *info = &device->info;
     /* Sub-groups and dot products are functions of OpenCL C 3.0; everything else is 1.2. No -cl-mad-enable
      * and nothing relaxed: the kernels say fma where they mean it, so that a row's bits do not depend on what
      * the compiler makes of the code around it. */
     int needs_3 = info->has_subgroups || info->has_integer_dot_product;
-    return clf__format(out, "-cl-std=%s -DFORM_%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
-                       form == CLF_FORM_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
-                       info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
-                       info->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "");
+    return clf__format(out, "-cl-std=%s -DFORM_%s%s%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
+                       caps->form == CLF_FORM_CPU ? "CPU" : "GPU", caps->has_fp16 ? " -DHAS_FP16" : "",
+                       caps->has_subgroups ? " -DHAS_SUBGROUPS" : "",
+                       caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
+                       caps->has_dot_int8 ? " -DHAS_DOT_INT8" : "",
+                       caps->has_dot_bf16 ? " -DHAS_DOT_BF16" : "");
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

@@ -15,7 +15,10 @@ struct clf__caps {
     uint64_t max_buffer_bytes;
     int has_fp16;
     int has_subgroups;
+    clf_instructions instructions; /* portable: the three below are 0, whatever the device has */
     int has_integer_dot_product;
+    int has_dot_int8; /* these two: for the CPU form, as the device's first kernel found */
+    int has_dot_bf16;
 };
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device);
@@ -29,6 +32,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
                             const struct clf_device_options *options);
 
 /* The compiler options of every program on the device; the caller frees *out. */
-clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device, clf_form form);
+clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device,
+                                   const struct clf__caps *caps);
 
 #endif

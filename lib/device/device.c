@@ -6,7 +6,23 @@
 #include "device/choice.h"
 #include "device/probe.h"
 
-static clf_status fill(struct clf_device *device, const struct clf__listed_device *listed,
+/* Proves that the device computes, and lets all later programs use the instructions that it found. */
+static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)
+{
+    int instructions = 0;
+    CLF__TRY(clf__probe(device, "probe", &instructions));
+    if (device->caps.instructions == CLF_INSTRUCTIONS_AUTO) {
+        listed->info.has_dot_int8 = device->caps.has_dot_int8 = (instructions & CLF__DOT_INT8) != 0;
+        listed->info.has_dot_bf16 = device->caps.has_dot_bf16 = (instructions & CLF__DOT_BF16) != 0;
+    }
+    char *options = NULL;
+    CLF__TRY(clf__caps_build_options(&options, listed, &device->caps));
+    clf__free(device->build_options);
+    device->build_options = options;
+    return CLF_OK;
+}
+
+static clf_status fill(struct clf_device *device, struct clf__listed_device *listed,
                        const struct clf_device_options *options)
 {
     device->info = &listed->info;
@@ -14,7 +30,7 @@ static clf_status fill(struct clf_device *device, const struct clf__listed_devic
     device->id = listed->id;
     CLF__TRY(clf__format(&device->label, "%d \"%s\"", listed->info.index, listed->info.name));
     CLF__TRY(clf__caps_choose(&device->caps, listed, options));
-    CLF__TRY(clf__caps_build_options(&device->build_options, listed, device->caps.form));
+    CLF__TRY(clf__caps_build_options(&device->build_options, listed, &device->caps));
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
     cl_int error = CL_SUCCESS;
     device->context = CLF__CL_CREATE(&error, clCreateContext(properties, 1, &device->id, NULL, NULL, &error));
@@ -29,7 +45,7 @@ static clf_status fill(struct clf_device *device, const struct clf__listed_devic
     if (options->use_program_cache) {
         CLF__TRY(clf__program_cache_open(device));
     }
-    CLF__TRY(clf__probe(device, "probe"));
+    CLF__TRY(probe(device, listed));
     return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
 }
 
@@ -50,7 +66,7 @@ static void free_device(struct clf_device *device)
     clf__free(device);
 }
 
-static clf_status open_index(struct clf_device **out, const struct clf_device_list *list, int index,
+static clf_status open_index(struct clf_device **out, struct clf_device_list *list, int index,
                              const struct clf_device_options *options)
 {
     struct clf_device *device = NULL;
@@ -78,8 +94,8 @@ static int is_devices_fault(clf_status status)
     return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD;
 }
 
-static clf_status open_selected(struct clf_device **out, const struct clf_device_list *list,
-                                const char *selector, const struct clf_device_options *options)
+static clf_status open_selected(struct clf_device **out, struct clf_device_list *list, const char *selector,
+                                const struct clf_device_options *options)
 {
     int index = -1;
     CLF__TRY(clf__choice_select(&index, list, selector));
@@ -92,7 +108,7 @@ static clf_status open_selected(struct clf_device **out, const struct clf_device
     return status;
 }
 
-static clf_status open_default(struct clf_device **out, const struct clf_device_list *list,
+static clf_status open_default(struct clf_device **out, struct clf_device_list *list,
                                const struct clf_device_options *options)
 {
     clf_status status = CLF_NO_DEVICE;

@@ -60,3 +60,8 @@ clf_status clf__device_finish(struct clf_device *device)
     return error == CL_SUCCESS ? CLF_OK
                                : clf__opencl_fail(error, "waiting for the work of device %s", device->label);
 }
+
+clf_status clf__device_finish_stage(struct clf_device *device)
+{
+    return device->profile ? clf__device_finish(device) : CLF_OK;
+}

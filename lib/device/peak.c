@@ -4,15 +4,18 @@
 #include "device/device.h"
 #include "device/launch.h"
 
-/* What is read: more than caches hold, in groups of READ_COUNT floats. */
-enum { READ_BYTES = 1 << 28, READ_COUNT = 1 << 13 };
+/* What is read: more than caches hold, in groups of READ_COUNT floats, one of READ_SLICES a launch, in turn:
+ * other load on the machine meets some of the short launches, and all of the long ones. */
+enum { READ_BYTES = 1 << 28, READ_SLICES = 4, READ_COUNT = 1 << 13 };
 
 /* A kernel of cl/peak.cl. */
 struct measurement {
     struct clf_device *device;
     struct clf__launch launch;
-    struct clf__argument arguments[3];
-    double work; /* operations or bytes of the launch as it is */
+    struct clf__argument arguments[4];
+    int argument_count;
+    double work;       /* operations or bytes of the launch as it is */
+    int32_t step, end; /* added to the last argument after each launch, until it reaches end; 0: it stays */
 };
 
 static double now(void)
@@ -25,11 +28,15 @@ static double now(void)
 static clf_status run(double *seconds, struct measurement *measurement)
 {
     measurement->launch.arguments = measurement->arguments;
-    measurement->launch.argument_count = 3;
+    measurement->launch.argument_count = measurement->argument_count;
     double start = now();
     CLF__TRY(clf__launch(measurement->device, &measurement->launch));
     CLF__TRY(clf__device_finish(measurement->device));
     *seconds = now() - start;
+    if (measurement->step > 0) {
+        int32_t *last = &measurement->arguments[measurement->argument_count - 1].integer;
+        *last = *last + measurement->step < measurement->end ? *last + measurement->step : 0;
+    }
     return CLF_OK;
 }
 
@@ -45,7 +52,7 @@ static clf_status best_rate(double *rate, struct measurement *measurement)
     return CLF_OK;
 }
 
-/* operations: of a group in one round of the kernel's loop. Rounds are added until a launch takes 10 ms. */
+/* operations: of a group in one round of the kernel's loop. Rounds are added until a launch takes 2 ms. */
 static clf_status measure_arithmetic(double *rate, struct clf_device *device, struct clf__buffer *sums,
                                      size_t groups, const char *kernel, double operations)
 {
@@ -56,20 +63,21 @@ static clf_status measure_arithmetic(double *rate, struct clf_device *device, st
                    .groups = {groups},
                    .local = {device->caps.form == CLF_FORM_GPU ? CLF__GROUP : 1}},
         .arguments = {CLF__BUFFER(sums), CLF__INT(1), CLF__FLOAT(0.5f)},
+        .argument_count = 3,
     };
     double seconds = 0.0;
     CLF__TRY(run(&seconds, &measurement)); /* some drivers compile now */
     for (int rounds = 16;; rounds *= 4) {
         measurement.arguments[1].integer = rounds;
         CLF__TRY(run(&seconds, &measurement));
-        if (seconds > 0.01 || rounds >= 1 << 24) {
+        if (seconds > 0.002 || rounds >= 1 << 24) {
             measurement.work = operations * rounds * (double)groups;
             return best_rate(rate, &measurement);
         }
     }
 }
 
-/* Reads the whole of x, or a part of it where a device is so slow that no cache can matter. */
+/* Reads x, or a part of it where a device is so slow that no cache can matter. */
 static clf_status measure_read(double *rate, struct clf_device *device, struct clf__buffer *sums,
                                struct clf__buffer *x, size_t groups)
 {
@@ -80,19 +88,24 @@ static clf_status measure_read(double *rate, struct clf_device *device, struct c
                    .kernel = is_gpu ? "peak_read_gpu" : "peak_read_cpu",
                    .groups = {1},
                    .local = {is_gpu ? CLF__GROUP : 1}},
-        .arguments = {CLF__BUFFER(sums), CLF__BUFFER(x), CLF__INT(READ_COUNT)},
+        .arguments = {CLF__BUFFER(sums), CLF__BUFFER(x), CLF__INT(READ_COUNT), CLF__INT(0)},
+        .argument_count = 4,
     };
     double seconds = 0.0;
     CLF__TRY(run(&seconds, &measurement)); /* some drivers compile now */
-    for (size_t part = 64;; part *= 4) {
-        part = part < groups ? part : groups;
+    size_t slice = groups / READ_SLICES;
+    for (size_t part = 32; part < slice; part *= 4) {
         measurement.launch.groups[0] = part;
         CLF__TRY(run(&seconds, &measurement));
-        if (part == groups || seconds > 0.2) {
-            measurement.work = (double)part * READ_COUNT * sizeof(float);
-            return best_rate(rate, &measurement);
+        if (seconds > 0.2) {
+            slice = part;
         }
     }
+    measurement.launch.groups[0] = slice;
+    measurement.step = (int32_t)slice;
+    measurement.end = (int32_t)(slice * READ_SLICES);
+    measurement.work = (double)slice * READ_COUNT * sizeof(float);
+    return best_rate(rate, &measurement);
 }
 
 static clf_status measure(struct clf_device *device, struct clf_device_peaks *out, struct clf__buffer *sums,
@@ -114,7 +127,7 @@ clf_status clf_device_measure_peaks(struct clf_device *device, struct clf_device
     uint64_t most = clf__device_free_bytes(device) / 2;
     most = most < device->caps.max_buffer_bytes ? most : device->caps.max_buffer_bytes;
     most = most < READ_BYTES ? most : READ_BYTES;
-    size_t read_groups = (size_t)most / (READ_COUNT * sizeof(float));
+    size_t read_groups = (size_t)most / (READ_SLICES * READ_COUNT * sizeof(float)) * READ_SLICES;
     size_t sums_bytes = (groups > read_groups ? groups : read_groups) * CLF__GROUP * sizeof(float);
     struct clf__buffer *sums = NULL, *x = NULL;
     struct clf__profile *profile = device->profile;

@@ -19,17 +19,17 @@ static clf_status run(struct clf_device *device, const char *program, struct clf
                                  .argument_count = 4};
     CLF__TRY(clf__buffer_write(x, 0, COUNT * sizeof *input, input));
     CLF__TRY(clf__launch(device, &launch));
-    return clf__buffer_read(y, 0, COUNT * sizeof *answer, answer);
+    return clf__buffer_read(y, 0, (COUNT + 1) * sizeof *answer, answer);
 }
 
-clf_status clf__probe(struct clf_device *device, const char *program)
+clf_status clf__probe(struct clf_device *device, const char *program, int *instructions)
 {
-    float input[COUNT], answer[COUNT] = {0}, sum = 0.0f;
+    float input[COUNT], answer[COUNT + 1] = {0}, sum = 0.0f;
     for (int i = 0; i < COUNT; i++) {
         input[i] = (float)(i % 7 - 2);
     }
     struct clf__buffer *y = NULL, *x = NULL;
-    clf_status status = clf__buffer_create(&y, device, COUNT * sizeof *answer, "the first check's answer");
+    clf_status status = clf__buffer_create(&y, device, sizeof answer, "the first check's answer");
     if (status == CLF_OK) {
         status = clf__buffer_create(&x, device, COUNT * sizeof *input, "the first check's input");
     }
@@ -50,5 +50,6 @@ clf_status clf__probe(struct clf_device *device, const char *program)
                 device->label, i, (double)answer[i], (double)expected);
         }
     }
+    *instructions = (int)answer[COUNT];
     return CLF_OK;
 }

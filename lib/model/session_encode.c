@@ -92,7 +92,8 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     if (encoder->norm.gamma.buffer != NULL) {
         CLF__TRY(clf__norm_forward(workspace.x, workspace.x, &encoder->norm));
     }
-    return project_memory(session, workspace.x);
+    CLF__TRY(project_memory(session, workspace.x));
+    return clf__device_finish_stage(session->transformer->device);
 }
 
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources)

@@ -17,6 +17,7 @@ static void test_choices(void **state)
         {"CLFORMER_FORM", clf__environment_form},
         {"CLFORMER_GEMM", clf__environment_gemm},
         {"CLFORMER_ATTENTION", clf__environment_attention},
+        {"CLFORMER_INSTRUCTIONS", clf__environment_instructions},
     };
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         setenv(variables[i].name, "chosen", 1);

@@ -127,8 +127,44 @@ static void test_choices(void **state)
     options.attention = CLF_ATTENTION_AUTO;
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "auto, fused or batched");
     unsetenv("CLFORMER_ATTENTION");
+    setenv("CLFORMER_INSTRUCTIONS", "avx", 1);
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
+                 "CLFORMER_INSTRUCTIONS is \"avx\"; it can be auto or portable");
+    unsetenv("CLFORMER_INSTRUCTIONS");
     options.gemm = (clf_gemm)7;
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "gemm 7");
+    options.gemm = CLF_GEMM_AUTO;
+    options.instructions = (clf_instructions)2;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "instructions 2");
+}
+
+/* What the first kernel found is what the device describes, and nothing of it where it is not to be used. */
+static void test_instructions(void **state)
+{
+    (void)state;
+    unsetenv("CLFORMER_INSTRUCTIONS");
+    struct clf_device *device;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    const struct clf_device_info *info = clf_device_describe(device);
+    int instructions = -1;
+    assert_ok(clf__probe(device, "probe", &instructions));
+    assert_int_equal(info->has_dot_int8, (instructions & CLF__DOT_INT8) != 0);
+    assert_int_equal(info->has_dot_bf16, (instructions & CLF__DOT_BF16) != 0);
+    assert_int_equal(clf__device_caps(device)->has_dot_int8, info->has_dot_int8);
+    assert_int_equal(clf__device_caps(device)->has_dot_bf16, info->has_dot_bf16);
+    clf_device_close(device);
+    options.instructions = CLF_INSTRUCTIONS_PORTABLE;
+    for (int by_environment = 0; by_environment < 2; by_environment++) {
+        assert_ok(clf_device_open(&device, NULL, &options));
+        const struct clf__caps *caps = clf__device_caps(device);
+        assert_false(caps->has_dot_int8 || caps->has_dot_bf16 || caps->has_integer_dot_product);
+        assert_false(clf_device_describe(device)->has_dot_int8);
+        clf_device_close(device);
+        options.instructions = CLF_INSTRUCTIONS_AUTO;
+        setenv("CLFORMER_INSTRUCTIONS", "portable", 1);
+    }
+    unsetenv("CLFORMER_INSTRUCTIONS");
 }
 
 /* A device that runs the first check's kernel and gives a wrong answer is refused. */
@@ -147,8 +183,10 @@ static void test_wrong_answer(void **state)
         "{\n"
         "    for (int i = get_local_id(0); i < count; i += get_local_size(0)) y[i] = x[i] * scale;\n"
         "}\n"));
-    assert_ok(clf__probe(device, "probe"));
-    assert_fails(clf__probe(device, "wrong"), CLF_DEVICE,
+    int instructions = -1;
+    assert_ok(clf__probe(device, "probe", &instructions));
+    assert_in_range(instructions, 0, CLF__DOT_INT8 + CLF__DOT_BF16);
+    assert_fails(clf__probe(device, "wrong", &instructions), CLF_DEVICE,
                  "computes wrongly: element 0 of the first check's kernel is -6, not -8");
     clf_device_close(device);
 }
@@ -225,6 +263,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pocl_without_cache),
         cmocka_unit_test(test_environment_device),
         cmocka_unit_test(test_choices), /* changes the environment */
+        cmocka_unit_test(test_instructions),
     };
     return cmocka_run_group_tests_name("device/devices", tests, NULL, NULL);
 }

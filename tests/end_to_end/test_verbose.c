@@ -1,0 +1,56 @@
+/* What --verbose says on standard error, and that nothing of it is said without. */
+#include "support/process.h"
+
+#define MODEL " -m " DEMO_MODEL " "
+
+/* Fails unless errors hold the table of the kernels with a product in it, once. */
+static void check_table(struct process_result result)
+{
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.errors, " s on the device; it can do "), 1);
+    assert_int_equal(process_count(result.errors, "\n  kernel "), 1);
+    assert_int_equal(process_count(result.errors, "\n  gemm_weight_"), 1);
+    assert_true(process_count(result.errors, " % of reading\n") >= 1);
+    assert_true(process_count(result.errors, "\n") <= 32);
+}
+
+static void test_translate(void **state)
+{
+    (void)state;
+    const char *lines = "Merci.\nMerci.\n";
+    struct process_result verbose = run_clformer(lines, "translate" MODEL "--gemm native --verbose");
+    check_table(verbose);
+    assert_int_equal(process_count(verbose.errors, "clformer: 2 lines, "), 1);
+    struct process_result plain = run_clformer(lines, "translate" MODEL "--gemm native");
+    assert_output(plain, "Thanks.\nThanks.\n");
+    assert_output(verbose, "Thanks.\nThanks.\n");
+    assert_string_equal(plain.errors, "");
+}
+
+static void test_score(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    process_write(folder, "fr", "Merci.\n", 7);
+    process_write(folder, "en", "Thanks.\n", 8);
+    check_table(run_clformer(
+        "", process_format("score" MODEL "%s/fr %s/en --gemm native --verbose", folder, folder)));
+}
+
+static void test_attend(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    check_table(
+        run_clformer("", process_format("attend" MODEL "Merci. -o %s/page.html --gemm native -v", folder)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_translate, support_teardown),
+        cmocka_unit_test_teardown(test_score, support_teardown),
+        cmocka_unit_test_teardown(test_attend, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
