@@ -9,7 +9,7 @@
 #include "demo_model.h"
 
 static const char help[] =
-    "Usage: clformer bench --stage encode|translate|score [-m MODEL] [--work FILE] [FLAGS]\n\n"
+    "Usage: clformer bench --stage STAGE [-m MODEL] [--work FILE] [FLAGS]\n\n"
     "Times one stage of a model, each batch size and beam after the other: the median of some repeats "
     "behind\n"
     "one call that warms up, loading and compilation excluded. A batch is the first lines of the work. "
@@ -17,9 +17,12 @@ static const char help[] =
     "-m it is the demo model; without --work, work.txt in the model's folder.\n\n"
     "  encode     the encoder alone; tokens are the source's\n"
     "  translate  from text to text; tokens are those generated, end token included\n"
-    "  score      each line as a translation of itself\n\n"
+    "  score      each line as a translation of itself\n"
+    "  ops        every op at the sizes of a Transformer-base, beside the device's measured peaks\n"
+    "  products   matrix products alone, in the precision and by the provider that the flags name\n\n"
     "Example:\n"
     "  $ clformer bench --stage translate --batch 1,8,64 --beam 1,4\n"
+    "  $ clformer bench --stage products --precision fp16 --gemm native\n"
     "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
 
 /* "1,8,64". Returns -1, or the exit status of a wrong value. */
@@ -49,12 +52,12 @@ static int check_call(struct bench_call *call)
     struct flags *flags = &call->flags;
     int status = flags_operands(flags, 0, 0, "bench takes only flags");
     if (status < 0 && flags->stage < 0) {
-        status = report_wrong_call("bench needs --stage encode, translate or score");
+        status = report_wrong_call("bench needs --stage encode, translate, score, ops or products");
     }
     if (status < 0 && flags->beams != NULL && flags->stage != BENCH_TRANSLATE) {
         status = report_wrong_call("--beam belongs to --stage translate");
     }
-    if (status < 0 && (flags->repeats < 1 || flags->repeats > TIMING_MOST_REPEATS)) {
+    if (status < 0 && (flags->repeats == 0 || flags->repeats > TIMING_MOST_REPEATS)) {
         status = report_wrong_call("--repeats is 1 to %d", (int)TIMING_MOST_REPEATS);
     }
     if (status < 0) {
@@ -97,6 +100,9 @@ int verb_bench(int argc, char **argv)
     }
     if (status >= 0) {
         return status;
+    }
+    if (call.flags.stage == BENCH_OPS || call.flags.stage == BENCH_PRODUCTS) {
+        return bench_ops_run(&call);
     }
     status = find_work(&call);
     if (status == EXIT_DONE) {

@@ -11,7 +11,9 @@
 #include "timing.h"
 
 /* In the order of --stage. */
-enum bench_stage { BENCH_ENCODE, BENCH_TRANSLATE, BENCH_SCORE };
+enum bench_stage { BENCH_ENCODE, BENCH_TRANSLATE, BENCH_SCORE, BENCH_OPS, BENCH_PRODUCTS };
+
+enum { BENCH_REPEATS = 5 }; /* unless --repeats says another number */
 
 /* Numbers between commas. */
 enum { BENCH_MOST_NUMBERS = 16 };
@@ -31,6 +33,8 @@ struct bench_call {
 /* Times the cases of flags.stage, each as soon as it is measured given to bench_print(). Returns an exit
  * status. */
 int bench_stage_run(struct bench_call *call);
+/* Times the ops, or the matrix products alone, in the same way. Needs no model. */
+int bench_ops_run(struct bench_call *call);
 
 /* "engine", "precision" and how the device computes. */
 json_t *bench_row(const struct bench_call *call, const struct clf_device *device, const char *work);

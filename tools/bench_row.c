@@ -17,9 +17,10 @@ json_t *bench_row(const struct bench_call *call, const struct clf_device *device
 
 int bench_row_time(json_t *row, const struct timing *timing, long long tokens)
 {
-    json_t *times = json_pack("{s:f, s:f, s:f, s:i, s:I}", "seconds", timing->seconds, "tokens_per_second",
-                              (double)tokens / timing->seconds, "spread", timing->spread, "repeats",
-                              timing->repeats, "peak_bytes", (json_int_t)bench_peak_bytes());
+    json_t *times =
+        json_pack("{s:f, s:f, s:f, s:f, s:i, s:I}", "seconds", timing->seconds, "tokens_per_second",
+                  (double)tokens / timing->seconds, "best_seconds", timing->best, "spread", timing->spread,
+                  "repeats", timing->repeats, "peak_bytes", (json_int_t)bench_peak_bytes());
     int status = json_object_update(row, times) == 0 ? EXIT_DONE : EXIT_FAILED;
     json_decref(times);
     return status;
@@ -36,16 +37,51 @@ static const char *text(const json_t *row, const char *key)
     return value != NULL ? value : "";
 }
 
+static void print_case(const json_t *row)
+{
+    printf("%-9s %-4s  batch %3.0f  beam %2.0f  %10.3f ms  ± %4.1f %%  %10.1f tokens/s  peak %.0f MB\n",
+           text(row, "work"), text(row, "precision"), number(row, "batch"), number(row, "beam"),
+           1e3 * number(row, "seconds"), 50 * number(row, "spread"), number(row, "tokens_per_second"),
+           1e-6 * number(row, "peak_bytes"));
+}
+
+static void print_peaks(const json_t *row)
+{
+    printf("peaks: %.1f GFLOP/s of fp32 fma, ", 1e-9 * number(row, "fma_operations_per_second"));
+    static const char *const kinds[] = {"int8", "bf16"};
+    for (int i = 0; i < 2; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "%s_operations_per_second", kinds[i]);
+        if (number(row, key) > 0) {
+            printf("%.1f GOP/s of %s dot products, ", 1e-9 * number(row, key), kinds[i]);
+        }
+    }
+    printf("%.1f GB/s read\n", 1e-9 * number(row, "read_bytes_per_second"));
+}
+
+static void print_op(const json_t *row)
+{
+    printf("%-15s %-36s %-4s %9.1f us %8.1f GFLOP/s %5.1f %% %7.1f GB/s %5.1f %%%s\n", text(row, "op"),
+           text(row, "shape"), text(row, "precision"), 1e6 * number(row, "seconds"),
+           1e-9 * number(row, "operations_per_second"), 100 * number(row, "share_of_operations"),
+           1e-9 * number(row, "bytes_per_second"), 100 * number(row, "share_of_read"),
+           json_is_true(json_object_get(row, "cold")) ? " cold" : "");
+}
+
 int bench_print(const struct bench_call *call, json_t *row)
 {
     if (call->flags.json || row == NULL) {
         return result_print(row);
     }
-    double seconds = number(row, "seconds");
-    printf("%-9s %-4s  batch %3.0f  beam %2.0f  %10.3f ms  ± %4.1f %%  %10.1f tokens/s  peak %.0f MB\n",
-           text(row, "work"), text(row, "precision"), number(row, "batch"), number(row, "beam"),
-           1e3 * seconds, 50 * number(row, "spread"), number(row, "tokens_per_second"),
-           1e-6 * number(row, "peak_bytes"));
+    if (json_object_get(row, "error") != NULL) {
+        printf("%-15s %-36s FAILED: %s\n", text(row, "op"), text(row, "shape"), text(row, "error"));
+    } else if (strcmp(text(row, "work"), "peaks") == 0) {
+        print_peaks(row);
+    } else if (strcmp(text(row, "work"), "op") == 0) {
+        print_op(row);
+    } else {
+        print_case(row);
+    }
     fflush(stdout);
     json_decref(row);
     return output_failed() ? EXIT_FAILED : EXIT_DONE;

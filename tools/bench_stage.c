@@ -161,7 +161,8 @@ static int run_case(struct bench_call *call, const struct setup *setup, const st
         status = prepare_encode(&one, setup->model);
     }
     if (status == CLF_OK) {
-        status = timing_measure(&timing, stage->work, &one, call->flags.repeats);
+        status = timing_measure(&timing, stage->work, &one,
+                                call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
     }
     int result;
     if (status == CLF_INTERRUPTED) {
@@ -218,7 +219,7 @@ int bench_stage_run(struct bench_call *call)
         status = setup_open(&setup, &call->flags);
     }
     if (status == EXIT_DONE) {
-        status = run_cases(call, &setup, window.lines);
+        status = print_kernel_times(setup.device, run_cases(call, &setup, window.lines));
     }
     setup_close(&setup);
     window_free(&window);

@@ -38,11 +38,13 @@ static const struct flag table[] = {
      "whether kernels use the device's own dot products of int8 and bf16"},
     {"precision", 0, TAKES_MODEL | TAKES_BENCH, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16",
      "of the weights, and of products"},
-    {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage), "encode|translate|score", "what is timed"},
+    {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage), "encode|translate|score|ops|products",
+     "what is timed"},
     {"work", 0, TAKES_BENCH, FLAG_TEXT, FIELD(work), "FILE", "its lines (default: work.txt of the model)"},
     {"batch", 0, TAKES_BENCH, FLAG_TEXT, FIELD(batches), "N,N,...", "the first N lines; 1,8,64"},
     {"beam", 0, TAKES_BENCH, FLAG_TEXT, FIELD(beams), "N,N,...", "beams; 1 is greedy; 1,4"},
-    {"repeats", 0, TAKES_BENCH, FLAG_COUNT, FIELD(repeats), "N", "of which the median counts; 5"},
+    {"repeats", 0, TAKES_BENCH, FLAG_COUNT, FIELD(repeats), "N",
+     "of which the median counts; 5, for ops more"},
     {"beam", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(beam), "N", "beams; 1 is greedy"},
     {"n-best", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(n_best), "N", "translations a line"},
     {"length-penalty", 0, TAKES_SEARCH, FLAG_REAL, FIELD(length_penalty), "X", "exponent of the length rule"},
@@ -163,7 +165,7 @@ static void set_defaults(struct flags *flags)
         .length_rule = -1,
         .early_stopping = -1,
         .stage = -1,
-        .repeats = 5,
+        .repeats = -1,
     };
 }
 

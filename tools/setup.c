@@ -11,7 +11,7 @@ int setup_open(struct setup *setup, const struct flags *flags)
     *setup = (struct setup){NULL, NULL};
     log_to_stderr(flags);
     struct clf_device_options options = flags->device_options;
-    options.profile = flags->verbose;
+    options.profile |= flags->verbose;
     clf_status status = clf_device_open(&setup->device, flags->device, &options);
     if (status == CLF_OK && flags->verbose) {
         const struct clf_device_info *info = clf_device_describe(setup->device);

@@ -7,6 +7,7 @@
 struct timing {
     double seconds; /* the median */
     double spread;  /* (largest - smallest) / median */
+    double best;    /* the smallest */
     int repeats;
 };
 
@@ -15,11 +16,11 @@ typedef clf_status timed_work(void *context);
 
 enum { TIMING_MOST_REPEATS = 1000 };
 
+/* From the seconds of `count` repeats (1 .. TIMING_MOST_REPEATS), which are sorted. */
+void timing_conclude(struct timing *out, double *seconds, int count);
+
 /* Calls work once, then `repeats` times (1 .. TIMING_MOST_REPEATS) with a clock. A failing call, or an
  * interrupt between two, ends it. */
 clf_status timing_measure(struct timing *out, timed_work *work, void *context, int repeats);
-
-/* The same, for as many repeats as fit `seconds`, at least `least`. */
-clf_status timing_measure_for(struct timing *out, timed_work *work, void *context, int least, double seconds);
 
 #endif

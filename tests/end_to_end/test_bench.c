@@ -101,11 +101,40 @@ static void test_work_file(void **state)
     }
 }
 
+/* Peaks first, then every op, each with a kernel and its rates. */
+static void test_ops(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"matrix product", "batched product", "attention", "attention step",
+                                      "softmax",        "layer norm",      "embedding", "top k"};
+    struct process_result result = run_clformer(NULL, "bench --stage ops --repeats 1 --json");
+    assert_int_equal(result.status, 0);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        assert_true(process_count(result.output, process_format("\"op\":\"%s\"", ops[i])) >= 2);
+    }
+    char *rest = result.output;
+    json_t *row = next_row(&rest);
+    assert_text(row, "work", "peaks");
+    assert_true(number(row, "fma_operations_per_second") > 0 && number(row, "read_bytes_per_second") > 0);
+    json_decref(row);
+    while ((row = next_row(&rest)) != NULL) {
+        assert_text(row, "work", "op");
+        assert_true(number(row, "seconds") > 0 && number(row, "operations") > 0 && number(row, "bytes") > 0);
+        assert_true(strlen(json_string_value(json_object_get(row, "kernel"))) > 0);
+        json_decref(row);
+    }
+    result = run_clformer(NULL, "bench --stage products --repeats 1 --precision fp16");
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "peaks: "), 1);
+    assert_int_equal(process_count(result.output, "\n"), 1 + process_count(result.output, " product"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_stages, support_teardown),
         cmocka_unit_test_teardown(test_work_file, support_teardown),
+        cmocka_unit_test_teardown(test_ops, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cases/attention.h"
 #include "support/attention_problem.h"
 
 static struct clf_device *fused(int form)
@@ -31,8 +32,8 @@ static void check(struct attention_shape shape)
 static void test_lengths(void **state)
 {
     (void)state;
-    static const int lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70};
-    int count = support_small() ? 7 : (int)(sizeof lengths / sizeof *lengths);
+    const int *lengths = attention_edge_lengths;
+    int count = support_small() ? 7 : attention_edge_length_count;
     for (int i = 0; i < count; i++) {
         struct attention_shape shape = {.heads = 2, .key_width = 16, .value_width = 24, .sequences = 2};
         shape.queries[0] = lengths[i];
@@ -48,8 +49,8 @@ static void test_lengths(void **state)
 static void test_widths(void **state)
 {
     (void)state;
-    static const int widths[] = {1, 5, 16, 24, 32, 64, 80, 130};
-    int count = support_small() ? 4 : (int)(sizeof widths / sizeof *widths);
+    const int *widths = attention_edge_widths;
+    int count = support_small() ? 4 : attention_edge_width_count;
     for (int i = 0; i < count; i++) {
         struct attention_shape shape = {.heads = 3, .sequences = 2, .queries = {18, 3}, .keys = {18, 35}};
         shape.key_width = shape.value_width = widths[i];

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
+#include "cases/rows.h"
 #include "support/support.h"
 #include "support/views.h"
 
-static const int widths[] = {1, 15, 16, 17, 33, 64, 65, 129};
-enum { WIDTHS = sizeof widths / sizeof *widths, V = 75, N = 12 }; /* V: two panels and a part */
+enum { V = 75, N = 12 }; /* V: two panels and a part */
 
 /* The first and last row, the edges of a panel, a repeated id, and ids that are no rows. */
 static const int32_t ids[N] = {0, 74, 31, 32, 63, 64, 5, 5, -1, V, INT32_MAX, INT32_MIN};
@@ -47,8 +47,9 @@ static void test_embedding(void **state)
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         for (int gemm = CLF_GEMM_NATIVE; gemm <= CLF_GEMM_CLBLAST; gemm++) {
-            for (int i = 0; i < WIDTHS; i++) {
-                check(support_device_with((clf_form)form, (clf_gemm)gemm, CLF_ATTENTION_AUTO), widths[i]);
+            for (int i = 0; i < embedding_edge_column_count; i++) {
+                check(support_device_with((clf_form)form, (clf_gemm)gemm, CLF_ATTENTION_AUTO),
+                      embedding_edge_columns[i]);
             }
         }
     }

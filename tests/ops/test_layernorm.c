@@ -3,12 +3,12 @@
 
 #include <math.h>
 
+#include "cases/rows.h"
 #include "reference/layernorm.h"
 #include "support/support.h"
 #include "support/views.h"
 
-static const int widths[] = {1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 129, 512, 777};
-enum { WIDTHS = sizeof widths / sizeof *widths, ROWS = 5 };
+enum { ROWS = 5 };
 
 struct problem {
     int columns;
@@ -53,9 +53,9 @@ static void check(const struct problem *problem, double tolerance)
 
 static void check_kind(enum clf__norm_kind kind)
 {
-    for (int i = 0; i < WIDTHS; i++) {
+    for (int i = 0; i < row_edge_column_count; i++) {
         for (int has_beta = 0; has_beta < 2; has_beta++) {
-            struct problem problem = {widths[i], kind, has_beta, 1e-5f, 0.25f};
+            struct problem problem = {row_edge_columns[i], kind, has_beta, 1e-5f, 0.25f};
             check(&problem, 2e-6);
         }
     }

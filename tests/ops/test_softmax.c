@@ -3,12 +3,12 @@
 
 #include <math.h>
 
+#include "cases/rows.h"
 #include "reference/softmax.h"
 #include "support/support.h"
 #include "support/views.h"
 
-static const int widths[] = {1, 15, 16, 17, 31, 33, 63, 64, 65, 129, 1001};
-enum { WIDTHS = sizeof widths / sizeof *widths, ROWS = 5 };
+enum { ROWS = 5 };
 
 typedef clf_status forward_function(struct clf__tensor y, struct clf__tensor x);
 typedef void reference_function(double *y, const float *x, int rows, int columns);
@@ -36,24 +36,24 @@ static void check(forward_function *forward, reference_function *reference, int 
 static void test_softmax(void **state)
 {
     (void)state;
-    for (int i = 0; i < WIDTHS; i++) {
-        check(clf__softmax_forward, reference_softmax, widths[i], 1e-6);
+    for (int i = 0; i < row_edge_column_count; i++) {
+        check(clf__softmax_forward, reference_softmax, row_edge_columns[i], 1e-6);
     }
 }
 
 static void test_log_softmax(void **state)
 {
     (void)state;
-    for (int i = 0; i < WIDTHS; i++) {
-        check(clf__log_softmax_forward, reference_log_softmax, widths[i], 1e-6);
+    for (int i = 0; i < row_edge_column_count; i++) {
+        check(clf__log_softmax_forward, reference_log_softmax, row_edge_columns[i], 1e-6);
     }
 }
 
 static void test_pick(void **state)
 {
     (void)state;
-    for (int i = 0; i < WIDTHS; i++) {
-        int columns = widths[i];
+    for (int i = 0; i < row_edge_column_count; i++) {
+        int columns = row_edge_columns[i];
         struct support_random random = {(uint64_t)columns};
         size_t count = (size_t)ROWS * (size_t)columns;
         float *x = support_uniform_array(&random, count, 30.0f);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cases/rows.h"
 #include "reference/top_k.h"
 #include "support/support.h"
 #include "support/views.h"
@@ -74,17 +75,14 @@ static void check(const struct problem *problem)
     }
 }
 
-static const int vocabularies[] = {1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 4097};
-enum { VOCABULARIES = sizeof vocabularies / sizeof *vocabularies };
-
 static void test_sizes(void **state)
 {
     (void)state;
     static const int ks[] = {1, 2, 8, 65};
-    for (int i = 0; i < VOCABULARIES; i++) {
+    for (int i = 0; i < top_k_edge_column_count; i++) {
         for (int j = 0; j < 4; j++) {
             struct support_random random = {(uint64_t)i};
-            int v = vocabularies[i];
+            int v = top_k_edge_columns[i];
             struct problem problem = {.rows = 3, .vocabulary = v, .k = ks[j]};
             problem.logits = support_uniform_array(&random, 3 * (size_t)v, 12.0f);
             check(&problem);
@@ -96,9 +94,9 @@ static void test_sizes(void **state)
 static void test_ties(void **state)
 {
     (void)state;
-    for (int i = 0; i < VOCABULARIES; i++) {
+    for (int i = 0; i < top_k_edge_column_count; i++) {
         struct support_random random = {(uint64_t)i};
-        int v = vocabularies[i];
+        int v = top_k_edge_columns[i];
         float *logits = support_array(2 * (size_t)v, sizeof *logits);
         for (int c = 0; c < v; c++) {
             logits[c] = (float)support_integer(&random, 3);
