@@ -3,6 +3,7 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "device/buffer.h"
 #include "device/choice.h"
 #include "device/probe.h"
 
@@ -54,6 +55,7 @@ static void free_device(struct clf_device *device)
 {
     clf__profile_free(device->profile);
     clf__programs_free(&device->programs);
+    clf__buffer_free(device->operand);
     if (device->queue) {
         clReleaseCommandQueue(device->queue);
     }

@@ -26,6 +26,7 @@ struct clf_device {
     struct clf__program_cache cache;
     uint64_t used_bytes;          /* of all buffers alive */
     struct clf__profile *profile; /* NULL: off */
+    struct clf__buffer *operand;  /* scratch of operand.c, NULL until it is needed */
 };
 
 struct clf__buffer {

@@ -116,6 +116,9 @@ static clf_status reserve(struct clf__session *session)
     struct clf__workspace_widths widths = widths_of(config);
     int rows = larger(limits->source_tokens, larger(limits->slots, limits->target_tokens));
     CLF__TRY(clf__workspace_reserve(&session->workspace, arena, rows, &widths));
+    int inputs = larger(larger(config->encoder_ffn, config->decoder_ffn),
+                        larger(larger(widths.d_model, widths.context), config->feature_size));
+    CLF__TRY(clf__gemm_reserve(session->transformer->device, rows, inputs, session->transformer->precision));
     if (config->feature_size > 0) {
         CLF__TRY(clf__arena_reserve(arena, &session->frames, CLF__F32, limits->source_tokens,
                                     config->feature_size, "the frames"));

@@ -1,0 +1,86 @@
+#include "device/operand.h"
+
+#include <limits.h>
+
+#include "device/buffer.h"
+#include "device/device.h"
+#include "device/launch.h"
+
+enum { LINE = 64, MOST_GROUPS = 4096 };
+
+/* Who converts, and into what. Kernels: (out, pitch, x, x_offset, x_stride, rows, inputs); the CPU form takes
+ * any number of groups, the GPU form one a row. */
+struct conversion {
+    const char *program, *cpu_kernel, *gpu_kernel;
+    size_t element_bytes; /* an element's, of whose groups of four each row has whole ones */
+    size_t tail_bytes;    /* what else belongs to a row, at the end of its pitch */
+};
+
+static struct conversion conversion_of(const struct clf__caps *caps, clf_precision precision)
+{
+    if (precision == CLF_PRECISION_INT8) {
+        int is_fp32 = caps->form == CLF_FORM_CPU && !caps->has_dot_int8; /* whole numbers, but in fp32 */
+        return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu", is_fp32 ? sizeof(float) : 1,
+                                   sizeof(float)};
+    }
+    return (struct conversion){.program = NULL};
+}
+
+int clf__operand_is_used(const struct clf_device *device, clf_precision precision)
+{
+    return conversion_of(&device->caps, precision).program != NULL;
+}
+
+/* An odd number of cache lines, so that the rows of a block fall on different sets. */
+static size_t pitch_of(const struct conversion *conversion, int inputs)
+{
+    size_t elements = ((size_t)inputs + 3) / 4 * 4;
+    size_t lines = (elements * conversion->element_bytes + conversion->tail_bytes + LINE - 1) / LINE;
+    return (lines + (lines % 2 == 0)) * LINE;
+}
+
+clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision)
+{
+    struct conversion conversion = conversion_of(&device->caps, precision);
+    if (conversion.program == NULL || rows < 1 || inputs < 1) {
+        return CLF_OK;
+    }
+    size_t bytes = (size_t)rows * pitch_of(&conversion, inputs);
+    if (device->operand != NULL && clf__buffer_bytes(device->operand) >= bytes) {
+        return CLF_OK;
+    }
+    /* First the old one, which kernels that are enqueued keep alive: both might not fit. */
+    clf__buffer_free(device->operand);
+    device->operand = NULL;
+    return clf__buffer_create(&device->operand, device, bytes, "the converted activations");
+}
+
+clf_status clf__operand_convert(struct clf__operand *out, struct clf_device *device, struct clf__matrix x,
+                                int rows, int inputs, clf_precision precision)
+{
+    struct conversion conversion = conversion_of(&device->caps, precision);
+    size_t pitch = pitch_of(&conversion, inputs);
+    if (pitch > INT_MAX) {
+        return clf__fail(CLF_UNSUPPORTED, "a matrix product over %d inputs in precision %d", inputs,
+                         (int)precision);
+    }
+    CLF__TRY(clf__gemm_reserve(device, rows, inputs, precision));
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(device->operand), CLF__INT((int)pitch), CLF__BUFFER(x.buffer), CLF__INT((int)x.offset),
+        CLF__INT(x.stride),           CLF__INT(rows),       CLF__INT(inputs),
+    };
+    int is_gpu = device->caps.form == CLF_FORM_GPU;
+    double values = (double)rows * inputs;
+    struct clf__launch launch = {
+        .program = conversion.program,
+        .kernel = is_gpu ? conversion.gpu_kernel : conversion.cpu_kernel,
+        .groups = {is_gpu || rows < MOST_GROUPS ? (size_t)rows : MOST_GROUPS},
+        .local = {is_gpu ? CLF__GROUP : 1},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = {.bytes = values * (double)(sizeof(float) + conversion.element_bytes)},
+    };
+    CLF__TRY(clf__launch(device, &launch));
+    *out = (struct clf__operand){.buffer = device->operand, .pitch = (int)pitch};
+    return CLF_OK;
+}

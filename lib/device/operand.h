@@ -1,0 +1,21 @@
+/* Activations in the precision of a product: for this room alone. */
+#ifndef CLF_DEVICE_OPERAND_H
+#define CLF_DEVICE_OPERAND_H
+
+#include "device/gemm.h"
+
+/* Rows of x as a product reads them: row r at r * pitch bytes, as cl/<program>.cl says that wrote them. */
+struct clf__operand {
+    const struct clf__buffer *buffer; /* the device's own, until the next call */
+    int pitch;
+};
+
+/* Whether products of this precision read operands, and not the fp32 rows themselves. */
+int clf__operand_is_used(const struct clf_device *device, clf_precision precision);
+
+/* Enqueues the conversion of x (rows, inputs). Enlarges the device's scratch memory where clf__gemm_reserve()
+ * has not been told of so many. */
+clf_status clf__operand_convert(struct clf__operand *out, struct clf_device *device, struct clf__matrix x,
+                                int rows, int inputs, clf_precision precision);
+
+#endif
