@@ -36,7 +36,7 @@ struct clf_translate_options {
     int32_t forced_last;       /* id at max_length, or -1 */
     const int32_t *suppressed; /* ids never generated, beside the model's own */
     int suppressed_count;
-    int batch_tokens; /* source tokens a batch */
+    int batch_tokens; /* source tokens of all lines that are worked on at a time */
     int pieces;       /* lines are pieces between white space, in and out */
     int (*interrupted)(
         void *user); /* asked between steps: non-zero ends the work with CLF_INTERRUPTED; may be NULL */
@@ -74,7 +74,9 @@ struct clf_translation {
 /* Where time went, in seconds, since the translator was created. */
 struct clf_stage_times {
     double tokenize, encode, decode, search, detokenize;
-    int64_t lines, source_tokens, target_tokens, steps, batches;
+    int64_t lines, source_tokens, target_tokens;
+    int64_t steps, step_rows; /* of decoding; hypotheses of all steps together */
+    int64_t batches;          /* lines that were encoded, or scored, together */
 };
 
 /**
@@ -92,7 +94,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
 void clf_translator_free(struct clf_translator *translator);
 
 /**
- * Translates lines, in batches sorted by length.
+ * Translates lines, the longest ones first: a line that is done gives its place to one that waits.
  *
  * @param out   receives `count` translations in the order of the lines; free them with
  * clf_translations_free().

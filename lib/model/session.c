@@ -108,6 +108,19 @@ static clf_status reserve_decoder(struct clf__session *session)
     return reserve_upload(&session->target, arena, larger_count(step, force));
 }
 
+static clf_status reserve_places(struct clf__session *session)
+{
+    size_t sources = (size_t)session->limits.sources;
+    CLF__TRY(clf__allocate(&session->source_first, sources + 1, sizeof *session->source_first));
+    CLF__TRY(clf__allocate(&session->places, sources, sizeof *session->places));
+    CLF__TRY(clf__allocate(&session->occupied, sources, sizeof *session->occupied));
+    CLF__TRY(clf__allocate(&session->place_numbers, sources, sizeof *session->place_numbers));
+    for (size_t i = 0; i < sources; i++) {
+        session->places[i].first = -1;
+    }
+    return reserve_upload(&session->placed, &session->arena, 3 * (int64_t)session->limits.source_tokens);
+}
+
 static clf_status reserve(struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
@@ -123,16 +136,16 @@ static clf_status reserve(struct clf__session *session)
         CLF__TRY(clf__arena_reserve(arena, &session->frames, CLF__F32, limits->source_tokens,
                                     config->feature_size, "the frames"));
     }
-    CLF__TRY(
-        clf__allocate(&session->source_first, (size_t)limits->sources + 1, sizeof *session->source_first));
+    CLF__TRY(reserve_places(session));
     CLF__TRY(reserve_upload(&session->source, arena,
                             3 * (int64_t)limits->source_tokens + 4 * (int64_t)limits->sources));
     CLF__TRY(reserve_decoder(session));
     return reserve_attention(session);
 }
 
-clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
-                               const struct clf__session_limits *limits)
+/* A session whose device memory is reserved and not allocated. */
+static clf_status plan(struct clf__session **out, struct clf__transformer *transformer,
+                       const struct clf__session_limits *limits)
 {
     struct clf__session *session;
     CLF__TRY(clf__allocate(&session, 1, sizeof *session));
@@ -140,14 +153,35 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
     session->limits = *limits;
     clf__arena_init(&session->arena, transformer->device);
     clf_status status = reserve(session);
-    if (status == CLF_OK) {
-        status = clf__arena_allocate(&session->arena);
-    }
     if (status != CLF_OK) {
         clf__session_free(session);
         return status;
     }
     *out = session;
+    return CLF_OK;
+}
+
+clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
+                               const struct clf__session_limits *limits)
+{
+    struct clf__session *session;
+    CLF__TRY(plan(&session, transformer, limits));
+    clf_status status = clf__arena_allocate(&session->arena);
+    if (status != CLF_OK) {
+        clf__session_free(session);
+        return status;
+    }
+    *out = session;
+    return CLF_OK;
+}
+
+clf_status clf__session_measure(struct clf__session_size *out, struct clf__transformer *transformer,
+                                const struct clf__session_limits *limits)
+{
+    struct clf__session *session;
+    CLF__TRY(plan(&session, transformer, limits));
+    *out = (struct clf__session_size){session->arena.bytes, session->arena.largest};
+    clf__session_free(session);
     return CLF_OK;
 }
 
@@ -161,7 +195,11 @@ void clf__session_free(struct clf__session *session)
     clf__free(session->keys);
     clf__free(session->values);
     clf__free(session->source_first);
+    clf__free(session->places);
+    clf__free(session->occupied);
+    clf__free(session->place_numbers);
     clf__free(session->source.staging);
+    clf__free(session->placed.staging);
     clf__free(session->target.staging);
     clf__free(session->results_host);
     clf__free(session);

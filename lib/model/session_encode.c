@@ -6,7 +6,7 @@
 
 /* Uploads ids, positions, spans and hidden keys of the sources. */
 struct source_views {
-    struct clf__tensor ids, positions;
+    struct clf__tensor ids, positions, hidden;
     struct clf__spans spans;
 };
 
@@ -21,7 +21,7 @@ static clf_status upload_sources(struct clf__session *session, struct source_vie
     views->ids = clf__upload_take(upload, rows, &ids);
     views->positions = clf__upload_take(upload, rows, &positions);
     views->spans = clf__upload_take_spans(upload, sources->count, &spans);
-    struct clf__tensor hidden_view = clf__upload_take(upload, rows, &hidden);
+    views->hidden = clf__upload_take(upload, rows, &hidden);
     if (sources->ids != NULL) {
         memcpy(ids, sources->ids, (size_t)rows * sizeof *ids);
     } else {
@@ -36,27 +36,16 @@ static clf_status upload_sources(struct clf__session *session, struct source_vie
         longest = length > longest ? length : longest;
     }
     memset(hidden, 0, (size_t)rows * sizeof *hidden);
-    int hides = clf__session_hidden(config, hidden, sources->ids, rows);
-    session->hidden_sources = hides ? hidden_view : (struct clf__tensor){.buffer = NULL};
+    if (!clf__session_hidden(config, hidden, sources->ids, rows)) {
+        views->hidden.buffer = NULL;
+    }
+    session->encoded_hidden = hidden;
     views->spans.max_queries = views->spans.max_keys = longest;
-    session->max_source_length = longest;
     clf__spans_count(&views->spans, spans, 0);
     if (sources->frames != NULL) {
         CLF__TRY(clf__tensor_write(clf__tensor_rows(session->frames, 0, rows), sources->frames));
     }
     return clf__upload_send(upload);
-}
-
-/* The encoder's output as keys and values of each decoder layer: computed once a batch. */
-static clf_status project_memory(struct clf__session *session, struct clf__tensor x)
-{
-    const struct clf__decoder *decoder = &session->transformer->decoder;
-    for (int i = 0; i < decoder->layer_count; i++) {
-        CLF__TRY(clf__linear_forward(clf__tensor_rows(session->memory[i], 0, x.rows), x,
-                                     &decoder->layers[i].cross_attention.memory, CLF__IDENTITY,
-                                     (struct clf__tensor){.buffer = NULL}));
-    }
-    return CLF_OK;
 }
 
 clf_status clf__session_encode_maps(struct clf__session *session, const struct clf__sequences *sources,
@@ -76,7 +65,7 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     struct clf__attention_call call = {
         .heads = clf__config_heads(&session->transformer->config, CLF__ENCODER),
         .spans = views.spans,
-        .mask = {.hidden_keys = session->hidden_sources, .relative = encoder->embedder.relative},
+        .mask = {.hidden_keys = views.hidden, .relative = encoder->embedder.relative},
         .scratch = &session->scratch,
     };
     if (maps != NULL) {
@@ -92,7 +81,6 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     if (encoder->norm.gamma.buffer != NULL) {
         CLF__TRY(clf__norm_forward(workspace.x, workspace.x, &encoder->norm));
     }
-    CLF__TRY(project_memory(session, workspace.x));
     return clf__device_finish_stage(session->transformer->device);
 }
 

@@ -15,7 +15,7 @@ static clf_status upload_targets(struct clf__session *session, struct target_vie
 {
     const struct clf__config *config = &session->transformer->config;
     struct clf__upload *upload = &session->target;
-    int rows = inputs->first[inputs->count], longest = 0;
+    int rows = inputs->first[inputs->count], longest = 0, longest_source = 0;
     int32_t *ids, *positions, *hidden, *self, *cross;
     upload->count = 0;
     views->ids = clf__upload_take(upload, rows, &ids);
@@ -30,15 +30,16 @@ static clf_status upload_targets(struct clf__session *session, struct target_vie
     }
     for (int b = 0; b < inputs->count; b++) {
         int first = inputs->first[b], length = inputs->first[b + 1] - first;
-        int source = session->source_first[b], source_length = session->source_first[b + 1] - source;
+        const struct clf__session_place *source = &session->places[b];
         clf__session_positions(config, positions + first, ids + first, length);
         memcpy(self + 4 * b, (int32_t[4]){first, length, first, length}, 4 * sizeof *self);
-        memcpy(cross + 4 * b, (int32_t[4]){first, length, source, source_length}, 4 * sizeof *cross);
+        memcpy(cross + 4 * b, (int32_t[4]){first, length, source->first, source->length}, 4 * sizeof *cross);
         longest = length > longest ? length : longest;
+        longest_source = source->length > longest_source ? source->length : longest_source;
     }
     views->self.max_queries = views->self.max_keys = longest;
     views->cross.max_queries = longest;
-    views->cross.max_keys = session->max_source_length;
+    views->cross.max_keys = longest_source;
     clf__spans_count(&views->self, self, 1);
     clf__spans_count(&views->cross, cross, 0);
     return clf__upload_send(upload);
@@ -49,7 +50,7 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
 {
     const struct clf__decoder *decoder = &session->transformer->decoder;
     int rows = inputs->first[inputs->count];
-    assert(inputs->count == session->sources && rows <= session->limits.target_tokens);
+    assert(inputs->count == session->occupied_count && rows <= session->limits.target_tokens);
     session->target_rows = rows;
     struct target_views views;
     CLF__TRY(upload_targets(session, &views, inputs));
@@ -71,7 +72,7 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
     };
     if (maps != NULL) {
         self.maps = clf__session_map(session, 0, heads.count * rows, rows);
-        cross.maps = clf__session_map(session, 1, heads.count * rows, session->max_source_length);
+        cross.maps = clf__session_map(session, 1, heads.count * rows, session->places[0].length);
     }
     struct clf__decoder_call call = {.self_call = &self, .cross_call = &cross};
     return clf__session_run_decoder(session, rows, &call, maps);
@@ -118,6 +119,7 @@ clf_status clf__session_attend(struct clf__session *session, const struct clf__s
 {
     assert(session->limits.maps && source->count == 1 && inputs->count == 1);
     CLF__TRY(clf__session_encode_maps(session, source, maps->encoder));
+    CLF__TRY(clf__session_remember_all(session));
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
     size_t targets = (size_t)inputs->first[1], sources = (size_t)source->first[1];
     struct clf__decoder_maps decoder_maps = {

@@ -46,20 +46,23 @@ struct step_views {
     double pairs; /* of self-attention: rows times the positions that they see */
 };
 
-/* Rows of one source are adjacent and look at the same memory: one span a source. */
-static int fill_cross_spans(const struct clf__session *session, int32_t *spans, const struct clf__step *step)
+/* Rows of one place are adjacent and look at the same memory: one span a place. */
+static void fill_cross_spans(struct clf__spans *spans, const struct clf__session *session, int32_t *table,
+                             const struct clf__step *step)
 {
-    int count = 0;
+    int count = 0, longest = 0;
     for (int r = 0; r < step->rows; r++) {
-        int source = step->sources[r];
-        if (r == 0 || source != step->sources[r - 1]) {
-            int first = session->source_first[source];
-            int length = session->source_first[source + 1] - first;
-            memcpy(spans + 4 * count++, (int32_t[4]){r, 0, first, length}, 4 * sizeof *spans);
+        if (r == 0 || step->places[r] != step->places[r - 1]) {
+            const struct clf__session_place *place = &session->places[step->places[r]];
+            assert(place->first >= 0);
+            memcpy(table + 4 * count++, (int32_t[4]){r, 0, place->first, place->length}, 4 * sizeof *table);
+            longest = place->length > longest ? place->length : longest;
         }
-        spans[4 * (count - 1) + 1]++;
+        table[4 * (count - 1) + 1]++;
     }
-    return count;
+    spans->sequences = spans->table.rows = count;
+    spans->max_queries = session->limits.slots / session->limits.sources;
+    spans->max_keys = longest;
 }
 
 static clf_status upload_step(struct clf__session *session, struct step_views *views,
@@ -78,7 +81,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     views->parents = clf__upload_take(upload, rows, &parents);
     views->banned_offsets = clf__upload_take(upload, rows + 1, &offsets);
     views->banned = clf__upload_take(upload, banned_count, &banned);
-    views->cross = clf__upload_take_spans(upload, session->sources, &spans);
+    views->cross = clf__upload_take_spans(upload, session->occupied_count, &spans);
     memcpy(tokens, step->tokens, bytes);
     memcpy(slots, step->slots, bytes);
     memcpy(parents, step->parents, bytes);
@@ -91,9 +94,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
         int is_pad = config->position_padding_aware && step->tokens[r] == config->pad_id;
         table_positions[r] = is_pad ? config->pad_id : config->position_offset + step->positions[r];
     }
-    views->cross.sequences = views->cross.table.rows = fill_cross_spans(session, spans, step);
-    views->cross.max_queries = session->limits.slots / session->limits.sources;
-    views->cross.max_keys = session->max_source_length;
+    fill_cross_spans(&views->cross, session, spans, step);
     clf__spans_count(&views->cross, spans, 0);
     return clf__upload_send(upload);
 }

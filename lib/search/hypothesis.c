@@ -56,9 +56,9 @@ int clf__candidate_read(struct clf__candidate *candidate, const struct clf__sear
                         const struct clf__source *source, int beam, int rank)
 {
     const struct clf__beam *from = &source->running[beam];
-    if (search->forced >= 0) {
+    if (source->forced >= 0) {
         *candidate = (struct clf__candidate){.beam = beam,
-                                             .id = search->forced,
+                                             .id = source->forced,
                                              .score = from->score,
                                              .log_probability = from->log_probability};
         return rank == 0;

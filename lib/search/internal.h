@@ -23,28 +23,33 @@ struct clf__candidate {
     double log_probability;
 };
 
-/* One sentence under search. */
+/* A place, and the source under search there. */
 struct clf__source {
     struct clf__beam *running;  /* (beams) best first */
     struct clf__beam *next;     /* (beams) the running ones of the next step, while they are made */
     struct clf__beam *finished; /* (beams) best first */
     int running_count, finished_count;
-    int first_row; /* of the step */
+    int number;    /* which of the sources; -1: the place is free */
+    int forced;    /* the only id allowed at this step, or -1 */
+    int first_row; /* of the step; unused where the token is forced */
     int done;
 };
 
 struct clf__search {
     const struct clf__search_options *options;
-    int source_count;
-    int most_banned; /* ids that a row bans at most */
-    int forced;      /* the only id allowed at this step, or -1 */
-    struct clf__source *sources;
+    const struct clf__search_model *model;
+    int source_count, next_source; /* all of them; the first that waits */
+    int place_count;
+    int most_banned;                   /* ids that a row bans at most */
+    struct clf__source *sources;       /* (places) */
+    int *free_places;                  /* (places) */
     struct clf__candidate *candidates; /* (2 * beams) of one source, at one step */
+    struct clf__hypothesis *outcome;   /* (n_best) of one source */
     int32_t *always_banned;            /* ascending */
     int always_banned_count;
     struct clf__step step;
     /* The arrays of `step` that search fills. */
-    int32_t *tokens, *positions, *slots, *parents, *row_sources, *banned, *banned_offsets;
+    int32_t *tokens, *positions, *slots, *parents, *places, *banned, *banned_offsets;
 };
 
 /* bans.c */

@@ -7,7 +7,7 @@ static int id_in_range(const struct clf__search_options *options, int id)
     return id >= 0 && id < options->vocabulary;
 }
 
-static clf_status check_sizes(const struct clf__search_options *options, int sources)
+static clf_status check_sizes(const struct clf__search_options *options, int places)
 {
     if (options->beams < 1 || options->beams > CLF__SEARCH_BEAMS_LIMIT) {
         return clf__fail(CLF_BAD_ARGUMENT,
@@ -28,8 +28,8 @@ static clf_status check_sizes(const struct clf__search_options *options, int sou
         return clf__fail(CLF_BAD_ARGUMENT, "minimum length %d: it is 0 to the maximum length, %d",
                          options->min_length, options->max_length);
     }
-    if (sources < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a search over %d sources", sources);
+    if (places < 1) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a search over %d sources at a time: it is 1 or more", places);
     }
     return CLF_OK;
 }
@@ -123,20 +123,20 @@ static clf_status check_bad_words(const struct clf__search_options *options)
     return CLF_OK;
 }
 
-clf_status clf__search_check(const struct clf__search_options *options, int sources)
+clf_status clf__search_check(const struct clf__search_options *options, int places)
 {
-    CLF__TRY(check_sizes(options, sources));
+    CLF__TRY(check_sizes(options, places));
     CLF__TRY(check_scoring(options));
     CLF__TRY(check_ids(options));
     CLF__TRY(check_bad_words(options));
     /* Rows, slots and offsets of bans are int32. */
-    size_t rows = (size_t)sources * (size_t)options->beams;
+    size_t rows = (size_t)places * (size_t)options->beams;
     size_t most_banned = clf__bans_limit(options);
     if (rows >= INT32_MAX || (most_banned > 0 && rows > INT32_MAX / most_banned)) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%d sources with %d beams and up to %zu banned ids a row are too many for one "
-                         "batch; translate fewer lines at once",
-                         sources, options->beams, most_banned);
+                         "%d sources at a time with %d beams and up to %zu banned ids a row are too many; "
+                         "translate fewer lines at once",
+                         places, options->beams, most_banned);
     }
     return CLF_OK;
 }

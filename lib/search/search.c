@@ -1,5 +1,6 @@
 #include "search/search.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static void lay_out_step(struct clf__search *search, struct block *block, size_t
     step->positions = search->positions = take(block, rows, sizeof(int32_t));
     step->slots = search->slots = take(block, rows, sizeof(int32_t));
     step->parents = search->parents = take(block, rows, sizeof(int32_t));
-    step->sources = search->row_sources = take(block, rows, sizeof(int32_t));
+    step->places = search->places = take(block, rows, sizeof(int32_t));
     step->banned = search->banned = take(block, rows * (size_t)search->most_banned, sizeof(int32_t));
     step->banned_offsets = search->banned_offsets = take(block, rows + 1, sizeof(int32_t));
     step->values = take(block, rows * candidates, sizeof(float));
@@ -44,25 +45,25 @@ static void lay_out_step(struct clf__search *search, struct block *block, size_t
     step->statistics = take(block, rows * 4, sizeof(float));
 }
 
-/* Three lists of `beams` hypotheses for each source, and room for the ids of each hypothesis. */
-static void lay_out_sources(struct clf__search *search, struct block *block)
+/* Three lists of `beams` hypotheses for each place, and room for the ids of each hypothesis. */
+static void lay_out_places(struct clf__search *search, struct block *block)
 {
     size_t beams = (size_t)search->options->beams;
-    size_t sources = (size_t)search->source_count;
+    size_t places = (size_t)search->place_count;
     size_t ids_each = (size_t)search->options->max_length + 1;
-    search->sources = take(block, sources, sizeof *search->sources);
-    struct clf__beam *beam = take(block, sources * 3 * beams, sizeof *beam);
-    int32_t *ids = take(block, sources * 3 * beams, ids_each * sizeof *ids);
+    search->free_places = take(block, places, sizeof *search->free_places);
+    search->sources = take(block, places, sizeof *search->sources);
+    struct clf__beam *beam = take(block, places * 3 * beams, sizeof *beam);
+    int32_t *ids = take(block, places * 3 * beams, ids_each * sizeof *ids);
     if (block->start == NULL) {
         return;
     }
-    for (size_t i = 0; i < sources * 3 * beams; i++) {
+    for (size_t i = 0; i < places * 3 * beams; i++) {
         beam[i].ids = ids + i * ids_each;
     }
-    for (size_t i = 0; i < sources; i++, beam += 3 * beams) {
+    for (size_t i = 0; i < places; i++, beam += 3 * beams) {
         search->sources[i] = (struct clf__source){
-            .running = beam, .next = beam + beams, .finished = beam + 2 * beams, .running_count = 1};
-        beam[0].ids[0] = search->options->start_id;
+            .running = beam, .next = beam + beams, .finished = beam + 2 * beams, .number = -1};
     }
 }
 
@@ -70,9 +71,69 @@ static void lay_out(struct clf__search *search, struct block *block)
 {
     const struct clf__search_options *options = search->options;
     search->candidates = take(block, 2 * (size_t)options->beams, sizeof *search->candidates);
+    search->outcome = take(block, (size_t)options->n_best, sizeof *search->outcome);
     search->always_banned = take(block, clf__bans_limit(options), sizeof(int32_t));
-    lay_out_step(search, block, (size_t)search->source_count * (size_t)options->beams);
-    lay_out_sources(search, block);
+    lay_out_step(search, block, (size_t)search->place_count * (size_t)options->beams);
+    lay_out_places(search, block);
+}
+
+/* --- Sources come and go. --- */
+
+static void begin(struct clf__search *search, int place)
+{
+    struct clf__source *source = &search->sources[place];
+    source->number = search->next_source++;
+    source->running_count = 1;
+    source->finished_count = 0;
+    source->done = 0;
+    struct clf__beam *beam = &source->running[0];
+    *beam = (struct clf__beam){.ids = beam->ids};
+    beam->ids[0] = search->options->start_id;
+}
+
+/* Offers the free places to the sources that wait. */
+static clf_status fill_places(struct clf__search *search)
+{
+    int waiting = search->source_count - search->next_source, count = 0, admitted = 0;
+    for (int place = 0; place < search->place_count && count < waiting; place++) {
+        if (search->sources[place].number < 0) {
+            search->free_places[count++] = place;
+        }
+    }
+    if (count == 0) {
+        return CLF_OK;
+    }
+    const struct clf__search_model *model = search->model;
+    CLF__TRY(model->admit(model->context, search->next_source, search->free_places, count, &admitted));
+    assert(admitted >= 0 && admitted <= count);
+    for (int i = 0; i < admitted; i++) {
+        begin(search, search->free_places[i]);
+    }
+    return CLF_OK;
+}
+
+/* Hands over the source's hypotheses, what was finished or, where nothing was, what was running; its place is
+ * free. */
+static clf_status finish(struct clf__search *search, int place)
+{
+    struct clf__source *source = &search->sources[place];
+    int any = source->finished_count > 0;
+    int count = any ? source->finished_count : source->running_count;
+    const struct clf__beam *beams = any ? source->finished : source->running;
+    for (int i = 0; i < search->options->n_best; i++) {
+        struct clf__hypothesis *hypothesis = &search->outcome[i];
+        *hypothesis = (struct clf__hypothesis){
+            .ids = beams[0].ids + 1, .score = -INFINITY, .log_probability = (double)-INFINITY};
+        if (i < count && beams[i].length > 0) { /* one that could not even begin is no hypothesis */
+            hypothesis->ids = beams[i].ids + 1;
+            hypothesis->length = beams[i].length;
+            hypothesis->score = beams[i].score;
+            hypothesis->log_probability = beams[i].log_probability;
+        }
+    }
+    int number = source->number;
+    source->number = -1;
+    return search->model->finish(search->model->context, number, place, search->outcome);
 }
 
 /* --- The steps. --- */
@@ -86,40 +147,53 @@ static int forced_id(const struct clf__search_options *options, int generated)
     return generated == 0 ? options->forced_first : -1;
 }
 
-/* One row for each running beam of each source that is not done. */
-static void assemble_step(struct clf__search *search)
+/* Adds a row for each running beam of a place. */
+static void add_rows(struct clf__search *search, int place)
 {
+    const struct clf__source *source = &search->sources[place];
     int beams = search->options->beams;
-    int row = 0;
-    search->banned_offsets[0] = 0;
-    for (int i = 0; i < search->source_count; i++) {
-        struct clf__source *source = &search->sources[i];
-        if (source->done) {
-            continue;
-        }
-        source->first_row = row;
-        for (int place = 0; place < source->running_count; place++, row++) {
-            const struct clf__beam *beam = &source->running[place];
-            search->tokens[row] = beam->ids[beam->length];
-            search->positions[row] = beam->length;
-            search->slots[row] = i * beams + place;
-            search->parents[row] = i * beams + beam->parent;
-            search->row_sources[row] = i;
-            int32_t offset = search->banned_offsets[row];
-            int banned = search->forced >= 0 ? 0 : clf__bans_write(search->banned + offset, search, beam);
-            search->banned_offsets[row + 1] = offset + banned;
-        }
+    for (int i = 0; i < source->running_count; i++) {
+        const struct clf__beam *beam = &source->running[i];
+        int row = search->step.rows++;
+        search->tokens[row] = beam->ids[beam->length];
+        search->positions[row] = beam->length;
+        search->slots[row] = place * beams + i;
+        search->parents[row] = place * beams + beam->parent;
+        search->places[row] = place;
+        int32_t offset = search->banned_offsets[row];
+        int banned = source->forced >= 0 ? 0 : clf__bans_write(search->banned + offset, search, beam);
+        search->banned_offsets[row + 1] = offset + banned;
     }
-    search->step.rows = row;
 }
 
-/* Advances every source that is not done; returns how many are left. */
-static int advance(struct clf__search *search)
+static void assemble_step(struct clf__search *search)
 {
-    int left = 0;
-    for (int i = 0; i < search->source_count; i++) {
-        struct clf__source *source = &search->sources[i];
-        if (source->done) {
+    const struct clf__search_options *options = search->options;
+    search->step.rows = 0;
+    search->banned_offsets[0] = 0;
+    for (int place = 0; place < search->place_count; place++) {
+        struct clf__source *source = &search->sources[place];
+        if (source->number < 0) {
+            continue;
+        }
+        int generated = source->running[0].length;
+        source->forced = forced_id(options, generated);
+        source->first_row = search->step.rows;
+        /* A forced token needs no answer from the model; but what follows it needs the model's cache. */
+        int last = generated == options->max_length - 1 || source->forced == options->end_id;
+        if (source->forced < 0 || !last) {
+            add_rows(search, place);
+        }
+    }
+}
+
+/* Takes every source one token further; *ended says how many are done with it. */
+static clf_status advance(struct clf__search *search, int *ended)
+{
+    *ended = 0;
+    for (int place = 0; place < search->place_count; place++) {
+        struct clf__source *source = &search->sources[place];
+        if (source->number < 0) {
             continue;
         }
         if (search->options->beams == 1) {
@@ -127,84 +201,45 @@ static int advance(struct clf__search *search)
         } else {
             clf__beam_advance(search, source);
         }
-        left += !source->done;
-    }
-    return left;
-}
-
-static clf_status run_steps(struct clf__search *search, clf__step_function *step, void *context)
-{
-    const struct clf__search_options *options = search->options;
-    int left = search->source_count;
-    for (int generated = 0; left > 0; generated++) {
-        search->forced = forced_id(options, generated);
-        /* A forced token needs no answer from the model; but what follows it needs the model's cache. */
-        int last = generated == options->max_length - 1 || search->forced == options->end_id;
-        if (search->forced < 0 || !last) {
-            assemble_step(search);
-            CLF__TRY(step(context, &search->step));
-        }
-        left = advance(search);
-    }
-    return CLF_OK;
-}
-
-/* --- The result: one block, the hypotheses and after them their ids. --- */
-
-/* The source's hypotheses, best first: what was finished, or what was running where nothing was. */
-static int outcome(const struct clf__source *source, int n_best, const struct clf__beam **hypotheses)
-{
-    int finished = source->finished_count > 0;
-    int count = finished ? source->finished_count : source->running_count;
-    *hypotheses = finished ? source->finished : source->running;
-    return count < n_best ? count : n_best;
-}
-
-static clf_status collect(struct clf__search_result *result, const struct clf__search *search)
-{
-    int n_best = search->options->n_best;
-    const struct clf__beam *beams;
-    struct block block = {0};
-    take(&block, (size_t)search->source_count * (size_t)n_best, sizeof *result->hypotheses);
-    size_t ids_start = block.units * UNIT;
-    size_t id_count = 0;
-    for (int i = 0; i < search->source_count; i++) {
-        int count = outcome(&search->sources[i], n_best, &beams);
-        for (int j = 0; j < count; j++) {
-            id_count += (size_t)beams[j].length;
-        }
-    }
-    take(&block, id_count, sizeof(int32_t));
-    char *start;
-    CLF__TRY(clf__allocate(&start, block.units, UNIT));
-    struct clf__hypothesis *hypothesis = (struct clf__hypothesis *)(void *)start;
-    int32_t *ids = (int32_t *)(void *)(start + ids_start);
-    *result = (struct clf__search_result){
-        .hypotheses = hypothesis, .sources = search->source_count, .n_best = n_best};
-    for (int i = 0; i < search->source_count; i++) {
-        int count = outcome(&search->sources[i], n_best, &beams);
-        for (int j = 0; j < n_best; j++, hypothesis++) {
-            *hypothesis = (struct clf__hypothesis){
-                .ids = ids, .score = -INFINITY, .log_probability = (double)-INFINITY};
-            if (j < count && beams[j].length > 0) { /* one that could not even begin is no hypothesis */
-                hypothesis->length = beams[j].length;
-                hypothesis->score = beams[j].score;
-                hypothesis->log_probability = beams[j].log_probability;
-                memcpy(ids, beams[j].ids + 1, (size_t)beams[j].length * sizeof *ids);
-                ids += beams[j].length;
-            }
+        if (source->done) {
+            CLF__TRY(finish(search, place));
+            ++*ended;
         }
     }
     return CLF_OK;
 }
 
-clf_status clf__search_run(struct clf__search_result *result, const struct clf__search_options *options,
-                           int sources, clf__step_function *step, void *context)
+static clf_status run_steps(struct clf__search *search)
 {
-    *result = (struct clf__search_result){0};
-    CLF__TRY(clf__search_check(options, sources));
-    struct clf__search search = {
-        .options = options, .source_count = sources, .most_banned = (int)clf__bans_limit(options)};
+    int done = 0, ended = 1; /* every place is as good as just freed */
+    while (done < search->source_count) {
+        if (ended > 0) {
+            CLF__TRY(fill_places(search));
+        }
+        assert(search->next_source > done); /* else no source is under search: the model admitted none */
+        assemble_step(search);
+        if (search->step.rows > 0) {
+            CLF__TRY(search->model->step(search->model->context, &search->step));
+        }
+        CLF__TRY(advance(search, &ended));
+        done += ended;
+    }
+    return CLF_OK;
+}
+
+clf_status clf__search_run(const struct clf__search_options *options, int sources, int places,
+                           const struct clf__search_model *model)
+{
+    CLF__TRY(clf__search_check(options, places));
+    if (sources < 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a search over %d sources", sources);
+    }
+    places = places < sources ? places : sources;
+    struct clf__search search = {.options = options,
+                                 .model = model,
+                                 .source_count = sources,
+                                 .place_count = places,
+                                 .most_banned = (int)clf__bans_limit(options)};
     int wanted = options->beams == 1 ? 1 : 2 * options->beams;
     search.step.candidates = wanted < options->vocabulary ? wanted : options->vocabulary;
     /* Greedy has no use for them: the best id is the same, and its score counts what is left. */
@@ -214,24 +249,13 @@ clf_status clf__search_run(struct clf__search_result *result, const struct clf__
     lay_out(&search, &block);
     clf_status status = clf__allocate(&block.start, block.units, UNIT);
     if (status != CLF_OK) {
-        return clf__fail_in(status, "searching %d sources with %d beams of up to %d tokens", sources,
+        return clf__fail_in(status, "searching %d sources at a time with %d beams of up to %d tokens", places,
                             options->beams, options->max_length);
     }
     block.units = 0;
     lay_out(&search, &block);
     search.always_banned_count = clf__bans_prepare(search.always_banned, options);
-    status = run_steps(&search, step, context);
-    if (status == CLF_OK) {
-        status = collect(result, &search);
-    }
+    status = run_steps(&search);
     clf__free(block.start);
     return status;
-}
-
-void clf__search_result_free(struct clf__search_result *result)
-{
-    if (result != NULL) {
-        clf__free(result->hypotheses);
-        *result = (struct clf__search_result){0};
-    }
 }

@@ -1,4 +1,4 @@
-/* Greedy and beam search, as Hugging Face's `generate` defines them. Knows nothing but a step callback. */
+/* Greedy and beam search, as Hugging Face's `generate` defines them. Knows the model by three callbacks. */
 #ifndef CLF_SEARCH_SEARCH_H
 #define CLF_SEARCH_SEARCH_H
 
@@ -44,30 +44,30 @@ struct clf__search_options {
 /* What search asks of the model at one step: for each row feed `tokens` at `positions`, and return the best
  * candidates.
  *
- * A slot is one of a source's `beams` places in the cache: source s owns slots s * beams .. s * beams + beams
+ * A slot is one of a place's `beams` places in the cache: place p owns slots p * beams .. p * beams + beams
  * - 1. Row r continues the history that slot parents[r] had after the step before (at position 0 there is
- * none; parents[r] is slots[r]) and is itself kept at slots[r]. Rows of one source are adjacent, its slots
- * ascending; several rows may share a parent. Sources that are done have no rows any more. At position 0 each
- * source has one row, later at most `beams`: a source has fewer only where there were too few candidates.
- * Equal steps are asked of a source whatever the rest of the batch is. */
+ * none; parents[r] is slots[r]) and is itself kept at slots[r]. Rows of one place are adjacent, its slots
+ * ascending; several rows may share a parent. The rows of a place have one position; places have their own,
+ * as their sources were admitted at different times. At position 0 a source has one row, later at most
+ * `beams`: fewer only where there were too few candidates. Equal steps are asked of a source whatever the
+ * others are. */
 struct clf__step {
     int rows;
     const int32_t *tokens;         /* (rows) */
     const int32_t *positions;      /* (rows) 0 for the start token */
     const int32_t *slots;          /* (rows) */
     const int32_t *parents;        /* (rows) */
-    const int32_t *sources;        /* (rows) */
+    const int32_t *places;         /* (rows) */
     const int32_t *banned;         /* concatenated ids; ascending in each row, none twice */
     const int32_t *banned_offsets; /* (rows + 1) */
     int candidates;                /* k wanted a row */
     int both_statistics;           /* the statistics before the bans are wanted too */
-    /* Filled by the callback. */
+    /* Filled by the model. */
     float *values;     /* (rows, k) logits, largest first, equal ones by ascending id */
     int32_t *ids;      /* (rows, k); -1 where fewer than k were left */
     float *statistics; /* (rows, 4): max, log sum exp(x - max); the same two without the banned ids; without
                           both_statistics the first two are not read */
 };
-typedef clf_status clf__step_function(void *context, struct clf__step *step);
 
 /* One finished hypothesis. */
 struct clf__hypothesis {
@@ -78,23 +78,29 @@ struct clf__hypothesis {
                                0 */
 };
 
-/* n_best hypotheses a source, best first: of source s at [s * n_best]. Where the search found fewer, the rest
- * are empty: length 0, score and log-probability -INFINITY. Where a model ran out of candidates (its logits
- * NaN) before anything was finished, the hypotheses are what there was until then. */
-struct clf__search_result {
-    struct clf__hypothesis *hypotheses;
-    int sources, n_best;
+/* What search asks for. A failure of any of them ends the search with its status. */
+struct clf__search_model {
+    void *context;
+    /* Sources are admitted in their order: source `first` to places[0], the next one to places[1], and so on.
+     * Says in *admitted how many of the `count` that are waiting and have a free place come in now; where no
+     * source is under search at least one must. Asked before the first step and whenever a source ended. */
+    clf_status (*admit)(void *context, int first, const int *places, int count, int *admitted);
+    clf_status (*step)(void *context, struct clf__step *step);
+    /* A source is done: its n_best hypotheses, best first, the model's only during the call; its place is
+     * free. Where the search found fewer, the rest are empty: length 0, score and log-probability -INFINITY.
+     * Where a model ran out of candidates (its logits NaN) before anything was finished, the hypotheses are
+     * what there was until then. */
+    clf_status (*finish)(void *context, int source, int place, const struct clf__hypothesis *hypotheses);
 };
 
 /* options.c: CLF_BAD_ARGUMENT with a sentence unless the options make sense together. */
-clf_status clf__search_check(const struct clf__search_options *options, int sources);
+clf_status clf__search_check(const struct clf__search_options *options, int places);
 
-/* Searches all sources of a batch together; every source is independent of the others. *result is freed with
- * clf__search_result_free(), and is empty on failure. A failing step ends the search with its status. Equal
+/* Searches all sources, at most `places` of them at a time: one that is done gives its place to one that
+ * waits. Every source is independent of the others: of which they are, and of when it was admitted. Equal
  * scores go to the better beam, then to the lower id. Nothing is allocated between the first step and the
  * last. */
-clf_status clf__search_run(struct clf__search_result *result, const struct clf__search_options *options,
-                           int sources, clf__step_function *step, void *context);
-void clf__search_result_free(struct clf__search_result *result);
+clf_status clf__search_run(const struct clf__search_options *options, int sources, int places,
+                           const struct clf__search_model *model);
 
 #endif

@@ -38,6 +38,7 @@ clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tens
     arena->entries[arena->count++] =
         (struct clf__arena_entry){.tensor = tensor, .bytes = bytes, .what = what};
     arena->bytes += bytes;
+    arena->largest = bytes > arena->largest ? bytes : arena->largest;
     return CLF_OK;
 }
 

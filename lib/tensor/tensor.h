@@ -39,7 +39,8 @@ struct clf__arena {
     struct clf_device *device;
     struct clf__arena_entry *entries;
     int count, capacity;
-    uint64_t bytes; /* reserved so far */
+    uint64_t bytes;   /* reserved so far */
+    uint64_t largest; /* of one tensor among them */
 };
 
 void clf__arena_init(struct clf__arena *arena, struct clf_device *device);

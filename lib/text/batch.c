@@ -12,8 +12,7 @@ static int compare_keys(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Fills order with the lines of a length above 0, longest first, and says how many they are. */
-static clf_status sort_lines(int *order, int *count, const int *lengths, int lines)
+clf_status clf__lines_sort(int *order, int *count, const int *lengths, int lines)
 {
     uint64_t *keys = NULL;
     CLF__TRY(clf__allocate(&keys, (size_t)lines, sizeof *keys));
@@ -38,7 +37,7 @@ static clf_status fill(struct clf__batches *batches, const int *lengths, int lin
     CLF__TRY(clf__allocate(&batches->order, (size_t)lines, sizeof *batches->order));
     CLF__TRY(clf__allocate(&batches->first, (size_t)lines + 1, sizeof *batches->first));
     int sorted;
-    CLF__TRY(sort_lines(batches->order, &sorted, lengths, lines));
+    CLF__TRY(clf__lines_sort(batches->order, &sorted, lengths, lines));
     int64_t tokens = 0;
     int in_batch = 0;
     for (int i = 0; i < sorted; i++) {

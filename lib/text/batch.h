@@ -4,6 +4,10 @@
 
 #include "base/status.h"
 
+/* Fills order with the lines of a length above 0, longest first, equal lengths in input order, and says how
+ * many they are. */
+clf_status clf__lines_sort(int *order, int *count, const int *lengths, int lines);
+
 /* Batches of a window of lines: batch b holds lines order[first[b]] .. order[first[b + 1] - 1]. */
 struct clf__batches {
     int *order; /* (lines) longest first, equal lengths in input order */

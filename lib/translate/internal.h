@@ -19,7 +19,7 @@ struct clf_translator {
     struct clf_model *model;
     struct clf_translate_options options;
     struct clf__search_options search;  /* `suppressed` owned */
-    int max_lines;                      /* of a batch */
+    int max_lines;                      /* under search at a time, or of a batch that is scored */
     int max_banned;                     /* ids of a row at one step */
     struct clf__session *session;       /* for searching; made at the first translation */
     struct clf__session *force_session; /* for scoring; made at the first score */
@@ -62,6 +62,9 @@ void clf__joined_free(struct clf__joined *joined);
 /* Moves a failure of one line, which the others survive, from `status` and the error sentence into the line's
  * fields; returns what is left to return. */
 clf_status clf__line_problem(clf_status status, clf_status *line_status, char **problem);
+
+/* What a search over so many lines at a time needs. */
+struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines);
 
 /* CLF_INTERRUPTED where the caller asks to stop. */
 clf_status clf__translator_go_on(const struct clf_translator *translator);

@@ -129,7 +129,7 @@ static clf_status force_batch(struct work *work, struct joined_targets *joined, 
     CLF__TRY(join_targets(joined, work, order, count));
     CLF__TRY(
         clf__sources_join(&sources, work->sources, order, count, work->translator->model->info.feature_size));
-    clf_status status = clf__session_encode(session, &sources.sequences);
+    clf_status status = clf__session_start(session, &sources.sequences);
     clf__joined_free(&sources);
     CLF__TRY(status);
     struct clf__sequences inputs = {.count = count, .first = joined->first, .ids = joined->inputs};

@@ -10,6 +10,10 @@ struct work {
     struct clf__source *sources; /* (count) */
     struct clf_translation *results;
     int count;
+    int *order;              /* (count) the lines that have anything to translate, longest first */
+    int sorted;              /* how many they are */
+    int searched;            /* lines under search */
+    int64_t searched_tokens; /* of them */
 };
 
 static clf_status make_session(struct clf_translator *translator)
@@ -17,30 +21,8 @@ static clf_status make_session(struct clf_translator *translator)
     if (translator->session != NULL) {
         return CLF_OK;
     }
-    const struct clf__search_options *search = &translator->search;
-    int longest = translator->model->info.max_source_length, budget = translator->options.batch_tokens;
-    int slots = translator->max_lines * search->beams;
-    struct clf__session_limits limits = {
-        .sources = translator->max_lines,
-        .source_tokens = budget > longest ? budget : longest,
-        .source_length = longest,
-        .slots = slots,
-        .positions = search->max_length,
-        .candidates = 2 * search->beams,
-        .banned = slots * translator->max_banned,
-    };
+    struct clf__session_limits limits = clf__translator_limits(translator, translator->max_lines);
     return clf__session_create(&translator->session, translator->model->transformer, &limits);
-}
-
-static clf_status step(void *context, struct clf__step *step)
-{
-    struct clf_translator *translator = context;
-    CLF__TRY(clf__translator_go_on(translator));
-    double start = clf__seconds();
-    clf_status status = clf__session_step(translator->session, step);
-    translator->times.decode += clf__seconds() - start;
-    translator->times.steps++;
-    return status;
 }
 
 /* The pieces of generated ids between single spaces; start, end and pad left out. */
@@ -97,32 +79,114 @@ static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_
     return CLF_OK;
 }
 
-static clf_status translate_batch(struct work *work, const int *order, int count)
+/* --- What the search asks for. --- */
+
+/* Reserves the places of as many waiting lines as there is room for; returns how many. */
+static int reserve_places(const struct work *work, int first, const int *places, int count)
+{
+    const struct clf_translator *translator = work->translator;
+    int64_t tokens = work->searched_tokens, budget = translator->options.batch_tokens;
+    int fitting = 0;
+    for (; fitting < count; fitting++) {
+        int length = work->sources[work->order[first + fitting]].length;
+        int is_alone = tokens == 0; /* such a line may be longer than the budget */
+        if ((!is_alone && tokens + length > budget) ||
+            !clf__session_reserve(translator->session, places[fitting], length)) {
+            break;
+        }
+        tokens += length;
+    }
+    return fitting;
+}
+
+/* Lines come in together, once they are a quarter of what is then under search: a batch is encoded at nearly
+ * the cost of a line, and a step with three quarters of the rows still costs little less than a full one. The
+ * last lines need not wait, as no others can join them. */
+static int should_admit(const struct work *work, int first, int fitting)
+{
+    return 3 * fitting >= work->searched || first + fitting == work->sorted;
+}
+
+static clf_status encode(struct work *work, int first, const int *places, int count)
 {
     struct clf_translator *translator = work->translator;
-    struct clf_stage_times *times = &translator->times;
+    const struct clf_model *model = translator->model;
     struct clf__joined joined;
-    CLF__TRY(clf__sources_join(&joined, work->sources, order, count, translator->model->info.feature_size));
-    double start = clf__seconds();
+    CLF__TRY(clf__sources_join(&joined, work->sources, work->order + first, count, model->info.feature_size));
     clf_status status = clf__session_encode(translator->session, &joined.sequences);
-    times->source_tokens += joined.first[count];
-    clf__joined_free(&joined);
-    double encoded = clf__seconds(), decode_before = times->decode;
-    times->encode += encoded - start;
-    struct clf__search_result found = {.hypotheses = NULL};
     if (status == CLF_OK) {
-        status = clf__search_run(&found, &translator->search, count, step, translator);
+        status = clf__session_remember(translator->session, places);
     }
-    double searched = clf__seconds();
-    times->search += searched - encoded - (times->decode - decode_before);
-    for (int i = 0; i < count && status == CLF_OK; i++) {
-        status = keep_hypotheses(translator, &work->results[order[i]], &found.hypotheses[i * found.n_best],
-                                 found.n_best);
+    work->searched += count;
+    work->searched_tokens += joined.first[count];
+    translator->times.source_tokens += joined.first[count];
+    translator->times.batches++;
+    clf__joined_free(&joined);
+    return status;
+}
+
+static clf_status admit(void *context, int first, const int *places, int count, int *admitted)
+{
+    struct work *work = context;
+    struct clf_translator *translator = work->translator;
+    int fitting = reserve_places(work, first, places, count);
+    if (!should_admit(work, first, fitting)) {
+        for (int i = 0; i < fitting; i++) {
+            clf__session_release(translator->session, places[i]);
+        }
+        fitting = 0;
     }
-    clf__search_result_free(&found);
-    times->detokenize += clf__seconds() - searched;
-    times->batches++;
-    times->lines += count;
+    *admitted = fitting;
+    if (fitting == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__translator_go_on(translator));
+    double start = clf__seconds();
+    clf_status status = encode(work, first, places, fitting);
+    translator->times.encode += clf__seconds() - start;
+    return status;
+}
+
+static clf_status step(void *context, struct clf__step *step)
+{
+    struct clf_translator *translator = ((struct work *)context)->translator;
+    CLF__TRY(clf__translator_go_on(translator));
+    double start = clf__seconds();
+    clf_status status = clf__session_step(translator->session, step);
+    translator->times.decode += clf__seconds() - start;
+    translator->times.steps++;
+    translator->times.step_rows += step->rows;
+    return status;
+}
+
+static clf_status finish(void *context, int source, int place, const struct clf__hypothesis *hypotheses)
+{
+    struct work *work = context;
+    struct clf_translator *translator = work->translator;
+    double start = clf__seconds();
+    int line = work->order[source];
+    clf__session_release(translator->session, place);
+    work->searched--;
+    work->searched_tokens -= work->sources[line].length;
+    translator->times.lines++;
+    clf_status status =
+        keep_hypotheses(translator, &work->results[line], hypotheses, translator->search.n_best);
+    translator->times.detokenize += clf__seconds() - start;
+    return status;
+}
+
+static clf_status search(struct work *work)
+{
+    struct clf_translator *translator = work->translator;
+    struct clf_stage_times *times = &translator->times, before = *times;
+    CLF__TRY(make_session(translator));
+    clf__session_release_all(translator->session); /* a call that failed leaves its lines there */
+    const struct clf__search_model model = {.context = work, .admit = admit, .step = step, .finish = finish};
+    double start = clf__seconds();
+    clf_status status = clf__search_run(&translator->search, work->sorted, translator->max_lines, &model);
+    double others =
+        times->encode - before.encode + times->decode - before.decode + times->detokenize - before.detokenize;
+    times->search += clf__seconds() - start - others;
     return status;
 }
 
@@ -141,48 +205,41 @@ static clf_status read_sources(struct work *work, const struct clf_line *lines)
     return CLF_OK;
 }
 
-static clf_status plan(struct clf__batches *batches, const struct work *work)
+/* Longest first: a place in the memory that becomes free is long enough for any line that still waits, and
+ * the last steps are those of short lines. */
+static clf_status sort(struct work *work)
 {
     int *lengths;
     CLF__TRY(clf__allocate(&lengths, (size_t)work->count, sizeof *lengths));
     for (int i = 0; i < work->count; i++) {
         lengths[i] = work->sources[i].length;
     }
-    clf_status status = clf__batches_plan(
-        batches, lengths, work->count, work->translator->options.batch_tokens, work->translator->max_lines);
+    clf_status status = clf__lines_sort(work->order, &work->sorted, lengths, work->count);
     clf__free(lengths);
     return status;
 }
 
 static clf_status run(struct work *work, const struct clf_line *lines)
 {
+    size_t count = (size_t)work->count;
+    CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
+    CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
+    CLF__TRY(clf__allocate(&work->order, count, sizeof *work->order));
     CLF__TRY(read_sources(work, lines));
-    struct clf__batches batches;
-    CLF__TRY(plan(&batches, work));
-    clf_status status = batches.count > 0 ? make_session(work->translator) : CLF_OK;
-    for (int b = 0; b < batches.count && status == CLF_OK; b++) {
-        int first = batches.first[b];
-        status = translate_batch(work, batches.order + first, batches.first[b + 1] - first);
-    }
-    clf__batches_free(&batches);
-    return status;
+    CLF__TRY(sort(work));
+    return work->sorted > 0 ? search(work) : CLF_OK;
 }
 
 clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
                          const struct clf_line *lines, int count)
 {
     struct work work = {.translator = translator, .count = count};
-    clf_status status = clf__allocate(&work.results, (size_t)count, sizeof *work.results);
-    if (status == CLF_OK) {
-        status = clf__allocate(&work.sources, (size_t)count, sizeof *work.sources);
-    }
-    if (status == CLF_OK) {
-        status = run(&work, lines);
-    }
+    clf_status status = run(&work, lines);
     for (int i = 0; work.sources != NULL && i < count; i++) {
         clf__source_free(&work.sources[i]);
     }
     clf__free(work.sources);
+    clf__free(work.order);
     if (status != CLF_OK) {
         clf_translations_free(work.results, count);
         return status;

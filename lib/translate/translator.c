@@ -13,7 +13,7 @@ enum {
     DEFAULT_BATCH_TOKENS = 2048,
     MAX_BATCH_TOKENS = 1 << 20, /* so that no size of a batch outgrows an int */
     MAX_STEP_VALUES = 1 << 28,  /* that all rows of a step ban or give back, likewise */
-    TOKENS_A_LINE = 8, /* a batch holds at most budget / this many lines: shorter ones leave it part empty */
+    TOKENS_A_LINE = 8, /* at most budget / this many lines at a time: shorter ones leave it part empty */
 };
 
 double clf__seconds(void)
@@ -73,6 +73,8 @@ static clf_status choose_search(struct clf_translator *translator)
     }
     search->suppressed = suppressed;
     search->suppressed_count = (int)(own_count + more);
+    /* the list, the last ids of bad words, the end id */
+    translator->max_banned = search->suppressed_count + search->bad_word_count + 1;
     return clf__search_check(search, 1);
 }
 
@@ -91,31 +93,58 @@ static clf_status check_options(const struct clf_translator *translator)
     return CLF_OK;
 }
 
-/* As many lines a batch as the token budget gives, fewer where their caches would not fit the device. */
-static int choose_max_lines(const struct clf_translator *translator)
+struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines)
 {
-    const struct clf__config *config = &translator->model->transformer->config;
-    struct clf_device *device = translator->model->transformer->device;
-    uint64_t largest = clf__device_caps(device)->max_buffer_bytes;
-    if (largest > INT32_MAX * sizeof(float)) {
-        largest = INT32_MAX * sizeof(float); /* kernels count a tensor's elements in an int */
+    const struct clf__search_options *search = &translator->search;
+    int longest = translator->model->info.max_source_length, budget = translator->options.batch_tokens;
+    return (struct clf__session_limits){
+        .sources = lines,
+        .source_tokens = budget > longest ? budget : longest,
+        .source_length = longest,
+        .slots = lines * search->beams,
+        .positions = search->max_length,
+        .candidates = 2 * search->beams,
+        .banned = lines * search->beams * translator->max_banned,
+    };
+}
+
+/* Whether the session of a search over so many lines takes at most half of what the device has left, and no
+ * buffer that is too large for it. */
+static clf_status fits(int *out, const struct clf_translator *translator, int lines)
+{
+    struct clf__transformer *transformer = translator->model->transformer;
+    struct clf__session_limits limits = clf__translator_limits(translator, lines);
+    struct clf__session_size size;
+    clf_status status = clf__session_measure(&size, transformer, &limits);
+    if (status == CLF_DEVICE_MEMORY) { /* a tensor that kernels cannot count */
+        *out = 0;
+        return CLF_OK;
     }
-    struct clf__heads heads = clf__config_heads(config, CLF__DECODER);
-    uint64_t widest = (uint64_t)heads.count *
-                      (uint64_t)(heads.key_width > heads.value_width ? heads.key_width : heads.value_width);
-    uint64_t beams = (uint64_t)translator->search.beams, positions = (uint64_t)translator->search.max_length;
-    uint64_t one_cache =
-        beams * positions * widest * sizeof(float); /* bytes a line in one layer's keys or values */
-    uint64_t all_caches = 2 * one_cache * (uint64_t)config->decoder_layers;
-    uint64_t lines = (uint64_t)translator->options.batch_tokens / TOKENS_A_LINE;
-    uint64_t by_buffer = largest / one_cache;
-    uint64_t by_memory = clf__device_free_bytes(device) / 2 / all_caches;
-    lines = lines < by_buffer ? lines : by_buffer;
-    lines = lines < by_memory ? lines : by_memory;
-    uint64_t banned = (uint64_t)translator->max_banned, given = 4 * beams + 4; /* of a row */
-    uint64_t by_values = MAX_STEP_VALUES / (beams * (banned > given ? banned : given));
-    lines = lines < by_values ? lines : by_values;
-    return lines > 0 ? (int)lines : 1;
+    CLF__TRY(status);
+    *out = size.bytes <= clf__device_free_bytes(transformer->device) / 2 &&
+           size.largest_buffer <= clf__device_caps(transformer->device)->max_buffer_bytes;
+    return CLF_OK;
+}
+
+/* As many lines at a time as the token budget gives, fewer where they would not fit the device; one at least,
+ * so that it is the device that refuses. */
+static clf_status choose_max_lines(struct clf_translator *translator)
+{
+    int64_t beams = translator->search.beams, banned = translator->max_banned, given = 4 * beams + 4;
+    int64_t by_values = MAX_STEP_VALUES / (beams * (banned > given ? banned : given));
+    int64_t most = translator->options.batch_tokens / TOKENS_A_LINE;
+    most = most < by_values ? most : by_values;
+    int fit, low = 1, high = most > 1 ? (int)most : 1;
+    CLF__TRY(fits(&fit, translator, high));
+    translator->max_lines = fit ? high : low;
+    while (!fit && high - low > 1) { /* low fits, or is 1; high does not */
+        int middle = low + (high - low) / 2, middle_fits;
+        CLF__TRY(fits(&middle_fits, translator, middle));
+        low = middle_fits ? middle : low;
+        high = middle_fits ? high : middle;
+        translator->max_lines = low;
+    }
+    return CLF_OK;
 }
 
 clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
@@ -133,6 +162,9 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     if (status == CLF_OK) {
         status = choose_search(translator);
     }
+    if (status == CLF_OK) {
+        status = choose_max_lines(translator);
+    }
     if (status != CLF_OK) {
         clf_translator_free(translator);
         return status;
@@ -140,10 +172,6 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     /* The caller's list was copied into the search's. */
     translator->options.suppressed = NULL;
     translator->options.suppressed_count = 0;
-    const struct clf__search_options *search = &translator->search;
-    /* the list, the last ids of bad words, the end id */
-    translator->max_banned = search->suppressed_count + search->bad_word_count + 1;
-    translator->max_lines = choose_max_lines(translator);
     *out = translator;
     return CLF_OK;
 }

@@ -20,7 +20,7 @@ static void check_case(struct clf__transformer *transformer, const struct fixtur
     struct clf__session_limits limits = fixture_limits(fixture_case);
     struct clf__session *session;
     assert_ok(clf__session_create(&session, transformer, &limits));
-    assert_ok(clf__session_encode(session, &fixture_case->sources));
+    assert_ok(clf__session_start(session, &fixture_case->sources));
     assert_ok(clf__session_force(session, &fixture_case->targets));
     int rows = limits.target_tokens;
     size_t count = (size_t)rows * (size_t)transformer->config.target_vocabulary;
@@ -41,7 +41,7 @@ static void check_steps(struct clf__transformer *transformer, const struct fixtu
     limits.candidates = vocabulary;
     struct clf__session *session;
     assert_ok(clf__session_create(&session, transformer, &limits));
-    assert_ok(clf__session_encode(session, &fixture_case->sources));
+    assert_ok(clf__session_start(session, &fixture_case->sources));
     size_t count = (size_t)first[sources] * (size_t)vocabulary;
     float *logits = support_array(count, sizeof *logits);
     size_t width = (size_t)vocabulary, batch = (size_t)sources;
@@ -56,7 +56,7 @@ static void check_steps(struct clf__transformer *transformer, const struct fixtu
                                  .positions = positions,
                                  .slots = slots,
                                  .parents = slots,
-                                 .sources = slots,
+                                 .places = slots,
                                  .banned = offsets,
                                  .banned_offsets = offsets,
                                  .candidates = vocabulary,

@@ -90,8 +90,8 @@ static void check(const struct clf__search_options *options, int seed)
     struct enumeration all = {.options = options, .toy = &toy};
     enumerate(&all, (struct entry){0}, 0.0, toy_follow(toy_follow(0, seed), options->start_id));
     qsort(all.entries, (size_t)all.count, sizeof *all.entries, by_score);
-    struct clf__search_result result;
-    assert_ok(clf__search_run(&result, options, 1, toy_step, &toy));
+    struct toy_result result;
+    assert_ok(toy_search(&result, &toy, 1));
     for (int i = 0; i < options->n_best; i++) {
         const struct clf__hypothesis *found = &result.hypotheses[i];
         if (i >= all.count) {
@@ -105,7 +105,7 @@ static void check(const struct clf__search_options *options, int seed)
         assert_true(fabs(found->score - best->score) <= 1e-5 * fmax(1.0, fabs(best->score)));
         assert_true(fabs(found->log_probability - best->log_probability) <= 1e-5);
     }
-    clf__search_result_free(&result);
+    toy_result_free(&result);
 }
 
 static void test_finds_all_hypotheses(void **state)
@@ -158,19 +158,35 @@ static clf_status level_step(void *context, struct clf__step *step)
     return CLF_OK;
 }
 
+static clf_status level_admit(void *context, int first, const int *places, int count, int *admitted)
+{
+    (void)context, (void)first, (void)places;
+    *admitted = count;
+    return CLF_OK;
+}
+
+static clf_status level_finish(void *context, int source, int place, const struct clf__hypothesis *hypotheses)
+{
+    (void)source, (void)place;
+    static const int32_t first[] = {0, 0}, second[] = {0, 1};
+    assert_int_equal(hypotheses[0].length, 2);
+    assert_memory_equal(hypotheses[0].ids, first, sizeof first);
+    assert_int_equal(hypotheses[1].length, 2);
+    assert_memory_equal(hypotheses[1].ids, second, sizeof second);
+    ++*(int *)context;
+    return CLF_OK;
+}
+
 static void test_ties(void **state)
 {
     (void)state;
     struct clf__search_options options = toy_options(5, 2, 2, 2);
     options.end_id = 4;
-    struct clf__search_result result;
-    assert_ok(clf__search_run(&result, &options, 1, level_step, NULL));
-    static const int32_t first[] = {0, 0}, second[] = {0, 1};
-    assert_int_equal(result.hypotheses[0].length, 2);
-    assert_memory_equal(result.hypotheses[0].ids, first, sizeof first);
-    assert_int_equal(result.hypotheses[1].length, 2);
-    assert_memory_equal(result.hypotheses[1].ids, second, sizeof second);
-    clf__search_result_free(&result);
+    int finished = 0;
+    const struct clf__search_model model = {
+        .context = &finished, .admit = level_admit, .step = level_step, .finish = level_finish};
+    assert_ok(clf__search_run(&options, 1, 1, &model));
+    assert_int_equal(finished, 1);
 }
 
 int main(void)

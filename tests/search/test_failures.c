@@ -6,20 +6,18 @@
 
 static const int seeds[] = {3, 4, 5, 6};
 
-static void assert_rejected(const struct clf__search_options *options, int sources, const char *part)
+static void assert_rejected(const struct clf__search_options *options, int sources, int places,
+                            const char *part)
 {
-    struct toy toy = toy_for(&(struct clf__search_options){.beams = 1}, 0, seeds);
-    struct clf__search_result result;
-    assert_fails(clf__search_run(&result, options, sources, toy_step, &toy), CLF_BAD_ARGUMENT, part);
-    assert_null(result.hypotheses);
-    assert_int_equal(toy.calls, 0);
+    static const struct clf__search_model none; /* calling any of it would crash */
+    assert_fails(clf__search_run(options, sources, places, &none), CLF_BAD_ARGUMENT, part);
 }
 
 #define REJECT(change, part)                                                                                 \
     do {                                                                                                     \
         struct clf__search_options options = toy_options(10, 4, 2, 6);                                       \
         change;                                                                                              \
-        assert_rejected(&options, 1, (part));                                                                \
+        assert_rejected(&options, 1, 1, (part));                                                             \
     } while (0)
 
 static void test_wrong_sizes(void **state)
@@ -37,8 +35,9 @@ static void test_wrong_sizes(void **state)
     REJECT(options.length_rule = (enum clf__length_rule)9, "length rule 9");
     REJECT(options.early_stopping = (enum clf__early_stopping)9, "early stopping 9");
     struct clf__search_options options = toy_options(10, 4, 2, 6);
-    assert_rejected(&options, -1, "-1 sources");
-    assert_rejected(&options, INT32_MAX, "translate fewer lines at once");
+    assert_rejected(&options, -1, 4, "-1 sources");
+    assert_rejected(&options, 4, 0, "0 sources at a time");
+    assert_rejected(&options, INT32_MAX, INT32_MAX, "translate fewer lines at once");
 }
 
 static void test_wrong_ids(void **state)
@@ -66,23 +65,21 @@ static void test_wrong_ids(void **state)
            "bad word 1 is empty");
 }
 
-/* Runs with the n-th call failing until there is none to fail; returns how many calls there are. */
-static int fail_each_call(const struct clf__search_options *options)
+/* Runs with the n-th step failing until there is none to fail; returns how many steps there are. */
+static int fail_each_step(const struct clf__search_options *options, int places)
 {
     for (int n = 1;; n++) {
         struct toy toy = toy_for(options, 4, seeds);
         toy.fail_at = n;
-        struct clf__search_result result;
-        clf_status status = clf__search_run(&result, options, 4, toy_step, &toy);
+        struct toy_result result;
+        clf_status status = toy_search(&result, &toy, places);
         if (status == CLF_OK) {
-            clf__search_result_free(&result);
+            toy_result_free(&result);
             return n - 1;
         }
         assert_int_equal(status, CLF_DEVICE);
         assert_non_null(strstr(clf_last_error(), "was made to fail"));
         assert_int_equal(toy.calls, n);
-        assert_null(result.hypotheses);
-        clf__search_result_free(&result);
     }
 }
 
@@ -91,40 +88,55 @@ static void test_each_step_fails(void **state)
     (void)state;
     struct clf__search_options options = toy_options(12, 1, 1, 6);
     options.min_length = 6;
-    assert_int_equal(fail_each_call(&options), 6);
+    assert_int_equal(fail_each_step(&options, 4), 6);
+    assert_int_equal(fail_each_step(&options, 3), 12);
+    assert_int_equal(fail_each_step(&options, 1), 24);
     options.beams = 3;
-    assert_int_equal(fail_each_call(&options), 6);
+    assert_int_equal(fail_each_step(&options, 4), 6);
+}
+
+static void test_a_source_fails(void **state)
+{
+    (void)state;
+    struct clf__search_options options = toy_options(12, 2, 1, 6);
+    struct toy_result result;
+    struct toy toy = toy_for(&options, 4, seeds);
+    toy.fail_to_admit = 1;
+    assert_fails(toy_search(&result, &toy, 2), CLF_DEVICE, "source 2 was made to fail");
+    for (int n = 1; n <= 4; n++) {
+        toy = toy_for(&options, 4, seeds);
+        toy.fail_to_finish = n;
+        assert_fails(toy_search(&result, &toy, 2), CLF_DEVICE, "was made to fail");
+        assert_int_equal(toy.finished, n);
+    }
 }
 
 static void test_each_allocation_fails(void **state)
 {
     (void)state;
     struct clf__search_options options = toy_options(12, 3, 2, 6);
-    for (uint64_t n = 1;; n++) {
-        struct toy toy = toy_for(&options, 4, seeds);
-        struct clf__search_result result;
-        clf__memory_fail_at(n);
-        clf_status status = clf__search_run(&result, &options, 4, toy_step, &toy);
-        clf__memory_fail_at(0);
-        if (status == CLF_OK) {
-            assert_int_equal(n, 3); /* one block for the work, one for the result */
-            clf__search_result_free(&result);
-            break;
-        }
-        assert_int_equal(status, CLF_OUT_OF_MEMORY);
-        assert_null(result.hypotheses);
-    }
+    struct toy toy = toy_for(&options, 4, seeds);
+    struct toy_result result;
+    clf__memory_fail_at(1);
+    clf_status status = toy_search(&result, &toy, 4);
+    clf__memory_fail_at(0);
+    assert_int_equal(status, CLF_OUT_OF_MEMORY);
+    assert_int_equal(toy.calls, 0);
+    toy = toy_for(&options, 4, seeds);
+    clf__memory_fail_at(2); /* one block is all */
+    status = toy_search(&result, &toy, 2);
+    clf__memory_fail_at(0);
+    assert_int_equal(status, CLF_OK);
+    toy_result_free(&result);
 }
 
 static void test_too_large_for_any_memory(void **state)
 {
     (void)state;
     struct clf__search_options options = toy_options(12, 1, 1, INT32_MAX);
-    struct toy toy = toy_for(&options, 4, seeds);
-    struct clf__search_result result;
-    assert_fails(clf__search_run(&result, &options, INT32_MAX - 1, toy_step, &toy), CLF_OUT_OF_MEMORY,
-                 "searching 2147483646 sources");
-    assert_int_equal(toy.calls, 0);
+    static const struct clf__search_model none;
+    assert_fails(clf__search_run(&options, INT32_MAX - 1, INT32_MAX - 1, &none), CLF_OUT_OF_MEMORY,
+                 "searching 2147483646 sources at a time");
 }
 
 /* The calls that a search takes where nothing but forced tokens can end it before max_length. */
@@ -137,8 +149,8 @@ static int calls_of(int forced_first, int forced_last, int max_length, int sourc
         options.forced_first = forced_first;
         options.forced_last = forced_last;
         struct toy toy = toy_for(&options, sources, seeds);
-        struct clf__search_result result;
-        assert_ok(clf__search_run(&result, &options, sources, toy_step, &toy));
+        struct toy_result result;
+        assert_ok(toy_search(&result, &toy, 4));
         for (int i = 0; i < sources; i++) {
             const struct clf__hypothesis *hypothesis = &result.hypotheses[i];
             if (forced_first >= 0 && max_length > 1) {
@@ -148,7 +160,7 @@ static int calls_of(int forced_first, int forced_last, int max_length, int sourc
                 assert_int_equal(hypothesis->ids[max_length - 1], forced_last);
             }
         }
-        clf__search_result_free(&result);
+        toy_result_free(&result);
         assert_true(calls == -1 || toy.calls == calls);
         calls = toy.calls;
     }
@@ -171,11 +183,9 @@ static void test_no_step_without_need(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrong_sizes),
-        cmocka_unit_test(test_wrong_ids),
-        cmocka_unit_test(test_each_step_fails),
-        cmocka_unit_test(test_each_allocation_fails),
-        cmocka_unit_test(test_too_large_for_any_memory),
+        cmocka_unit_test(test_wrong_sizes),           cmocka_unit_test(test_wrong_ids),
+        cmocka_unit_test(test_each_step_fails),       cmocka_unit_test(test_a_source_fails),
+        cmocka_unit_test(test_each_allocation_fails), cmocka_unit_test(test_too_large_for_any_memory),
         cmocka_unit_test(test_no_step_without_need),
     };
     return cmocka_run_group_tests_name("search/failures", tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* A sentence gives the same hypotheses, to the last bit of their scores, alone and in any batch. */
+/* A sentence gives the same hypotheses, to the last bit of their scores, alone and in any batch, whenever it
+ * came into the batch; and a long sentence holds up no other. */
 #include <stdio.h>
 
 #include "search/toy.h"
@@ -15,29 +16,56 @@ static void assert_same(const struct clf__hypothesis *a, const struct clf__hypot
     }
 }
 
-/* Searches the batch, then each source alone; returns how many sources ended before the last one. */
-static int check_batch(const struct clf__search_options *options, const int *seeds, int sources)
+struct cost {
+    int rows, longest;
+};
+
+/* Each source alone: what the batch must give. */
+static struct cost search_alone(struct toy_result *expected, const struct toy *toy)
 {
-    struct toy together = toy_for(options, sources, seeds);
-    together.end_bonus = 4;
-    struct clf__search_result batch, alone;
-    assert_ok(clf__search_run(&batch, options, sources, toy_step, &together));
-    int rows = 0, calls = 0, early = 0;
-    for (int i = 0; i < sources; i++) {
-        struct toy single = toy_for(options, 1, seeds + i);
-        single.end_bonus = 4;
-        assert_ok(clf__search_run(&alone, options, 1, toy_step, &single));
-        assert_same(alone.hypotheses, batch.hypotheses + i * options->n_best, options->n_best);
-        clf__search_result_free(&alone);
-        rows += single.rows;
-        calls = single.calls > calls ? single.calls : calls;
-        early += single.calls < together.calls;
+    const struct clf__search_options *options = toy->options;
+    struct cost cost = {0};
+    *expected = (struct toy_result){.sources = toy->sources, .n_best = options->n_best};
+    expected->hypotheses =
+        calloc((size_t)toy->sources * (size_t)options->n_best, sizeof *expected->hypotheses);
+    assert_non_null(expected->hypotheses);
+    for (int i = 0; i < toy->sources; i++) {
+        struct toy single = toy_for(options, 1, toy->seeds + i);
+        struct toy_result alone;
+        single.end_bonus = toy->end_bonus;
+        single.long_source = i == toy->long_source ? 0 : -1;
+        assert_ok(toy_search(&alone, &single, 1));
+        memcpy(expected->hypotheses + i * options->n_best, alone.hypotheses,
+               (size_t)options->n_best * sizeof *alone.hypotheses);
+        free(alone.hypotheses); /* the ids are the expected ones' now */
+        cost.rows += single.rows;
+        cost.longest = single.calls > cost.longest ? single.calls : cost.longest;
     }
-    /* A source that is done takes no rows, and the batch takes no step after its last source. */
-    assert_int_equal(together.rows, rows);
-    assert_int_equal(together.calls, calls);
-    clf__search_result_free(&batch);
-    return early;
+    return cost;
+}
+
+/* Searches the batch with all places that it may need, and with fewer: admitting into each that is free, two
+ * at a time, and at times of chance's choice. */
+static void check_batch(const struct clf__search_options *options, const int *seeds, int sources)
+{
+    struct toy toy = toy_for(options, sources, seeds);
+    toy.end_bonus = 4;
+    struct toy_result expected, result;
+    struct cost cost = search_alone(&expected, &toy);
+    for (int places = sources; places > 0; places = places * 2 / 3) {
+        for (int way = 0; way < 3; way++) {
+            struct toy together = toy;
+            together.admit_most = way == 1 ? 2 : 0;
+            together.admit_at_times = way == 2 ? (uint32_t)places : 0;
+            assert_ok(toy_search(&result, &together, places));
+            assert_same(result.hypotheses, expected.hypotheses, sources * options->n_best);
+            /* A source that is done takes no rows, whatever the batch. */
+            assert_int_equal(together.rows, cost.rows);
+            assert_true(way > 0 || places < sources || together.calls == cost.longest);
+            toy_result_free(&result);
+        }
+    }
+    toy_result_free(&expected);
 }
 
 static void test_alone_and_in_a_batch(void **state)
@@ -45,7 +73,7 @@ static void test_alone_and_in_a_batch(void **state)
     (void)state;
     static const int widths[] = {1, 2, 4, 5};
     static const int32_t suppressed[] = {9, 3, 9}, bad_words[] = {4, 5, 6, 7, 3}, offsets[] = {0, 2, 4, 5};
-    int seeds[SOURCES], early = 0;
+    int seeds[SOURCES];
     for (int i = 0; i < SOURCES; i++) {
         seeds[i] = 7 * i + 1;
     }
@@ -61,11 +89,10 @@ static void test_alone_and_in_a_batch(void **state)
             options.bad_words = bad_words;
             options.bad_word_offsets = offsets;
             options.bad_word_count = 3;
-            early += check_batch(&options, seeds, SOURCES);
-            early += check_batch(&options, seeds + 3, 5);
+            check_batch(&options, seeds, SOURCES);
+            check_batch(&options, seeds + 3, 5);
         }
     }
-    assert_true(early > 50); /* else ending at different times was not tested */
 }
 
 static void test_a_source_with_nan_disturbs_no_other(void **state)
@@ -79,9 +106,9 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
             struct toy healthy = toy_for(&options, 3, seeds), ill = healthy;
             ill.nan_source = 1;
             ill.nan_position = position;
-            struct clf__search_result expected, result;
-            assert_ok(clf__search_run(&expected, &options, 3, toy_step, &healthy));
-            assert_ok(clf__search_run(&result, &options, 3, toy_step, &ill));
+            struct toy_result expected, result;
+            assert_ok(toy_search(&expected, &healthy, 3));
+            assert_ok(toy_search(&result, &ill, 2));
             assert_same(result.hypotheses, expected.hypotheses, beams);
             assert_same(result.hypotheses + 2 * beams, expected.hypotheses + 2 * beams, beams);
             /* What there was before is the outcome. */
@@ -96,10 +123,48 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
                 assert_int_equal(cut[i].length, position);
                 assert_true(position > 0 ? cut[i].score <= cut[i - 1].score : cut[i].score == -INFINITY);
             }
-            clf__search_result_free(&expected);
-            clf__search_result_free(&result);
+            toy_result_free(&expected);
+            toy_result_free(&result);
         }
     }
+}
+
+/* 1 source of 60 tokens and 400 short ones on 8 places: batches of 8 would take the longest of each. */
+static void test_a_long_source_holds_up_no_other(void **state)
+{
+    (void)state;
+    enum { LINES = 401, PLACES = 8, LONGEST = 60 };
+    int seeds[LINES];
+    for (int i = 0; i < LINES; i++) {
+        seeds[i] = 3 * i + 2;
+    }
+    struct clf__search_options options = toy_options(20, 1, 1, LONGEST);
+    struct toy toy = toy_for(&options, LINES, seeds);
+    toy.end_bonus = 5;
+    toy.long_source = 5;
+    struct toy_result expected, result;
+    search_alone(&expected, &toy);
+    assert_ok(toy_search(&result, &toy, PLACES));
+    assert_same(result.hypotheses, expected.hypotheses, LINES);
+    int tokens = 0, by_batches = 0;
+    for (int first = 0; first < LINES; first += PLACES) {
+        int longest = 0;
+        for (int i = first; i < LINES && i < first + PLACES; i++) {
+            int length = result.hypotheses[i].length;
+            tokens += length;
+            longest = length > longest ? length : longest;
+        }
+        by_batches += longest;
+    }
+    print_message("%d tokens in %d steps; in batches of %d that wait for their longest: %d steps\n", tokens,
+                  toy.calls, PLACES, by_batches);
+    assert_int_equal(result.hypotheses[5].length, LONGEST);
+    assert_int_equal(toy.rows, tokens); /* greedy: a row a token */
+    /* Every step is full until too few sources are left for that, at the latest LONGEST before the end. */
+    assert_true(toy.calls <= tokens / PLACES + LONGEST);
+    assert_true(toy.calls * 4 < by_batches * 3);
+    toy_result_free(&expected);
+    toy_result_free(&result);
 }
 
 int main(void)
@@ -107,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone_and_in_a_batch),
         cmocka_unit_test(test_a_source_with_nan_disturbs_no_other),
+        cmocka_unit_test(test_a_long_source_holds_up_no_other),
     };
     return cmocka_run_group_tests_name("search/independence", tests, NULL, NULL);
 }

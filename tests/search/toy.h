@@ -19,14 +19,29 @@ struct toy {
     const struct clf__search_options *options;
     const int *seeds; /* one a source */
     int sources;
-    int fail_at; /* the call that fails; 0 = none */
+    int places;         /* set by toy_search() */
+    int fail_at;        /* the step that fails; 0 = none */
+    int fail_to_admit;  /* sources that come in later than the first ones fail */
+    int fail_to_finish; /* the result that fails; 0 = none */
     int nan_source,
-        nan_position; /* all logits of this source are NaN from this position on; source -1 = none */
+        nan_position;        /* all logits of this source are NaN from this position on; source -1 = none */
+    int admit_most;          /* sources that come in at a time; 0: all that may */
+    uint32_t admit_at_times; /* not 0: the seed of a choice of how many come in, none among them */
+    int long_source;         /* this one never ends by itself; -1 = none */
     /* Filled while it runs. */
-    int calls, rows;
+    struct toy_result *result;
+    int admissions, calls, rows;
+    int admitted, under_search, finished;
     uint64_t allocations; /* at the first call */
+    int occupants[TOY_SLOTS];
     uint32_t states[TOY_SLOTS];
-    char live[TOY_SLOTS];
+    int positions[TOY_SLOTS]; /* what a slot has seen; -1: nothing of its occupant */
+};
+
+/* What was found: n_best hypotheses a source, of source s at [s * n_best]. */
+struct toy_result {
+    struct clf__hypothesis *hypotheses;
+    int sources, n_best;
 };
 
 static inline uint32_t toy_follow(uint32_t state, int token)
@@ -63,42 +78,54 @@ static inline void toy_statistics(float *statistics, const float *logits, int co
     statistics[1] = (float)log(sum);
 }
 
-static inline void toy_check_step(struct toy *toy, const struct clf__step *step)
+static inline void toy_check_row(const struct toy *toy, const struct clf__step *step, int row)
+{
+    int beams = toy->options->beams;
+    int place = step->places[row], position = step->positions[row];
+    int slot = step->slots[row], parent = step->parents[row];
+    assert_in_range(place, 0, toy->places - 1);
+    assert_in_range(toy->occupants[place], 0, toy->sources - 1);
+    assert_int_equal(slot / beams, place);
+    assert_int_equal(parent / beams, place);
+    assert_true(row == 0 || slot > step->slots[row - 1]);
+    if (position == 0) {
+        assert_int_equal(step->tokens[row], toy->options->start_id);
+        assert_int_equal(parent, slot);
+        assert_int_equal(slot, place * beams);
+        assert_int_equal(toy->positions[slot], -1);
+    } else {
+        assert_in_range(step->tokens[row], 0, toy->vocabulary - 1);
+        assert_int_not_equal(step->tokens[row], toy->options->end_id);
+        assert_int_equal(toy->positions[parent], position - 1);
+    }
+    for (int i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
+        assert_in_range(step->banned[i], 0, toy->vocabulary - 1);
+        assert_true(i == step->banned_offsets[row] || step->banned[i] > step->banned[i - 1]);
+    }
+}
+
+static inline void toy_check_step(const struct toy *toy, const struct clf__step *step)
 {
     int beams = toy->options->beams;
     int wanted = beams == 1 ? 1 : 2 * beams;
     assert_true(step->rows > 0);
-    assert_true(step->rows <= toy->sources * beams);
+    assert_true(step->rows <= toy->under_search * beams);
     assert_int_equal(step->candidates, wanted < toy->vocabulary ? wanted : toy->vocabulary);
     assert_int_equal(step->banned_offsets[0], 0);
     for (int row = 0; row < step->rows; row++) {
-        int source = step->sources[row];
-        assert_in_range(source, 0, toy->sources - 1);
-        assert_int_equal(step->positions[row], toy->calls);
-        assert_int_equal(step->slots[row] / beams, source);
-        assert_int_equal(step->parents[row] / beams, source);
-        assert_true(row == 0 || step->slots[row] > step->slots[row - 1]);
-        if (toy->calls == 0) {
-            assert_int_equal(step->tokens[row], toy->options->start_id);
-            assert_int_equal(step->parents[row], step->slots[row]);
-            assert_true(row == 0 || source > step->sources[row - 1]);
-        } else {
-            assert_in_range(step->tokens[row], 0, toy->vocabulary - 1);
-            assert_int_not_equal(step->tokens[row], toy->options->end_id);
-            assert_true(toy->live[step->parents[row]]);
-        }
-        for (int i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
-            assert_in_range(step->banned[i], 0, toy->vocabulary - 1);
-            assert_true(i == step->banned_offsets[row] || step->banned[i] > step->banned[i - 1]);
-        }
+        toy_check_row(toy, step, row);
     }
 }
 
 static inline void toy_answer_row(const struct toy *toy, struct clf__step *step, int row)
 {
     float logits[TOY_VOCABULARY];
+    int source = toy->occupants[step->places[row]];
     toy_logits(logits, toy, toy->states[step->slots[row]]);
-    if (step->sources[row] == toy->nan_source && step->positions[row] >= toy->nan_position) {
+    if (source == toy->long_source) {
+        logits[TOY_END] = -1000.0f;
+    }
+    if (source == toy->nan_source && step->positions[row] >= toy->nan_position) {
         for (int id = 0; id < toy->vocabulary; id++) {
             logits[id] = -INFINITY; /* what the top k makes of a NaN */
         }
@@ -127,6 +154,42 @@ static inline void toy_answer_row(const struct toy *toy, struct clf__step *step,
     }
 }
 
+/* How many of `count` sources come in now. */
+static inline int toy_choose(struct toy *toy, int count)
+{
+    if (toy->admit_at_times != 0) {
+        toy->admit_at_times = toy_follow(toy->admit_at_times, count);
+        int chosen = (int)(toy->admit_at_times % (uint32_t)(count + 1));
+        return chosen == 0 && toy->under_search == 0 ? 1 : chosen;
+    }
+    return toy->admit_most > 0 && toy->admit_most < count ? toy->admit_most : count;
+}
+
+static inline clf_status toy_admit(void *context, int first, const int *places, int count, int *admitted)
+{
+    struct toy *toy = context;
+    int beams = toy->options->beams;
+    assert_int_equal(first, toy->admitted);
+    assert_in_range(count, 1, toy->sources - first);
+    assert_true(toy->under_search + count <= toy->places);
+    *admitted = toy_choose(toy, count);
+    for (int i = 0; i < *admitted; i++) {
+        assert_in_range(places[i], 0, toy->places - 1);
+        assert_int_equal(toy->occupants[places[i]], -1);
+        toy->occupants[places[i]] = first + i;
+        for (int slot = places[i] * beams; slot < (places[i] + 1) * beams; slot++) {
+            toy->positions[slot] = -1;
+        }
+    }
+    toy->admitted += *admitted;
+    toy->under_search += *admitted;
+    toy->admissions += *admitted > 0;
+    if (toy->fail_to_admit && first > 0) {
+        return clf__fail(CLF_DEVICE, "toy: source %d was made to fail", first);
+    }
+    return CLF_OK;
+}
+
 static inline clf_status toy_step(void *context, struct clf__step *step)
 {
     struct toy *toy = context;
@@ -135,22 +198,48 @@ static inline clf_status toy_step(void *context, struct clf__step *step)
     }
     assert_true(clf__memory_count() == toy->allocations); /* no step allocates */
     toy_check_step(toy, step);
-    uint32_t before[TOY_SLOTS];
-    memcpy(before, toy->states, sizeof before);
-    memset(toy->live, 0, sizeof toy->live);
+    uint32_t states[TOY_SLOTS];
+    memcpy(states, toy->states, sizeof states);
     for (int row = 0; row < step->rows; row++) {
-        uint32_t state =
-            toy->calls == 0 ? toy_follow(0, toy->seeds[step->sources[row]]) : before[step->parents[row]];
-        toy->states[step->slots[row]] = toy_follow(state, step->tokens[row]);
-        toy->live[step->slots[row]] = 1;
+        int slot = step->slots[row];
+        uint32_t state = step->positions[row] == 0
+                             ? toy_follow(0, toy->seeds[toy->occupants[step->places[row]]])
+                             : states[step->parents[row]];
+        toy->states[slot] = toy_follow(state, step->tokens[row]);
     }
     for (int row = 0; row < step->rows; row++) {
+        toy->positions[step->slots[row]] = step->positions[row];
         toy_answer_row(toy, step, row);
     }
     toy->calls++;
     toy->rows += step->rows;
     if (toy->calls == toy->fail_at) {
         return clf__fail(CLF_DEVICE, "toy: call %d was made to fail", toy->calls);
+    }
+    return CLF_OK;
+}
+
+static inline clf_status toy_finish(void *context, int source, int place,
+                                    const struct clf__hypothesis *hypotheses)
+{
+    struct toy *toy = context;
+    assert_in_range(place, 0, toy->places - 1);
+    assert_int_equal(toy->occupants[place], source);
+    toy->occupants[place] = -1;
+    toy->under_search--;
+    toy->finished++;
+    for (int i = 0; i < toy->options->n_best; i++) {
+        struct clf__hypothesis *kept = &toy->result->hypotheses[source * toy->options->n_best + i];
+        size_t bytes = (size_t)hypotheses[i].length * sizeof(int32_t);
+        int32_t *ids = malloc(bytes + 1);
+        assert_non_null(ids);
+        assert_null(kept->ids); /* no source is done twice */
+        memcpy(ids, hypotheses[i].ids, bytes);
+        *kept = hypotheses[i];
+        kept->ids = ids;
+    }
+    if (toy->finished == toy->fail_to_finish) {
+        return clf__fail(CLF_DEVICE, "toy: result %d was made to fail", toy->finished);
     }
     return CLF_OK;
 }
@@ -171,13 +260,47 @@ static inline struct clf__search_options toy_options(int vocabulary, int beams, 
 
 static inline struct toy toy_for(const struct clf__search_options *options, int sources, const int *seeds)
 {
-    assert_true(sources * options->beams <= TOY_SLOTS && options->vocabulary <= TOY_VOCABULARY);
+    assert_true(options->vocabulary <= TOY_VOCABULARY);
     return (struct toy){.vocabulary = options->vocabulary,
                         .spread = 3,
                         .options = options,
                         .seeds = seeds,
                         .sources = sources,
-                        .nan_source = -1};
+                        .nan_source = -1,
+                        .long_source = -1};
+}
+
+static inline void toy_result_free(struct toy_result *result)
+{
+    for (int i = 0; i < result->sources * result->n_best; i++) {
+        free((void *)result->hypotheses[i].ids);
+    }
+    free(result->hypotheses);
+    *result = (struct toy_result){0};
+}
+
+/* Searches all of the toy's sources, so many at a time; *result is empty on failure. */
+static inline clf_status toy_search(struct toy_result *result, struct toy *toy, int places)
+{
+    const struct clf__search_options *options = toy->options;
+    const struct clf__search_model model = {
+        .context = toy, .admit = toy_admit, .step = toy_step, .finish = toy_finish};
+    size_t count = (size_t)toy->sources * (size_t)options->n_best;
+    *result = (struct toy_result){.sources = toy->sources, .n_best = options->n_best};
+    result->hypotheses = calloc(count + 1, sizeof *result->hypotheses);
+    assert_non_null(result->hypotheses);
+    toy->result = result;
+    toy->places = places;
+    assert_true(places * options->beams <= TOY_SLOTS);
+    memset(toy->occupants, -1, sizeof toy->occupants);
+    clf_status status = clf__search_run(options, toy->sources, places, &model);
+    if (status != CLF_OK) {
+        toy_result_free(result);
+        return status;
+    }
+    assert_int_equal(toy->finished, toy->sources);
+    assert_int_equal(toy->under_search, 0);
+    return CLF_OK;
 }
 
 #endif

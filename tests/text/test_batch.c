@@ -77,6 +77,18 @@ static void test_known_plan(void **state)
     clf__batches_free(&batches);
 }
 
+static void test_sort(void **state)
+{
+    (void)state;
+    static const int lengths[] = {3, 0, 5, 3, 20, 1}, expected[] = {4, 2, 0, 3, 5};
+    int order[6], count;
+    assert_ok(clf__lines_sort(order, &count, lengths, 6));
+    assert_int_equal(count, 5);
+    assert_memory_equal(order, expected, sizeof expected);
+    assert_ok(clf__lines_sort(order, &count, lengths + 1, 1));
+    assert_int_equal(count, 0);
+}
+
 static void test_nothing_to_plan(void **state)
 {
     (void)state;
@@ -133,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_random_lines, support_teardown),
         cmocka_unit_test(test_known_plan),
+        cmocka_unit_test(test_sort),
         cmocka_unit_test(test_nothing_to_plan),
         cmocka_unit_test(test_the_longest_lengths),
         cmocka_unit_test(test_bad_budgets),

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "device/caps.h"
 #include "support/support.h"
+#include "text/batch.h"
 
 enum { MAX_LINES = 500 };
 
@@ -214,6 +215,66 @@ static void test_batch_invariance(void **state)
     }
 }
 
+/* A line that the model repeats itself on until the maximum length, among 300 short ones, some 20 at a time:
+ * the short ones do not wait for it, nor for each other. */
+static void check_long_line(struct clf_model *model, const struct lines *source, int count)
+{
+    enum { TOKENS = 160 };
+    struct clf_line lines[MAX_LINES];
+    memcpy(lines, source->line, (size_t)count * sizeof *lines);
+    lines[count / 2] = (struct clf_line){"99999999999999999999", 20};
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.beam = 1;
+    options.forced_last = -1; /* a forced token takes no row */
+    options.batch_tokens = TOKENS;
+    struct clf_translator *translator;
+    struct clf_translation *translations;
+    struct clf_stage_times times;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_translate(&translations, translator, lines, count));
+    clf_translator_times(translator, &times);
+    int lengths[MAX_LINES], longest = 0, by_batches = 0;
+    for (int i = 0; i < count; i++) {
+        lengths[i] = translations[i].source_count;
+    }
+    struct clf__batches batches;
+    assert_ok(clf__batches_plan(&batches, lengths, count, TOKENS, TOKENS / 8));
+    for (int b = 0; b < batches.count; b++) {
+        int slowest = 0;
+        for (int i = batches.first[b]; i < batches.first[b + 1]; i++) {
+            int length = translations[batches.order[i]].hypotheses[0].count;
+            slowest = length > slowest ? length : slowest;
+        }
+        by_batches += slowest;
+        longest = slowest > longest ? slowest : longest;
+    }
+    print_message("%d lines, the longest of %d tokens: %d rows in %d steps; batches that wait: %d steps\n",
+                  count, longest, (int)times.step_rows, (int)times.steps, by_batches);
+    assert_int_equal(times.step_rows, times.target_tokens); /* greedy: a row a token, none idle */
+    assert_true(longest > 100 && times.steps >= longest);
+    assert_true(times.steps * 4 < by_batches * 3);
+    clf__batches_free(&batches);
+    clf_translations_free(translations, count);
+    clf_translator_free(translator);
+}
+
+static void test_a_long_line_holds_up_no_other(void **state)
+{
+    (void)state;
+    struct lines source;
+    read_lines(&source, "fr-en-small/source.fr");
+    struct clf_device *device = support_device(support_first_form());
+    int count = lines_of(device, 300);
+    if (count > 100) { /* else there is nothing that could wait */
+        struct clf_model *model = load_model(device);
+        check_long_line(model, &source, count);
+        clf_model_free(model);
+    }
+    clf__free(source.text);
+    support_free_all();
+}
+
 /* Scoring what greedy search found gives the log-probability that the search summed, less the ban of pad. */
 static void test_score_agrees(void **state)
 {
@@ -263,6 +324,7 @@ int main(void)
         cmocka_unit_test_teardown(test_beam, support_teardown),
         cmocka_unit_test_teardown(test_n_best, support_teardown),
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
+        cmocka_unit_test_teardown(test_a_long_line_holds_up_no_other, support_teardown),
         cmocka_unit_test_teardown(test_score_agrees, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
