@@ -91,7 +91,7 @@ int report_failure(clf_status status);
 /* Prints "clformer: ..." and gives EXIT_WRONG_CALL. */
 int report_wrong_call(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Sends the library's messages to stderr: warnings unless --quiet, the rest with --verbose. */
+/* Sends the library's messages to stderr: warnings and notices unless --quiet, the rest with --verbose. */
 void log_to_stderr(const struct flags *flags);
 
 /* SIGINT and SIGTERM ask the work to stop; SIGPIPE becomes an error of writing. */

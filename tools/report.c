@@ -53,7 +53,7 @@ int report_wrong_call(const char *format, ...)
 static void print_message(void *user, clf_log_level level, const char *message)
 {
     const struct flags *flags = user;
-    if (level == CLF_LOG_WARNING ? !flags->quiet : flags->verbose) {
+    if (level <= CLF_LOG_NOTICE ? !flags->quiet : flags->verbose) {
         fprintf(stderr, "clformer: %s%s\n", level == CLF_LOG_WARNING ? "warning: " : "", message);
     }
 }

@@ -8,6 +8,7 @@ extern "C" {
 
 typedef enum clf_log_level {
     CLF_LOG_WARNING, /* something is unusual and the work goes on */
+    CLF_LOG_NOTICE,  /* what takes long, once, so that nobody wonders */
     CLF_LOG_INFO,    /* what was chosen, and why */
     CLF_LOG_DEBUG,   /* full build logs and the like */
 } clf_log_level;

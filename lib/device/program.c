@@ -103,7 +103,11 @@ static clf_status fill_program(struct clf_device *device, struct clf__program *p
     CLF__TRY(clf__format(&program->options, "%s%s%s", device->build_options, *defines ? " " : "", defines));
     CLF__TRY(clf__program_source(&program->source, &device->programs, name));
     CLF__TRY(clf__program_cache_load(device, program));
-    return program->program ? CLF_OK : clf__program_compile(&program->program, device, program);
+    if (program->program) {
+        return CLF_OK;
+    }
+    clf__program_cache_tell(device);
+    return clf__program_compile(&program->program, device, program);
 }
 
 static clf_status get_program(struct clf__program **out, struct clf_device *device, const char *name,

@@ -199,6 +199,16 @@ static clf_status list_kernels(char **out, int *grew, const struct clf__programs
     return CLF_OK;
 }
 
+void clf__program_cache_tell(struct clf_device *device)
+{
+    if (device->cache.folder && !device->cache.has_told) {
+        device->cache.has_told = 1;
+        clf__log(CLF_LOG_NOTICE,
+                 "compiling kernels for device %s, some seconds; they are kept for the next start",
+                 device->label);
+    }
+}
+
 /* The whole file as bytes; *size 0 where the driver gives no binary. */
 static clf_status make_file(char **out, size_t *size, const struct clf_device *device, cl_program program,
                             const char *key, const char *kernels)
@@ -279,12 +289,23 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
     return status;
 }
 
+/* PoCL compiles every kernel once more, for any work-group size, when it is asked for a program's binary:
+ * that takes as long as compiling did, and there is no other way to the binary. */
+static void tell_end(struct clf_device *device)
+{
+    if (!device->cache.has_told_end) {
+        device->cache.has_told_end = 1;
+        clf__log(CLF_LOG_NOTICE, "keeping compiled kernels in %s for the next start", device->cache.folder);
+    }
+}
+
 static clf_status store(struct clf_device *device, const struct clf__program *program)
 {
     char *kernels = NULL;
     int grew = 0;
     clf_status status = list_kernels(&kernels, &grew, &device->programs, program);
     if (status == CLF_OK && grew) {
+        tell_end(device);
         status = write_file(device, program, kernels);
     }
     clf__free(kernels);

@@ -9,7 +9,7 @@ struct clf__program;
 
 struct clf__program_cache {
     char *folder; /* NULL: nothing is kept */
-    int has_warned;
+    int has_warned, has_told, has_told_end;
 };
 
 /* Finds the folder; without one there is a warning and nothing is kept. Fails for want of memory alone. */
@@ -18,6 +18,10 @@ clf_status clf__program_cache_open(struct clf_device *device);
 /* Gives program->program from the cache, or leaves it NULL when it has to be compiled: it is not there, or
  * what is there cannot be used (one warning a device). Fails for want of memory alone. */
 clf_status clf__program_cache_load(struct clf_device *device, struct clf__program *program);
+
+/* Before something is compiled: says so, the first time. Where nothing is kept a warning has said it, or the
+ * caller wants it so. */
+void clf__program_cache_tell(struct clf_device *device);
 
 /* Keeps what was compiled since the device was opened. Nothing here fails: a warning says what went wrong. */
 void clf__program_cache_store_all(struct clf_device *device);

@@ -17,7 +17,7 @@
 static const char source[] = "__kernel void one(__global float *y) { y[0] = 1.0f + ADDED; }\n"
                              "__kernel void two(__global float *y) { y[0] = 2.0f + ADDED; }\n";
 
-static int warnings;
+static int warnings, notices;
 static char last_warning[1024];
 static char folder[256]; /* $XDG_CACHE_HOME/clformer */
 
@@ -28,6 +28,7 @@ static void count_warnings(void *user, clf_log_level level, const char *message)
         warnings++;
         snprintf(last_warning, sizeof last_warning, "%s", message);
     }
+    notices += level == CLF_LOG_NOTICE;
 }
 
 static int start(void **state)
@@ -48,7 +49,7 @@ static int finish(void **state)
 }
 
 struct use {
-    int built, loaded, warnings;
+    int built, loaded, warnings, notices;
 };
 
 /* Opens the device, runs a kernel of the test's program, closes the device; the answer must be right whatever
@@ -60,7 +61,7 @@ static struct use use_device(const char *kernel, int added)
     struct use use;
     char defines[32];
     float value = 0;
-    warnings = 0;
+    warnings = notices = 0;
     assert_ok(clf_device_open(&device, NULL, NULL));
     assert_ok(clf__program_add_source(device, "cached", source));
     assert_ok(clf__buffer_create(&y, device, sizeof value, "the output"));
@@ -78,6 +79,7 @@ static struct use use_device(const char *kernel, int added)
     clf__buffer_free(y);
     clf_device_close(device);
     use.warnings = warnings;
+    use.notices = notices;
     return use;
 }
 
@@ -133,7 +135,9 @@ static void test_second_start(void **state)
     (void)state;
     assert_use(use_device("one", 5), 2, 0, 0); /* the probe and ours */
     assert_use(use_device("one", 5), 0, 2, 0);
-    assert_use(use_device("one", 6), 1, 1, 0); /* other defines are another program */
+    assert_use(use_device("one", 6), 1, 1, 0);         /* other defines are another program */
+    assert_int_equal(use_device("two", 7).notices, 2); /* that it compiles, and that it writes */
+    assert_int_equal(use_device("two", 7).notices, 0);
     assert_use(use_device("one", 6), 0, 2, 0);
 }
 

@@ -78,6 +78,8 @@ static void test_cache(void **state)
     struct process_result result = process_run(&process, TRANSLATE);
     assert_output(result, "Thanks.\n");
     assert_int_equal(process_count(result.errors, "\n"), 1);
+    assert_int_equal(result.notices, 1); /* it compiles, and has nowhere to keep that */
+    assert_int_equal(process_run(&process, TRANSLATE "--quiet").notices, 0);
     assert_int_equal(process_count(result.errors, "clformer: warning: "), 1);
     assert_non_null(strstr(result.errors, folder));
     process_remove(folder, "clformer");

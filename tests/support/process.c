@@ -161,6 +161,22 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Takes the lines out of errors that a start gives where kernels are not in the cache. */
+static void take_notices(struct process_result *result)
+{
+    static const char *const notices[] = {"clformer: compiling kernels for device ",
+                                          "clformer: keeping compiled kernels in "};
+    for (int i = 0; i < 2; i++) {
+        for (char *found; (found = strstr(result->errors, notices[i])) != NULL;) {
+            const char *rest = found + strcspn(found, "\n");
+            rest += *rest == '\n';
+            result->errors_size -= (size_t)(rest - found);
+            memmove(found, rest, strlen(rest) + 1);
+            result->notices++;
+        }
+    }
+}
+
 struct process_result process_run(const struct process *process, const char *arguments)
 {
     char *argv[MAX_ARGUMENTS];
@@ -200,6 +216,7 @@ struct process_result process_run(const struct process *process, const char *arg
     close_end(&err[0]);
     result.output = read_stream(output, &result.output_size);
     result.errors = read_stream(errors, &result.errors_size);
+    take_notices(&result);
     fclose(input);
     fclose(output);
     fclose(errors);

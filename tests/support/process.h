@@ -13,6 +13,8 @@ struct process_result {
     int status; /* exit status, or 128 + the signal that ended it */
     char *output, *errors;
     size_t output_size, errors_size;
+    int notices; /* lines about compiling kernels, left out of errors: whether there are any is the cache's
+                    affair */
 };
 
 struct process {
