@@ -1,6 +1,7 @@
 /* y = activation(x), and y = activation(x) * gate: all (N, F); y may be x or gate.
  *
- * CPU forms: a group takes whole rows. GPU forms: a group takes a row, work-item i its columns i, i + GROUP ...
+ * CPU forms: a group takes whole rows. GPU forms: a group takes a row, work-item i its columns 4i .. 4i + 3,
+ * then QUADS further on.
  *
  * Macro: ACTIVATION, the kind (see the prelude). */
 #ifndef ACTIVATION
@@ -48,8 +49,8 @@ GPU_KERNEL void activation_forward_gpu(__global float *y, int y_offset, int y_st
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
         __global float *out = y + y_offset + (size_t)n * y_stride;
         const __global float *in = x + x_offset + (size_t)n * x_stride;
-        for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
-            out[c] = activate(in[c]);
+        for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
+            store_quad(activate4(load_quad(in + c, columns - c, 0.0f)), out + c, columns - c);
         }
     }
 }
@@ -62,8 +63,9 @@ GPU_KERNEL void gate_forward_gpu(__global float *y, int y_offset, int y_stride, 
         __global float *out = y + y_offset + (size_t)n * y_stride;
         const __global float *in = x + x_offset + (size_t)n * x_stride;
         const __global float *factor = gate + gate_offset + (size_t)n * gate_stride;
-        for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
-            out[c] = activate(in[c]) * factor[c];
+        for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
+            float4 value = activate4(load_quad(in + c, columns - c, 0.0f));
+            store_quad(value * load_quad(factor + c, columns - c, 0.0f), out + c, columns - c);
         }
     }
 }

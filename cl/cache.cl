@@ -51,9 +51,10 @@ GPU_KERNEL void cache_append_gpu(APPEND_ARGUMENTS)
         if (!inside(slot, slots_total) || !inside(target, cache_rows)) {
             continue;
         }
-        for (int c = (int)get_local_id(0); c < width; c += GROUP) {
-            cache[cache_offset + (size_t)target * cache_stride + c] =
-                x[x_offset + (size_t)row * x_stride + c];
+        const __global float *from = x + x_offset + (size_t)row * x_stride;
+        __global float *to = cache + cache_offset + (size_t)target * cache_stride;
+        for (int c = (int)get_local_id(0) * 4; c < width; c += QUADS) {
+            store_quad(load_quad(from + c, width - c, 0.0f), to + c, width - c);
         }
     }
 }

@@ -3,7 +3,7 @@
  *
  * CPU form: a group takes whole rows. A row of a panel is spread over D cache lines, which the hardware fetches ahead,
  * since they lie evenly; whole rows (panel 1) go by vectors. GPU form: a group takes a row, work-item i its columns i,
- * i + GROUP ...
+ * i + GROUP ..., and whole rows by fours.
  *
  * Needs PRECISION, a value of enum clf_precision. */
 #ifndef PRECISION
@@ -58,6 +58,14 @@ GPU_KERNEL void embedding_forward_gpu(__global float *y, int y_offset, int y_str
         int id = ids[ids_offset + n];
         int is_row = id >= 0 && id < outputs;
         const __global weight_element *row = row_of(e, panel, is_row ? id : 0, columns);
+#if PRECISION == 0
+        if (is_row && panel == 1) {
+            for (int k = (int)get_local_id(0) * 4; k < columns; k += QUADS) {
+                store_quad(scale * load_quad(row + k, columns - k, 0.0f), out + k, columns - k);
+            }
+            continue;
+        }
+#endif
         for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
             out[k] = is_row ? scale * LOAD(row + (size_t)k * panel) : 0.0f;
         }

@@ -36,23 +36,25 @@ CPU_KERNEL void epilogue_cpu(__global float *y, int y_offset, int y_stride, cons
     }
 }
 
-/* A group: 256 columns of a row. */
+/* A group: 256 columns of a row, four a work-item. */
 GPU_KERNEL void epilogue_gpu(__global float *y, int y_offset, int y_stride, const __global float *product,
                              int product_offset, int product_stride, int rows, int columns,
                              const __global float *bias, const __global float *residual, int residual_offset,
                              int residual_stride)
 {
     int row = (int)get_group_id(0);
-    int first = (int)get_group_id(1) * 4 * GROUP + (int)get_local_id(0);
-    for (int i = 0; i < 4; i++) {
-        int c = first + i * GROUP;
-        if (row < rows && c < columns) {
-            float value = product[product_offset + (size_t)row * product_stride + c] + (bias ? bias[c] : 0.0f);
-            value = activate(value);
-            if (residual) {
-                value += residual[residual_offset + (size_t)row * residual_stride + c];
-            }
-            y[y_offset + (size_t)row * y_stride + c] = value;
-        }
+    int c = (int)get_group_id(1) * QUADS + (int)get_local_id(0) * 4;
+    if (row >= rows || c >= columns) {
+        return;
     }
+    int left = columns - c;
+    float4 value = load_quad(product + product_offset + (size_t)row * product_stride + c, left, 0.0f);
+    if (bias) {
+        value += load_quad(bias + c, left, 0.0f);
+    }
+    value = activate4(value);
+    if (residual) {
+        value += load_quad(residual + residual_offset + (size_t)row * residual_stride + c, left, 0.0f);
+    }
+    store_quad(value, y + y_offset + (size_t)row * y_stride + c, left);
 }

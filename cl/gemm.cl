@@ -37,11 +37,9 @@ CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, c
 
 /* ---- GPU form ---- */
 
-/* Element by element, so that its bits are those of activate(). */
 static inline float8 activate8(float8 v)
 {
-    return (float8)(activate(v.s0), activate(v.s1), activate(v.s2), activate(v.s3), activate(v.s4), activate(v.s5),
-                    activate(v.s6), activate(v.s7));
+    return (float8)(activate4(v.lo), activate4(v.hi));
 }
 
 #define TILE 64                 /* rows and columns of a group's tile: two panels wide */

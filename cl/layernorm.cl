@@ -6,7 +6,7 @@
  *
  * The squares are taken after the mean is known: a row far from zero would lose its digits otherwise. CPU form: a group
  * takes whole rows; a row stays in the first cache between the passes. GPU form: a group takes a row, work-item i its
- * columns i, i + GROUP ...
+ * columns 4i .. 4i + 3, then QUADS further on.
  *
  * Macros: NORM; HAS_BETA where there is a beta (its buffer is null otherwise). */
 #ifndef NORM
@@ -106,27 +106,30 @@ GPU_KERNEL void layernorm_forward_gpu(__global float *y, int y_offset, int y_str
                                       int beta_stride, int rows, int columns, float eps)
 {
     __local float shared[GROUP];
-    int item = (int)get_local_id(0);
+    int first = (int)get_local_id(0) * 4;
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
         __global float *out = y + y_offset + (size_t)n * y_stride;
         const __global float *in = x + x_offset + (size_t)n * x_stride;
-        float squares = 0.0f;
+        float4 squares = 0.0f;
 #if NORM == 1
         float mean = 0.0f;
 #else
-        float sum = 0.0f;
-        for (int i = item; i < columns; i += GROUP) {
-            sum += in[i];
+        float4 sums = 0.0f;
+        for (int c = first; c < columns; c += QUADS) {
+            sums += load_quad(in + c, columns - c, 0.0f);
         }
-        float mean = group_sum(shared, sum) / (float)columns;
+        float mean = group_sum(shared, sum4(sums)) / (float)columns;
 #endif
-        for (int i = item; i < columns; i += GROUP) {
-            float p = in[i] - mean;
+        for (int c = first; c < columns; c += QUADS) {
+            float4 p = load_quad(in + c, columns - c, mean) - mean; /* what is not there counts nothing */
             squares = fma(p, p, squares);
         }
-        float scale = scale_of(group_sum(shared, squares), columns, eps);
-        for (int i = item; i < columns; i += GROUP) {
-            out[i] = fma((in[i] - mean) * scale, gamma[gamma_offset + i], BETA(float, beta[beta_offset + i]));
+        float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);
+        for (int c = first; c < columns; c += QUADS) {
+            int left = columns - c;
+            float4 normal = (load_quad(in + c, left, 0.0f) - mean) * scale;
+            float4 factor = load_quad(gamma + gamma_offset + c, left, 0.0f);
+            store_quad(fma(normal, factor, BETA(float4, load_quad(beta + beta_offset + c, left, 0.0f))), out + c, left);
         }
     }
 }

@@ -87,6 +87,47 @@ DEFINE_GROUP_REDUCTION(group_sum, float, ADD)
 #undef ADD
 DEFINE_GROUP_REDUCTION(group_max, float, fmax) /* passes NaN over */
 
+/* GPU forms take rows by fours: work-item i columns 4i .. 4i + 3, then those QUADS further on. What starts on 16 bytes is
+ * one access; what does not still gives each work-item the same columns, so that no sum's order depends on it. */
+#define QUADS (4 * GROUP)
+
+/* Four floats of which `left` >= 1 are there, the rest filled. */
+static inline float4 load_quad(const __global float *p, int left, float fill)
+{
+    if (left >= 4) {
+        return ((size_t)p & 15) == 0 ? *(const __global float4 *)p : vload4(0, p);
+    }
+    return (float4)(p[0], left > 1 ? p[1] : fill, left > 2 ? p[2] : fill, fill);
+}
+
+static inline void store_quad(float4 value, __global float *p, int left)
+{
+    if (left >= 4 && ((size_t)p & 15) == 0) {
+        *(__global float4 *)p = value;
+        return;
+    }
+    p[0] = value.x;
+    if (left > 1) {
+        p[1] = value.y;
+    }
+    if (left > 2) {
+        p[2] = value.z;
+    }
+    if (left > 3) {
+        p[3] = value.w;
+    }
+}
+
+static inline float sum4(float4 v)
+{
+    return (v.x + v.y) + (v.z + v.w);
+}
+
+static inline float max4(float4 v)
+{
+    return fmax(fmax(v.x, v.y), fmax(v.z, v.w));
+}
+
 /* Loads count < 16 floats (0 allowed), the rest filled. */
 static inline float16 load_part(const __global float *p, int count, float fill)
 {
@@ -158,6 +199,12 @@ static inline float activate(float v)
 static inline float16 activate16(float16 v)
 {
     ACTIVATE(float16)
+}
+
+/* Element by element, so that its bits are those of activate(). */
+static inline float4 activate4(float4 v)
+{
+    return (float4)(activate(v.x), activate(v.y), activate(v.z), activate(v.w));
 }
 #undef ACTIVATE
 #endif

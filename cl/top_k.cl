@@ -139,29 +139,40 @@ DEFINE_GROUP_REDUCTION(group_max_key, ulong, max)
 
 static float group_row_max(__local float *shared, const __global float *x, int columns)
 {
-    float largest = -INFINITY;
-    for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
-        largest = fmax(largest, x[c]);
+    float4 largest = -INFINITY;
+    for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
+        largest = fmax(largest, load_quad(x + c, columns - c, -INFINITY));
     }
-    return group_max(shared, largest);
+    return group_max(shared, max4(largest));
 }
 
 static float group_row_log_sum(__local float *shared, const __global float *x, float largest, int columns)
 {
-    float sum = 0.0f;
-    for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
-        sum += exp(fmax(x[c], -INFINITY) - largest);
+    float4 sums = 0.0f;
+    for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
+        sums += exp(fmax(load_quad(x + c, columns - c, -INFINITY), -INFINITY) - largest);
     }
-    sum = group_sum(shared, sum);
+    float sum = group_sum(shared, sum4(sums));
     return largest == -INFINITY ? -INFINITY : log(sum);
 }
 
-/* The columns of a row are dealt to the work-items like cards: column c is in slice c % GROUP. */
+/* The columns of a row are dealt to the work-items by fours: which has a column. */
+static int slice_of(int column)
+{
+    return column / 4 % GROUP;
+}
+
+/* The best of four columns from c on, of which those beyond the row are -inf. */
+static ulong first_of_quad(float4 v, int c)
+{
+    return max(max(key_of(v.x, c), key_of(v.y, c + 1)), max(key_of(v.z, c + 2), key_of(v.w, c + 3)));
+}
+
 static ulong first_of_slice(const __global float *x, int columns)
 {
     ulong first = 0;
-    for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
-        first = max(first, key_of(x[c], c));
+    for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
+        first = max(first, first_of_quad(load_quad(x + c, columns - c, -INFINITY), c));
     }
     return first;
 }
@@ -170,9 +181,13 @@ static ulong first_of_slice(const __global float *x, int columns)
 static ulong next_of_slice(__local ulong *shared, const __global float *x, int columns, ulong last)
 {
     ulong next = 0;
-    for (int c = id_of(last) % GROUP + GROUP * (int)get_local_id(0); c < columns; c += GROUP * GROUP) {
-        ulong key = key_of(x[c], c);
-        next = key < last ? max(next, key) : next;
+    for (int c = slice_of(id_of(last)) * 4 + QUADS * (int)get_local_id(0); c < columns; c += QUADS * GROUP) {
+        float4 v = load_quad(x + c, columns - c, -INFINITY);
+        ulong x_key = key_of(v.x, c), y_key = key_of(v.y, c + 1), z_key = key_of(v.z, c + 2), w_key = key_of(v.w, c + 3);
+        next = x_key < last ? max(next, x_key) : next;
+        next = y_key < last ? max(next, y_key) : next;
+        next = z_key < last ? max(next, z_key) : next;
+        next = w_key < last ? max(next, w_key) : next;
     }
     return group_max_key(shared, next);
 }
@@ -200,7 +215,7 @@ GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulon
         }
         for (int i = first_ban; i < end_ban; i++) {
             int id = banned[banned_offset + i];
-            if (id >= 0 && id < columns && id % GROUP == item) { /* each work-item its own slice: no two write one */
+            if (id >= 0 && id < columns && slice_of(id) == item) { /* each work-item its own slice: no two write one */
                 x[id] = -INFINITY;
             }
         }
@@ -217,7 +232,7 @@ GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulon
             largest = i == 0 ? value : largest;
             if (first && i + 1 < k) {
                 ulong next = next_of_slice(keys, x, columns, first);
-                own = id_of(first) % GROUP == item ? next : own;
+                own = slice_of(id_of(first)) == item ? next : own;
             }
         }
         float log_sum = group_row_log_sum(shared, x, largest, columns);
