@@ -22,244 +22,102 @@
         int v_stride, const __global int *spans, int spans_offset, const __global int *hidden,               \
         int hidden_offset, const __global float *additive, int additive_offset, int additive_stride,         \
         const __global float *relative, int relative_offset, int relative_stride, int reach, int sequences,  \
-        int heads, int max_queries, float scale, int causal
+        int heads, int max_queries, float scale, int causal, int block_queries
 
-/* ---- the CPU form: lanes are queries, so that nothing is ever summed across lanes ---- */
+/* ---- the CPU form: a work-item takes up to 64 queries of one head of one sequence ---- */
 
-#define LANES         16
-#define KEY_TILE      32 /* keys between two looks at the running maximum */
-#define PADDED(width) (((width) + LANES - 1) / LANES * LANES)
+#include "attention_blocks.cl"
 
-static inline float16 interleave_low(float16 a, float16 b)
+/* What a tile's scores of `rows` queries, the first one at `query`, get: vectors of keys from `key` on, of which the
+ * first query sees those up to key `last`. hidden keys are in work->unseen; bias (the head's) and terms (the first
+ * query's row) may be null; causal queries see one key more each. */
+static inline void mask_rows(struct work *work, int query, int rows, int key, int vectors, int keys, int last,
+                             int causal, const __global float *bias, int reach, const __global float *terms,
+                             int terms_stride)
 {
-    return (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7,
-                     b.s7);
-}
-
-static inline float16 interleave_high(float16 a, float16 b)
-{
-    return (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf,
-                     b.sf);
-}
-
-/* One of four equal rounds that together transpose 16 rows: to[2 i], to[2 i + 1] = from[i] and from[i + 8]
- * dealt alternately. */
-static inline void deal(float16 *to, const float16 *from)
-{
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        to[2 * i] = interleave_low(from[i], from[i + 8]);
-        to[2 * i + 1] = interleave_high(from[i], from[i + 8]);
-    }
-}
-
-static inline void transpose16(float16 *rows)
-{
-    float16 other[16];
-    deal(other, rows);
-    deal(rows, other);
-    deal(other, rows);
-    deal(rows, other);
-}
-
-/* lanes[d] = scale * column d of up to 16 rows (KEY_WIDTH wide); lanes beyond count repeat the last row. */
-static inline void load_queries(float16 *lanes, const __global float *rows, int stride, int count,
-                                float scale)
-{
-    for (int d = 0; d < KEY_WIDTH; d += LANES) {
-        float16 tile[LANES];
-#pragma unroll
-        for (int i = 0; i < LANES; i++) {
-            const __global float *row = rows + (size_t)min(i, count - 1) * stride + d;
-            tile[i] = d + LANES <= KEY_WIDTH ? vload16(0, row) : load_part(row, KEY_WIDTH - d, 0.0f);
-        }
-        transpose16(tile);
-#pragma unroll
-        for (int i = 0; i < LANES; i++) {
-            lanes[d + i] = tile[i] * scale;
-        }
-    }
-}
-
-/* Row i < count of y = lane i of lanes[0 .. VALUE_WIDTH - 1] times factor. */
-static inline void store_outputs(__global float *rows, int stride, int count, const float16 *lanes,
-                                 float16 factor)
-{
-    for (int d = 0; d < VALUE_WIDTH; d += LANES) {
-        float16 tile[LANES];
-#pragma unroll
-        for (int i = 0; i < LANES; i++) {
-            tile[i] = lanes[d + i] * factor;
-        }
-        transpose16(tile);
-        for (int i = 0; i < count; i++) {
-            __global float *row = rows + (size_t)i * stride + d;
-            if (d + LANES <= VALUE_WIDTH) {
-                vstore16(tile[i], 0, row);
-            } else {
-                store_part(tile[i], row, VALUE_WIDTH - d);
+    const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (int i = 0; i < ROWS; i++) {
+        int row = min(i, rows - 1);
+        for (int vector = 0; vector < vectors; vector++) {
+            int first = key + vector * LANES;
+            float16 score = work->scores[i][vector];
+            if (bias) {
+                float lanes[LANES];
+                for (int j = 0; j < LANES; j++) {
+                    lanes[j] = bias[clamp(first + j - query - row + reach, 0, 2 * reach)];
+                }
+                score = fma((float16)(M_LOG2E_F), vload16(0, lanes), score);
             }
+            if (terms) {
+                float16 term = load_columns(terms + (size_t)row * terms_stride, first, keys);
+                score = fma((float16)(M_LOG2E_F), term, score);
+            }
+            int16 is_later = causal ? lane + first > last + row : (int16)(0);
+            work->scores[i][vector] = (work->unseen[vector] | is_later) != 0 ? (float16)(-INFINITY) : score;
         }
     }
 }
 
-/* scores[j] = queries . k[j] for j < count <= KEY_TILE, eight keys at a time (those beyond count repeat the
- * last one). */
-static inline void score_tile(float16 *scores, const float16 *queries, const __global float *k, int stride,
-                              int count)
-{
-    for (int j = 0; j < count; j += 8) {
-        const __global float *k0 = k + (size_t)j * stride;
-        const __global float *k1 = k + (size_t)min(j + 1, count - 1) * stride;
-        const __global float *k2 = k + (size_t)min(j + 2, count - 1) * stride;
-        const __global float *k3 = k + (size_t)min(j + 3, count - 1) * stride;
-        const __global float *k4 = k + (size_t)min(j + 4, count - 1) * stride;
-        const __global float *k5 = k + (size_t)min(j + 5, count - 1) * stride;
-        const __global float *k6 = k + (size_t)min(j + 6, count - 1) * stride;
-        const __global float *k7 = k + (size_t)min(j + 7, count - 1) * stride;
-        float16 s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f, s4 = 0.0f, s5 = 0.0f, s6 = 0.0f, s7 = 0.0f;
-        for (int d = 0; d < KEY_WIDTH; d++) {
-            float16 query = queries[d];
-            s0 = fma(query, (float16)k0[d], s0);
-            s1 = fma(query, (float16)k1[d], s1);
-            s2 = fma(query, (float16)k2[d], s2);
-            s3 = fma(query, (float16)k3[d], s3);
-            s4 = fma(query, (float16)k4[d], s4);
-            s5 = fma(query, (float16)k5[d], s5);
-            s6 = fma(query, (float16)k6[d], s6);
-            s7 = fma(query, (float16)k7[d], s7);
-        }
-        scores[j] = s0;
-        scores[j + 1] = s1;
-        scores[j + 2] = s2;
-        scores[j + 3] = s3;
-        scores[j + 4] = s4;
-        scores[j + 5] = s5;
-        scores[j + 6] = s6;
-        scores[j + 7] = s7;
-    }
-}
-
-/* sums[d] = sums[d] * factor + sum over j < count of weights[j] * v[j][d], eight columns at a time. */
-static inline void add_values(float16 *sums, float16 factor, const float16 *weights, const __global float *v,
-                              int stride, int count)
-{
-    int d = 0;
-    for (; d + 8 <= VALUE_WIDTH; d += 8) {
-        float16 a0 = sums[d] * factor, a1 = sums[d + 1] * factor;
-        float16 a2 = sums[d + 2] * factor, a3 = sums[d + 3] * factor;
-        float16 a4 = sums[d + 4] * factor, a5 = sums[d + 5] * factor;
-        float16 a6 = sums[d + 6] * factor, a7 = sums[d + 7] * factor;
-        const __global float *row = v + d;
-        for (int j = 0; j < count; j++, row += stride) {
-            float16 weight = weights[j];
-            a0 = fma(weight, (float16)row[0], a0);
-            a1 = fma(weight, (float16)row[1], a1);
-            a2 = fma(weight, (float16)row[2], a2);
-            a3 = fma(weight, (float16)row[3], a3);
-            a4 = fma(weight, (float16)row[4], a4);
-            a5 = fma(weight, (float16)row[5], a5);
-            a6 = fma(weight, (float16)row[6], a6);
-            a7 = fma(weight, (float16)row[7], a7);
-        }
-        sums[d] = a0;
-        sums[d + 1] = a1;
-        sums[d + 2] = a2;
-        sums[d + 3] = a3;
-        sums[d + 4] = a4;
-        sums[d + 5] = a5;
-        sums[d + 6] = a6;
-        sums[d + 7] = a7;
-    }
-    for (; d < VALUE_WIDTH; d++) {
-        float16 sum = sums[d] * factor;
-        for (int j = 0; j < count; j++) {
-            sum = fma(weights[j], (float16)v[(size_t)j * stride + d], sum);
-        }
-        sums[d] = sum;
-    }
-}
-
-/* Lane i = table[clamp(start + i * step, low, high)]. */
-static inline float16 gather(const __global float *table, int start, int step, int low, int high)
-{
-    float lanes[LANES];
-    for (int i = 0; i < LANES; i++) {
-        lanes[i] = table[clamp(start + i * step, low, high)];
-    }
-    return vload16(0, lanes);
-}
-
-/* A work-item takes 16 queries of one head of one sequence. Blocks of one head lie next to each other (its
- * keys stay in cache), the late ones, which are long when causal, first. */
+/* The blocks of a head, the late ones, which are long when causal, first; then the next head, whose rows are fetched
+ * meanwhile. block is a multiple of ROWS, at most QUERIES: it decides who takes a query, not what comes out. */
 CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 {
-    int blocks = (max_queries + LANES - 1) / LANES;
+    struct work work;
+    int blocks = (max_queries + block_queries - 1) / block_queries;
     int tasks = sequences * heads * blocks;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         int sequence = task / blocks / heads, head = task / blocks % heads;
-        int first = (blocks - 1 - task % blocks) * LANES;
+        int first = (blocks - 1 - task % blocks) * block_queries;
         const __global int *span = spans + spans_offset + sequence * 4;
         int queries = span[1], first_key = span[2], keys = span[3];
-        int count = min(queries - first, LANES);
+        int count = min(queries - first, block_queries);
         if (count <= 0) {
             continue;
         }
-        size_t query_row = (size_t)(span[0] + first);
-        int16 index = first + (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        int16 last = keys - 1; /* the last key that each query sees */
-        if (causal) {
-            last = min(index + (keys - queries), last);
-        }
-        int end = causal ? min(first + count + keys - queries, keys) : keys;
-
-        float16 q_lanes[PADDED(KEY_WIDTH)], sums[PADDED(VALUE_WIDTH)], scores[KEY_TILE];
-        load_queries(q_lanes, q + q_offset + query_row * q_stride + head * KEY_WIDTH, q_stride, count, scale);
-        for (int d = 0; d < PADDED(VALUE_WIDTH); d++) {
-            sums[d] = 0.0f;
-        }
-        float16 maximum = -INFINITY, total = 0.0f;
-        for (int tile = 0; tile < end; tile += KEY_TILE) {
-            int width = min(end - tile, KEY_TILE);
-            size_t key_row = (size_t)(first_key + tile);
-            score_tile(scores, q_lanes, k + k_offset + key_row * k_stride + head * KEY_WIDTH, k_stride,
-                       width);
-            float16 largest = maximum;
-            for (int j = 0; j < width; j++) {
-                int key = tile + j;
-                float16 score = scores[j];
-                if (relative) {
-                    score += gather(relative + relative_offset + (size_t)head * relative_stride,
-                                    key - first + reach, -1, 0, 2 * reach);
+        const __global float *block_q = q + q_offset + (size_t)(span[0] + first) * q_stride + head * KEY_WIDTH;
+        __global float *block_y = y + y_offset + (size_t)(span[0] + first) * y_stride + head * VALUE_WIDTH;
+        const __global float *head_k = k + k_offset + (size_t)first_key * k_stride + head * KEY_WIDTH;
+        const __global float *head_v = v + v_offset + (size_t)first_key * v_stride + head * VALUE_WIDTH;
+        const __global float *bias = relative ? relative + relative_offset + (size_t)head * relative_stride : 0;
+        const __global float *terms =
+            additive ? additive + additive_offset + ((size_t)sequence * max_queries + first) * additive_stride : 0;
+        int last = causal ? first + keys - queries : keys - 1; /* the last key that the block's first query sees */
+        int end = causal ? min(last + count, keys) : keys;
+        int tile = 0;
+        do { /* once even without keys: it starts the sums */
+            int width = max(min(end - tile, KEYS), 0);
+            int is_last_tile = tile + KEYS >= end;
+            int has_next = !is_last_tile || head + 1 < heads;
+            int next_keys = has_next ? (is_last_tile ? min(keys, KEYS) : min(end - tile - KEYS, KEYS)) : 0;
+            const __global float *next_k = is_last_tile ? head_k + KEY_WIDTH : head_k + (size_t)(tile + KEYS) * k_stride;
+            const __global float *next_v = is_last_tile ? head_v + VALUE_WIDTH : head_v + (size_t)(tile + KEYS) * v_stride;
+            const __global float *tile_v = head_v + (size_t)tile * v_stride;
+            pack_keys(&work, head_k + (size_t)tile * k_stride, k_stride, width, scale * M_LOG2E_F);
+            find_unseen(&work, hidden ? hidden + hidden_offset + first_key + tile : 0, width);
+            for (int row = 0; row < count; row += ROWS) {
+                int rows = min(count - row, ROWS);
+                /* the keys that some of these queries see */
+                int seen = causal ? clamp(last + row + rows - tile, 0, width) : width;
+                int vectors = VECTORS(seen);
+                int from = next_keys * row / count, fetched = next_keys * (row + rows) / count - from;
+                fetch_rows(next_k + (size_t)from * k_stride, k_stride, fetched, KEY_WIDTH);
+                fetch_rows(next_v + (size_t)from * v_stride, v_stride, fetched, VALUE_WIDTH);
+                if (is_last_tile && has_next) {
+                    fetch_rows(block_q + (size_t)row * q_stride + KEY_WIDTH, q_stride, rows, KEY_WIDTH);
                 }
-                if (additive) {
-                    size_t row = (size_t)sequence * max_queries + first;
-                    score += gather(additive + additive_offset + row * additive_stride + key, 0,
-                                    additive_stride, 0, (count - 1) * additive_stride);
+                score_rows(&work, block_q + (size_t)row * q_stride, q_stride, rows, vectors);
+                if (vectors * LANES > seen || hidden || bias || terms || (causal && tile + vectors * LANES > last + row + 1)) {
+                    mask_rows(&work, first + row, rows, tile, vectors, keys, last + row, causal, bias, reach,
+                              terms ? terms + (size_t)row * additive_stride : 0, additive_stride);
                 }
-                score = select(score, (float16)(-INFINITY), key > last);
-                if (hidden && hidden[hidden_offset + first_key + key]) {
-                    score = -INFINITY;
-                }
-                largest = fmax(largest, score);
-                scores[j] = score;
+                weigh_rows(&work, row, vectors, tile == 0);
+                add_values(&work, row, tile_v, v_stride, seen, tile == 0);
             }
-            /* A lane that has seen nothing yet keeps -inf: subtracting 0 instead makes its weights 0, not
-             * NaN. */
-            float16 subtracted = select(largest, (float16)0.0f, largest == (float16)(-INFINITY));
-            float16 factor = exp(maximum - subtracted);
-            total *= factor;
-            for (int j = 0; j < width; j++) {
-                float16 weight = exp(scores[j] - subtracted);
-                total += weight;
-                scores[j] = weight;
-            }
-            add_values(sums, factor, scores, v + v_offset + key_row * v_stride + head * VALUE_WIDTH, v_stride,
-                       width);
-            maximum = largest;
+            tile += KEYS;
+        } while (tile < end);
+        for (int row = 0; row < count; row += ROWS) {
+            finish_rows(block_y + (size_t)row * y_stride, y_stride, &work, row, min(count - row, ROWS));
         }
-        float16 share = select(1.0f / total, (float16)0.0f, total == (float16)0.0f);
-        store_outputs(y + y_offset + query_row * y_stride + head * VALUE_WIDTH, y_stride, count, sums, share);
     }
 }
 

@@ -25,6 +25,25 @@ static struct clf__cost count_cost(const struct clf__heads *heads, const struct 
                                                     sequences * spans->max_queries * spans->max_keys);
 }
 
+/* Queries a group: what the GPU form is built for; in the CPU form many, which share packed keys, or fewer
+ * where groups would not do for the processors. It decides who takes a query, not what comes out. */
+static int choose_block(const struct clf__attention_call *call, const struct clf__caps *caps)
+{
+    enum { GPU_BLOCK = 32, MOST_CPU_BLOCK = 64, LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
+    if (call->few_queries) {
+        return 1;
+    }
+    if (caps->form == CLF_FORM_GPU) {
+        return GPU_BLOCK;
+    }
+    double pairs = (double)call->spans.sequences * call->heads.count * call->spans.max_queries;
+    int block = MOST_CPU_BLOCK;
+    while (block > LEAST_CPU_BLOCK && pairs / block < GROUPS_A_PROCESSOR * (double)caps->compute_units) {
+        block /= 2;
+    }
+    return block;
+}
+
 /* The one-pass kernels: cl/attention.cl takes blocks of queries, attention_rows of cl/attention_step.cl one
  * query at a time. Both read the same arguments. */
 static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
@@ -34,7 +53,8 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     const struct clf__spans *spans = &call->spans;
     const struct clf__mask *mask = &call->mask;
     struct clf_device *device = clf__buffer_device(y.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    const struct clf__caps *caps = clf__device_caps(device);
+    int is_cpu = caps->form == CLF_FORM_CPU, block = choose_block(call, caps);
     char defines[64];
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d", heads->key_width,
              heads->value_width);
@@ -53,10 +73,10 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         CLF__INT(spans->max_queries),
         CLF__FLOAT(heads->scale),
         CLF__INT(mask->causal),
+        CLF__INT(block), /* for blocks of queries alone */
     };
-    size_t block = call->few_queries ? 1 : is_cpu ? 16 : 32;
     size_t slices = call->few_queries || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
-    size_t blocks = ((size_t)spans->max_queries + block - 1) / block;
+    size_t blocks = ((size_t)spans->max_queries + (size_t)block - 1) / (size_t)block;
     size_t tasks = (size_t)spans->sequences * (size_t)heads->count * blocks * slices;
     if (tasks > INT32_MAX) {
         return clf__fail(
@@ -74,7 +94,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         .groups = {clf__groups(tasks)},
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        .argument_count = (int)(sizeof arguments / sizeof *arguments) - call->few_queries,
         .cost = count_cost(heads, spans, q.rows),
     };
     return clf__launch(device, &launch);
