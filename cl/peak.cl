@@ -1,4 +1,7 @@
-/* What a device can do at most, to hold other kernels against: fma a second, and bytes read a second. */
+/* What a device can do at most, to hold other kernels against: fma and dot products a second, and bytes read a second.
+ *
+ * No macros are needed; HAS_DOT_INT8, HAS_DOT_BF16 (CPU form) and HAS_INTEGER_DOT_PRODUCT (GPU form) add the peaks of
+ * dot products. */
 
 /* ---- CPU form ---- */
 
@@ -24,6 +27,34 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
     }
     sums[get_group_id(0)] = sum16(a + b + c + d + e + g + h + i + j + k + l + m);
 }
+
+/* The same of dot products of a lane, of four 8-bit and of two bf16 numbers: 2 * 12 * 64 * rounds and 2 * 12 * 32 * rounds
+ * operations a group. PoCL's compiler does not know the instructions, its assembler does. */
+#define DOT_PEAK(T, INSTRUCTION)                                                                                       \
+    T f = (T)(1), a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7, j = 8, k = 9, l = 10, m = 11;                \
+    for (int round = 0; round < rounds; round++) {                                                                     \
+        DOT(INSTRUCTION, a) DOT(INSTRUCTION, b) DOT(INSTRUCTION, c) DOT(INSTRUCTION, d) DOT(INSTRUCTION, e)            \
+        DOT(INSTRUCTION, g) DOT(INSTRUCTION, h) DOT(INSTRUCTION, i) DOT(INSTRUCTION, j) DOT(INSTRUCTION, k)            \
+        DOT(INSTRUCTION, l) DOT(INSTRUCTION, m)                                                                        \
+    }                                                                                                                  \
+    a += b + c + d + e + g + h + i + j + k + l + m;
+#define DOT(INSTRUCTION, SUM) __asm__(INSTRUCTION " %1, %1, %0" : "+v"(SUM) : "v"(f));
+
+#if defined(FORM_CPU) && defined(HAS_DOT_INT8)
+CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
+{
+    DOT_PEAK(int16, "vpdpbusd")
+    sums[get_group_id(0)] = factor * sum16(convert_float16(a));
+}
+#endif
+
+#if defined(FORM_CPU) && defined(HAS_DOT_BF16)
+CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
+{
+    DOT_PEAK(float16, "vdpbf16ps")
+    sums[get_group_id(0)] = factor * sum16(a);
+}
+#endif
 
 /* sums[group] = the sum of the count floats of x from (first + group) * count on, count a multiple of 64. */
 CPU_KERNEL void peak_read_cpu(__global float *sums, const __global float *x, int count, int first)
@@ -57,6 +88,26 @@ GPU_KERNEL void peak_fma_gpu(__global float *sums, int rounds, float factor)
     }
     sums[get_global_id(0)] = a + b + c + d + e + g + h + i;
 }
+
+/* Eight chains of dot products of four 8-bit numbers: 2 * 8 * 4 * rounds operations a work-item. */
+#if defined(FORM_GPU) && defined(HAS_INTEGER_DOT_PRODUCT)
+GPU_KERNEL void peak_int8_gpu(__global float *sums, int rounds, float factor)
+{
+    uint f = 0x01010101;
+    int a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7;
+    for (int round = 0; round < rounds; round++) {
+        a += dot_4x8packed_ss_int((uint)a, f); /* its own operand, so that none can be computed before the loop */
+        b += dot_4x8packed_ss_int((uint)b, f);
+        c += dot_4x8packed_ss_int((uint)c, f);
+        d += dot_4x8packed_ss_int((uint)d, f);
+        e += dot_4x8packed_ss_int((uint)e, f);
+        g += dot_4x8packed_ss_int((uint)g, f);
+        h += dot_4x8packed_ss_int((uint)h, f);
+        i += dot_4x8packed_ss_int((uint)i, f);
+    }
+    sums[get_global_id(0)] = factor * (float)(a + b + c + d + e + g + h + i);
+}
+#endif
 
 /* sums (groups * GROUP), count as above. */
 GPU_KERNEL void peak_read_gpu(__global float *sums, const __global float *x, int count, int first)

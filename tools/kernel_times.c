@@ -51,11 +51,16 @@ static void print_table(const struct clf_kernel_time *times, int count, const st
     for (int i = 0; i < count; i++) {
         total += times[i].seconds;
     }
-    fprintf(stderr,
-            "clformer: %.3f s on the device; it can do %.1f GFLOP/s of fma and read %.1f GB/s\n"
-            "  %-*s %9s %9s %7s %9s %7s %8s\n",
-            total, 1e-9 * peaks->fma_operations, 1e-9 * peaks->read_bytes, NAME_WIDTH, "kernel", "launches",
-            "seconds", "share", "GFLOP/s", "GB/s", "at peak");
+    fprintf(stderr, "clformer: %.3f s on the device; it can do %.1f GFLOP/s of fma", total,
+            1e-9 * peaks->fma_operations);
+    if (peaks->int8_operations > 0.0) {
+        fprintf(stderr, ", %.1f of int8 dot products", 1e-9 * peaks->int8_operations);
+    }
+    if (peaks->bf16_operations > 0.0) {
+        fprintf(stderr, ", %.1f of bf16 ones", 1e-9 * peaks->bf16_operations);
+    }
+    fprintf(stderr, ", and read %.1f GB/s\n  %-*s %9s %9s %7s %9s %7s %8s\n", 1e-9 * peaks->read_bytes,
+            NAME_WIDTH, "kernel", "launches", "seconds", "share", "GFLOP/s", "GB/s", "at peak");
     int shown = count <= MOST_ROWS ? count : MOST_ROWS - 1;
     for (int i = 0; i < shown; i++) {
         print_kernel(&times[i], total, peaks);

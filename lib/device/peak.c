@@ -114,10 +114,21 @@ static clf_status measure(struct clf_device *device, struct clf_device_peaks *ou
     int is_gpu = device->caps.form == CLF_FORM_GPU;
     CLF__TRY(clf__buffer_fill(x, 0, read_groups * READ_COUNT * sizeof(float), 1.0f));
     CLF__TRY(measure_read(&out->read_bytes, device, sums, x, read_groups));
-    /* As cl/peak.cl counts them: chains, lanes, two operations a fma. */
-    return measure_arithmetic(&out->fma_operations, device, sums, groups,
-                              is_gpu ? "peak_fma_gpu" : "peak_fma_cpu",
-                              is_gpu ? 8.0 * CLF__GROUP * 2.0 : 12.0 * 16.0 * 2.0);
+    /* Operations as cl/peak.cl counts them: two a lane and chain, times the lanes. */
+    const struct clf__caps *caps = &device->caps;
+    CLF__TRY(measure_arithmetic(&out->fma_operations, device, sums, groups,
+                                is_gpu ? "peak_fma_gpu" : "peak_fma_cpu",
+                                is_gpu ? 2.0 * 8.0 * CLF__GROUP : 2.0 * 12.0 * 16.0));
+    if (is_gpu ? caps->has_integer_dot_product : caps->has_dot_int8) {
+        CLF__TRY(measure_arithmetic(&out->int8_operations, device, sums, groups,
+                                    is_gpu ? "peak_int8_gpu" : "peak_int8_cpu",
+                                    is_gpu ? 2.0 * 8.0 * 4.0 * CLF__GROUP : 2.0 * 12.0 * 64.0));
+    }
+    if (!is_gpu && caps->has_dot_bf16) {
+        CLF__TRY(measure_arithmetic(&out->bf16_operations, device, sums, groups, "peak_bf16_cpu",
+                                    2.0 * 12.0 * 32.0));
+    }
+    return CLF_OK;
 }
 
 clf_status clf_device_measure_peaks(struct clf_device *device, struct clf_device_peaks *out)
