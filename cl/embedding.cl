@@ -1,7 +1,7 @@
-/* y[n] = scale * E[ids[n]]: y (N, D), ids (1, N), E (V, D) as clf__weight_layout() says: element (v, k) is at
- * ((v / panel) * D + k) * panel + v % panel. An id that is no row of E gives zeros.
+/* y[n] = scale * E[ids[n]]: y (N, D), ids (1, N), E (V, D) as clf__weight_layout() says. An id that is no row of E gives
+ * zeros.
  *
- * CPU form: a group takes whole rows. A row of a panel is spread over D cache lines, which the hardware fetches ahead,
+ * CPU form: a group takes whole rows. A row of a panel is spread over cache lines, which the hardware fetches ahead,
  * since they lie evenly; whole rows (panel 1) go by vectors. GPU form: a group takes a row, work-item i its columns i,
  * i + GROUP ..., and whole rows by fours.
  *
@@ -10,22 +10,36 @@
 #error "embedding.cl needs PRECISION"
 #endif
 
+/* TOGETHER: the layout's group, neighbouring inputs of an output. */
 #if PRECISION == 0
 typedef float weight_element;
+#define TOGETHER  1
 #define LOAD(p)   (*(p))
 #define LOAD16(p) vload16(0, p)
 #elif PRECISION == 1
 typedef half weight_element;
+#define TOGETHER  1
 #define LOAD(p)   vload_half(0, p)
 #define LOAD16(p) vload_half16(0, p)
+#elif PRECISION == 2
+typedef ushort weight_element;
+#define TOGETHER 2
+#define LOAD(p)  as_float((uint) * (p) << 16)
 #else
 #error "no such PRECISION"
 #endif
 
-/* Column 0 of row v; column k is k * panel further. */
+/* Column 0 of row v. */
 static const __global weight_element *row_of(const __global weight_element *e, int panel, int v, int columns)
 {
-    return e + (size_t)(v / panel) * columns * panel + v % panel;
+    int groups = (columns + TOGETHER - 1) / TOGETHER;
+    return e + ((size_t)(v / panel) * groups * panel + v % panel) * TOGETHER;
+}
+
+/* Column k of the row of which this is column 0. */
+static float element_of(const __global weight_element *row, int panel, int k)
+{
+    return LOAD(row + (size_t)(k / TOGETHER) * panel * TOGETHER + k % TOGETHER);
 }
 
 CPU_KERNEL void embedding_forward_cpu(__global float *y, int y_offset, int y_stride, const __global int *ids,
@@ -38,13 +52,15 @@ CPU_KERNEL void embedding_forward_cpu(__global float *y, int y_offset, int y_str
         int is_row = id >= 0 && id < outputs;
         const __global weight_element *row = row_of(e, panel, is_row ? id : 0, columns);
         int k = 0;
+#ifdef LOAD16
         if (is_row && panel == 1) {
             for (; k + 16 <= columns; k += 16) {
                 vstore16(scale * LOAD16(row + k), 0, out + k);
             }
         }
+#endif
         for (; k < columns; k++) {
-            out[k] = is_row ? scale * LOAD(row + (size_t)k * panel) : 0.0f;
+            out[k] = is_row ? scale * element_of(row, panel, k) : 0.0f;
         }
     }
 }
@@ -67,7 +83,7 @@ GPU_KERNEL void embedding_forward_gpu(__global float *y, int y_offset, int y_str
         }
 #endif
         for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
-            out[k] = is_row ? scale * LOAD(row + (size_t)k * panel) : 0.0f;
+            out[k] = is_row ? scale * element_of(row, panel, k) : 0.0f;
         }
     }
 }

@@ -16,19 +16,20 @@
 
 /* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8 rows. The panel stays in the cache
  * while the rows pass. */
-CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, const __global float *x, int x_offset,
-                                int x_stride, int rows, const __global weight_element *w, int inputs, int outputs, float scale,
+CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, const __global operand_element *x,
+                                int x_offset, int x_stride, int rows, const __global weight_element *w, int inputs, int outputs, float scale,
                                 const __global float *bias, const __global float *residual, int residual_offset,
                                 int residual_stride, int rows_per_group)
 {
     int column = (int)get_group_id(0) * PANEL;
     int first = (int)get_group_id(1) * rows_per_group;
     int end = min(rows, first + rows_per_group);
-    const __global weight_element *panel = w + (size_t)column * inputs;
+    int depth = panel_depth(inputs);
+    const __global weight_element *panel = w + (size_t)column * depth;
     float16 tile[16];
     for (int row = first; row < end; row += 8) {
         int count = min(8, end - row);
-        block(tile, x + x_offset + (size_t)row * x_stride, x_stride, count, panel, inputs);
+        block(tile, x + x_offset + (size_t)row * x_stride, x_stride, count, panel, depth);
         finish_tile(tile, count, y + y_offset + (size_t)row * y_stride + column, y_stride, bias ? bias + column : 0,
                     residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0, residual_stride,
                     scale, outputs - column, 1);
@@ -82,15 +83,17 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
     int column = (int)get_group_id(0) * TILE;
     int row = (int)get_group_id(1) * TILE;
 
-    /* What the item carries: x[row + item / 8 + 8i, k + item % 8], and of both panels the four columns item % 8 * 4 of
-     * input k + item / 8. */
+    /* What the item carries: x[row + item / 8 + 8i, k + item % 8], and four columns of input k + w_input, of both
+     * panels or of two inputs. */
     int x_row = row + item / 8, x_input = item % 8;
     const __global float *x_from = x + x_offset + (size_t)x_row * x_stride + x_input;
-    int w_input = item / 8;
-    const __global weight_element *w_from = w + (size_t)column * inputs + item * 4;
-    int has_right = column + PANEL < outputs;
+    int depth = panel_depth(inputs);
+    int w_input = item / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER, w_column = item % (8 * INPUTS_TOGETHER) * 4;
+    int w_panel = column + w_column / PANEL * PANEL;
+    const __global weight_element *w_from =
+        w + (size_t)w_panel * depth + w_input / INPUTS_TOGETHER * PANEL + w_column % PANEL;
     float x_next[8];
-    float4 w_left, w_right;
+    weight4 w_next[2 / INPUTS_TOGETHER];
 
     float8 acc0 = 0.0f, acc1 = 0.0f, acc2 = 0.0f, acc3 = 0.0f, acc4 = 0.0f, acc5 = 0.0f, acc6 = 0.0f, acc7 = 0.0f;
     for (int k = -TILE_DEPTH; k < inputs; k += TILE_DEPTH) {
@@ -102,11 +105,12 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
                 int inside = x_row + 8 * i < rows && next + x_input < inputs;
                 x_next[i] = inside ? x_from[(size_t)(8 * i) * x_stride + next] : 0.0f;
             }
-            int inside = next + w_input < inputs;
-            const __global weight_element *from = w_from + (size_t)next * PANEL;
-            w_left = inside ? load_weight4(from) : (float4)(0.0f);
-            from += (size_t)inputs * PANEL;
-            w_right = inside && has_right ? load_weight4(from) : (float4)(0.0f);
+#pragma unroll
+            for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
+                int inside = next + w_input < inputs && w_panel + i * PANEL < outputs;
+                const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * depth) * PANEL;
+                w_next[i] = inside ? load_weight4(from) : (weight4)(0);
+            }
         }
         if (k >= 0) {
             /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
@@ -120,10 +124,12 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
         if (has_next) {
 #pragma unroll
             for (int i = 0; i < 8; i++) {
-                x_tile[x_input * X_PITCH + item / 8 + 8 * i] = x_next[i];
+                x_tile[x_input * X_PITCH + item / 8 + 8 * i] = ROUND_OPERAND(x_next[i]);
             }
-            *(__local float4 *)&w_tile[w_input * TILE + item % 8 * 4] = w_left;
-            *(__local float4 *)&w_tile[w_input * TILE + PANEL + item % 8 * 4] = w_right;
+#pragma unroll
+            for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
+                store_weight4(&w_tile[w_input * TILE + w_column + i * PANEL], TILE, w_next[i]);
+            }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -169,7 +175,7 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
     acc = fma(*(const __local float4 *)&x_tile[(k)*SKINNY_ROWS + half_group * 4], (float4)(w_tile[(k)*PANEL + lane]), acc);
 
 /* For few rows, where reading W is all the work. A group: 8 rows of one panel, 4 rows of one column an item; all items
- * fetch the panel together, 8 float4 each under way while the slice before is multiplied. */
+ * fetch the panel together, 8 (bf16: 4) vectors each under way while the slice before is multiplied. */
 GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                        int x_offset, int x_stride, int rows, const __global weight_element *w, int inputs,
                                        int outputs, float scale, const __global float *bias,
@@ -182,9 +188,9 @@ GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_st
     int column = (int)get_group_id(0) * PANEL;
     int row = (int)get_group_id(1) * SKINNY_ROWS;
     const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
-    const __global weight_element *w_from = w + (size_t)column * inputs + item * 4;
+    const __global weight_element *w_from = w + (size_t)column * panel_depth(inputs) + item * 4;
     float x_next[8];
-    float4 w_next[8];
+    weight4 w_next[8 / INPUTS_TOGETHER];
 
     float4 acc = 0.0f;
     for (int k = -SKINNY_DEPTH; k < inputs; k += SKINNY_DEPTH) {
@@ -192,11 +198,11 @@ GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_st
         int has_next = next < inputs;
         if (has_next) {
 #pragma unroll
-            for (int i = 0; i < 8; i++) {
-                /* 8 items an input, so the group brings 8 inputs at a time */
-                int inside = next + i * 8 + item / 8 < inputs;
-                const __global weight_element *from = w_from + (size_t)(next + i * 8) * PANEL;
-                w_next[i] = inside ? load_weight4(from) : (float4)(0.0f);
+            for (int i = 0; i < 8 / INPUTS_TOGETHER; i++) {
+                /* 8 items an input, so the group brings 8 inputs or pairs at a time */
+                int inside = next + (i * 8 + item / 8) * INPUTS_TOGETHER < inputs;
+                const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * 8) * PANEL;
+                w_next[i] = inside ? load_weight4(from) : (weight4)(0);
             }
 #pragma unroll
             for (int i = 0; i < 8; i++) {
@@ -219,12 +225,12 @@ GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_st
         barrier(CLK_LOCAL_MEM_FENCE);
         if (has_next) {
 #pragma unroll
-            for (int i = 0; i < 8; i++) {
-                *(__local float4 *)&w_tile[i * 8 * PANEL + item * 4] = w_next[i];
+            for (int i = 0; i < 8 / INPUTS_TOGETHER; i++) {
+                store_weight4(&w_tile[(i * 8 + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, w_next[i]);
             }
 #pragma unroll
             for (int i = 0; i < 8; i++) {
-                x_tile[item * SKINNY_ROWS + i] = x_next[i];
+                x_tile[item * SKINNY_ROWS + i] = ROUND_OPERAND(x_next[i]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -36,7 +36,7 @@ static const struct flag table[] = {
      "how attention is computed"},
     {"instructions", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.instructions), "auto|portable",
      "whether kernels use the device's own dot products of int8 and bf16"},
-    {"precision", 0, TAKES_MODEL | TAKES_BENCH, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16",
+    {"precision", 0, TAKES_MODEL | TAKES_BENCH, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16|bf16",
      "of the weights, and of products"},
     {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage), "encode|translate|score|ops|products",
      "what is timed"},

@@ -2,7 +2,7 @@
  *
  * Activations are row-major fp32; weights have a precision. The native provider sums each output element in
  * one order, whatever the number of rows, so that its bits do not depend on it: in fp32 and fp16 one fma
- * chain over k = 0 .. K-1. */
+ * chain over k = 0 .. K-1, in bf16 as cl/product_bf16.cl says. */
 #ifndef CLF_DEVICE_GEMM_H
 #define CLF_DEVICE_GEMM_H
 

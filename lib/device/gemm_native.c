@@ -2,6 +2,7 @@
 #include "device/caps.h"
 #include "device/gemm_provider.h"
 #include "device/launch.h"
+#include "device/operand.h"
 
 /* Of the CPU forms: rows of a register block, and the most rows that share one pass over a panel (beyond,
  * their own bytes push the panel out of the cache). */
@@ -19,7 +20,7 @@ static const char *gemm_defines(clf_precision precision, enum clf__activation ac
         OF_ACTIVATION(p, 0), OF_ACTIVATION(p, 1), OF_ACTIVATION(p, 2), OF_ACTIVATION(p, 3),                  \
             OF_ACTIVATION(p, 4)                                                                              \
     }
-    static const char *const defines[][5] = {OF_PRECISION(0), OF_PRECISION(1)};
+    static const char *const defines[][5] = {OF_PRECISION(0), OF_PRECISION(1), OF_PRECISION(2)};
     return defines[precision][activation];
 }
 
@@ -49,6 +50,11 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
     const struct clf__matrix *residual = &epilogue->residual;
     size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
     size_t block = rows_per_group((size_t)rows, panels, caps);
+    if (clf__operand_is_used(weight->device, weight->precision)) {
+        struct clf__operand operand;
+        CLF__TRY(clf__operand_convert(&operand, weight->device, x, rows, weight->inputs, weight->precision));
+        x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4}; /* in pairs */
+    }
     const struct clf__argument arguments[] = {
         CLF__BUFFER(y.buffer),
         CLF__INT((int)y.offset),

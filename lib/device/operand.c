@@ -1,6 +1,7 @@
 #include "device/operand.h"
 
 #include <limits.h>
+#include <stdint.h>
 
 #include "device/buffer.h"
 #include "device/device.h"
@@ -22,6 +23,9 @@ static struct conversion conversion_of(const struct clf__caps *caps, clf_precisi
         int is_fp32 = caps->form == CLF_FORM_CPU && !caps->has_dot_int8; /* whole numbers, but in fp32 */
         return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu", is_fp32 ? sizeof(float) : 1,
                                    sizeof(float)};
+    }
+    if (precision == CLF_PRECISION_BF16 && caps->form == CLF_FORM_CPU) {
+        return (struct conversion){"round_bf16", "round_bf16_cpu", NULL, sizeof(uint16_t), 0};
     }
     return (struct conversion){.program = NULL};
 }

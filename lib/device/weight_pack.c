@@ -28,6 +28,16 @@ static uint16_t half_of(float value)
     return (uint16_t)(sign | ((magnitude + 0xfffu + odd - (112u << 23)) >> 13));
 }
 
+/* To the nearest bf16, the upper half of a float, ties to even; what is too large becomes infinite. */
+static uint16_t bf16_of(float value)
+{
+    uint32_t bits = bits_of(value);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) {
+        return (uint16_t)(bits >> 16 | 0x40u); /* NaN */
+    }
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
 static void pack_fp32(void *groups, const float *row, int count)
 {
     float *to = groups;
@@ -44,11 +54,20 @@ static void pack_fp16(void *groups, const float *row, int count)
     }
 }
 
+static void pack_bf16(void *groups, const float *row, int count)
+{
+    uint16_t *to = groups;
+    for (int k = 0; k < count; k++) {
+        to[(size_t)(k / 2) * 2 * CLF__PANEL + (size_t)(k % 2)] = bf16_of(row[k]);
+    }
+}
+
 const struct clf__packing *clf__packing_of(clf_precision precision)
 {
     static const struct clf__packing packings[] = {
         [CLF_PRECISION_FP32] = {1, sizeof(float), pack_fp32},
         [CLF_PRECISION_FP16] = {1, sizeof(uint16_t), pack_fp16},
+        [CLF_PRECISION_BF16] = {2, sizeof(uint16_t), pack_bf16},
     };
     return (size_t)precision < sizeof packings / sizeof *packings ? &packings[precision] : NULL;
 }

@@ -60,18 +60,34 @@ struct gemm_check {
     int has_bias;
     int offset, gap; /* of the views */
     float scale;
+    clf_precision precision; /* of the weight */
 };
+
+static inline struct clf__weight *make_weight_in(struct clf_device *device, clf_precision precision,
+                                                 const float *w, int outputs, int inputs)
+{
+    struct clf__weight_part part = {.data = w, .rows = outputs};
+    struct clf__weight *weight = NULL;
+    assert_ok(clf__weight_create(&weight, device,
+                                 &(struct clf__weight_source){.parts = &part,
+                                                              .part_count = 1,
+                                                              .inputs = inputs,
+                                                              .precision = precision,
+                                                              .what = "a test's weight"}));
+    return weight;
+}
 
 static inline struct clf__weight *make_weight(struct clf_device *device, const float *w, int outputs,
                                               int inputs)
 {
-    struct clf__weight_part part = {.data = w, .rows = outputs};
-    struct clf__weight *weight = NULL;
-    assert_ok(clf__weight_create(
-        &weight, device,
-        &(struct clf__weight_source){
-            .parts = &part, .part_count = 1, .inputs = inputs, .what = "a test's weight"}));
-    return weight;
+    return make_weight_in(device, CLF_PRECISION_FP32, w, outputs, inputs);
+}
+
+static inline void round_all(clf_precision precision, float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        values[i] = reference_round(precision, values[i]);
+    }
 }
 
 static inline void check_gemm(struct clf_device *device, struct gemm_check check)
@@ -82,7 +98,7 @@ static inline void check_gemm(struct clf_device *device, struct gemm_check check
     float *w = support_uniform_array(&random, (size_t)outputs * (size_t)inputs, 1.0f);
     float *bias = support_uniform_array(&random, (size_t)outputs, 3.0f);
     float *residual = support_uniform_array(&random, (size_t)rows * (size_t)outputs, 1.0f);
-    struct clf__weight *weight = make_weight(device, w, outputs, inputs);
+    struct clf__weight *weight = make_weight_in(device, check.precision, w, outputs, inputs);
     struct framed x_frame = make_framed(device, rows, inputs, check.offset, check.gap, x);
     struct framed y_frame = make_framed(device, rows, outputs, 2 * check.offset, 2 * check.gap,
                                         check.residual == RESIDUAL_IN_PLACE ? residual : NULL);
@@ -99,6 +115,10 @@ static inline void check_gemm(struct clf_device *device, struct gemm_check check
     }
     assert_ok(clf__gemm_weight(y_frame.view, x_frame.view, rows, weight, &epilogue));
 
+    round_all(check.precision, w, (size_t)outputs * (size_t)inputs);
+    if (check.precision == CLF_PRECISION_BF16) {
+        round_all(check.precision, x, (size_t)rows * (size_t)inputs);
+    }
     double *expected = support_array((size_t)rows * (size_t)outputs, sizeof *expected);
     for (int row = 0; row < rows; row++) {
         size_t at = (size_t)row * (size_t)outputs;

@@ -19,6 +19,20 @@ double reference_activation(enum clf__activation kind, double v)
     return NAN;
 }
 
+float reference_round(clf_precision precision, float value)
+{
+    if (precision == CLF_PRECISION_FP32 || value == 0 || !isfinite(value)) {
+        return value;
+    }
+    int is_half = precision == CLF_PRECISION_FP16;
+    int least = is_half ? -24 : -133; /* the smallest step is 2^least */
+    int step = ilogb((double)value) - (is_half ? 10 : 7);
+    double rounded =
+        ldexp(nearbyint(ldexp((double)value, step < least ? -least : -step)), step < least ? least : step);
+    double too_large = is_half ? 65536.0 : ldexp(1.0, 128);
+    return fabs(rounded) >= too_large ? (float)copysign(INFINITY, rounded) : (float)rounded;
+}
+
 double reference_dot(const float *a, size_t a_step, const float *b, size_t b_step, int k, double alpha)
 {
     double sum = 0;

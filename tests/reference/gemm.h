@@ -13,6 +13,9 @@ double reference_activation(enum clf__activation kind, double v);
 void reference_gemm_row(double *y, const float *x, const float *w, int outputs, int inputs, double scale,
                         const float *bias, enum clf__activation kind, const float *residual);
 
+/* The nearest number of a 16-bit precision, ties to even; fp32 leaves it. */
+float reference_round(clf_precision precision, float value);
+
 /* One element: alpha * sum over k of a[k * a_step] b[k * b_step]. */
 double reference_dot(const float *a, size_t a_step, const float *b, size_t b_step, int k, double alpha);
 

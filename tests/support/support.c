@@ -38,12 +38,8 @@ void support_assert_fails(clf_status actual, clf_status expected, const char *pa
     }
 }
 
-struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attention attention)
+static struct clf_device *device_of(struct clf_device_options options)
 {
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = form;
-    options.gemm = gemm;
-    options.attention = attention;
     options.use_program_cache = 0; /* each run tests the compilers too */
     for (int i = 0; i < device_count; i++) {
         if (memcmp(&devices[i].options, &options, sizeof options) == 0) {
@@ -56,6 +52,24 @@ struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attenti
     /* Never closed: an exit handler would come after the end of what drivers keep a thread (Oclgrind) and of
      * LLVM (PoCL), and they crash. */
     return devices[device_count++].device;
+}
+
+struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attention attention)
+{
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = form;
+    options.gemm = gemm;
+    options.attention = attention;
+    return device_of(options);
+}
+
+struct clf_device *support_device_portable(clf_form form)
+{
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = form;
+    options.gemm = CLF_GEMM_NATIVE;
+    options.instructions = CLF_INSTRUCTIONS_PORTABLE;
+    return device_of(options);
 }
 
 struct clf_device *support_device(clf_form form)

@@ -43,11 +43,18 @@ static int lines_of(struct clf_device *device, int count)
     return count < most ? count : most;
 }
 
+static struct clf_model *load_model_in(struct clf_device *device, clf_precision precision)
+{
+    struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+    options.precision = precision;
+    struct clf_model *model;
+    assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", &options));
+    return model;
+}
+
 static struct clf_model *load_model(struct clf_device *device)
 {
-    struct clf_model *model;
-    assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", NULL));
-    return model;
+    return load_model_in(device, CLF_PRECISION_FP32);
 }
 
 static struct clf_translation *translate(struct clf_model *model, const struct clf_translate_options *options,
@@ -174,12 +181,12 @@ static void assert_same(const struct clf_translation *a, const struct clf_transl
 }
 
 /* The promise of the native provider: bits depend on the line alone. */
-static void check_invariance(struct clf_device *device, int beam)
+static void check_invariance(struct clf_device *device, int beam, clf_precision precision)
 {
     struct lines source;
     read_lines(&source, "fr-en-small/source.fr");
-    int count = lines_of(device, 300);
-    struct clf_model *model = load_model(device);
+    int count = lines_of(device, precision == CLF_PRECISION_FP32 ? 300 : 100);
+    struct clf_model *model = load_model_in(device, precision);
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
     options.beam = beam;
@@ -210,8 +217,10 @@ static void test_batch_invariance(void **state)
     (void)state;
     FOR_EACH_FORM(device)
     {
-        check_invariance(device, 1);
-        check_invariance(device, 4);
+        check_invariance(device, 1, CLF_PRECISION_FP32);
+        check_invariance(device, 4, CLF_PRECISION_FP32);
+        check_invariance(device, 4, CLF_PRECISION_FP16);
+        check_invariance(device, 4, CLF_PRECISION_BF16);
     }
 }
 

@@ -1,0 +1,18 @@
+/* Rounding to bf16, the upper half of a float: to the nearest, ties to even; NaN stays NaN. Included, never built
+ * alone. */
+
+/* The bits of v rounded: the lower half is zero. */
+#define ROUND_BF16(UINT, v)                                                                                            \
+    UINT bits = as_##UINT(v);                                                                                          \
+    UINT rounded = bits + 0x7fffu + (bits >> 16 & 1u);                                                                 \
+    return (isnan(v) ? bits | 0x400000u : rounded) & 0xffff0000u;
+
+static inline uint round_bf16(float v)
+{
+    ROUND_BF16(uint, v)
+}
+
+static inline uint16 round_bf16_16(float16 v)
+{
+    ROUND_BF16(uint16, v)
+}
