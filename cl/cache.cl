@@ -23,23 +23,28 @@ static inline int inside(int value, int bound)
     return value >= 0 && value < bound;
 }
 
+static inline void append_row(__global float *cache, int cache_stride, int cache_rows, const __global float *from,
+                              int slot, int position, int slots_total, int width)
+{
+    int target = position * slots_total + slot;
+    if (!inside(slot, slots_total) || !inside(target, cache_rows)) {
+        return;
+    }
+    __global float *to = cache + (size_t)target * cache_stride;
+    int c = 0;
+    for (; c + 16 <= width; c += 16) {
+        vstore16(vload16(0, from + c), 0, to + c);
+    }
+    for (; c < width; c++) {
+        to[c] = from[c];
+    }
+}
+
 CPU_KERNEL void cache_append_cpu(APPEND_ARGUMENTS)
 {
     for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
-        int slot = slots[slots_offset + row];
-        int target = positions[positions_offset + row] * slots_total + slot;
-        if (!inside(slot, slots_total) || !inside(target, cache_rows)) {
-            continue;
-        }
-        const __global float *from = x + x_offset + (size_t)row * x_stride;
-        __global float *to = cache + cache_offset + (size_t)target * cache_stride;
-        int c = 0;
-        for (; c + 16 <= width; c += 16) {
-            vstore16(vload16(0, from + c), 0, to + c);
-        }
-        for (; c < width; c++) {
-            to[c] = from[c];
-        }
+        append_row(cache + cache_offset, cache_stride, cache_rows, x + x_offset + (size_t)row * x_stride,
+                   slots[slots_offset + row], positions[positions_offset + row], slots_total, width);
     }
 }
 

@@ -69,6 +69,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .has_subgroups = info->has_subgroups,
         .has_integer_dot_product = info->has_integer_dot_product && instructions == CLF_INSTRUCTIONS_AUTO,
         .instructions = (clf_instructions)instructions,
+        .has_device_atomics = device->has_device_atomics,
     };
     if (out->form == CLF_FORM_GPU && out->max_work_group < CLF__GROUP) {
         return clf__fail(
@@ -84,10 +85,10 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
                                    const struct clf__caps *caps)
 {
     const struct clf_device_info *info = &device->info;
-    /* Sub-groups and dot products are functions of OpenCL C 3.0; everything else is 1.2. No -cl-mad-enable
+    /* Sub-groups, dot products and C11 atomics are of OpenCL C 3.0; everything else is 1.2. No -cl-mad-enable
      * and nothing relaxed: the kernels say fma where they mean it, so that a row's bits do not depend on what
      * the compiler makes of the code around it. */
-    int needs_3 = info->has_subgroups || info->has_integer_dot_product;
+    int needs_3 = info->has_subgroups || info->has_integer_dot_product || device->has_device_atomics;
     return clf__format(out, "-cl-std=%s -DFORM_%s%s%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
                        caps->form == CLF_FORM_CPU ? "CPU" : "GPU", caps->has_fp16 ? " -DHAS_FP16" : "",
                        caps->has_subgroups ? " -DHAS_SUBGROUPS" : "",

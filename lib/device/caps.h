@@ -17,6 +17,7 @@ struct clf__caps {
     int has_subgroups;
     clf_instructions instructions; /* portable: the three below are 0, whatever the device has */
     int has_integer_dot_product;
+    int has_device_atomics; /* acquire and release across the device, in OpenCL C 3.0 */
     int has_dot_int8; /* these two: for the CPU form, as the device's first kernel found */
     int has_dot_bf16;
 };

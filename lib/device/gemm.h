@@ -81,6 +81,10 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
  * products of so many rows and inputs need, so that they allocate nothing. */
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision);
 
+/* What a product takes at least, with all of its epilogue but the activation; no epilogue: NULL. */
+struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,
+                                  const struct clf__epilogue *epilogue);
+
 /* A batch of products of activations: for b < batches,
  * c[b] (m, n) = alpha * a[b] (m, k) op(b[b]), op(b) = b (k, n), or bᵀ of b (n, k) where transpose_b. The b-th
  * matrix starts at offset + b * batch_stride. */

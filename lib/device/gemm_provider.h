@@ -29,9 +29,6 @@ const struct clf__packing *clf__packing_of(clf_precision precision);
 /* "-DACTIVATION=<kind>", for cl/epilogue.cl; NULL for an unknown kind. */
 const char *clf__activation_define(enum clf__activation kind);
 
-/* What a product takes at least, with all of its epilogue but the activation; no epilogue: NULL. */
-struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,
-                                  const struct clf__epilogue *epilogue);
 struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
 
 clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,

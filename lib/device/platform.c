@@ -169,6 +169,19 @@ static clf_status read_numbers(struct clf__listed_device *device)
     return CLF_OK;
 }
 
+/* After the versions are known. */
+static clf_status read_atomics(struct clf__listed_device *device)
+{
+    const cl_device_atomic_capabilities wanted =
+        CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_SCOPE_DEVICE;
+    cl_device_atomic_capabilities atomics = 0;
+    if (device->version >= 30 && device->c_version >= 30) {
+        CLF__TRY(device_value(&atomics, sizeof atomics, device->id, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES));
+    }
+    device->has_device_atomics = (atomics & wanted) == wanted;
+    return CLF_OK;
+}
+
 static clf_status read_device(struct clf__listed_device *device)
 {
     static const struct {
@@ -202,6 +215,7 @@ static clf_status read_device(struct clf__listed_device *device)
     device->version = parse_version(info->version, "OpenCL ");
     CLF__TRY(read_numbers(device));
     CLF__TRY(read_c_version(device));
+    CLF__TRY(read_atomics(device));
     return read_extensions(device);
 }
 

@@ -24,8 +24,9 @@ struct clf__listed_device {
     char *texts[CLF__TEXT_COUNT];
     size_t max_work_group;
     int is_available;
-    int version;   /* OpenCL's, 10 * major + minor */
-    int c_version; /* the newest OpenCL C that its compiler takes */
+    int version;            /* OpenCL's, 10 * major + minor */
+    int c_version;          /* the newest OpenCL C that its compiler takes */
+    int has_device_atomics; /* acquire and release across the device, in OpenCL C 3.0 */
 };
 
 struct clf_device_list {

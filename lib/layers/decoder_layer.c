@@ -1,5 +1,6 @@
 #include "layers/decoder_layer.h"
 
+#include "layers/decoder_layer_single.h"
 #include "layers/sublayer.h"
 
 void clf__decoder_layer_free(struct clf__decoder_layer *layer)
@@ -16,6 +17,9 @@ clf_status clf__decoder_layer_forward(const struct clf__decoder_layer *layer,
                                       const struct clf__workspace *workspace,
                                       const struct clf__decoder_call *call)
 {
+    if (clf__decoder_layer_is_single(layer, workspace->x.rows, call)) {
+        return clf__decoder_layer_single(layer, workspace, call);
+    }
     struct clf__sublayer sublayer;
     CLF__TRY(clf__sublayer_begin(&sublayer, &layer->self_attention_norm, layer->norm_first, workspace));
     if (call->history != NULL) {

@@ -22,10 +22,14 @@ struct clf__decoder_call {
     const struct clf__attention_call *self_call;  /* NULL in a step */
     const struct clf__attention_history *history; /* NULL for whole targets */
     const struct clf__attention_call *cross_call;
-    struct clf__tensor memory; /* this layer's projected keys and values of the encoder's output */
+    struct clf__tensor memory;   /* this layer's projected keys and values of the encoder's output */
+    struct clf__tensor counters; /* (1, CLF__DECODER_COUNTERS) i32 of zeros, for a step in one launch; buffer
+                                  * NULL: a launch an op */
 };
+enum { CLF__DECODER_COUNTERS = 512 };
 
-/* workspace->x is what goes in and what comes out. */
+/* workspace->x is what goes in and what comes out. A step of few rows takes one launch where the device can
+ * (the same bits). */
 clf_status clf__decoder_layer_forward(const struct clf__decoder_layer *layer,
                                       const struct clf__workspace *workspace,
                                       const struct clf__decoder_call *call);

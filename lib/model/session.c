@@ -90,6 +90,10 @@ static clf_status reserve_decoder(struct clf__session *session)
                                         heads.count * heads.value_width, "the cache of values"));
         }
     }
+    if (limits->slots > 0) {
+        CLF__TRY(clf__arena_reserve(arena, &session->counters, CLF__I32, 1, CLF__DECODER_COUNTERS,
+                                    "the decoder's counters"));
+    }
     for (int i = 0; limits->slots > 0 && i < 2; i++) {
         CLF__TRY(clf__arena_reserve(arena, &session->history[i], CLF__I32, limits->slots, limits->positions,
                                     "the table of the cache"));
@@ -167,6 +171,9 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
     struct clf__session *session;
     CLF__TRY(plan(&session, transformer, limits));
     clf_status status = clf__arena_allocate(&session->arena);
+    if (status == CLF_OK && limits->slots > 0) {
+        status = clf__buffer_fill(session->counters.buffer, 0, CLF__DECODER_COUNTERS * sizeof(int32_t), 0.0f);
+    }
     if (status != CLF_OK) {
         clf__session_free(session);
         return status;

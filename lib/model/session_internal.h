@@ -37,6 +37,7 @@ struct clf__session {
     struct clf__tensor *values;
     struct clf__tensor history[2]; /* (slots, positions) i32: the current one and the next */
     int current_history;
+    struct clf__tensor counters; /* of a decoder layer in one launch */
     struct clf__upload source;  /* what belongs to the encoded batch */
     struct clf__upload placed;  /* what belongs to the memory, and where an encoded batch goes in it */
     struct clf__upload target;  /* what belongs to one step or one forced decoding */

@@ -167,7 +167,8 @@ clf_status clf__session_step(void *context, struct clf__step *step)
         .scratch = &session->scratch,
         .few_queries = 1,
     };
-    struct clf__decoder_call call = {.history = &step_history, .cross_call = &cross};
+    struct clf__decoder_call call = {
+        .history = &step_history, .cross_call = &cross, .counters = session->counters};
     CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
     return read_candidates(session, step, &views);
 }

@@ -1,0 +1,149 @@
+#include "layers/decoder_layer_single.h"
+
+#include <stdio.h>
+
+#include "device/caps.h"
+#include "device/launch.h"
+#include "ops/operand.h"
+
+/* Beyond, the products are long enough to be launched by themselves. */
+enum { MOST_ROWS = 32, PRODUCTS = 6 };
+
+static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__decoder_layer *layer)
+{
+    out[0] = &layer->self_attention.input;
+    out[1] = &layer->self_attention.output;
+    out[2] = &layer->cross_attention.input;
+    out[3] = &layer->cross_attention.output;
+    out[4] = &layer->feed_forward.up;
+    out[5] = &layer->feed_forward.down;
+}
+
+static int is_plain(const struct clf__linear *linear)
+{
+    struct clf__weight_layout layout = clf__weight_layout(linear->weight);
+    return linear->scale == 1.0f && layout.panel > 1 && layout.precision <= CLF_PRECISION_FP16;
+}
+
+int clf__decoder_layer_is_single(const struct clf__decoder_layer *layer, int rows,
+                                 const struct clf__decoder_call *call)
+{
+    if (call->counters.buffer == NULL || call->history == NULL || rows > MOST_ROWS || rows == 0) {
+        return 0;
+    }
+    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->counters.buffer));
+    const struct clf__linear *linears[PRODUCTS];
+    list_products(linears, layer);
+    for (int i = 0; i < PRODUCTS; i++) {
+        if (!is_plain(linears[i])) {
+            return 0;
+        }
+    }
+    const struct clf__attention_call *cross = call->cross_call;
+    return caps->form == CLF_FORM_CPU && caps->has_device_atomics && caps->attention == CLF_ATTENTION_FUSED &&
+           !layer->feed_forward.gated && cross->maps.buffer == NULL && cross->mask.additive.buffer == NULL &&
+           cross->mask.relative.buffer == NULL && !cross->mask.causal;
+}
+
+/* The macros that a layer fixes. */
+static void write_defines(char *defines, size_t size, const struct clf__decoder_layer *layer)
+{
+    const struct clf__heads *heads = &layer->self_attention.heads;
+    const struct clf__norm *norm = &layer->self_attention_norm;
+    snprintf(defines, size,
+             "-DPRECISION=%d -DACTIVATION=%d -DNORM=%d%s -DNORM_FIRST=%d -DKEY_WIDTH=%d "
+             "-DVALUE_WIDTH=%d",
+             (int)clf__weight_layout(layer->self_attention.input.weight).precision,
+             (int)layer->feed_forward.activation, (int)norm->kind,
+             norm->beta.buffer != NULL ? " -DHAS_BETA" : "", layer->norm_first, heads->key_width,
+             heads->value_width);
+}
+
+/* The products, and the attentions as the launches an op count them. */
+static struct clf__cost count_cost(const struct clf__decoder_layer *layer, int rows,
+                                   const struct clf__decoder_call *call)
+{
+    const struct clf__linear *linears[PRODUCTS];
+    list_products(linears, layer);
+    const struct clf__heads *heads = &layer->self_attention.heads;
+    double pairs = call->history->pairs, memory_rows = call->memory.rows;
+    struct clf__cost cost = clf__attention_cost(heads, rows, pairs, pairs);
+    struct clf__cost cross = clf__attention_cost(heads, rows, memory_rows, call->cross_call->spans.pairs);
+    cost.operations += cross.operations;
+    cost.bytes += cross.bytes;
+    for (int i = 0; i < PRODUCTS; i++) {
+        struct clf__cost product = clf__weight_cost(rows, linears[i]->weight, NULL);
+        cost.operations += product.operations;
+        cost.bytes += product.bytes;
+        cost.precision = product.precision;
+    }
+    return cost;
+}
+
+#define WORKSPACE(t) CLF__BUFFER((t).buffer), CLF__INT((t).stride) /* begins its buffer */
+#define LINEAR(l)    CLF__BUFFER(clf__weight_layout((l).weight).buffer), CLF__BUFFER((l).bias)
+#define NORM(n)      CLF__BUFFER((n)->gamma.buffer), CLF__BUFFER((n)->beta.buffer)
+
+clf_status clf__decoder_layer_single(const struct clf__decoder_layer *layer,
+                                     const struct clf__workspace *workspace,
+                                     const struct clf__decoder_call *call)
+{
+    struct clf_device *device = clf__buffer_device(workspace->x.buffer);
+    const struct clf__attention_history *history = call->history;
+    const struct clf__spans *spans = &call->cross_call->spans;
+    const struct clf__heads *heads = &layer->self_attention.heads;
+    /* The kernel takes the norm behind each sub-layer: with the norms first that is the next sub-layer's. */
+    const struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
+                                       &layer->feed_forward_norm};
+    int first = layer->norm_first ? 1 : 0;
+    char defines[160];
+    write_defines(defines, sizeof defines, layer);
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(call->counters.buffer),
+        CLF__INT(workspace->x.rows),
+        CLF__INT(workspace->x.columns),
+        CLF__INT(layer->feed_forward.width),
+        CLF__INT(heads->count),
+        CLF__FLOAT(heads->scale),
+        CLF__FLOAT(norms[0]->epsilon),
+        WORKSPACE(workspace->x),
+        WORKSPACE(workspace->normed),
+        WORKSPACE(workspace->projected),
+        WORKSPACE(workspace->context),
+        WORKSPACE(workspace->hidden),
+        LINEAR(layer->self_attention.input),
+        LINEAR(layer->self_attention.output),
+        LINEAR(layer->cross_attention.input),
+        LINEAR(layer->cross_attention.output),
+        LINEAR(layer->feed_forward.up),
+        LINEAR(layer->feed_forward.down),
+        NORM(norms[first]),
+        NORM(norms[first + 1]),
+        NORM(norms[(first + 2) % 3]),
+        CLF__OPERAND(history->keys),
+        CLF__INT(history->keys.rows),
+        CLF__OPERAND(history->values),
+        CLF__OPERAND(history->table),
+        CLF__VECTOR(history->slots),
+        CLF__VECTOR(history->positions),
+        CLF__INT(history->table.columns),
+        CLF__INT(history->slots_total),
+        CLF__OPERAND(history->relative),
+        CLF__INT((history->relative.columns - 1) / 2),
+        CLF__OPERAND(call->memory),
+        CLF__VECTOR(spans->table),
+        CLF__INT(spans->sequences),
+        CLF__INT(spans->max_queries),
+        CLF__VECTOR(call->cross_call->mask.hidden_keys),
+    };
+    const struct clf__launch launch = {
+        .program = "decoder_layer",
+        .kernel = "decoder_layer_step_cpu",
+        .defines = defines,
+        .groups = {clf__device_caps(device)->compute_units},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = count_cost(layer, workspace->x.rows, call),
+    };
+    return clf__launch(device, &launch);
+}

@@ -1,0 +1,232 @@
+/* A decoding step of one layer in a single launch against the launches that it stands for: the same bits. */
+#include <string.h>
+
+#include "device/caps.h"
+#include "layers/decoder_layer.h"
+#include "layers/decoder_layer_single.h"
+#include "support/support.h"
+
+enum { POSITIONS = 5, MEMORY_ROWS = 23, MAX_REACH = 2 };
+
+/* What a case is about; everything else is random. */
+struct layer_case {
+    int rows, d_model, ffn, heads, key_width, value_width;
+    int norm_first, has_bias, has_relative, has_hidden;
+    enum clf__norm_kind norm;
+    enum clf__activation activation;
+    clf_precision precision;
+};
+
+static const struct layer_case cases[] = {
+    {1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
+    {1, 40, 33, 2, 24, 40, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32},
+    {3, 64, 64, 4, 16, 16, 1, 1, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_FP32},
+    {8, 48, 128, 3, 16, 16, 0, 0, 0, 0, CLF__NORM_STD, CLF__GELU_TANH, CLF_PRECISION_FP32},
+    {9, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
+    {32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
+    {4, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16},
+};
+
+static void make_linear(struct clf__linear *out, struct clf_device *device, struct support_random *random,
+                        const struct layer_case *c, int inputs, int outputs)
+{
+    float *bias = c->has_bias ? support_uniform_array(random, (size_t)outputs, 0.5f) : NULL;
+    struct clf__weight_part part = {support_uniform_array(random, (size_t)outputs * (size_t)inputs, 0.2f),
+                                    outputs};
+    struct clf__weight_source source = {&part, 1, inputs, c->precision, "a test's layer"};
+    assert_ok(clf__linear_create(out, device, &source, bias));
+}
+
+static void make_norm(struct clf__norm *out, struct clf_device *device, struct support_random *random,
+                      const struct layer_case *c)
+{
+    float *gamma = support_uniform_array(random, (size_t)c->d_model, 1);
+    float *beta = c->norm != CLF__NORM_RMS ? support_uniform_array(random, (size_t)c->d_model, 1) : NULL;
+    assert_ok(clf__norm_create(out, device, c->norm, 1e-5f, c->d_model, gamma, beta, "a test's norm"));
+}
+
+static void make_layer(struct clf__decoder_layer *out, struct clf_device *device,
+                       struct support_random *random, const struct layer_case *c)
+{
+    struct clf__heads heads = {c->heads, c->key_width, c->value_width, 0.25f};
+    int values = c->heads * c->value_width;
+    *out = (struct clf__decoder_layer){
+        .self_attention.heads = heads,
+        .cross_attention.heads = heads,
+        .feed_forward = {.activation = c->activation, .width = c->ffn},
+        .norm_first = c->norm_first,
+    };
+    make_linear(&out->self_attention.input, device, random, c, c->d_model,
+                clf__self_projection_width(&heads));
+    make_linear(&out->self_attention.output, device, random, c, values, c->d_model);
+    make_linear(&out->cross_attention.input, device, random, c, c->d_model, c->heads * c->key_width);
+    make_linear(&out->cross_attention.output, device, random, c, values, c->d_model);
+    make_linear(&out->feed_forward.up, device, random, c, c->d_model, c->ffn);
+    make_linear(&out->feed_forward.down, device, random, c, c->ffn, c->d_model);
+    make_norm(&out->self_attention_norm, device, random, c);
+    make_norm(&out->cross_attention_norm, device, random, c);
+    make_norm(&out->feed_forward_norm, device, random, c);
+}
+
+/* Integers of a step: every row a slot of its own, histories of different lengths, two sources where there
+ * are rows enough. */
+struct step_tables {
+    int32_t *slots, *positions, *table, *spans, *hidden;
+    int sources, max_queries;
+};
+
+static void make_tables(struct step_tables *out, struct support_random *random, int rows)
+{
+    out->sources = rows > 1 ? 2 : 1;
+    out->slots = support_array((size_t)rows, sizeof(int32_t));
+    out->positions = support_array((size_t)rows, sizeof(int32_t));
+    out->table = support_array((size_t)rows * POSITIONS, sizeof(int32_t));
+    out->spans = support_array(8, sizeof(int32_t));
+    out->hidden = support_array(MEMORY_ROWS, sizeof(int32_t));
+    for (int r = 0; r < rows; r++) {
+        out->slots[r] = rows - 1 - r;
+        out->positions[r] = support_integer(random, POSITIONS);
+    }
+    for (int r = 0; r < rows; r++) {
+        for (int t = 0; t < POSITIONS; t++) {
+            /* An earlier token may be anyone's, but was written before this step. */
+            int other = support_integer(random, rows);
+            int is_earlier = out->positions[other] > t;
+            out->table[out->slots[r] * POSITIONS + t] = out->slots[is_earlier ? other : r];
+        }
+    }
+    for (int i = 0; i < MEMORY_ROWS; i++) {
+        out->hidden[i] = i % 5 == 2;
+    }
+    int first = out->sources == 2 ? rows / 3 + 1 : rows;
+    const int32_t spans[8] = {0, first, 0, 9, first, rows - first, 9, MEMORY_ROWS - 9};
+    memcpy(out->spans, spans, sizeof spans);
+    out->max_queries = first > rows - first ? first : rows - first;
+}
+
+/* The layer's output, keys and values behind each other, in one launch or many. */
+static float *run_layer(const struct clf__decoder_layer *layer, struct clf_device *device,
+                        const struct layer_case *c, const struct step_tables *tables,
+                        struct clf__tensor counters)
+{
+    struct support_random random = {99};
+    int keys = c->heads * c->key_width, values = c->heads * c->value_width, rows = c->rows;
+    int cache_rows = rows * POSITIONS;
+    struct clf__workspace workspace = {
+        .x = support_tensor(device, CLF__F32, rows, c->d_model,
+                            support_uniform_array(&random, (size_t)rows * (size_t)c->d_model, 1)),
+        .normed = support_tensor(device, CLF__F32, rows, c->d_model, NULL),
+        .projected = support_tensor(device, CLF__F32, rows, 2 * keys + values, NULL),
+        .context = support_tensor(device, CLF__F32, rows, values, NULL),
+        .hidden = support_tensor(device, CLF__F32, rows, c->ffn, NULL),
+    };
+    float *relative = support_uniform_array(&random, (size_t)c->heads * (2 * MAX_REACH + 1), 1);
+    struct clf__attention_history history = {
+        .keys = support_tensor(device, CLF__F32, cache_rows, keys,
+                               support_uniform_array(&random, (size_t)cache_rows * (size_t)keys, 1)),
+        .values = support_tensor(device, CLF__F32, cache_rows, values,
+                                 support_uniform_array(&random, (size_t)cache_rows * (size_t)values, 1)),
+        .table = support_tensor(device, CLF__I32, rows, POSITIONS, tables->table),
+        .slots = support_tensor(device, CLF__I32, 1, rows, tables->slots),
+        .positions = support_tensor(device, CLF__I32, 1, rows, tables->positions),
+        .slots_total = rows,
+    };
+    if (c->has_relative) {
+        history.relative = support_tensor(device, CLF__F32, c->heads, 2 * MAX_REACH + 1, relative);
+    }
+    struct clf__attention_call cross = {
+        .heads = layer->cross_attention.heads,
+        .spans = {.table = support_tensor(device, CLF__I32, tables->sources, 4, tables->spans),
+                  .sequences = tables->sources,
+                  .max_queries = tables->max_queries,
+                  .max_keys = MEMORY_ROWS},
+        .few_queries = 1,
+    };
+    if (c->has_hidden) {
+        cross.mask.hidden_keys = support_tensor(device, CLF__I32, 1, MEMORY_ROWS, tables->hidden);
+    }
+    struct clf__decoder_call call = {
+        .history = &history,
+        .cross_call = &cross,
+        .memory =
+            support_tensor(device, CLF__F32, MEMORY_ROWS, keys + values,
+                           support_uniform_array(&random, (size_t)MEMORY_ROWS * (size_t)(keys + values), 1)),
+        .counters = counters,
+    };
+    if (counters.buffer != NULL) {
+        assert_true(clf__decoder_layer_is_single(layer, rows, &call));
+    }
+    assert_ok(clf__decoder_layer_forward(layer, &workspace, &call));
+    size_t x_count = (size_t)rows * (size_t)c->d_model;
+    size_t key_count = (size_t)cache_rows * (size_t)keys, value_count = (size_t)cache_rows * (size_t)values;
+    float *all = support_array(x_count + key_count + value_count, sizeof *all);
+    memcpy(all, support_read(workspace.x), x_count * sizeof *all);
+    memcpy(all + x_count, support_read(history.keys), key_count * sizeof *all);
+    memcpy(all + x_count + key_count, support_read(history.values), value_count * sizeof *all);
+    return all;
+}
+
+static void test_single_launch(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+    if (!clf__device_caps(device)->has_device_atomics) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct layer_case *c = &cases[i];
+        struct support_random random = {7 + i};
+        struct clf__decoder_layer layer;
+        struct step_tables tables;
+        make_layer(&layer, device, &random, c);
+        make_tables(&tables, &random, c->rows);
+        int32_t *zeros = support_array(CLF__DECODER_COUNTERS, sizeof *zeros);
+        struct clf__tensor counters = support_tensor(device, CLF__I32, 1, CLF__DECODER_COUNTERS, zeros);
+        const struct clf__tensor none = {.buffer = NULL};
+        float *many = run_layer(&layer, device, c, &tables, none);
+        size_t count = (size_t)c->rows * (size_t)c->d_model +
+                       (size_t)c->rows * POSITIONS * (size_t)(c->heads * (c->key_width + c->value_width));
+        for (int repeat = 0; repeat < 20; repeat++) { /* the groups meet in another order each time */
+            float *one = run_layer(&layer, device, c, &tables, counters);
+            assert_memory_equal(one, many, count * sizeof *one);
+            assert_memory_equal(support_read_integers(counters), zeros,
+                                CLF__DECODER_COUNTERS * sizeof *zeros);
+        }
+        clf__decoder_layer_free(&layer);
+        support_free_all();
+    }
+}
+
+/* Where one launch does not do, the launches an op are taken. */
+static void test_many_launches(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device(CLF_FORM_CPU);
+    struct layer_case c = cases[0];
+    struct support_random random = {3};
+    struct clf__decoder_layer layer;
+    make_layer(&layer, device, &random, &c);
+    struct clf__attention_history history = {.slots_total = 1};
+    struct clf__attention_call cross = {.few_queries = 1};
+    int32_t *zeros = support_array(CLF__DECODER_COUNTERS, sizeof *zeros);
+    struct clf__decoder_call call = {.history = &history,
+                                     .cross_call = &cross,
+                                     .counters =
+                                         support_tensor(device, CLF__I32, 1, CLF__DECODER_COUNTERS, zeros)};
+    assert_false(clf__decoder_layer_is_single(&layer, 100000, &call));
+    layer.feed_forward.gated = 1;
+    assert_false(clf__decoder_layer_is_single(&layer, 1, &call));
+    layer.feed_forward.gated = 0;
+    call.history = NULL;
+    assert_false(clf__decoder_layer_is_single(&layer, 1, &call));
+    clf__decoder_layer_free(&layer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_single_launch, support_teardown),
+        cmocka_unit_test_teardown(test_many_launches, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
