@@ -72,7 +72,9 @@ void op_products(struct op_bench *bench)
     for (int i = 0; i < gemm_speed_case_count && !bench->stopped; i++) {
         product(bench, &gemm_speed_cases[i]);
     }
-    for (int i = 0; i < gemm_batched_speed_case_count && !bench->stopped; i++) {
+    /* Activations are fp32 in every precision. */
+    int batched_count = bench->choice.precision == CLF_PRECISION_FP32 ? gemm_batched_speed_case_count : 0;
+    for (int i = 0; i < batched_count && !bench->stopped; i++) {
         batched_product(bench, &gemm_batched_speed_cases[i], 0);
         batched_product(bench, &gemm_batched_speed_cases[i], 1);
     }

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attend_page.h"
 #include "command.h"
-#include "page.h"
 
 static const char help[] =
     "Usage: clformer attend -m MODEL -o FILE.html TEXT [FLAGS]\n\n"
@@ -56,14 +56,6 @@ static char *join_tokens(const struct clf_attention_maps *maps)
     return text;
 }
 
-/* Flushed at once, so that the reason of a failure is still known. */
-static int output_page(const struct page *page)
-{
-    int status = page_print(stdout, page);
-    fflush(stdout);
-    return output_failed() ? EXIT_FAILED : status;
-}
-
 static int write_page(const struct job *job)
 {
     char *translation = join_tokens(job->maps);
@@ -71,14 +63,13 @@ static int write_page(const struct job *job)
         fprintf(stderr, "clformer: no memory left to write the page\n");
         return EXIT_FAILED;
     }
-    struct page page = {
+    struct attend_page page = {
         .maps = job->maps,
         .model = clf_model_describe(job->setup.model),
         .source = job->flags.operands[0],
         .target = translation,
     };
-    const char *path = job->flags.output;
-    int status = strcmp(path, "-") == 0 ? output_page(&page) : page_write(path, &page);
+    int status = attend_page_write(job->flags.output, &page);
     free(translation);
     return status;
 }

@@ -9,18 +9,28 @@
 #include "demo_model.h"
 
 static const char help[] =
-    "Usage: clformer bench --stage STAGE [-m MODEL] [--work FILE] [FLAGS]\n\n"
-    "Times one stage of a model, each batch size and beam after the other: the median of some repeats "
-    "behind\n"
-    "one call that warms up, loading and compilation excluded. A batch is the first lines of the work. "
-    "Without\n"
-    "-m it is the demo model; without --work, work.txt in the model's folder.\n\n"
+    "Usage: clformer bench [-d DEVICE] [--gemm native] [--json] [--html FILE]\n"
+    "       clformer bench --merge FILE... [--json] [--html FILE]\n"
+    "       clformer bench --stage STAGE [-m MODEL] [--work FILE] [FLAGS]\n\n"
+    "Alone it measures every device in a few minutes: what the device can do at most, every op beside that, "
+    "the\n"
+    "demo model by stage, batch, precision and provider, how long it takes to start, and memory. The report "
+    "is a\n"
+    "table; with --json everything; with --html one page to look at and to send. --merge joins the JSON of\n"
+    "several machines.\n\n"
+    "With --stage it times one stage, each batch size and beam after the other: the median of some repeats\n"
+    "behind one call that warms up, loading and compilation excluded. A batch is the first lines of the "
+    "work.\n"
+    "Without -m the model is the demo's; without --work it is work.txt in the model's folder.\n\n"
     "  encode     the encoder alone; tokens are the source's\n"
     "  translate  from text to text; tokens are those generated, end token included\n"
     "  score      each line as a translation of itself\n"
     "  ops        every op at the sizes of a Transformer-base, beside the device's measured peaks\n"
-    "  products   matrix products alone, in the precision and by the provider that the flags name\n\n"
+    "  products   matrix products alone, in the precision and by the provider that the flags name\n"
+    "  start      from the start of the process to the first line, warm and with nothing cached\n\n"
     "Example:\n"
+    "  $ clformer bench --html page.html --json > here.json\n"
+    "  $ clformer bench --merge here.json there.json --html both.html\n"
     "  $ clformer bench --stage translate --batch 1,8,64 --beam 1,4\n"
     "  $ clformer bench --stage products --precision fp16 --gemm native\n"
     "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
@@ -47,14 +57,28 @@ static int parse_numbers(struct bench_numbers *out, const char *flag, const char
     }
 }
 
+/* The flags of a single stage are refused where everything is measured. */
+static int check_whole(const struct flags *flags)
+{
+    int is_of_stage = flags->batches != NULL || flags->beams != NULL || flags->min_length >= 0 ||
+                      flags->max_length >= 0 || flags->model_options.precision != CLF_PRECISION_FP32;
+    return is_of_stage ? report_wrong_call("bench measures all batches, beams and precisions; name a --stage "
+                                           "to choose among them")
+                       : -1;
+}
+
 static int check_call(struct bench_call *call)
 {
     struct flags *flags = &call->flags;
-    int status = flags_operands(flags, 0, 0, "bench takes only flags");
+    int status = flags->merge ? flags_operands(flags, 1, INT_MAX, "bench --merge takes the files to join")
+                              : flags_operands(flags, 0, 0, "bench takes only flags");
     if (status < 0 && flags->stage < 0) {
-        status = report_wrong_call("bench needs --stage encode, translate, score, ops or products");
+        status = check_whole(flags);
     }
-    if (status < 0 && flags->beams != NULL && flags->stage != BENCH_TRANSLATE) {
+    if (status < 0 && flags->stage >= 0 && (flags->html != NULL || flags->merge)) {
+        status = report_wrong_call("--stage makes no page: leave out --html and --merge");
+    }
+    if (status < 0 && flags->beams != NULL && flags->stage >= 0 && flags->stage != BENCH_TRANSLATE) {
         status = report_wrong_call("--beam belongs to --stage translate");
     }
     if (status < 0 && (flags->repeats == 0 || flags->repeats > TIMING_MOST_REPEATS)) {
@@ -91,6 +115,23 @@ static int find_work(struct bench_call *call)
     return EXIT_DONE;
 }
 
+static int run(struct bench_call *call)
+{
+    switch (call->flags.stage) {
+    case BENCH_ENCODE:
+    case BENCH_TRANSLATE:
+    case BENCH_SCORE:
+        return bench_stage_run(call);
+    case BENCH_OPS:
+    case BENCH_PRODUCTS:
+        return bench_ops_run(call);
+    case BENCH_START:
+        return bench_start_run(call);
+    default:
+        return bench_all_run(call);
+    }
+}
+
 int verb_bench(int argc, char **argv)
 {
     struct bench_call call = {.model = NULL};
@@ -101,12 +142,13 @@ int verb_bench(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
-    if (call.flags.stage == BENCH_OPS || call.flags.stage == BENCH_PRODUCTS) {
-        return bench_ops_run(&call);
+    if (call.flags.merge) {
+        return bench_merge_run(&call);
     }
-    status = find_work(&call);
+    int needs_model = call.flags.stage != BENCH_OPS && call.flags.stage != BENCH_PRODUCTS;
+    status = needs_model ? find_work(&call) : EXIT_DONE;
     if (status == EXIT_DONE) {
-        status = bench_stage_run(&call);
+        status = run(&call);
     }
     flags_release(&call.flags);
     free(call.model);

@@ -6,9 +6,12 @@
 
 json_t *bench_row(const struct bench_call *call, const struct clf_device *device, const char *work)
 {
-    const struct clf__caps *caps = clf__device_caps(device);
     char precision[16] = "";
     flags_choice(precision, sizeof precision, "precision", (int)call->flags.model_options.precision);
+    if (device == NULL) {
+        return json_pack("{s:s, s:s, s:s}", "engine", "clformer", "precision", precision, "work", work);
+    }
+    const struct clf__caps *caps = clf__device_caps(device);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "engine", "clformer", "precision", precision, "work",
                      work, "form", caps->form == CLF_FORM_CPU ? "cpu" : "gpu", "gemm",
                      caps->gemm == CLF_GEMM_NATIVE ? "native" : "clblast", "attention",
@@ -26,12 +29,12 @@ int bench_row_time(json_t *row, const struct timing *timing, long long tokens)
     return status;
 }
 
-static double number(const json_t *row, const char *key)
+double bench_number(const json_t *row, const char *key)
 {
     return json_number_value(json_object_get(row, key));
 }
 
-static const char *text(const json_t *row, const char *key)
+const char *bench_text(const json_t *row, const char *key)
 {
     const char *value = json_string_value(json_object_get(row, key));
     return value != NULL ? value : "";
@@ -40,31 +43,38 @@ static const char *text(const json_t *row, const char *key)
 static void print_case(const json_t *row)
 {
     printf("%-9s %-4s  batch %3.0f  beam %2.0f  %10.3f ms  ± %4.1f %%  %10.1f tokens/s  peak %.0f MB\n",
-           text(row, "work"), text(row, "precision"), number(row, "batch"), number(row, "beam"),
-           1e3 * number(row, "seconds"), 50 * number(row, "spread"), number(row, "tokens_per_second"),
-           1e-6 * number(row, "peak_bytes"));
+           bench_text(row, "work"), bench_text(row, "precision"), bench_number(row, "batch"),
+           bench_number(row, "beam"), 1e3 * bench_number(row, "seconds"), 50 * bench_number(row, "spread"),
+           bench_number(row, "tokens_per_second"), 1e-6 * bench_number(row, "peak_bytes"));
+}
+
+static void print_start(const json_t *row)
+{
+    printf("%-12s %-4s  %8.3f s  ± %4.1f %%  peak %.0f MB\n", bench_text(row, "work"),
+           bench_text(row, "precision"), bench_number(row, "seconds"), 50 * bench_number(row, "spread"),
+           1e-6 * bench_number(row, "peak_bytes"));
 }
 
 static void print_peaks(const json_t *row)
 {
-    printf("peaks: %.1f GFLOP/s of fp32 fma, ", 1e-9 * number(row, "fma_operations_per_second"));
+    printf("peaks: %.1f GFLOP/s of fp32 fma, ", 1e-9 * bench_number(row, "fma_operations_per_second"));
     static const char *const kinds[] = {"int8", "bf16"};
     for (int i = 0; i < 2; i++) {
         char key[32];
         snprintf(key, sizeof key, "%s_operations_per_second", kinds[i]);
-        if (number(row, key) > 0) {
-            printf("%.1f GOP/s of %s dot products, ", 1e-9 * number(row, key), kinds[i]);
+        if (bench_number(row, key) > 0) {
+            printf("%.1f GOP/s of %s dot products, ", 1e-9 * bench_number(row, key), kinds[i]);
         }
     }
-    printf("%.1f GB/s read\n", 1e-9 * number(row, "read_bytes_per_second"));
+    printf("%.1f GB/s read\n", 1e-9 * bench_number(row, "read_bytes_per_second"));
 }
 
 static void print_op(const json_t *row)
 {
-    printf("%-15s %-36s %-4s %9.1f us %8.1f GFLOP/s %5.1f %% %7.1f GB/s %5.1f %%%s\n", text(row, "op"),
-           text(row, "shape"), text(row, "precision"), 1e6 * number(row, "seconds"),
-           1e-9 * number(row, "operations_per_second"), 100 * number(row, "share_of_operations"),
-           1e-9 * number(row, "bytes_per_second"), 100 * number(row, "share_of_read"),
+    printf("%-15s %-36s %-4s %9.1f us %8.1f GFLOP/s %5.1f %% %7.1f GB/s %5.1f %%%s\n", bench_text(row, "op"),
+           bench_text(row, "shape"), bench_text(row, "precision"), 1e6 * bench_number(row, "seconds"),
+           1e-9 * bench_number(row, "operations_per_second"), 100 * bench_number(row, "share_of_operations"),
+           1e-9 * bench_number(row, "bytes_per_second"), 100 * bench_number(row, "share_of_read"),
            json_is_true(json_object_get(row, "cold")) ? " cold" : "");
 }
 
@@ -74,11 +84,14 @@ int bench_print(const struct bench_call *call, json_t *row)
         return result_print(row);
     }
     if (json_object_get(row, "error") != NULL) {
-        printf("%-15s %-36s FAILED: %s\n", text(row, "op"), text(row, "shape"), text(row, "error"));
-    } else if (strcmp(text(row, "work"), "peaks") == 0) {
+        printf("%-15s %-36s FAILED: %s\n", bench_text(row, "op"), bench_text(row, "shape"),
+               bench_text(row, "error"));
+    } else if (strcmp(bench_text(row, "work"), "peaks") == 0) {
         print_peaks(row);
-    } else if (strcmp(text(row, "work"), "op") == 0) {
+    } else if (strcmp(bench_text(row, "work"), "op") == 0) {
         print_op(row);
+    } else if (json_object_get(row, "tokens_per_second") == NULL) {
+        print_start(row);
     } else {
         print_case(row);
     }

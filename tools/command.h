@@ -42,7 +42,8 @@ struct flags {
     int pieces;
     /* bench */
     int stage, repeats;
-    const char *work, *batches, *beams;
+    int merge;
+    const char *work, *batches, *beams, *html;
     /* What is left. */
     char **operands;
     int operand_count;

@@ -1,24 +1,30 @@
-/* The page of attention maps: tools/attend.html with its @NAMES@ filled in. */
+/* Self-contained HTML pages: an embedded template with its @NAMES@ filled in. */
 #ifndef CLF_TOOLS_PAGE_H
 #define CLF_TOOLS_PAGE_H
 
+#include <jansson.h>
 #include <stdio.h>
 
-#include <clformer/translator.h>
+/* attend.html and bench.html, embedded by CMake. */
+extern const unsigned char attend_template[], bench_template[];
 
-extern const unsigned char page_template[]; /* attend.html, embedded by CMake */
+/* Prints what stands for the name (capital letters, `length` of them) between two @. Returns an exit status.
+ */
+typedef int page_field(FILE *file, const void *context, const char *name, size_t length);
 
 struct page {
-    const struct clf_attention_maps *maps;
-    const struct clf_model_info *model;
-    const char *source, *target; /* what is shown as text; valid UTF-8 */
+    const unsigned char *template_text;
+    page_field *field;
+    const void *context;
 };
 
-/* Writes the whole page. A failing stream is left to the caller to see. Returns an exit status. */
-int page_print(FILE *file, const struct page *page);
-
 /* Writes the page to a temporary file beside `path` and renames it; what is no regular file is written
- * directly. Reports a failure; returns an exit status. */
+ * directly, and "-" is standard output. Reports a failure; returns an exit status. */
 int page_write(const char *path, const struct page *page);
+
+/* Text for HTML. */
+void page_print_escaped(FILE *file, const char *text);
+/* JSON for a script element, in which "<" may begin the end. Takes the value; NULL is a failure, reported. */
+int page_print_json(FILE *file, json_t *value);
 
 #endif

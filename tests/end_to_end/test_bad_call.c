@@ -76,7 +76,9 @@ static void test_bench(void **state)
     (void)state;
 #define BENCH "bench --stage encode "
     refuse_call("bench --batch 1", "--stage");
-    refuse_call("bench --stage train", "--stage takes encode|translate|score|ops|products");
+    refuse_call("bench --merge", "the files to join");
+    refuse_call(BENCH "--html page.html", "--html");
+    refuse_call("bench --stage train", "--stage takes encode|translate|score|ops|products|start");
     refuse_call("bench extra", "1 argument");
     refuse_call(BENCH "--batch 1,,2", "--batch");
     refuse_call(BENCH "--batch 1,", "--batch");
