@@ -14,110 +14,16 @@
 #error "attention.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
-/* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be null.
- */
-#define ATTENTION_ARGUMENTS                                                                                  \
-    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,      \
-        const __global float *k, int k_offset, int k_stride, const __global float *v, int v_offset,          \
-        int v_stride, const __global int *spans, int spans_offset, const __global int *hidden,               \
-        int hidden_offset, const __global float *additive, int additive_offset, int additive_stride,         \
-        const __global float *relative, int relative_offset, int relative_stride, int reach, int sequences,  \
-        int heads, int max_queries, float scale, int causal, int block_queries
-
-/* ---- the CPU form: a work-item takes up to 64 queries of one head of one sequence ---- */
-
 #include "attention_blocks.cl"
 
-/* What a tile's scores of `rows` queries, the first one at `query`, get: vectors of keys from `key` on, of which the
- * first query sees those up to key `last`. hidden keys are in work->unseen; bias (the head's) and terms (the first
- * query's row) may be null; causal queries see one key more each. */
-static inline void mask_rows(struct work *work, int query, int rows, int key, int vectors, int keys, int last,
-                             int causal, const __global float *bias, int reach, const __global float *terms,
-                             int terms_stride)
-{
-    const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    for (int i = 0; i < ROWS; i++) {
-        int row = min(i, rows - 1);
-        for (int vector = 0; vector < vectors; vector++) {
-            int first = key + vector * LANES;
-            float16 score = work->scores[i][vector];
-            if (bias) {
-                float lanes[LANES];
-                for (int j = 0; j < LANES; j++) {
-                    lanes[j] = bias[clamp(first + j - query - row + reach, 0, 2 * reach)];
-                }
-                score = fma((float16)(M_LOG2E_F), vload16(0, lanes), score);
-            }
-            if (terms) {
-                float16 term = load_columns(terms + (size_t)row * terms_stride, first, keys);
-                score = fma((float16)(M_LOG2E_F), term, score);
-            }
-            int16 is_later = causal ? lane + first > last + row : (int16)(0);
-            work->scores[i][vector] = (work->unseen[vector] | is_later) != 0 ? (float16)(-INFINITY) : score;
-        }
-    }
-}
+/* ---- the CPU form: a work-item takes block_queries queries of one head of one sequence ---- */
 
-/* The blocks of a head, the late ones, which are long when causal, first; then the next head, whose rows are fetched
- * meanwhile. block is a multiple of ROWS, at most QUERIES: it decides who takes a query, not what comes out. */
 CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 {
-    struct work work;
-    int blocks = (max_queries + block_queries - 1) / block_queries;
-    int tasks = sequences * heads * blocks;
+    struct attention_work work;
+    int tasks = sequences * heads * ((max_queries + block_queries - 1) / block_queries);
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
-        int sequence = task / blocks / heads, head = task / blocks % heads;
-        int first = (blocks - 1 - task % blocks) * block_queries;
-        const __global int *span = spans + spans_offset + sequence * 4;
-        int queries = span[1], first_key = span[2], keys = span[3];
-        int count = min(queries - first, block_queries);
-        if (count <= 0) {
-            continue;
-        }
-        const __global float *block_q = q + q_offset + (size_t)(span[0] + first) * q_stride + head * KEY_WIDTH;
-        __global float *block_y = y + y_offset + (size_t)(span[0] + first) * y_stride + head * VALUE_WIDTH;
-        const __global float *head_k = k + k_offset + (size_t)first_key * k_stride + head * KEY_WIDTH;
-        const __global float *head_v = v + v_offset + (size_t)first_key * v_stride + head * VALUE_WIDTH;
-        const __global float *bias = relative ? relative + relative_offset + (size_t)head * relative_stride : 0;
-        const __global float *terms =
-            additive ? additive + additive_offset + ((size_t)sequence * max_queries + first) * additive_stride : 0;
-        int last = causal ? first + keys - queries : keys - 1; /* the last key that the block's first query sees */
-        int end = causal ? min(last + count, keys) : keys;
-        int tile = 0;
-        do { /* once even without keys: it starts the sums */
-            int width = max(min(end - tile, KEYS), 0);
-            int is_last_tile = tile + KEYS >= end;
-            int has_next = !is_last_tile || head + 1 < heads;
-            int next_keys = has_next ? (is_last_tile ? min(keys, KEYS) : min(end - tile - KEYS, KEYS)) : 0;
-            const __global float *next_k = is_last_tile ? head_k + KEY_WIDTH : head_k + (size_t)(tile + KEYS) * k_stride;
-            const __global float *next_v = is_last_tile ? head_v + VALUE_WIDTH : head_v + (size_t)(tile + KEYS) * v_stride;
-            const __global float *tile_v = head_v + (size_t)tile * v_stride;
-            pack_keys(&work, head_k + (size_t)tile * k_stride, k_stride, width, scale * M_LOG2E_F);
-            find_unseen(&work, hidden ? hidden + hidden_offset + first_key + tile : 0, width);
-            for (int row = 0; row < count; row += ROWS) {
-                int rows = min(count - row, ROWS);
-                /* the keys that some of these queries see */
-                int seen = causal ? clamp(last + row + rows - tile, 0, width) : width;
-                int vectors = VECTORS(seen);
-                int from = next_keys * row / count, fetched = next_keys * (row + rows) / count - from;
-                fetch_rows(next_k + (size_t)from * k_stride, k_stride, fetched, KEY_WIDTH);
-                fetch_rows(next_v + (size_t)from * v_stride, v_stride, fetched, VALUE_WIDTH);
-                if (is_last_tile && has_next) {
-                    fetch_rows(block_q + (size_t)row * q_stride + KEY_WIDTH, q_stride, rows, KEY_WIDTH);
-                }
-                score_rows(&work, block_q + (size_t)row * q_stride, q_stride, rows, vectors);
-                if (vectors * LANES > seen || hidden || bias || terms || (causal && tile + vectors * LANES > last + row + 1)) {
-                    mask_rows(&work, first + row, rows, tile, vectors, keys, last + row, causal, bias, reach,
-                              terms ? terms + (size_t)row * additive_stride : 0, additive_stride);
-                }
-                weigh_rows(&work, row, vectors, tile == 0);
-                add_values(&work, row, tile_v, v_stride, seen, tile == 0);
-            }
-            tile += KEYS;
-        } while (tile < end);
-        for (int row = 0; row < count; row += ROWS) {
-            finish_rows(block_y + (size_t)row * y_stride, y_stride, &work, row, min(count - row, ROWS));
-        }
+        attention_task(&work, task, ATTENTION_NAMES);
     }
 }
 

@@ -4,9 +4,9 @@
  *     s[t] = scale * q[r] . k[t] + what the masks add
  *     y[r] = sum_t exp(s[t] - m) v[t] / sum_t exp(s[t] - m), m = max_t s[t]; zeros where every s[t] is -inf
  *
- * attention_step: key t of row r is the cache's row t * slots_total + table[slots[r]][t], t = 0 ..
- * positions[r]. attention_rows: queries and keys of a ragged batch as in attention.cl, with its masks. Keys
- * are taken in tiles of 64 from the first one on, so a row's result depends on nothing but its own keys.
+ * attention_step: key t of row r is the cache's row t * slots_total + table[slots[r]][t], t = 0 .. positions[r], in
+ * tiles of 64 from the first one on. attention_rows, of the GPU form alone: queries and keys of a ragged batch as in
+ * attention.cl, with its masks. A row's result depends on nothing but its own keys.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head). */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
@@ -24,13 +24,7 @@
         int positions_total, int slots_total, const __global float *relative, int relative_offset,           \
         int relative_stride, int reach, int rows, int heads, float scale
 
-#define ROWS_ARGUMENTS                                                                                       \
-    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,      \
-        const __global float *k, int k_offset, int k_stride, const __global float *v, int v_offset,          \
-        int v_stride, const __global int *spans, int spans_offset, const __global int *hidden,               \
-        int hidden_offset, const __global float *additive, int additive_offset, int additive_stride,         \
-        const __global float *relative, int relative_offset, int relative_stride, int reach, int sequences,  \
-        int heads, int max_queries, float scale, int causal
+#include "attention_blocks.cl"
 
 /* The bias of key t for a query at position `query`; `bias` is the head's row of the table. */
 static inline float relative_bias(const __global float *bias, int reach, int t, int query)
@@ -39,9 +33,6 @@ static inline float relative_bias(const __global float *bias, int reach, int t, 
 }
 
 /* ---- the CPU form: lanes are columns of a head; a work-item takes one (row, head) ---- */
-
-#define LANES          16
-#define VECTORS(width) (((width) + LANES - 1) / LANES)
 
 /* The running state of one row and head. */
 struct state {
@@ -66,12 +57,6 @@ static inline void start(struct state *state, const __global float *query, float
     }
     state->maximum = -INFINITY;
     state->total = 0.0f;
-}
-
-/* (sums of pairs within a, sums of pairs within b), eight each. */
-static inline float16 pair_sums(float16 a, float16 b)
-{
-    return (float16)(a.even + a.odd, b.even + b.odd);
 }
 
 /* query . key, lane by lane. */
@@ -190,39 +175,6 @@ static inline void step_task(int task, STEP_ARGUMENTS)
     finish(y + y_offset + (size_t)row * y_stride + head * VALUE_WIDTH, &state);
 }
 
-/* One query of a sequence and head; there may be none. */
-static inline void rows_task(int task, ROWS_ARGUMENTS)
-{
-    int row = task / heads, head = task % heads, query = row % max_queries;
-    const __global int *span = spans + spans_offset + row / max_queries * 4;
-    int first_key = span[2], keys = causal ? min(query + span[3] - span[1] + 1, span[3]) : span[3];
-    if (query >= span[1]) {
-        return;
-    }
-    size_t query_row = (size_t)(span[0] + query);
-    struct state state;
-    start(&state, q + q_offset + query_row * q_stride + head * KEY_WIDTH, scale);
-    for (int tile = 0; tile < keys; tile += TILE) {
-        int count = min(keys - tile, TILE);
-        for (int t = 0; t < count; t++) {
-            state.rows[t] = first_key + tile + t;
-        }
-        score_tile(&state, k + k_offset + head * KEY_WIDTH, k_stride, count);
-        for (int t = 0; relative && t < count; t++) {
-            state.scores[t] += relative_bias(relative + relative_offset + (size_t)head * relative_stride,
-                                             reach, tile + t, query);
-        }
-        for (int t = 0; additive && t < count; t++) {
-            state.scores[t] += additive[additive_offset + (size_t)row * additive_stride + tile + t];
-        }
-        for (int t = 0; hidden && t < count; t++) {
-            state.scores[t] = hidden[hidden_offset + state.rows[t]] ? -INFINITY : state.scores[t];
-        }
-        add_tile(&state, v + v_offset + head * VALUE_WIDTH, v_stride, count);
-    }
-    finish(y + y_offset + query_row * y_stride + head * VALUE_WIDTH, &state);
-}
-
 #define STEP_NAMES                                                                                           \
     y, y_offset, y_stride, q, q_offset, q_stride, k, k_offset, k_stride, v, v_offset, v_stride, table,       \
         table_offset, table_stride, slots, slots_offset, positions, positions_offset, positions_total,       \
@@ -232,19 +184,6 @@ CPU_KERNEL void attention_step_cpu(STEP_ARGUMENTS)
 {
     for (int task = (int)get_group_id(0); task < rows * heads; task += (int)get_num_groups(0)) {
         step_task(task, STEP_NAMES);
-    }
-}
-
-#define ROWS_NAMES                                                                                           \
-    y, y_offset, y_stride, q, q_offset, q_stride, k, k_offset, k_stride, v, v_offset, v_stride, spans,       \
-        spans_offset, hidden, hidden_offset, additive, additive_offset, additive_stride, relative,           \
-        relative_offset, relative_stride, reach, sequences, heads, max_queries, scale, causal
-
-CPU_KERNEL void attention_rows_cpu(ROWS_ARGUMENTS)
-{
-    int tasks = sequences * max_queries * heads;
-    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
-        rows_task(task, ROWS_NAMES);
     }
 }
 
@@ -358,7 +297,7 @@ GPU_KERNEL void attention_step_gpu(STEP_ARGUMENTS)
     }
 }
 
-GPU_KERNEL void attention_rows_gpu(ROWS_ARGUMENTS)
+GPU_KERNEL void attention_rows_gpu(ATTENTION_ARGUMENTS)
 {
     GROUP_MEMORY;
     int lane = (int)get_local_id(0), tasks = sequences * max_queries * heads;

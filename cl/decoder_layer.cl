@@ -101,6 +101,7 @@ CPU_KERNEL void decoder_layer_step_cpu(
     int spans_offset, int sequences, int max_queries, const __global int *hidden_keys, int hidden_keys_offset)
 {
     int key_columns = heads * KEY_WIDTH, value_columns = heads * VALUE_WIDTH;
+    struct attention_work work;
     /* A sub-layer reads `in` and leaves in `out` its result and x; a norm goes from `out` to `in`, which in both
      * arrangements of the norms is what the next sub-layer reads. */
     __global float *in = NORM_FIRST ? normed : x, *out = NORM_FIRST ? x : normed;
@@ -124,7 +125,7 @@ CPU_KERNEL void decoder_layer_step_cpu(
             product = (struct product_stage){projected, in, query_weight, query_bias, 0, projected_stride, in_stride, 0,
                                              d_model, key_columns, 0};
             break;
-        case CROSS_ATTENTION: tiles = sequences * max_queries * heads; break;
+        case CROSS_ATTENTION: tiles = sequences * heads * ((max_queries + MOST_QUERIES - 1) / MOST_QUERIES); break;
         case CROSS_OUTPUT:
             product = (struct product_stage){out, context, cross_weight, cross_bias, x, out_stride, context_stride,
                                              x_stride, value_columns, d_model, 0};
@@ -160,9 +161,10 @@ CPU_KERNEL void decoder_layer_step_cpu(
                           positions, positions_offset, positions_total, slots_total, relative, relative_offset,
                           relative_stride, reach, rows, heads, scale);
             } else if (stage == CROSS_ATTENTION) {
-                rows_task(tile, context, 0, context_stride, projected, 0, projected_stride, memory, memory_offset,
-                          memory_stride, memory, memory_offset + key_columns, memory_stride, spans, spans_offset,
-                          hidden_keys, hidden_keys_offset, 0, 0, 0, 0, 0, 0, 0, sequences, heads, max_queries, scale, 0);
+                attention_task(&work, tile, context, 0, context_stride, projected, 0, projected_stride, memory,
+                               memory_offset, memory_stride, memory, memory_offset + key_columns, memory_stride, spans,
+                               spans_offset, hidden_keys, hidden_keys_offset, 0, 0, 0, 0, 0, 0, 0, sequences, heads,
+                               max_queries, scale, 0, MOST_QUERIES);
             } else {
                 norm_row(in + (size_t)tile * in_stride, out + (size_t)tile * out_stride, gamma, beta, d_model, eps);
             }

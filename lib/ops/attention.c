@@ -30,11 +30,8 @@ static struct clf__cost count_cost(const struct clf__heads *heads, const struct 
 static int choose_block(const struct clf__attention_call *call, const struct clf__caps *caps)
 {
     enum { GPU_BLOCK = 32, MOST_CPU_BLOCK = 64, LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
-    if (call->few_queries) {
-        return 1;
-    }
     if (caps->form == CLF_FORM_GPU) {
-        return GPU_BLOCK;
+        return call->few_queries ? 1 : GPU_BLOCK;
     }
     double pairs = (double)call->spans.sequences * call->heads.count * call->spans.max_queries;
     int block = MOST_CPU_BLOCK;
@@ -44,8 +41,8 @@ static int choose_block(const struct clf__attention_call *call, const struct clf
     return block;
 }
 
-/* The one-pass kernels: cl/attention.cl takes blocks of queries, attention_rows of cl/attention_step.cl one
- * query at a time. Both read the same arguments. */
+/* The one-pass kernels of cl/attention.cl. In the GPU form few queries go to attention_rows of
+ * cl/attention_step.cl, one at a time. */
 static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                 struct clf__tensor v, const struct clf__attention_call *call)
 {
@@ -73,9 +70,10 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         CLF__INT(spans->max_queries),
         CLF__FLOAT(heads->scale),
         CLF__INT(mask->causal),
-        CLF__INT(block), /* for blocks of queries alone */
+        CLF__INT(block),
     };
-    size_t slices = call->few_queries || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
+    int by_rows = call->few_queries && !is_cpu;
+    size_t slices = by_rows || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
     size_t blocks = ((size_t)spans->max_queries + (size_t)block - 1) / (size_t)block;
     size_t tasks = (size_t)spans->sequences * (size_t)heads->count * blocks * slices;
     if (tasks > INT32_MAX) {
@@ -85,16 +83,15 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
             "and kernels count to %d; use a smaller --batch-tokens",
             spans->sequences, spans->max_queries, heads->count, tasks, INT32_MAX);
     }
-    const char *rows_kernel = is_cpu ? "attention_rows_cpu" : "attention_rows_gpu";
-    const char *block_kernel = is_cpu ? "attention_forward_cpu" : "attention_forward_gpu";
+    const char *gpu_kernel = by_rows ? "attention_rows_gpu" : "attention_forward_gpu";
     const struct clf__launch launch = {
-        .program = call->few_queries ? "attention_step" : "attention",
-        .kernel = call->few_queries ? rows_kernel : block_kernel,
+        .program = by_rows ? "attention_step" : "attention",
+        .kernel = is_cpu ? "attention_forward_cpu" : gpu_kernel,
         .defines = defines,
         .groups = {clf__groups(tasks)},
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
-        .argument_count = (int)(sizeof arguments / sizeof *arguments) - call->few_queries,
+        .argument_count = sizeof arguments / sizeof *arguments,
         .cost = count_cost(heads, spans, q.rows),
     };
     return clf__launch(device, &launch);

@@ -38,7 +38,7 @@ struct clf__attention_call {
     struct clf__attention_scratch *scratch; /* needed by the batched form and by maps */
     struct clf__tensor maps; /* (B * H * max_queries, max_keys): receives the probabilities, padding 0, and
                               * takes the batched form; packed; buffer NULL: not wanted */
-    int few_queries; /* set by a decoding step, whose sequences have a handful of queries: the fused form then
+    int few_queries; /* set by a decoding step, whose sequences have a handful of queries: the GPU form then
                       * takes one query at a time. Not derived from max_queries, which is the batch's: a
                       * sequence alone must get the same bits */
 };
