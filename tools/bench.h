@@ -77,7 +77,8 @@ json_t *bench_date(void);
 double bench_number(const json_t *row, const char *key);
 const char *bench_text(const json_t *row, const char *key);
 
-/* The most memory that this process ever held, in bytes; 0 where the system does not say. */
-long long bench_peak_bytes(void);
+/* Bytes of memory of this process by Linux' own name: "VmHWM", the most it ever held; "RssAnon", what it
+ * holds now, files left out. 0 where the system does not say. */
+long long bench_memory(const char *key);
 
 #endif

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
@@ -21,9 +22,10 @@ json_t *bench_row(const struct bench_call *call, const struct clf_device *device
 int bench_row_time(json_t *row, const struct timing *timing, long long tokens)
 {
     json_t *times =
-        json_pack("{s:f, s:f, s:f, s:f, s:i, s:I}", "seconds", timing->seconds, "tokens_per_second",
+        json_pack("{s:f, s:f, s:f, s:f, s:i, s:I, s:I}", "seconds", timing->seconds, "tokens_per_second",
                   (double)tokens / timing->seconds, "best_seconds", timing->best, "spread", timing->spread,
-                  "repeats", timing->repeats, "peak_bytes", (json_int_t)bench_peak_bytes());
+                  "repeats", timing->repeats, "peak_bytes", (json_int_t)bench_memory("VmHWM"), "memory_bytes",
+                  (json_int_t)bench_memory("RssAnon"));
     int status = json_object_update(row, times) == 0 ? EXIT_DONE : EXIT_FAILED;
     json_decref(times);
     return status;
@@ -100,13 +102,16 @@ int bench_print(const struct bench_call *call, json_t *row)
     return output_failed() ? EXIT_FAILED : EXIT_DONE;
 }
 
-long long bench_peak_bytes(void)
+long long bench_memory(const char *key)
 {
     FILE *file = fopen("/proc/self/status", "r");
     long long kilobytes = 0;
+    size_t length = strlen(key);
     char line[256];
-    while (file != NULL && fgets(line, sizeof line, file) != NULL &&
-           sscanf(line, "VmHWM: %lld kB", &kilobytes) != 1) {
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, length) == 0 && line[length] == ':') {
+            kilobytes = strtoll(line + length + 1, NULL, 10);
+        }
     }
     if (file != NULL) {
         fclose(file);

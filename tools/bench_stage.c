@@ -129,11 +129,13 @@ static void release_case(struct stage_case *one)
     clf_translator_free(one->translator);
 }
 
-static json_t *case_row(const struct bench_call *call, const struct stage_case *one,
-                        const struct timing *timing)
+static json_t *case_row(const struct bench_call *call, const struct clf_model *model,
+                        const struct stage_case *one, const struct timing *timing)
 {
     json_t *row = bench_row(call, one->device, stages[call->flags.stage].word);
-    int failed = json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
+    uint64_t weights = clf_model_describe(model)->weight_bytes;
+    int failed = json_object_set_new(row, "weight_bytes", json_integer((json_int_t)weights)) != 0 ||
+                 json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
                  json_object_set_new(row, "beam", json_integer(one->beam)) != 0 ||
                  bench_row_time(row, timing, one->tokens) != EXIT_DONE;
     if (failed) {
@@ -169,7 +171,8 @@ static int run_case(struct bench_call *call, const struct setup *setup, const st
         fprintf(stderr, "clformer: interrupted\n");
         result = EXIT_FAILED;
     } else {
-        result = status == CLF_OK ? bench_print(call, case_row(call, &one, &timing)) : report_failure(status);
+        result = status == CLF_OK ? bench_print(call, case_row(call, setup->model, &one, &timing))
+                                  : report_failure(status);
     }
     release_case(&one);
     return result;

@@ -126,7 +126,7 @@ static void test_ops(void **state)
     result = run_clformer(NULL, "bench --stage products --repeats 1 --precision fp16");
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, "peaks: "), 1);
-    assert_int_equal(process_count(result.output, "\n"), 1 + process_count(result.output, " product"));
+    assert_int_equal(process_count(result.output, "\n"), 1 + process_count(result.output, "matrix product "));
 }
 
 static void test_start(void **state)

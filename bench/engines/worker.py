@@ -1,0 +1,140 @@
+"""One peer, loaded once, that times cases on request.
+
+Reads one JSON object a line from standard input, such as {"work": "translate", "batch": 8, "beam": 4, "calls": 3}, and
+answers with {"seconds": [...]}, one number a call, behind one call that warms up where the case is new; or with
+{"error": "..."}. Loading, conversion and compilation are never in the numbers. Every translation is forced to 32 tokens,
+except "text", which translates a model's real lines as long as they come out.
+"""
+import argparse
+import importlib.metadata
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+TOKENS = 32
+
+
+class CTranslate2:
+    def __init__(self, arguments):
+        import ctranslate2
+        kind = "float32" if arguments.precision == "fp32" else arguments.precision
+        folder = arguments.cache / f"ctranslate2-{kind}"
+        if not folder.exists():
+            converter = pathlib.Path(sys.executable).with_name("ct2-transformers-converter")
+            subprocess.run([converter, "--model", arguments.model, "--output_dir", folder, "--quantization", kind],
+                           check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.engine = ctranslate2.Translator(str(folder), device="cpu", compute_type=kind,
+                                             intra_threads=os.cpu_count())
+        if arguments.source_ids:
+            names = {i: name for name, i in json.loads((arguments.model / "vocab.json").read_text()).items()}
+            lines = arguments.source_ids.read_text().splitlines()
+            self.source = [[names[i] for i in json.loads(line)["ids"]] for line in lines]
+        else:
+            self.source = [line.split() + ["</s>"] for line in arguments.work.read_text().splitlines()]
+
+    def call(self, case):
+        lines = self.source[:case["batch"]]
+        lengths = {
+            "translate": {"min_decoding_length": TOKENS, "max_decoding_length": TOKENS},
+            "encode and one step": {"min_decoding_length": 1, "max_decoding_length": 1},
+            "text": {},
+        }[case["work"]]
+        self.engine.translate_batch(lines, beam_size=case["beam"], max_batch_size=64, **lengths)
+
+
+class OpenVino:
+    def __init__(self, arguments):
+        import numpy
+        import openvino
+        ids = json.loads((arguments.model / "vocab.json").read_text())
+        lines = arguments.work.read_text().splitlines()
+        self.source = numpy.array([[ids[name] for name in line.split()] + [ids["</s>"]] for line in lines])
+        onnx = arguments.cache / "encoder.onnx"
+        if not onnx.exists():
+            self.export(arguments.model, onnx)
+        core = openvino.Core()
+        if arguments.precision == "int8":
+            quantized = arguments.cache / "encoder-int8.xml"
+            if not quantized.exists():
+                self.quantize(core.read_model(onnx), quantized)
+            onnx = quantized
+        hint = "bf16" if arguments.precision == "bf16" else "f32"
+        compiled = core.compile_model(core.read_model(onnx), "CPU", {
+            "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": os.cpu_count(), "INFERENCE_PRECISION_HINT": hint})
+        self.request = compiled.create_infer_request()
+
+    def export(self, folder, path):
+        import torch
+        from transformers import MarianMTModel
+
+        class Encoder(torch.nn.Module):
+            def __init__(self, encoder):
+                super().__init__()
+                self.encoder = encoder
+
+            def forward(self, ids):
+                return self.encoder(ids).last_hidden_state
+
+        model = MarianMTModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+        torch.onnx.export(Encoder(model.model.encoder), (torch.from_numpy(self.source[:2]),), str(path),
+                          input_names=["ids"], dynamic_axes={"ids": {0: "lines", 1: "tokens"}}, dynamo=False)
+
+    def quantize(self, model, path):
+        import nncf
+        import openvino
+        samples = [self.source[i:i + 8] for i in range(0, len(self.source), 8)]
+        quantized = nncf.quantize(model, nncf.Dataset(samples, lambda sample: {"ids": sample}),
+                                  model_type=nncf.ModelType.TRANSFORMER, subset_size=len(samples))
+        openvino.save_model(quantized, path, compress_to_fp16=False)
+
+    def call(self, case):
+        self.request.infer({0: self.source[:case["batch"]]})
+
+
+ENGINES = {"ctranslate2": CTranslate2, "openvino": OpenVino}
+
+
+def answer(engine, case, seen):
+    key = json.dumps({**case, "calls": 0}, sort_keys=True)
+    if key not in seen:
+        engine.call(case)
+        seen.add(key)
+    seconds = []
+    for _ in range(case["calls"]):
+        begin = time.perf_counter()
+        engine.call(case)
+        seconds.append(time.perf_counter() - begin)
+    return {"seconds": seconds}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("engine", choices=ENGINES)
+    parser.add_argument("precision", choices=("fp32", "bf16", "int8"))
+    parser.add_argument("--model", type=pathlib.Path, required=True)
+    parser.add_argument("--cache", type=pathlib.Path, required=True, help="where converted models are kept")
+    parser.add_argument("--work", type=pathlib.Path, help="lines of pieces")
+    parser.add_argument("--source-ids", type=pathlib.Path, help="real lines instead: objects with ids, one a line")
+    arguments = parser.parse_args()
+    arguments.cache.mkdir(parents=True, exist_ok=True)
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is not an answer
+    try:
+        engine = ENGINES[arguments.engine](arguments)
+        first = {"version": importlib.metadata.version(arguments.engine)}
+    except Exception as error:
+        first = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(first), file=answers, flush=True)
+    seen = set()
+    for line in sys.stdin:
+        try:
+            result = answer(engine, json.loads(line), seen)
+        except Exception as error:
+            result = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(result), file=answers, flush=True)
+
+
+main()
