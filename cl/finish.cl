@@ -25,6 +25,31 @@ static inline void finish16(float16 product, __global float *y, const __global f
     }
 }
 
+/* PoCL's prefetch() does nothing, and SPIR has no other. */
+#if defined(__SPIR__) || defined(__SPIR64__) || defined(__SPIRV__)
+#define FETCH_TO_READ(p)  prefetch(p, 16)
+#define FETCH_TO_WRITE(p) prefetch(p, 16)
+#else
+#define FETCH_TO_READ(p)  __builtin_prefetch(p, 0, 3)
+#define FETCH_TO_WRITE(p) __builtin_prefetch(p, 1, 3)
+#endif
+
+/* Fetches what finish_tile() will touch, while the products are computed: short pieces of rows that lie apart, where the
+ * hardware expects none. */
+static inline void fetch_tile(int rows, const __global float *y, size_t y_stride, const __global float *residual,
+                              size_t residual_stride, int columns)
+{
+    for (int v = 0; v < 2 * rows; v++) {
+        int c = v % 2 * 16;
+        if (c < columns) {
+            FETCH_TO_WRITE(y + v / 2 * y_stride + c);
+            if (residual) {
+                FETCH_TO_READ(residual + v / 2 * residual_stride + c);
+            }
+        }
+    }
+}
+
 /* A tile (rows, 32) of products; `columns` of it are inside the result. */
 static inline void finish_tile(const float16 *tile, int rows, __global float *y, size_t y_stride,
                                const __global float *bias, const __global float *residual, size_t residual_stride,

@@ -29,10 +29,13 @@ CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, c
     float16 tile[16];
     for (int row = first; row < end; row += 8) {
         int count = min(8, end - row);
+        __global float *y_tile = y + y_offset + (size_t)row * y_stride + column;
+        const __global float *residual_tile =
+            residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0;
+        fetch_tile(count, y_tile, y_stride, residual_tile, residual_stride, outputs - column);
         block(tile, x + x_offset + (size_t)row * x_stride, x_stride, count, panel, depth);
-        finish_tile(tile, count, y + y_offset + (size_t)row * y_stride + column, y_stride, bias ? bias + column : 0,
-                    residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0, residual_stride,
-                    scale, outputs - column, 1);
+        finish_tile(tile, count, y_tile, y_stride, bias ? bias + column : 0, residual_tile, residual_stride, scale,
+                    outputs - column, 1);
     }
 }
 

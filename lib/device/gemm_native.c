@@ -4,9 +4,9 @@
 #include "device/launch.h"
 #include "device/operand.h"
 
-/* Of the CPU forms: rows of a register block, and the most rows that share one pass over a panel (beyond,
- * their own bytes push the panel out of the cache). */
-enum { BLOCK_ROWS = 8, MOST_ROWS = 256 };
+/* Of the CPU forms: rows of a register block; the most rows that share one pass over a panel, and the bytes
+ * of their operand: it should stay in the second cache while panel after panel passes. */
+enum { BLOCK_ROWS = 8, MOST_ROWS = 256, LEAST_ROWS = 32, MOST_BYTES = 1 << 18 };
 
 /* Of the GPU forms of gemm.cl and gemm_batched.cl. */
 enum { TILE = 64, SKINNY_ROWS = 8, SKINNY_MOST_ROWS = 32, BATCHED_TILE = 32 };
@@ -31,13 +31,13 @@ static size_t ceil_divide(size_t a, size_t b)
 
 /* Rows a group of a CPU form: as many as leave each core about eight groups, since a group pays for its pass
  * over the panel; all groups alike, so that none is a straggler. */
-static size_t rows_per_group(size_t rows, size_t columns_groups, const struct clf__caps *caps)
+static size_t rows_per_group(size_t rows, size_t row_bytes, size_t columns_groups,
+                             const struct clf__caps *caps)
 {
     size_t row_groups = ceil_divide(8 * caps->compute_units, columns_groups);
-    size_t wanted = ceil_divide(rows, row_groups);
-    if (wanted > MOST_ROWS) {
-        wanted = MOST_ROWS;
-    }
+    size_t wanted = ceil_divide(rows, row_groups), most = MOST_BYTES / (row_bytes > 0 ? row_bytes : 1);
+    most = most < LEAST_ROWS ? LEAST_ROWS : most > MOST_ROWS ? MOST_ROWS : most;
+    wanted = wanted < most ? wanted : most;
     size_t blocks = ceil_divide(rows, BLOCK_ROWS);
     size_t groups = ceil_divide(rows, ceil_divide(wanted, BLOCK_ROWS) * BLOCK_ROWS);
     return ceil_divide(blocks, groups) * BLOCK_ROWS;
@@ -49,12 +49,14 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
     const struct clf__caps *caps = clf__device_caps(weight->device);
     const struct clf__matrix *residual = &epilogue->residual;
     size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
-    size_t block = rows_per_group((size_t)rows, panels, caps);
+    size_t row_bytes = (size_t)weight->inputs * sizeof(float);
     if (clf__operand_is_used(weight->device, weight->precision)) {
         struct clf__operand operand;
         CLF__TRY(clf__operand_convert(&operand, weight->device, x, rows, weight->inputs, weight->precision));
         x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4}; /* in pairs */
+        row_bytes = (size_t)operand.pitch;
     }
+    size_t block = rows_per_group((size_t)rows, row_bytes, panels, caps);
     const struct clf__argument arguments[] = {
         CLF__BUFFER(y.buffer),
         CLF__INT((int)y.offset),
@@ -101,7 +103,7 @@ clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__ba
     const struct clf__caps *caps = clf__device_caps(device);
     size_t batches = (size_t)shape->batches, m = (size_t)shape->m, n = (size_t)shape->n;
     size_t panels = ceil_divide(n, CLF__PANEL);
-    size_t block = rows_per_group(m, batches * panels, caps);
+    size_t block = rows_per_group(m, (size_t)shape->k * sizeof(float), batches * panels, caps);
     const struct clf__argument arguments[] = {
         CLF__BUFFER(c.matrix.buffer), CLF__INT((int)c.matrix.offset),
         CLF__INT(c.matrix.stride),    CLF__INT((int)c.batch_stride),
