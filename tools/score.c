@@ -113,7 +113,8 @@ static int run(struct job *job)
     if (status != EXIT_DONE) {
         return status;
     }
-    return print_kernel_times(job->setup.device, stream_run(&job->stream, score_window, job));
+    status = stream_run(&job->stream, score_window, job);
+    return stream_report_times(&job->stream, &job->setup, &job->flags, status);
 }
 
 static void close_job(struct job *job)

@@ -115,6 +115,34 @@ int stream_run(struct stream *stream, stream_function *work, void *context)
     return status == EXIT_DONE && stream->failed_lines > 0 ? EXIT_FAILED : status;
 }
 
+static void print_times(const struct stream *stream)
+{
+    struct clf_stage_times times;
+    clf_translator_times(stream->translator, &times);
+    double elapsed = seconds_now() - stream->progress.start;
+    fprintf(
+        stderr,
+        "clformer: %lld lines, %lld source and %lld target tokens in %.3f s: %.1f lines/s, %.1f tokens/s\n"
+        "clformer: tokenize %.3f s, encode %.3f s, decode %.3f s",
+        (long long)times.lines, (long long)times.source_tokens, (long long)times.target_tokens, elapsed,
+        (double)times.lines / elapsed, (double)times.target_tokens / elapsed, times.tokenize, times.encode,
+        times.decode);
+    if (times.steps > 0) { /* not when target lines are given */
+        fprintf(stderr, " in %lld steps, search %.3f s, detokenize %.3f s", (long long)times.steps,
+                times.search, times.detokenize);
+    }
+    fprintf(stderr, "; %lld batches\n", (long long)times.batches);
+}
+
+int stream_report_times(const struct stream *stream, const struct setup *setup, const struct flags *flags,
+                        int status)
+{
+    if (flags->verbose) {
+        print_times(stream);
+    }
+    return print_kernel_times(setup->device, status);
+}
+
 void stream_free(struct stream *stream)
 {
     clf_translator_free(stream->translator);

@@ -30,6 +30,10 @@ typedef clf_status stream_function(void *context);
 /* Reads and works until the end, an interrupt, or a failure, which it reports. Returns an exit status: failed
  * where a line could not be used. */
 int stream_run(struct stream *stream, stream_function *work, void *context);
+/* With --verbose: the time of each stage, and of each kernel. Returns `status`, or the exit status of its own
+ * failure. */
+int stream_report_times(const struct stream *stream, const struct setup *setup, const struct flags *flags,
+                        int status);
 void stream_free(struct stream *stream);
 
 /* Says on stderr what became of a line: why it could not be used, or that it was cut to `limit` tokens (0: of

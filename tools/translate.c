@@ -122,22 +122,6 @@ static clf_status translate_window(void *context)
     return CLF_OK;
 }
 
-static void print_times(const struct job *job)
-{
-    struct clf_stage_times times;
-    clf_translator_times(job->stream.translator, &times);
-    double elapsed = seconds_now() - job->stream.progress.start;
-    fprintf(
-        stderr,
-        "clformer: %lld lines, %lld source and %lld target tokens in %.3f s: %.1f lines/s, %.1f tokens/s\n"
-        "clformer: tokenize %.3f s, encode %.3f s, decode %.3f s in %lld steps, search %.3f s, detokenize "
-        "%.3f s; "
-        "%lld batches\n",
-        (long long)times.lines, (long long)times.source_tokens, (long long)times.target_tokens, elapsed,
-        (double)times.lines / elapsed, (double)times.target_tokens / elapsed, times.tokenize, times.encode,
-        times.decode, (long long)times.steps, times.search, times.detokenize, (long long)times.batches);
-}
-
 static int run(struct job *job)
 {
     int status = stream_begin(&job->stream, &job->flags, &job->setup);
@@ -145,10 +129,7 @@ static int run(struct job *job)
         return status;
     }
     status = stream_run(&job->stream, translate_window, job);
-    if (job->flags.verbose) {
-        print_times(job);
-    }
-    return print_kernel_times(job->setup.device, status);
+    return stream_report_times(&job->stream, &job->setup, &job->flags, status);
 }
 
 int verb_translate(int argc, char **argv)

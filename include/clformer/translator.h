@@ -73,7 +73,7 @@ struct clf_translation {
 
 /* Where time went, in seconds, since the translator was created. */
 struct clf_stage_times {
-    double tokenize, encode, decode, search, detokenize;
+    double tokenize, encode, decode, search, detokenize; /* encode: waited for where the device profiles */
     int64_t lines, source_tokens, target_tokens;
     int64_t steps, step_rows; /* of decoding; hypotheses of all steps together */
     int64_t batches;          /* lines that were encoded, or scored, together */

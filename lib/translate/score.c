@@ -53,6 +53,7 @@ static clf_status read_target(struct clf__ids *ids, struct clf_score *result,
 static clf_status read_pairs(struct work *work, const struct clf_line *sources,
                              const struct clf_line *targets)
 {
+    double start = clf__seconds();
     for (int i = 0; i < work->count; i++) {
         struct clf_score *result = &work->results[i];
         CLF__TRY(clf__source_read(&work->sources[i], &result->status, &result->problem, work->translator,
@@ -67,6 +68,7 @@ static clf_status read_pairs(struct work *work, const struct clf_line *sources,
         }
         work->translator->times.lines += result->status != CLF_OK; /* the others count when they are done */
     }
+    work->translator->times.tokenize += clf__seconds() - start;
     return CLF_OK;
 }
 
@@ -124,22 +126,29 @@ static clf_status keep_score(struct clf_score *result, const struct joined_targe
 static clf_status force_batch(struct work *work, struct joined_targets *joined, const int *order, int count)
 {
     struct clf__session *session = work->translator->force_session;
+    struct clf_stage_times *times = &work->translator->times;
     struct clf__joined sources;
     CLF__TRY(clf__translator_go_on(work->translator));
     CLF__TRY(join_targets(joined, work, order, count));
     CLF__TRY(
         clf__sources_join(&sources, work->sources, order, count, work->translator->model->info.feature_size));
+    double start = clf__seconds();
     clf_status status = clf__session_start(session, &sources.sequences);
+    double encoded = clf__seconds();
+    times->encode += encoded - start;
+    times->source_tokens += sources.first[count];
     clf__joined_free(&sources);
     CLF__TRY(status);
     struct clf__sequences inputs = {.count = count, .first = joined->first, .ids = joined->inputs};
     CLF__TRY(clf__session_force(session, &inputs));
     CLF__TRY(clf__session_pick(session, joined->labels, joined->log_probabilities));
+    times->decode += clf__seconds() - encoded;
+    times->target_tokens += joined->first[count];
     for (int i = 0; i < count; i++) {
         CLF__TRY(keep_score(&work->results[order[i]], joined, i));
     }
-    work->translator->times.batches++;
-    work->translator->times.lines += count;
+    times->batches++;
+    times->lines += count;
     return CLF_OK;
 }
 

@@ -33,8 +33,11 @@ static void test_score(void **state)
     const char *folder = support_temporary_folder();
     process_write(folder, "fr", "Merci.\n", 7);
     process_write(folder, "en", "Thanks.\n", 8);
-    check_table(run_clformer(
-        "", process_format("score" MODEL "%s/fr %s/en --gemm native --verbose", folder, folder)));
+    struct process_result result =
+        run_clformer("", process_format("score" MODEL "%s/fr %s/en --gemm native --verbose", folder, folder));
+    check_table(result);
+    assert_int_equal(process_count(result.errors, "clformer: 1 lines, "), 1);
+    assert_int_equal(process_count(result.errors, " steps"), 0); /* the target is given */
 }
 
 static void test_attend(void **state)
