@@ -10,7 +10,8 @@
 #error "embedding.cl needs PRECISION"
 #endif
 
-/* TOGETHER: the layout's group, neighbouring inputs of an output. */
+/* TOGETHER: the layout's group, neighbouring inputs of an output. TAIL: elements behind a panel's. */
+#define TAIL 0
 #if PRECISION == 0
 typedef float weight_element;
 #define TOGETHER  1
@@ -25,6 +26,12 @@ typedef half weight_element;
 typedef ushort weight_element;
 #define TOGETHER 2
 #define LOAD(p)  as_float((uint) * (p) << 16)
+#elif PRECISION == 3
+typedef char weight_element;
+#define TOGETHER 4
+#undef TAIL
+#define TAIL    256 /* 32 scales, and what only products read */
+#define LOAD(p) ((float)*(p))
 #else
 #error "no such PRECISION"
 #endif
@@ -33,13 +40,24 @@ typedef ushort weight_element;
 static const __global weight_element *row_of(const __global weight_element *e, int panel, int v, int columns)
 {
     int groups = (columns + TOGETHER - 1) / TOGETHER;
-    return e + ((size_t)(v / panel) * groups * panel + v % panel) * TOGETHER;
+    return e + (size_t)(v / panel) * ((size_t)groups * panel * TOGETHER + TAIL) + v % panel * TOGETHER;
 }
 
 /* Column k of the row of which this is column 0. */
 static float element_of(const __global weight_element *row, int panel, int k)
 {
     return LOAD(row + (size_t)(k / TOGETHER) * panel * TOGETHER + k % TOGETHER);
+}
+
+/* What the elements of row v are to be multiplied by. */
+static float scale_of(const __global weight_element *e, int panel, int v, int columns, float scale)
+{
+#if PRECISION == 3
+    const __global char *end = row_of(e, panel, (v / panel + 1) * panel, columns);
+    return scale * ((const __global float *)(end - TAIL))[v % panel];
+#else
+    return scale;
+#endif
 }
 
 CPU_KERNEL void embedding_forward_cpu(__global float *y, int y_offset, int y_stride, const __global int *ids,
@@ -51,16 +69,17 @@ CPU_KERNEL void embedding_forward_cpu(__global float *y, int y_offset, int y_str
         int id = ids[ids_offset + n];
         int is_row = id >= 0 && id < outputs;
         const __global weight_element *row = row_of(e, panel, is_row ? id : 0, columns);
+        float factor = scale_of(e, panel, is_row ? id : 0, columns, scale);
         int k = 0;
 #ifdef LOAD16
         if (is_row && panel == 1) {
             for (; k + 16 <= columns; k += 16) {
-                vstore16(scale * LOAD16(row + k), 0, out + k);
+                vstore16(factor * LOAD16(row + k), 0, out + k);
             }
         }
 #endif
         for (; k < columns; k++) {
-            out[k] = is_row ? scale * element_of(row, panel, k) : 0.0f;
+            out[k] = is_row ? factor * element_of(row, panel, k) : 0.0f;
         }
     }
 }
@@ -74,16 +93,17 @@ GPU_KERNEL void embedding_forward_gpu(__global float *y, int y_offset, int y_str
         int id = ids[ids_offset + n];
         int is_row = id >= 0 && id < outputs;
         const __global weight_element *row = row_of(e, panel, is_row ? id : 0, columns);
+        float factor = scale_of(e, panel, is_row ? id : 0, columns, scale);
 #if PRECISION == 0
         if (is_row && panel == 1) {
             for (int k = (int)get_local_id(0) * 4; k < columns; k += QUADS) {
-                store_quad(scale * load_quad(row + k, columns - k, 0.0f), out + k, columns - k);
+                store_quad(factor * load_quad(row + k, columns - k, 0.0f), out + k, columns - k);
             }
             continue;
         }
 #endif
         for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
-            out[k] = is_row ? scale * element_of(row, panel, k) : 0.0f;
+            out[k] = is_row ? factor * element_of(row, panel, k) : 0.0f;
         }
     }
 }

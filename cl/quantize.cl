@@ -8,22 +8,7 @@ CPU_KERNEL void quantize_cpu(__global uchar *out, int pitch, const __global floa
                              int rows, int inputs)
 {
     for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
-        const __global float *from = x + x_offset + (size_t)row * x_stride;
-        __global cpu_operand *to = (__global cpu_operand *)(out + (size_t)row * pitch);
-        float inverse, scale = scale_of_row(from, inputs, &inverse);
-        *(__global float *)(out + (size_t)(row + 1) * pitch - 4) = scale;
-        int k = 0;
-        for (; k + 16 <= inputs; k += 16) {
-            int16 q = quantize16(vload16(0, from + k), inverse) + CPU_OPERAND_ZERO;
-#ifdef HAS_DOT_INT8
-            vstore16(convert_uchar16(q), 0, to + k);
-#else
-            vstore16(convert_float16(q), 0, to + k);
-#endif
-        }
-        for (; k < (inputs + 3) / 4 * 4; k++) {
-            to[k] = (cpu_operand)((k < inputs ? quantize(from[k], inverse) : 0) + CPU_OPERAND_ZERO);
-        }
+        quantize_row_global(out + (size_t)row * pitch, pitch, x + x_offset + (size_t)row * x_stride, inputs);
     }
 }
 

@@ -29,12 +29,10 @@ static size_t ceil_divide(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* Rows a group of a CPU form: as many as leave each core about eight groups, since a group pays for its pass
- * over the panel; all groups alike, so that none is a straggler. */
-static size_t rows_per_group(size_t rows, size_t row_bytes, size_t columns_groups,
-                             const struct clf__caps *caps)
+size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
+                               const struct clf__caps *caps)
 {
-    size_t row_groups = ceil_divide(8 * caps->compute_units, columns_groups);
+    size_t row_groups = ceil_divide(8 * caps->compute_units, column_groups);
     size_t wanted = ceil_divide(rows, row_groups), most = MOST_BYTES / (row_bytes > 0 ? row_bytes : 1);
     most = most < LEAST_ROWS ? LEAST_ROWS : most > MOST_ROWS ? MOST_ROWS : most;
     wanted = wanted < most ? wanted : most;
@@ -46,6 +44,9 @@ static size_t rows_per_group(size_t rows, size_t row_bytes, size_t columns_group
 clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
                                    const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
+    if (weight->precision == CLF_PRECISION_INT8) {
+        return clf__native_gemm_int8(y, x, rows, weight, epilogue);
+    }
     const struct clf__caps *caps = clf__device_caps(weight->device);
     const struct clf__matrix *residual = &epilogue->residual;
     size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
@@ -56,7 +57,7 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
         x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4}; /* in pairs */
         row_bytes = (size_t)operand.pitch;
     }
-    size_t block = rows_per_group((size_t)rows, row_bytes, panels, caps);
+    size_t block = clf__cpu_rows_per_group((size_t)rows, row_bytes, panels, caps);
     const struct clf__argument arguments[] = {
         CLF__BUFFER(y.buffer),
         CLF__INT((int)y.offset),
@@ -103,7 +104,7 @@ clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__ba
     const struct clf__caps *caps = clf__device_caps(device);
     size_t batches = (size_t)shape->batches, m = (size_t)shape->m, n = (size_t)shape->n;
     size_t panels = ceil_divide(n, CLF__PANEL);
-    size_t block = rows_per_group(m, (size_t)shape->k * sizeof(float), batches * panels, caps);
+    size_t block = clf__cpu_rows_per_group(m, (size_t)shape->k * sizeof(float), batches * panels, caps);
     const struct clf__argument arguments[] = {
         CLF__BUFFER(c.matrix.buffer), CLF__INT((int)c.matrix.offset),
         CLF__INT(c.matrix.stride),    CLF__INT((int)c.batch_stride),

@@ -3,11 +3,15 @@
 #ifndef CLF_DEVICE_GEMM_PROVIDER_H
 #define CLF_DEVICE_GEMM_PROVIDER_H
 
+#include "device/caps.h"
 #include "device/gemm.h"
 #include "device/launch.h"
 
 /* The native kernels' panel (cl/gemm.cl). */
 enum { CLF__PANEL = 32 };
+
+/* The most inputs whose products, 127 * 127 each, sum up within 32 bits. */
+enum { CLF__INT8_INPUTS = 1 << 17 };
 
 struct clf__weight {
     struct clf_device *device;
@@ -21,8 +25,9 @@ struct clf__weight {
 struct clf__packing {
     int group;    /* inputs that lie together */
     size_t bytes; /* of an element */
-    /* Writes `count` inputs of one output, those beyond zero, as groups that lie CLF__PANEL groups apart. */
-    void (*pack_row)(void *groups, const float *row, int count);
+    size_t tail;  /* bytes behind a panel's elements */
+    /* Writes the inputs of output `lane` of a panel that is all zeros. */
+    void (*pack_row)(void *panel, int lane, const float *row, int inputs);
 };
 const struct clf__packing *clf__packing_of(clf_precision precision);
 
@@ -31,6 +36,13 @@ const char *clf__activation_define(enum clf__activation kind);
 
 struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
 
+/* Rows a group of a CPU form: as many as leave each core about eight groups, since a group pays for its pass
+ * over the panel; all groups alike, so that none is a straggler. */
+size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
+                               const struct clf__caps *caps);
+
+clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int rows,
+                                 const struct clf__weight *weight, const struct clf__epilogue *epilogue);
 clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
                                    const struct clf__weight *weight, const struct clf__epilogue *epilogue);
 clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,

@@ -10,12 +10,12 @@
 /* How much of a weight is packed at a time, so that the host never holds a second copy of it. */
 enum { STAGING_BYTES = 1 << 22 };
 
-/* Bytes of one panel: its groups of inputs for CLF__PANEL outputs. */
+/* Bytes of one panel: its groups of inputs for CLF__PANEL outputs, and its tail. */
 static size_t panel_bytes(clf_precision precision, int inputs)
 {
     const struct clf__packing *packing = clf__packing_of(precision);
     size_t group = (size_t)packing->group;
-    return ((size_t)inputs + group - 1) / group * group * CLF__PANEL * packing->bytes;
+    return ((size_t)inputs + group - 1) / group * group * CLF__PANEL * packing->bytes + packing->tail;
 }
 
 size_t clf__weight_bytes(clf_precision precision, int outputs, int inputs)
@@ -75,8 +75,7 @@ static void pack_panel(char *panel, struct row_reader *reader, const struct clf_
     for (int lane = 0; lane < CLF__PANEL; lane++) {
         const float *row = next_row(reader, weight->inputs);
         if (row != NULL) {
-            packing->pack_row(panel + (size_t)lane * (size_t)packing->group * packing->bytes, row,
-                              weight->inputs);
+            packing->pack_row(panel, lane, row, weight->inputs);
         }
     }
 }
@@ -128,6 +127,10 @@ clf_status clf__weight_create(struct clf__weight **out, struct clf_device *devic
         clf__packing_of(source->precision) == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "%s: a weight of %lld outputs and %d inputs in precision %d",
                          source->what, outputs, source->inputs, (int)source->precision);
+    }
+    if (source->precision == CLF_PRECISION_INT8 && source->inputs > CLF__INT8_INPUTS) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: %d inputs; in int8 at most %d are supported", source->what,
+                         source->inputs, CLF__INT8_INPUTS);
     }
     struct clf__weight *weight = NULL;
     CLF__TRY(clf__allocate(&weight, 1, sizeof *weight));

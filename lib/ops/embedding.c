@@ -12,7 +12,7 @@ clf_status clf__embedding_forward(struct clf__tensor y, struct clf__tensor ids,
     const struct clf__tensor views[] = {y, ids};
     const struct clf__argument extras[] = {CLF__BUFFER(layout.buffer), CLF__INT(layout.panel),
                                            CLF__INT(clf__weight_outputs(weight)), CLF__FLOAT(scale)};
-    static const char *const defines[] = {"-DPRECISION=0", "-DPRECISION=1", "-DPRECISION=2"};
+    static const char *const defines[] = {"-DPRECISION=0", "-DPRECISION=1", "-DPRECISION=2", "-DPRECISION=3"};
     struct clf__rows_launch launch = {.program = "embedding",
                                       .defines = defines[layout.precision],
                                       .cpu_kernel = "embedding_forward_cpu",

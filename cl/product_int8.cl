@@ -1,0 +1,190 @@
+/* What kernels that multiply by int8 weights share: included, never built alone.
+ *
+ * W ≈ t w: w in -127 .. 127, one t an output. It lies in panels of 32 outputs, zero beyond N, in groups of four inputs:
+ * of panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32 + n) * 4 + k % 4; behind the
+ * ceil(K / 4) groups come 32 floats t and 32 integers 128 * (the sum of the output's w).
+ *
+ * An element of x Wᵀ is s t Σ q w, x ≈ s q as operand_int8.cl says. The sum is exact in every kernel, so that it does
+ * not matter in which order and by which instructions it is made. */
+#include "operand_int8.cl"
+
+#define PANEL 32
+
+static inline int groups_of(int inputs)
+{
+    return (inputs + 3) / 4;
+}
+
+static inline size_t panel_bytes(int inputs)
+{
+    return (size_t)groups_of(inputs) * (4 * PANEL) + 8 * PANEL;
+}
+
+/* Scales t of the 32 outputs of a panel. */
+static inline const __global float *panel_scales(const __global char *panel, int inputs)
+{
+    return (const __global float *)(panel + (size_t)groups_of(inputs) * (4 * PANEL));
+}
+
+/* ---- GPU form ---- */
+
+#ifdef HAS_INTEGER_DOT_PRODUCT
+#pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
+#endif
+
+/* acc + the products of four q and four w, each a byte of a word */
+static inline int dot_word(int acc, int q, int w)
+{
+#ifdef HAS_INTEGER_DOT_PRODUCT
+    return acc + dot_4x8packed_ss_int(as_uint(q), as_uint(w));
+#else
+    char4 a = as_char4(q), b = as_char4(w);
+    return acc + a.s0 * b.s0 + a.s1 * b.s1 + a.s2 * b.s2 + a.s3 * b.s3;
+#endif
+}
+
+/* ---- CPU form: tile (ROWS, 32) = ROWS rows of x times one panel ---- */
+
+/* Operands: rows of `pitch` bytes as quantize.cl writes them. */
+#define ROW_SCALE(SPACE, x, pitch, r) (*(const SPACE float *)((const SPACE uchar *)(x) + ((r) + 1) * (pitch)-4))
+
+#ifdef HAS_DOT_INT8
+
+/* acc[i] += u[4i .. 4i + 3] · s[4i .. 4i + 3], u unsigned and s signed. */
+static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
+{
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(u), "v"(s));
+    return acc;
+}
+
+#define DOT_GROUP(SPACE, ROWS, chain, g)                                                                               \
+    {                                                                                                                  \
+        int16 w_left = vload16((g)*2, (const __global int *)panel);                                                    \
+        int16 w_right = vload16((g)*2 + 1, (const __global int *)panel);                                               \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            int16 value = *(const SPACE int *)(x + r * pitch + 4 * (size_t)(g));                                       \
+            left[(chain)*ROWS + r] = dot_4x8(left[(chain)*ROWS + r], value, w_left);                                   \
+            right[(chain)*ROWS + r] = dot_4x8(right[(chain)*ROWS + r], value, w_right);                                \
+        }                                                                                                              \
+    }
+
+/* CHAINS sums run side by side where one each would wait for itself. */
+#define DEFINE_BLOCK(SPACE, ROWS, CHAINS)                                                                              \
+    static inline void block_##SPACE##_##ROWS(float16 *tile, const SPACE cpu_operand *x, size_t pitch,                 \
+                                              const __global char *panel, int groups)                                  \
+    {                                                                                                                  \
+        int16 left[ROWS * CHAINS], right[ROWS * CHAINS];                                                               \
+        _Pragma("unroll") for (int i = 0; i < ROWS * CHAINS; i++)                                                      \
+        {                                                                                                              \
+            left[i] = 0;                                                                                               \
+            right[i] = 0;                                                                                              \
+        }                                                                                                              \
+        int g = 0;                                                                                                     \
+        for (; g + CHAINS <= groups; g += CHAINS) {                                                                    \
+            _Pragma("unroll") for (int chain = 0; chain < CHAINS; chain++)                                             \
+            {                                                                                                          \
+                DOT_GROUP(SPACE, ROWS, chain, g + chain)                                                               \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (; g < groups; g++) {                                                                                      \
+            DOT_GROUP(SPACE, ROWS, 0, g)                                                                               \
+        }                                                                                                              \
+        const __global float *scales = (const __global float *)(panel + (size_t)groups * (4 * PANEL));                 \
+        const __global int *zeros = (const __global int *)(scales + PANEL);                                            \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            _Pragma("unroll") for (int chain = 1; chain < CHAINS; chain++)                                             \
+            {                                                                                                          \
+                left[r] += left[chain * ROWS + r];                                                                     \
+                right[r] += right[chain * ROWS + r];                                                                   \
+            }                                                                                                          \
+            float16 scale = ROW_SCALE(SPACE, x, pitch, r);                                                             \
+            tile[2 * r] = convert_float16(left[r] - vload16(0, zeros)) * (scale * vload16(0, scales));                 \
+            tile[2 * r + 1] = convert_float16(right[r] - vload16(1, zeros)) * (scale * vload16(1, scales));            \
+        }                                                                                                              \
+    }
+
+#else
+
+/* Sums of so many products of at most 127 * 127 stay below 2^24: exact in fp32. */
+#define EXACT_GROUPS 256
+
+/* w of input j of a group, of the 16 outputs whose groups are the words */
+#define WEIGHT16(words, j) convert_float16(((words) << (24 - 8 * (j))) >> 24)
+
+#define DEFINE_BLOCK(SPACE, ROWS, CHAINS)                                                                              \
+    static inline void block_##SPACE##_##ROWS(float16 *tile, const SPACE cpu_operand *x, size_t pitch,                 \
+                                              const __global char *panel, int groups)                                  \
+    {                                                                                                                  \
+        int16 left[ROWS], right[ROWS];                                                                                 \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            left[r] = 0;                                                                                               \
+            right[r] = 0;                                                                                              \
+        }                                                                                                              \
+        for (int first = 0; first < groups; first += EXACT_GROUPS) {                                                   \
+            float16 left_part[ROWS], right_part[ROWS];                                                                 \
+            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
+            {                                                                                                          \
+                left_part[r] = 0.0f;                                                                                   \
+                right_part[r] = 0.0f;                                                                                  \
+            }                                                                                                          \
+            int end = min(groups, first + EXACT_GROUPS);                                                               \
+            for (int g = first; g < end; g++) {                                                                        \
+                int16 w_left = vload16(g * 2, (const __global int *)panel);                                            \
+                int16 w_right = vload16(g * 2 + 1, (const __global int *)panel);                                       \
+                _Pragma("unroll") for (int j = 0; j < 4; j++)                                                          \
+                {                                                                                                      \
+                    float16 f_left = WEIGHT16(w_left, j), f_right = WEIGHT16(w_right, j);                              \
+                    _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                   \
+                    {                                                                                                  \
+                        float16 value = *(const SPACE float *)((const SPACE uchar *)x + r * pitch + 16 * (size_t)g + 4 * j); \
+                        left_part[r] = fma(value, f_left, left_part[r]);                                               \
+                        right_part[r] = fma(value, f_right, right_part[r]);                                            \
+                    }                                                                                                  \
+                }                                                                                                      \
+            }                                                                                                          \
+            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
+            {                                                                                                          \
+                left[r] += convert_int16(left_part[r]);                                                                \
+                right[r] += convert_int16(right_part[r]);                                                              \
+            }                                                                                                          \
+        }                                                                                                              \
+        const __global float *scales = (const __global float *)(panel + (size_t)groups * (4 * PANEL));                 \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            float16 scale = ROW_SCALE(SPACE, x, pitch, r);                                                             \
+            tile[2 * r] = convert_float16(left[r]) * (scale * vload16(0, scales));                                     \
+            tile[2 * r + 1] = convert_float16(right[r]) * (scale * vload16(1, scales));                                \
+        }                                                                                                              \
+    }
+
+#endif
+
+/* block_global and block_private: tile (count, 32) = count <= 8 rows of x times one panel. */
+#define DEFINE_BLOCKS(SPACE)                                                                                           \
+    DEFINE_BLOCK(SPACE, 1, 4)                                                                                          \
+    DEFINE_BLOCK(SPACE, 2, 4)                                                                                          \
+    DEFINE_BLOCK(SPACE, 3, 2)                                                                                          \
+    DEFINE_BLOCK(SPACE, 4, 2)                                                                                          \
+    DEFINE_BLOCK(SPACE, 5, 1)                                                                                          \
+    DEFINE_BLOCK(SPACE, 6, 1)                                                                                          \
+    DEFINE_BLOCK(SPACE, 7, 1)                                                                                          \
+    DEFINE_BLOCK(SPACE, 8, 1)                                                                                          \
+    static inline void block_##SPACE(float16 *tile, const SPACE cpu_operand *x, size_t pitch, int count,               \
+                                     const __global char *panel, int groups)                                           \
+    {                                                                                                                  \
+        switch (count) {                                                                                               \
+        case 1: block_##SPACE##_1(tile, x, pitch, panel, groups); break;                                               \
+        case 2: block_##SPACE##_2(tile, x, pitch, panel, groups); break;                                               \
+        case 3: block_##SPACE##_3(tile, x, pitch, panel, groups); break;                                               \
+        case 4: block_##SPACE##_4(tile, x, pitch, panel, groups); break;                                               \
+        case 5: block_##SPACE##_5(tile, x, pitch, panel, groups); break;                                               \
+        case 6: block_##SPACE##_6(tile, x, pitch, panel, groups); break;                                               \
+        case 7: block_##SPACE##_7(tile, x, pitch, panel, groups); break;                                               \
+        default: block_##SPACE##_8(tile, x, pitch, panel, groups); break;                                              \
+        }                                                                                                              \
+    }
+DEFINE_BLOCKS(global)
+DEFINE_BLOCKS(private)
