@@ -263,6 +263,21 @@ static void test_merge_refuses(void **state)
     check_page(folder, "page.html", 1);
 }
 
+/* The script that compares with other engines lists the rows that it would measure: 15 peers', 12 the
+ * machine's. */
+static void test_peers_list(void **state)
+{
+    (void)state;
+    FILE *pipe = popen("python3 '" CLF_SOURCE_FOLDER "/bench/peers' --list", "r");
+    assert_non_null(pipe);
+    int lines = 0;
+    for (int byte; (byte = getc(pipe)) != EOF;) {
+        lines += byte == '\n';
+    }
+    assert_int_equal(pclose(pipe), 0);
+    assert_int_equal(lines, 27);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +288,7 @@ int main(void)
         cmocka_unit_test_teardown(test_whole, support_teardown),
         cmocka_unit_test_teardown(test_failures, support_teardown),
         cmocka_unit_test_teardown(test_merge_refuses, support_teardown),
+        cmocka_unit_test_teardown(test_peers_list, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
