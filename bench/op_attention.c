@@ -79,7 +79,7 @@ static void attention(struct op_bench *bench, const struct attention_case *shape
 }
 
 struct attention_step {
-    struct clf__tensor y, q;
+    struct clf__tensor y, q, k, v;
     struct clf__heads heads;
     struct clf__attention_history history;
 };
@@ -88,7 +88,7 @@ static clf_status attend_step(struct op_bench *bench, void *context)
 {
     (void)bench;
     const struct attention_step *one = context;
-    return clf__attention_step_forward(one->y, one->q, &one->heads, &one->history);
+    return clf__attention_step_forward(one->y, one->q, one->k, one->v, &one->heads, &one->history);
 }
 
 static void attention_step(struct op_bench *bench, const struct attention_step_case *shape)
@@ -109,6 +109,8 @@ static void attention_step(struct op_bench *bench, const struct attention_step_c
         }
         one.y = op_floats(bench, rows, COLUMNS);
         one.q = op_floats(bench, rows, COLUMNS);
+        one.k = op_floats(bench, rows, COLUMNS);
+        one.v = op_floats(bench, rows, COLUMNS);
         one.history = (struct clf__attention_history){
             .keys = op_floats(bench, length * rows, COLUMNS),
             .values = op_floats(bench, length * rows, COLUMNS),

@@ -4,8 +4,9 @@
  *     s[t] = scale * q[r] . k[t] + what the masks add
  *     y[r] = sum_t exp(s[t] - m) v[t] / sum_t exp(s[t] - m), m = max_t s[t]; zeros where every s[t] is -inf
  *
- * attention_step: key t of row r is the cache's row t * slots_total + table[slots[r]][t], t = 0 .. positions[r], in
- * tiles of 64 from the first one on. attention_rows, of the GPU form alone: queries and keys of a ragged batch as in
+ * attention_step: row r's own key and value go to row slots[r] * positions_total + positions[r] of the cache; then its key
+ * t is the cache's row table[slots[r]][t] * positions_total + t, t = 0 .. positions[r], in tiles of 64 from the first one
+ * on. A row whose slot or position lies outside the cache gets zeros. attention_rows, of the GPU form alone: queries and keys of a ragged batch as in
  * attention.cl, with its masks. A row's result depends on nothing but its own keys.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head). */
@@ -15,16 +16,24 @@
 
 #define TILE 64 /* keys between two looks at the running maximum */
 
-/* The cache's rows bound what the table can name; keys beyond position are never read. */
+/* own_k and own_v (rows, as q); keys beyond a row's position are never read. */
 #define STEP_ARGUMENTS                                                                                       \
     __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,      \
-        const __global float *k, int k_offset, int k_stride, const __global float *v, int v_offset,          \
-        int v_stride, const __global int *table, int table_offset, int table_stride,                         \
+        const __global float *own_k, int own_k_offset, int own_k_stride, const __global float *own_v,        \
+        int own_v_offset, int own_v_stride, __global float *k, int k_offset, int k_stride, __global float *v, \
+        int v_offset, int v_stride, const __global int *table, int table_offset, int table_stride,           \
         const __global int *slots, int slots_offset, const __global int *positions, int positions_offset,    \
         int positions_total, int slots_total, const __global float *relative, int relative_offset,           \
         int relative_stride, int reach, int rows, int heads, float scale
 
 #include "attention_blocks.cl"
+
+/* How many keys row r sees: none where its slot or position lies outside the cache. */
+static inline int count_keys(int slot, int position, int slots_total, int positions_total)
+{
+    int is_inside = slot >= 0 && slot < slots_total && position >= 0 && position < positions_total;
+    return is_inside ? position + 1 : 0;
+}
 
 /* The bias of key t for a query at position `query`; `bias` is the head's row of the table. */
 static inline float relative_bias(const __global float *bias, int reach, int t, int query)
@@ -34,7 +43,7 @@ static inline float relative_bias(const __global float *bias, int reach, int t, 
 
 /* ---- the CPU form: lanes are columns of a head; a work-item takes one (row, head) ---- */
 
-/* The running state of one row and head. */
+/* The running state of one row and head; scores are times log2(e). */
 struct state {
     float16 query[VECTORS(KEY_WIDTH)];
     float16 sums[VECTORS(VALUE_WIDTH)];
@@ -106,10 +115,10 @@ static inline void add_tile(struct state *state, const __global float *v, int st
     float maximum = max16(largest);
     /* While nothing has been seen: subtracting 0 instead of -inf makes the weights 0, not NaN. */
     float subtracted = maximum == -INFINITY ? 0.0f : maximum;
-    float factor = exp(state->maximum - subtracted);
+    float factor = exp2_16((float16)(state->maximum - subtracted)).s0;
     float16 total = 0.0f;
     for (int t = 0; t < count; t += LANES) {
-        float16 weights = exp(vload16(0, state->scores + t) - subtracted);
+        float16 weights = exp2_16(vload16(0, state->scores + t) - subtracted);
         total += weights;
         vstore16(weights, 0, state->scores + t);
     }
@@ -152,33 +161,53 @@ static inline void finish(__global float *y, const struct state *state)
     }
 }
 
+static inline void copy_row(__global float *to, const __global float *from, int width)
+{
+    int c = 0;
+    for (; c + LANES <= width; c += LANES) {
+        vstore16(vload16(0, from + c), 0, to + c);
+    }
+    for (; c < width; c++) {
+        to[c] = from[c];
+    }
+}
+
 /* One row and head. */
 static inline void step_task(int task, STEP_ARGUMENTS)
 {
     int row = task / heads, head = task % heads;
-    int keys = min(positions[positions_offset + row] + 1, positions_total);
-    const __global int *lookup = table + table_offset + (size_t)slots[slots_offset + row] * table_stride;
+    int slot = slots[slots_offset + row], position = positions[positions_offset + row];
+    int keys = count_keys(slot, position, slots_total, positions_total);
+    const __global int *lookup = table + table_offset + (size_t)slot * table_stride;
+    k += k_offset + head * KEY_WIDTH;
+    v += v_offset + head * VALUE_WIDTH;
+    if (keys > 0) {
+        size_t own = (size_t)slot * positions_total + position;
+        copy_row(k + own * k_stride, own_k + own_k_offset + (size_t)row * own_k_stride + head * KEY_WIDTH, KEY_WIDTH);
+        copy_row(v + own * v_stride, own_v + own_v_offset + (size_t)row * own_v_stride + head * VALUE_WIDTH, VALUE_WIDTH);
+    }
     struct state state;
-    start(&state, q + q_offset + (size_t)row * q_stride + head * KEY_WIDTH, scale);
+    start(&state, q + q_offset + (size_t)row * q_stride + head * KEY_WIDTH, scale * M_LOG2E_F);
     for (int tile = 0; tile < keys; tile += TILE) {
         int count = min(keys - tile, TILE);
         for (int t = 0; t < count; t++) {
-            state.rows[t] = (tile + t) * slots_total + lookup[tile + t];
+            state.rows[t] = lookup[tile + t] * positions_total + tile + t;
         }
-        score_tile(&state, k + k_offset + head * KEY_WIDTH, k_stride, count);
+        score_tile(&state, k, k_stride, count);
         for (int t = 0; relative && t < count; t++) {
-            state.scores[t] += relative_bias(relative + relative_offset + (size_t)head * relative_stride,
-                                             reach, tile + t, keys - 1);
+            float bias = relative_bias(relative + relative_offset + (size_t)head * relative_stride, reach, tile + t, position);
+            state.scores[t] = fma(M_LOG2E_F, bias, state.scores[t]);
         }
-        add_tile(&state, v + v_offset + head * VALUE_WIDTH, v_stride, count);
+        add_tile(&state, v, v_stride, count);
     }
     finish(y + y_offset + (size_t)row * y_stride + head * VALUE_WIDTH, &state);
 }
 
 #define STEP_NAMES                                                                                           \
-    y, y_offset, y_stride, q, q_offset, q_stride, k, k_offset, k_stride, v, v_offset, v_stride, table,       \
-        table_offset, table_stride, slots, slots_offset, positions, positions_offset, positions_total,       \
-        slots_total, relative, relative_offset, relative_stride, reach, rows, heads, scale
+    y, y_offset, y_stride, q, q_offset, q_stride, own_k, own_k_offset, own_k_stride, own_v, own_v_offset,    \
+        own_v_stride, k, k_offset, k_stride, v, v_offset, v_stride, table, table_offset, table_stride, slots, \
+        slots_offset, positions, positions_offset, positions_total, slots_total, relative, relative_offset,  \
+        relative_stride, reach, rows, heads, scale
 
 CPU_KERNEL void attention_step_cpu(STEP_ARGUMENTS)
 {
@@ -273,14 +302,25 @@ GPU_KERNEL void attention_step_gpu(STEP_ARGUMENTS)
     int lane = (int)get_local_id(0);
     for (int task = (int)get_group_id(0); task < rows * heads; task += (int)get_num_groups(0)) {
         int row = task / heads, head = task % heads;
-        int keys = min(positions[positions_offset + row] + 1, positions_total);
-        const __global int *lookup = table + table_offset + (size_t)slots[slots_offset + row] * table_stride;
+        int slot = slots[slots_offset + row], position = positions[positions_offset + row];
+        int keys = count_keys(slot, position, slots_total, positions_total);
+        const __global int *lookup = table + table_offset + (size_t)slot * table_stride;
+        size_t own = (size_t)slot * positions_total + position;
+        for (int d = lane; keys > 0 && d < KEY_WIDTH; d += GROUP) {
+            k[k_offset + own * k_stride + head * KEY_WIDTH + d] =
+                own_k[own_k_offset + (size_t)row * own_k_stride + head * KEY_WIDTH + d];
+        }
+        for (int d = lane; keys > 0 && d < VALUE_WIDTH; d += GROUP) {
+            v[v_offset + own * v_stride + head * VALUE_WIDTH + d] =
+                own_v[own_v_offset + (size_t)row * own_v_stride + head * VALUE_WIDTH + d];
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
         float sums[COLUMNS] = {0.0f}, maximum = -INFINITY, total = 0.0f;
         load_query(query, q + q_offset + (size_t)row * q_stride + head * KEY_WIDTH, scale);
         for (int tile = 0; tile < keys; tile += TILE) {
             int count = min(keys - tile, TILE), key = tile + lane;
             if (lane < count) {
-                key_rows[lane] = key * slots_total + lookup[key];
+                key_rows[lane] = lookup[key] * positions_total + key;
             }
             float s = score(query, chunk, key_rows, k + k_offset + head * KEY_WIDTH, k_stride, count);
             if (lane >= count) {

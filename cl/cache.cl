@@ -1,15 +1,14 @@
 /* The decoder's memory (see lib/ops/cache.h).
  *
- * cache_append: cache[positions[r] * slots_total + slots[r]] = x[r], rows of `width` floats.
+ * cache_place: cache[places[r]] = x[r], rows of `width` floats.
  * cache_follow: next[slots[r]][t] = history[parents[r]][t] for t < positions[r], and slots[r] at t =
  * positions[r].
  *
- * A row whose slot or position lies outside the cache is skipped. CPU form: a work-item takes a row at a
+ * A row whose place, slot or position lies outside the cache is skipped. CPU form: a work-item takes a row at a
  * time, GPU form: a group does. No macros. */
-#define APPEND_ARGUMENTS                                                                                     \
+#define PLACE_ARGUMENTS                                                                                      \
     __global float *cache, int cache_offset, int cache_stride, int cache_rows, const __global float *x,      \
-        int x_offset, int x_stride, const __global int *slots, int slots_offset,                             \
-        const __global int *positions, int positions_offset, int slots_total, int rows, int width
+        int x_offset, int x_stride, const __global int *places, int places_offset, int rows, int width
 
 #define FOLLOW_ARGUMENTS                                                                                     \
     __global int *next, int next_offset, int next_stride, const __global int *history, int history_offset,   \
@@ -23,41 +22,34 @@ static inline int inside(int value, int bound)
     return value >= 0 && value < bound;
 }
 
-static inline void append_row(__global float *cache, int cache_stride, int cache_rows, const __global float *from,
-                              int slot, int position, int slots_total, int width)
-{
-    int target = position * slots_total + slot;
-    if (!inside(slot, slots_total) || !inside(target, cache_rows)) {
-        return;
-    }
-    __global float *to = cache + (size_t)target * cache_stride;
-    int c = 0;
-    for (; c + 16 <= width; c += 16) {
-        vstore16(vload16(0, from + c), 0, to + c);
-    }
-    for (; c < width; c++) {
-        to[c] = from[c];
-    }
-}
-
-CPU_KERNEL void cache_append_cpu(APPEND_ARGUMENTS)
+CPU_KERNEL void cache_place_cpu(PLACE_ARGUMENTS)
 {
     for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
-        append_row(cache + cache_offset, cache_stride, cache_rows, x + x_offset + (size_t)row * x_stride,
-                   slots[slots_offset + row], positions[positions_offset + row], slots_total, width);
-    }
-}
-
-GPU_KERNEL void cache_append_gpu(APPEND_ARGUMENTS)
-{
-    for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
-        int slot = slots[slots_offset + row];
-        int target = positions[positions_offset + row] * slots_total + slot;
-        if (!inside(slot, slots_total) || !inside(target, cache_rows)) {
+        int place = places[places_offset + row];
+        if (!inside(place, cache_rows)) {
             continue;
         }
         const __global float *from = x + x_offset + (size_t)row * x_stride;
-        __global float *to = cache + cache_offset + (size_t)target * cache_stride;
+        __global float *to = cache + cache_offset + (size_t)place * cache_stride;
+        int c = 0;
+        for (; c + 16 <= width; c += 16) {
+            vstore16(vload16(0, from + c), 0, to + c);
+        }
+        for (; c < width; c++) {
+            to[c] = from[c];
+        }
+    }
+}
+
+GPU_KERNEL void cache_place_gpu(PLACE_ARGUMENTS)
+{
+    for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
+        int place = places[places_offset + row];
+        if (!inside(place, cache_rows)) {
+            continue;
+        }
+        const __global float *from = x + x_offset + (size_t)row * x_stride;
+        __global float *to = cache + cache_offset + (size_t)place * cache_stride;
         for (int c = (int)get_local_id(0) * 4; c < width; c += QUADS) {
             store_quad(load_quad(from + c, width - c, 0.0f), to + c, width - c);
         }

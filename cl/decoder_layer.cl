@@ -19,7 +19,6 @@
 #undef CPU_KERNEL
 #define CPU_KERNEL static
 #include "attention_step.cl"
-#include "cache.cl"
 #include "layernorm.cl"
 #include "product.cl"
 #include "finish.cl"
@@ -93,7 +92,7 @@ CPU_KERNEL void decoder_layer_step_cpu(
     const __global weight_element *up_weight, const __global float *up_bias, const __global weight_element *down_weight,
     const __global float *down_bias, const __global float *self_gamma, const __global float *self_beta,
     const __global float *cross_gamma, const __global float *cross_beta, const __global float *ffn_gamma,
-    const __global float *ffn_beta, __global float *keys, int keys_offset, int keys_stride, int cache_rows,
+    const __global float *ffn_beta, __global float *keys, int keys_offset, int keys_stride,
     __global float *values, int values_offset, int values_stride, const __global int *table, int table_offset,
     int table_stride, const __global int *slots, int slots_offset, const __global int *positions, int positions_offset,
     int positions_total, int slots_total, const __global float *relative, int relative_offset, int relative_stride,
@@ -148,15 +147,8 @@ CPU_KERNEL void decoder_layer_step_cpu(
             if (product.w) {
                 product_tile(tile, &product, rows);
             } else if (stage == SELF_ATTENTION) {
-                int row = tile / heads, head = tile % heads;
-                const __global float *own = projected + (size_t)row * projected_stride;
-                append_row(keys + keys_offset + head * KEY_WIDTH, keys_stride, cache_rows,
-                           own + key_columns + head * KEY_WIDTH, slots[slots_offset + row],
-                           positions[positions_offset + row], slots_total, KEY_WIDTH);
-                append_row(values + values_offset + head * VALUE_WIDTH, values_stride, cache_rows,
-                           own + 2 * key_columns + head * VALUE_WIDTH, slots[slots_offset + row],
-                           positions[positions_offset + row], slots_total, VALUE_WIDTH);
-                step_task(tile, context, 0, context_stride, projected, 0, projected_stride, keys, keys_offset, keys_stride,
+                step_task(tile, context, 0, context_stride, projected, 0, projected_stride, projected, key_columns,
+                          projected_stride, projected, 2 * key_columns, projected_stride, keys, keys_offset, keys_stride,
                           values, values_offset, values_stride, table, table_offset, table_stride, slots, slots_offset,
                           positions, positions_offset, positions_total, slots_total, relative, relative_offset,
                           relative_stride, reach, rows, heads, scale);

@@ -178,14 +178,11 @@ static void attention_step(struct bench *bench)
     for (int32_t t = 0; t < STEPS; t++) {
         history.positions = bench_tensor(bench, CLF__I32, 1, 1, &t);
         history.table = tables[(t + 1) % 2];
-        RUN(bench, clf__cache_append(history.keys, bench_tensor(bench, CLF__F32, 1, COLUMNS, k + t * COLUMNS),
-                                     history.slots, history.positions, SLOTS));
-        RUN(bench,
-            clf__cache_append(history.values, bench_tensor(bench, CLF__F32, 1, COLUMNS, v + t * COLUMNS),
-                              history.slots, history.positions, SLOTS));
         RUN(bench,
             clf__cache_follow(history.table, tables[t % 2], history.slots, history.slots, history.positions));
         RUN(bench, clf__attention_step_forward(y, bench_tensor(bench, CLF__F32, 1, COLUMNS, q + t * COLUMNS),
+                                               bench_tensor(bench, CLF__F32, 1, COLUMNS, k + t * COLUMNS),
+                                               bench_tensor(bench, CLF__F32, 1, COLUMNS, v + t * COLUMNS),
                                                &heads, &history));
         bench_compare(bench, y, expected + t * COLUMNS);
     }

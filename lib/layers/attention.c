@@ -1,7 +1,5 @@
 #include "layers/attention.h"
 
-#include "ops/cache.h"
-
 static const struct clf__tensor no_residual = {.buffer = NULL};
 
 void clf__attention_layer_free(struct clf__attention_layer *layer)
@@ -73,12 +71,9 @@ clf_status clf__self_attention_step(struct clf__tensor y, struct clf__tensor x, 
 {
     struct projection projection;
     CLF__TRY(project_self(&projection, x, layer, workspace));
-    CLF__TRY(clf__cache_append(history->keys, projection.key, history->slots, history->positions,
-                               history->slots_total));
-    CLF__TRY(clf__cache_append(history->values, projection.value, history->slots, history->positions,
-                               history->slots_total));
     struct clf__tensor context = context_of(workspace, &layer->heads);
-    CLF__TRY(clf__attention_step_forward(context, projection.query, &layer->heads, history));
+    CLF__TRY(clf__attention_step_forward(context, projection.query, projection.key, projection.value,
+                                         &layer->heads, history));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }
 

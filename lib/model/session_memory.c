@@ -55,7 +55,7 @@ void clf__session_release_all(struct clf__session *session)
 
 /* Where the encoded rows go, on the device. */
 struct memory_views {
-    struct clf__tensor rows, zeros;
+    struct clf__tensor rows;
     int first;         /* the row of the first one */
     int is_contiguous; /* the others follow it in their order */
 };
@@ -64,13 +64,11 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
 {
     struct clf__upload *upload = &session->placed;
     int count = session->source_first[session->sources];
-    int32_t *hidden, *rows, *zeros;
+    int32_t *hidden, *rows;
     upload->count = 0;
     /* The flags of all rows stay in the staging from one batch to the next. */
     struct clf__tensor hidden_view = clf__upload_take(upload, session->limits.source_tokens, &hidden);
     views->rows = clf__upload_take(upload, count, &rows);
-    views->zeros = clf__upload_take(upload, count, &zeros);
-    memset(zeros, 0, (size_t)count * sizeof *zeros);
     views->is_contiguous = 1;
     for (int b = 0; b < session->sources; b++) {
         const struct clf__session_place *place = &session->places[places[b]];
@@ -106,7 +104,7 @@ clf_status clf__session_remember(struct clf__session *session, const int *places
         CLF__TRY(clf__linear_forward(y, x, &decoder->layers[i].cross_attention.memory, CLF__IDENTITY,
                                      (struct clf__tensor){.buffer = NULL}));
         if (!views.is_contiguous) {
-            CLF__TRY(clf__cache_append(memory, y, views.rows, views.zeros, memory.rows));
+            CLF__TRY(clf__cache_place(memory, y, views.rows));
         }
     }
     return clf__device_finish_stage(session->transformer->device);

@@ -56,8 +56,8 @@ clf_status clf__attention_forward(struct clf__tensor y, /* (query rows, H * valu
 
 /* Where a decoding step finds its keys and values (see ops/cache.h). */
 struct clf__attention_history {
-    struct clf__tensor keys;      /* (positions_total * slots_total, H * K) */
-    struct clf__tensor values;    /* (positions_total * slots_total, H * value_width) */
+    struct clf__tensor keys;      /* (slots_total * positions_total, H * K) */
+    struct clf__tensor values;    /* (slots_total * positions_total, H * value_width) */
     struct clf__tensor table;     /* (slots_total, positions_total) i32 */
     struct clf__tensor slots;     /* (1, R) i32: the slot of each query row */
     struct clf__tensor positions; /* (1, R) i32: keys 0 .. positions[r] are seen */
@@ -70,10 +70,14 @@ struct clf__attention_history {
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
                                      double pairs);
 
-/* One query a row against its own cached history: key t of row r is keys[t * slots_total +
- * table[slots[r]][t]]. */
+/* Row r's key and value go into its history, as row slots[r] * positions_total + positions[r]; then its query
+ * looks at all of it: key t is keys[table[slots[r]][t] * positions_total + t]. Of the keys that this call
+ * adds a row may look at its own alone. A row whose slot or position lies outside the history adds nothing
+ * and gets zeros. */
 clf_status clf__attention_step_forward(struct clf__tensor y, /* (R, H * value_width) */
                                        struct clf__tensor q, /* (R, H * K) */
+                                       struct clf__tensor k, /* (R, H * K) */
+                                       struct clf__tensor v, /* (R, H * value_width) */
                                        const struct clf__heads *heads,
                                        const struct clf__attention_history *history);
 

@@ -5,12 +5,13 @@
 #include "ops/attention.h"
 #include "ops/operand.h"
 
-clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor q,
-                                       const struct clf__heads *heads,
+clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
+                                       struct clf__tensor v, const struct clf__heads *heads,
                                        const struct clf__attention_history *history)
 {
     assert(q.columns == heads->count * heads->key_width && history->keys.columns == q.columns);
     assert(y.columns == heads->count * heads->value_width && history->values.columns == y.columns);
+    assert(k.columns == q.columns && v.columns == y.columns);
     if (q.rows == 0) {
         return CLF_OK;
     }
@@ -23,6 +24,8 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     const struct clf__argument arguments[] = {
         CLF__OPERAND(y),
         CLF__OPERAND(q),
+        CLF__OPERAND(k),
+        CLF__OPERAND(v),
         CLF__OPERAND(history->keys),
         CLF__OPERAND(history->values),
         CLF__OPERAND(history->table),

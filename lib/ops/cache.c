@@ -6,22 +6,21 @@
 #include "ops/operand.h"
 #include "ops/rows.h"
 
-clf_status clf__cache_append(struct clf__tensor cache, struct clf__tensor x, struct clf__tensor slots,
-                             struct clf__tensor positions, int slots_total)
+clf_status clf__cache_place(struct clf__tensor cache, struct clf__tensor x, struct clf__tensor places)
 {
-    assert(cache.columns == x.columns && slots.columns >= x.rows && positions.columns >= x.rows);
+    assert(cache.columns == x.columns && places.columns >= x.rows);
     if (x.rows == 0 || x.columns == 0) {
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(cache.buffer);
     int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     const struct clf__argument arguments[] = {
-        CLF__OPERAND(cache),    CLF__INT(cache.rows),  CLF__OPERAND(x),  CLF__VECTOR(slots),
-        CLF__VECTOR(positions), CLF__INT(slots_total), CLF__INT(x.rows), CLF__INT(x.columns),
+        CLF__OPERAND(cache), CLF__INT(cache.rows), CLF__OPERAND(x),
+        CLF__VECTOR(places), CLF__INT(x.rows),     CLF__INT(x.columns),
     };
     const struct clf__launch launch = {
         .program = "cache",
-        .kernel = is_cpu ? "cache_append_cpu" : "cache_append_gpu",
+        .kernel = is_cpu ? "cache_place_cpu" : "cache_place_gpu",
         .groups = {clf__groups((size_t)x.rows)},
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,

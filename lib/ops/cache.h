@@ -5,12 +5,10 @@
 
 #include "tensor/tensor.h"
 
-/* cache[positions[r] * slots_total + slots[r]] = x[r]. */
-clf_status clf__cache_append(struct clf__tensor cache,     /* (positions_total * slots_total, W) */
-                             struct clf__tensor x,         /* (R, W), may be a column view */
-                             struct clf__tensor slots,     /* (1, R) i32 */
-                             struct clf__tensor positions, /* (1, R) i32 */
-                             int slots_total);
+/* cache[places[r]] = x[r]; a place outside the cache is passed over. */
+clf_status clf__cache_place(struct clf__tensor cache,   /* (N, W) */
+                            struct clf__tensor x,       /* (R, W), may be a column view */
+                            struct clf__tensor places); /* (1, R) i32 */
 
 /* next[slots[r]][t] = history[parents[r]][t] for t < positions[r], and next[slots[r]][positions[r]] =
  * slots[r]. */

@@ -1,4 +1,5 @@
 /* Attention of a decoding step: one query a row against its cached history. */
+#include <math.h>
 #include <string.h>
 
 #include "ops/cache.h"
@@ -84,55 +85,70 @@ static void expect(double *y, const struct decoding *decoding, int r)
     memcpy(y, all + (size_t)(steps - 1) * value_columns, value_columns * sizeof *y);
 }
 
-/* The cache of a decoding after its last append; the table is the one to use then. */
-static struct clf__attention_history decode(struct clf_device *device, const struct decoding *decoding)
+static struct clf__heads heads_of(const struct attention_shape *shape)
+{
+    return (struct clf__heads){shape->heads, shape->key_width, shape->value_width, 0.25f};
+}
+
+/* The operands of step t, as columns of wider tensors. */
+struct operands {
+    struct clf__tensor q, k, v;
+};
+
+static struct operands operands_of(struct clf_device *device, const struct decoding *decoding, int t)
+{
+    const struct attention_shape *shape = &decoding->shape;
+    int rows = decoding->rows, key_columns = shape->heads * shape->key_width;
+    int value_columns = shape->heads * shape->value_width;
+    size_t first = (size_t)(t * rows);
+    return (struct operands){
+        .q = support_attention_operand(device, 1, rows, key_columns,
+                                       decoding->q + first * (size_t)key_columns),
+        .k = support_attention_operand(device, 1, rows, key_columns,
+                                       decoding->k + first * (size_t)key_columns),
+        .v = support_attention_operand(device, 1, rows, value_columns,
+                                       decoding->v + first * (size_t)value_columns),
+    };
+}
+
+/* Takes every step of a decoding into a history full of NaN; y is the last one's result. */
+static struct clf__attention_history decode(struct clf_device *device, const struct decoding *decoding,
+                                            struct clf__tensor y)
 {
     const struct attention_shape *shape = &decoding->shape;
     int steps = decoding->steps, rows = decoding->rows, total = steps + 2;
     int key_columns = shape->heads * shape->key_width, value_columns = shape->heads * shape->value_width;
+    struct clf__heads heads = heads_of(shape);
     struct clf__attention_history history = {
         .keys = support_tensor(device, CLF__F32, total * SLOTS, key_columns, NULL),
         .values = support_tensor(device, CLF__F32, total * SLOTS, value_columns, NULL),
         .slots = support_tensor(device, CLF__I32, 1, rows, decoding->slots),
         .slots_total = SLOTS,
     };
+    if (decoding->relative) {
+        history.relative =
+            support_tensor(device, CLF__F32, shape->heads, 2 * shape->relative + 1, decoding->relative);
+    }
     struct clf__tensor tables[2];
     for (int i = 0; i < 2; i++) {
         tables[i] = support_tensor(device, CLF__I32, SLOTS, total, NULL);
     }
     for (int t = 0; t < steps; t++) {
-        size_t first = (size_t)(t * rows);
         const int32_t positions[] = {t, t, t, t};
         history.positions = support_tensor(device, CLF__I32, 1, rows, positions);
-        struct clf__tensor parents = support_tensor(device, CLF__I32, 1, rows, decoding->parents + first);
-        struct clf__tensor k =
-            support_tensor(device, CLF__F32, rows, key_columns, decoding->k + first * (size_t)key_columns);
-        struct clf__tensor v = support_tensor(device, CLF__F32, rows, value_columns,
-                                              decoding->v + first * (size_t)value_columns);
-        assert_ok(clf__cache_append(history.keys, k, history.slots, history.positions, SLOTS));
-        assert_ok(clf__cache_append(history.values, v, history.slots, history.positions, SLOTS));
-        assert_ok(
-            clf__cache_follow(tables[(t + 1) % 2], tables[t % 2], history.slots, parents, history.positions));
-    }
-    history.table = tables[steps % 2];
-    if (decoding->relative) {
-        history.relative =
-            support_tensor(device, CLF__F32, shape->heads, 2 * shape->relative + 1, decoding->relative);
+        history.table = tables[(t + 1) % 2];
+        struct clf__tensor parents = support_tensor(device, CLF__I32, 1, rows, decoding->parents + t * rows);
+        struct operands x = operands_of(device, decoding, t);
+        assert_ok(clf__cache_follow(history.table, tables[t % 2], history.slots, parents, history.positions));
+        assert_ok(clf__attention_step_forward(y, x.q, x.k, x.v, &heads, &history));
     }
     return history;
-}
-
-static struct clf__heads heads_of(const struct attention_shape *shape)
-{
-    return (struct clf__heads){shape->heads, shape->key_width, shape->value_width, 0.25f};
 }
 
 static void check(struct attention_shape shape, int steps)
 {
     struct decoding decoding = make_decoding(&shape, steps, (uint64_t)(steps + shape.key_width));
-    int rows = decoding.rows, key_columns = shape.heads * shape.key_width;
-    int value_columns = shape.heads * shape.value_width;
-    const float *queries = decoding.q + (size_t)((steps - 1) * rows * key_columns);
+    int rows = decoding.rows, value_columns = shape.heads * shape.value_width;
     double *expected = support_array((size_t)(rows * value_columns), sizeof *expected);
     for (int r = 0; r < rows; r++) {
         expect(expected + r * value_columns, &decoding, r);
@@ -140,10 +156,9 @@ static void check(struct attention_shape shape, int steps)
     struct clf__heads heads = heads_of(&shape);
     FOR_EACH_FORM(device)
     {
-        struct clf__attention_history history = decode(device, &decoding);
-        struct clf__tensor q = support_attention_operand(device, 1, rows, key_columns, queries);
         struct clf__tensor y = support_attention_operand(device, 1, rows, value_columns, NULL);
-        assert_ok(clf__attention_step_forward(y, q, &heads, &history));
+        struct clf__attention_history history = decode(device, &decoding, y);
+        struct operands x = operands_of(device, &decoding, steps - 1);
         float *together = support_read(y);
         assert_close(together, expected, (size_t)(rows * value_columns), 2e-6);
 
@@ -153,7 +168,9 @@ static void check(struct attention_shape shape, int steps)
             one.slots = clf__tensor_columns(history.slots, r, 1);
             one.positions = clf__tensor_columns(history.positions, r, 1);
             struct clf__tensor y_row = support_tensor(device, CLF__F32, 1, value_columns, NULL);
-            assert_ok(clf__attention_step_forward(y_row, clf__tensor_rows(q, r, 1), &heads, &one));
+            assert_ok(clf__attention_step_forward(y_row, clf__tensor_rows(x.q, r, 1),
+                                                  clf__tensor_rows(x.k, r, 1), clf__tensor_rows(x.v, r, 1),
+                                                  &heads, &one));
             assert_memory_equal(support_read(y_row), together + r * value_columns,
                                 (size_t)value_columns * sizeof *together);
         }
@@ -186,17 +203,52 @@ static void test_widths(void **state)
     }
 }
 
+/* Rows outside the history leave it alone and get zeros; the one inside lands where it should. */
+static void test_out_of_range(void **state)
+{
+    (void)state;
+    enum { ROWS = 5, WIDTH = 20, TABLE_SLOTS = 2, POSITIONS = 3, ALL = TABLE_SLOTS * POSITIONS * WIDTH };
+    const int32_t slots[ROWS] = {-1, TABLE_SLOTS, 0, 1, 1}, positions[ROWS] = {0, 0, POSITIONS, -1, 0};
+    const int32_t table[TABLE_SLOTS * POSITIONS] = {0, 0, 0, 1, 1, 1};
+    struct support_random random = {5};
+    const float *x = support_uniform_array(&random, ROWS * WIDTH, 1.0f);
+    struct clf__heads heads = {1, WIDTH, WIDTH, 1.0f};
+    FOR_EACH_FORM(device)
+    {
+        struct clf__tensor rows = support_tensor(device, CLF__F32, ROWS, WIDTH, x);
+        struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, WIDTH, NULL);
+        struct clf__attention_history history = {
+            .keys = support_tensor(device, CLF__F32, TABLE_SLOTS * POSITIONS, WIDTH, NULL),
+            .values = support_tensor(device, CLF__F32, TABLE_SLOTS * POSITIONS, WIDTH, NULL),
+            .table = support_tensor(device, CLF__I32, TABLE_SLOTS, POSITIONS, table),
+            .slots = support_tensor(device, CLF__I32, 1, ROWS, slots),
+            .positions = support_tensor(device, CLF__I32, 1, ROWS, positions),
+            .slots_total = TABLE_SLOTS,
+        };
+        assert_ok(clf__attention_step_forward(y, rows, rows, rows, &heads, &history));
+        const float *out = support_read(y), *keys = support_read(history.keys),
+                    *values = support_read(history.values);
+        for (int i = 0; i < ROWS * WIDTH; i++) {
+            assert_true(out[i] == (i < 4 * WIDTH ? 0.0f : x[i]));
+        }
+        for (int i = 0; i < ALL; i++) {
+            int c = i - POSITIONS * WIDTH; /* slot 1, position 0 */
+            int is_written = c >= 0 && c < WIDTH;
+            assert_true(is_written ? keys[i] == x[4 * WIDTH + c] && values[i] == keys[i]
+                                   : isnan(keys[i]) && isnan(values[i]));
+        }
+    }
+}
+
 static void test_no_rows(void **state)
 {
     (void)state;
-    struct attention_shape shape = {.heads = 1, .key_width = 4, .value_width = 4};
-    struct decoding decoding = make_decoding(&shape, 1, 3);
-    struct clf__heads heads = heads_of(&shape);
+    struct clf__heads heads = {1, 4, 4, 1.0f};
     FOR_EACH_FORM(device)
     {
-        struct clf__attention_history history = decode(device, &decoding);
         struct clf__tensor none = support_tensor(device, CLF__F32, 0, 4, NULL);
-        assert_ok(clf__attention_step_forward(none, none, &heads, &history));
+        struct clf__attention_history history = {.keys = none, .values = none};
+        assert_ok(clf__attention_step_forward(none, none, none, none, &heads, &history));
     }
 }
 
@@ -205,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_lengths, support_teardown),
         cmocka_unit_test_teardown(test_widths, support_teardown),
+        cmocka_unit_test_teardown(test_out_of_range, support_teardown),
         cmocka_unit_test_teardown(test_no_rows, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,41 +1,39 @@
-/* The decoder's memory: appending rows, following parents. */
+/* The decoder's memory: rows in their places, following parents. */
 #include <string.h>
 
 #include "ops/cache.h"
 #include "support/support.h"
 
-static void check_append(int width)
+static void check_place(int width)
 {
-    enum { SLOTS = 5, POSITIONS = 4, ROWS = 4, MARGIN = 6 };
-    const int32_t slots[ROWS] = {3, 0, 4, 1}, positions[ROWS] = {2, 0, 3, 3};
+    enum { PLACES = 9, ROWS = 4, MARGIN = 6 };
+    const int32_t places[ROWS] = {3, 0, 8, 5};
     struct support_random random = {(uint64_t)width};
     const float *x = support_uniform_array(&random, (size_t)(ROWS * (width + MARGIN)), 1.0f);
-    const float *before = support_uniform_array(&random, (size_t)(SLOTS * POSITIONS * width), 1.0f);
+    const float *before = support_uniform_array(&random, (size_t)(PLACES * width), 1.0f);
     FOR_EACH_FORM(device)
     {
-        struct clf__tensor cache = support_tensor(device, CLF__F32, SLOTS * POSITIONS, width, before);
+        struct clf__tensor cache = support_tensor(device, CLF__F32, PLACES, width, before);
         struct clf__tensor wide = support_tensor(device, CLF__F32, ROWS, width + MARGIN, x);
-        assert_ok(clf__cache_append(cache, clf__tensor_columns(wide, MARGIN, width),
-                                    support_tensor(device, CLF__I32, 1, ROWS, slots),
-                                    support_tensor(device, CLF__I32, 1, ROWS, positions), SLOTS));
-        float *expected = support_array((size_t)(SLOTS * POSITIONS * width), sizeof *expected);
-        memcpy(expected, before, (size_t)(SLOTS * POSITIONS * width) * sizeof *expected);
+        assert_ok(clf__cache_place(cache, clf__tensor_columns(wide, MARGIN, width),
+                                   support_tensor(device, CLF__I32, 1, ROWS, places)));
+        float *expected = support_array((size_t)(PLACES * width), sizeof *expected);
+        memcpy(expected, before, (size_t)(PLACES * width) * sizeof *expected);
         for (int r = 0; r < ROWS; r++) {
-            memcpy(expected + (positions[r] * SLOTS + slots[r]) * width, x + r * (width + MARGIN) + MARGIN,
+            memcpy(expected + places[r] * width, x + r * (width + MARGIN) + MARGIN,
                    (size_t)width * sizeof *expected);
         }
-        assert_memory_equal(support_read(cache), expected,
-                            (size_t)(SLOTS * POSITIONS * width) * sizeof *expected);
+        assert_memory_equal(support_read(cache), expected, (size_t)(PLACES * width) * sizeof *expected);
     }
     support_free_all();
 }
 
-static void test_append(void **state)
+static void test_place(void **state)
 {
     (void)state;
     static const int widths[] = {1, 15, 16, 17, 33, 63, 64, 65, 129};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        check_append(widths[i]);
+        check_place(widths[i]);
     }
 }
 
@@ -84,6 +82,7 @@ static void test_out_of_range(void **state)
     (void)state;
     enum { SLOTS = 2, POSITIONS = 3, WIDTH = 4, ROWS = 4 };
     const int32_t slots[ROWS] = {-1, 2, 0, 1}, positions[ROWS] = {0, 0, 3, -1}, parents[ROWS] = {0, 0, 1, 1};
+    const int32_t places[ROWS] = {-1, SLOTS * POSITIONS, INT32_MAX, INT32_MIN};
     float x[ROWS * WIDTH] = {0};
     FOR_EACH_FORM(device)
     {
@@ -92,8 +91,8 @@ static void test_out_of_range(void **state)
         struct clf__tensor cache = support_tensor(device, CLF__F32, SLOTS * POSITIONS, WIDTH, NULL);
         struct clf__tensor next = support_tensor(device, CLF__I32, SLOTS, POSITIONS, NULL);
         struct clf__tensor history = support_tensor(device, CLF__I32, SLOTS, POSITIONS, NULL);
-        assert_ok(clf__cache_append(cache, support_tensor(device, CLF__F32, ROWS, WIDTH, x), slot, position,
-                                    SLOTS));
+        assert_ok(clf__cache_place(cache, support_tensor(device, CLF__F32, ROWS, WIDTH, x),
+                                   support_tensor(device, CLF__I32, 1, ROWS, places)));
         assert_ok(clf__cache_follow(next, history, slot, support_tensor(device, CLF__I32, 1, ROWS, parents),
                                     position));
         const float *values = support_read(cache);
@@ -114,7 +113,7 @@ static void test_no_rows(void **state)
         struct clf__tensor cache = support_tensor(device, CLF__F32, 4, 3, NULL);
         struct clf__tensor next = support_tensor(device, CLF__I32, 2, 2, NULL);
         struct clf__tensor history = support_tensor(device, CLF__I32, 2, 2, NULL);
-        assert_ok(clf__cache_append(cache, support_tensor(device, CLF__F32, 0, 3, NULL), none, none, 2));
+        assert_ok(clf__cache_place(cache, support_tensor(device, CLF__F32, 0, 3, NULL), none));
         assert_ok(clf__cache_follow(next, history, none, none, none));
     }
 }
@@ -122,7 +121,7 @@ static void test_no_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_append, support_teardown),
+        cmocka_unit_test_teardown(test_place, support_teardown),
         cmocka_unit_test_teardown(test_follow, support_teardown),
         cmocka_unit_test_teardown(test_out_of_range, support_teardown),
         cmocka_unit_test_teardown(test_no_rows, support_teardown),
