@@ -28,8 +28,8 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
     sums[get_group_id(0)] = sum16(a + b + c + d + e + g + h + i + j + k + l + m);
 }
 
-/* The same of dot products of a lane, of four 8-bit and of two bf16 numbers: 2 * 12 * 64 * rounds and 2 * 12 * 32 * rounds
- * operations a group. PoCL's compiler does not know the instructions, its assembler does. */
+/* The same of dot products, in each lane of four 8-bit or two bf16 numbers: 2 * 12 * 64 * rounds or
+ * 2 * 12 * 32 * rounds operations a group. PoCL's compiler does not know the instructions, its assembler does. */
 #define DOT_PEAK(T, INSTRUCTION)                                                                                       \
     T f = (T)(1), a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7, j = 8, k = 9, l = 10, m = 11;                \
     for (int round = 0; round < rounds; round++) {                                                                     \
