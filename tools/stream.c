@@ -128,8 +128,9 @@ static void print_times(const struct stream *stream)
         (double)times.lines / elapsed, (double)times.target_tokens / elapsed, times.tokenize, times.encode,
         times.decode);
     if (times.steps > 0) { /* not when target lines are given */
-        fprintf(stderr, " in %lld steps, search %.3f s, detokenize %.3f s", (long long)times.steps,
-                times.search, times.detokenize);
+        fprintf(stderr, " in %lld steps of %.1f rows, search %.3f s, detokenize %.3f s",
+                (long long)times.steps, (double)times.step_rows / (double)times.steps, times.search,
+                times.detokenize);
     }
     fprintf(stderr, "; %lld batches\n", (long long)times.batches);
 }

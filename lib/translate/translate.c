@@ -99,9 +99,9 @@ static int reserve_places(const struct work *work, int first, const int *places,
     return fitting;
 }
 
-/* Lines come in together, once they are a quarter of what is then under search: a batch is encoded at nearly
- * the cost of a line, and a step with three quarters of the rows still costs little less than a full one. The
- * last lines need not wait, as no others can join them. */
+/* Lines come in together, once they are a quarter of what is then under search: the encoder reads all of its
+ * weights for one line as for many, and a step with three quarters of its rows loses little. The last lines
+ * need not wait, as no others could join them. */
 static int should_admit(const struct work *work, int first, int fitting)
 {
     return 3 * fitting >= work->searched || first + fitting == work->sorted;
