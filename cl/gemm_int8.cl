@@ -97,10 +97,15 @@ static inline int8 dot_words(int8 acc, int q, int8 w)
         acc7 = dot_words(acc7, below.w, b);                                                                            \
     }
 
-/* s of a row of operands */
+/* s of a row of operands, and what is to be subtracted from them */
 static inline float row_scale(const __global uchar *x, int pitch, int row)
 {
-    return *(const __global float *)(x + (size_t)(row + 1) * pitch - 4);
+    return *(const __global float *)(x + (size_t)(row + 1) * pitch - 8);
+}
+
+static inline uint row_zero(const __global uchar *x, int pitch, int row)
+{
+    return *(const __global uint *)(x + (size_t)(row + 1) * pitch - 4);
 }
 
 /* A group: a tile of 64 rows and 64 columns, 8 x 8 of it an item. The next slice of the operands travels from global
@@ -165,13 +170,18 @@ GPU_KERNEL void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride
     float4 t_left = *(const __global float4 *)(panel_scales(left, inputs) + along * 4);
     float4 t_right = has_right ? *(const __global float4 *)(panel_scales(right, inputs) + along * 4) : (float4)(0.0f);
     float8 t = (float8)(t_left.x, t_left.y, t_left.z, t_left.w, t_right.x, t_right.y, t_right.z, t_right.w);
+    uint4 sum_left = *(const __global uint4 *)(panel_sums(left, inputs) + along * 4);
+    uint4 sum_right = has_right ? *(const __global uint4 *)(panel_sums(right, inputs) + along * 4) : (uint4)(0);
+    uint8 sum = (uint8)(sum_left.x, sum_left.y, sum_left.z, sum_left.w, sum_right.x, sum_right.y, sum_right.z,
+                        sum_right.w);
     /* The rows come to acc0 in turn. */
 #pragma unroll 1
     for (int i = 0; i < 8; i++) {
         int r = row + SPOT(across, i);
         if (r < rows) {
             float values[8];
-            vstore8(convert_float8(acc0) * (row_scale(x, pitch, r) * t), 0, values);
+            int8 exact = as_int8(as_uint8(acc0) - row_zero(x, pitch, r) * sum);
+            vstore8(convert_float8(exact) * (row_scale(x, pitch, r) * t), 0, values);
 #pragma unroll
             for (int j = 0; j < 8; j++) {
                 int c = column + SPOT(along, j);
@@ -270,12 +280,13 @@ GPU_KERNEL void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stri
     int sums[4];
     vstore4(acc, 0, sums);
     float t = panel_scales(panel, inputs)[lane];
+    uint sum = panel_sums(panel, inputs)[lane];
     int c = column + lane;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         int r = row + half_group * 4 + i;
         if (r < rows && c < outputs) {
-            float product = (float)sums[i] * (row_scale(x, pitch, r) * t);
+            float product = (float)(int)((uint)sums[i] - row_zero(x, pitch, r) * sum) * (row_scale(x, pitch, r) * t);
             float value = activate(fma(scale, product, bias ? bias[c] : 0.0f));
             value += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
             y[y_offset + (size_t)r * y_stride + c] = value;

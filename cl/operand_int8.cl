@@ -1,44 +1,28 @@
-/* Activations in 8 bits: x ≈ s q, q = round(x / s) in -127 .. 127, s = max |x| of the row / 127. Included, never built
- * alone.
+/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254 with hi the row's largest number or 0 and lo its
+ * smallest or 0, so that all eight bits serve rows of one sign too. u = q + zero, zero = round(-lo / s), is in 0 .. 255.
+ * Included, never built alone.
  *
- * Every kernel quantises by these functions, so that a row's q are the same wherever it is done. What q lies in memory
- * as is the form's: on the GPU form a char, on the CPU form what its product reads. */
+ * Every kernel quantises by these functions, so that a row's q are the same wherever it is done. What lies in memory is
+ * the form's: on the GPU form u - 128 as a char, on the CPU form what its product reads. */
 
-#ifdef HAS_DOT_INT8 /* vpdpbusd takes unsigned times signed */
+#ifdef HAS_DOT_INT8 /* vpdpbusd takes unsigned times signed: u */
 typedef uchar cpu_operand;
-#define CPU_OPERAND_ZERO     128
-#define CONVERT_OPERAND16(q) convert_uchar16(q)
-#else /* products of fp32, exact */
+#define CPU_OPERAND_ZERO(zero) (zero)
+#define CONVERT_OPERAND16(u)   convert_uchar16(u)
+#else /* products of fp32, exact: q */
 typedef float cpu_operand;
-#define CPU_OPERAND_ZERO     0
-#define CONVERT_OPERAND16(q) convert_float16(q)
+#define CPU_OPERAND_ZERO(zero) 0
+#define CONVERT_OPERAND16(q)   convert_float16(q)
 #endif
 
-/* s from the largest |x| of a row as bits, in whose order infinities and NaN come last: such a row gets s = NaN. One
- * whose largest is too small to divide by (below 1e-30) is taken for zeros. */
-static inline float scale_of_largest(uint largest, float *inverse)
+/* s and 1 / s from lo and hi; broken is NaN where the row holds an infinity or NaN, and then s is. A row whose numbers are
+ * too small to divide by (s below 1e-32) is taken for zeros. */
+static inline float scale_of_range(float lo, float hi, float broken, float *inverse)
 {
-    float value = as_float(largest);
-    int is_usable = largest < 0x7f800000u && value > 1e-30f;
-    *inverse = is_usable ? 127.0f / value : 0.0f;
-    return largest >= 0x7f800000u ? NAN : is_usable ? value / 127.0f : 0.0f;
-}
-
-/* s of a row. */
-static inline float scale_of_row(const __global float *x, int inputs, float *inverse)
-{
-    uint16 largest = 0;
-    int k = 0;
-    for (; k + 16 <= inputs; k += 16) {
-        largest = max(largest, as_uint16(vload16(0, x + k)) & 0x7fffffffu);
-    }
-    if (k < inputs) {
-        largest = max(largest, as_uint16(load_part(x + k, inputs - k, 0.0f)) & 0x7fffffffu);
-    }
-    uint8 a = max(largest.lo, largest.hi);
-    uint4 b = max(a.lo, a.hi);
-    uint2 c = max(b.lo, b.hi);
-    return scale_of_largest(max(c.x, c.y), inverse);
+    float s = hi / 254.0f - lo / 254.0f;
+    int is_usable = s > 1e-32f && !isnan(broken);
+    *inverse = is_usable ? 1.0f / s : 0.0f;
+    return isnan(broken) ? NAN : is_usable ? s : 0.0f;
 }
 
 /* q = round(x * inverse), ties to even: adding 1.5 * 2^23 leaves the integer in the low bits. */
@@ -54,23 +38,39 @@ static inline int16 quantize16(float16 x, float inverse)
 
 /* ---- CPU form ---- */
 
-/* Bytes from row to row: whole groups of four q, and s as a float at the end; an odd number of cache lines, so that the
- * rows of a block fall on different sets. As lib/device/operand.c counts. */
-#define OPERAND_PITCH(inputs) (((((inputs) + 3) / 4 * 4 * sizeof(cpu_operand) + sizeof(float) + 63) / 64 | 1) * 64)
+/* s of a row and what scale_of_range() gives, and lo. */
+static inline float scale_of_row(const __global float *x, int inputs, float *inverse, float *lo)
+{
+    float16 low = 0.0f, high = 0.0f, broken = 0.0f;
+    for (int k = 0; k < inputs; k += 16) {
+        float16 v = inputs - k >= 16 ? vload16(0, x + k) : load_part(x + k, inputs - k, 0.0f);
+        low = v < low ? v : low;
+        high = v > high ? v : high;
+        broken = fma(v, (float16)0.0f, broken);
+    }
+    *lo = -max16(-low);
+    return scale_of_range(*lo, max16(high), sum16(broken), inverse);
+}
+
+/* Bytes from row to row: whole groups of four operands, and at the end s as a float and zero as an integer; an odd number
+ * of cache lines, so that the rows of a block fall on different sets. As lib/device/operand.c counts. */
+#define OPERAND_PITCH(inputs) (((((inputs) + 3) / 4 * 4 * sizeof(cpu_operand) + 8 + 63) / 64 | 1) * 64)
 
 /* One row, with zeros beyond its K inputs. */
 #define DEFINE_QUANTIZE_ROW(SPACE)                                                                                     \
     static inline void quantize_row_##SPACE(SPACE uchar *row, size_t pitch, const __global float *x, int inputs)       \
     {                                                                                                                  \
         SPACE cpu_operand *to = (SPACE cpu_operand *)row;                                                              \
-        float inverse;                                                                                                 \
-        *(SPACE float *)(row + pitch - 4) = scale_of_row(x, inputs, &inverse);                                         \
+        float inverse, lo;                                                                                             \
+        *(SPACE float *)(row + pitch - 8) = scale_of_row(x, inputs, &inverse, &lo);                                    \
+        int zero = CPU_OPERAND_ZERO(-quantize(lo, inverse));                                                           \
+        *(SPACE int *)(row + pitch - 4) = zero;                                                                        \
         int k = 0;                                                                                                     \
         for (; k + 16 <= inputs; k += 16) {                                                                            \
-            vstore16(CONVERT_OPERAND16(quantize16(vload16(0, x + k), inverse) + CPU_OPERAND_ZERO), 0, to + k);         \
+            vstore16(CONVERT_OPERAND16(quantize16(vload16(0, x + k), inverse) + zero), 0, to + k);                     \
         }                                                                                                              \
         for (; k < (inputs + 3) / 4 * 4; k++) {                                                                        \
-            to[k] = (cpu_operand)((k < inputs ? quantize(x[k], inverse) : 0) + CPU_OPERAND_ZERO);                      \
+            to[k] = (cpu_operand)(k < inputs ? quantize(x[k], inverse) + zero : 0);                                    \
         }                                                                                                              \
     }
 DEFINE_QUANTIZE_ROW(global)

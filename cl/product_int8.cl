@@ -2,10 +2,10 @@
  *
  * W ≈ t w: w in -127 .. 127, one t an output. It lies in panels of 32 outputs, zero beyond N, in groups of four inputs:
  * of panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32 + n) * 4 + k % 4; behind the
- * ceil(K / 4) groups come 32 floats t and 32 integers 128 * (the sum of the output's w).
+ * ceil(K / 4) groups come 32 floats t and 32 integers Σ w.
  *
- * An element of x Wᵀ is s t Σ q w, x ≈ s q as operand_int8.cl says. The sum is exact in every kernel, so that it does
- * not matter in which order and by which instructions it is made. */
+ * An element of x Wᵀ is s t Σ q w, x ≈ s q as operand_int8.cl says, and Σ q w = Σ u w - zero Σ w. The sums are exact in every
+ * kernel, so that it does not matter in which order and by which instructions they are made. */
 #include "operand_int8.cl"
 
 #define PANEL 32
@@ -20,10 +20,15 @@ static inline size_t panel_bytes(int inputs)
     return (size_t)groups_of(inputs) * (4 * PANEL) + 8 * PANEL;
 }
 
-/* Scales t of the 32 outputs of a panel. */
+/* t and Σ w of the 32 outputs of a panel. */
 static inline const __global float *panel_scales(const __global char *panel, int inputs)
 {
     return (const __global float *)(panel + (size_t)groups_of(inputs) * (4 * PANEL));
+}
+
+static inline const __global uint *panel_sums(const __global char *panel, int inputs)
+{
+    return (const __global uint *)(panel_scales(panel, inputs) + PANEL);
 }
 
 /* ---- GPU form ---- */
@@ -32,7 +37,7 @@ static inline const __global float *panel_scales(const __global char *panel, int
 #pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
 #endif
 
-/* acc + the products of four q and four w, each a byte of a word */
+/* acc + the products of four operands and four w, each a byte of a word */
 static inline int dot_word(int acc, int q, int w)
 {
 #ifdef HAS_INTEGER_DOT_PRODUCT
@@ -46,7 +51,8 @@ static inline int dot_word(int acc, int q, int w)
 /* ---- CPU form: tile (ROWS, 32) = ROWS rows of x times one panel ---- */
 
 /* Operands: rows of `pitch` bytes as quantize.cl writes them. */
-#define ROW_SCALE(SPACE, x, pitch, r) (*(const SPACE float *)((const SPACE uchar *)(x) + ((r) + 1) * (pitch)-4))
+#define ROW_SCALE(SPACE, x, pitch, r) (*(const SPACE float *)((const SPACE uchar *)(x) + ((r) + 1) * (pitch)-8))
+#define ROW_ZERO(SPACE, x, pitch, r)  (*(const SPACE uint *)((const SPACE uchar *)(x) + ((r) + 1) * (pitch)-4))
 
 #ifdef HAS_DOT_INT8
 
@@ -91,7 +97,7 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
             DOT_GROUP(SPACE, ROWS, 0, g)                                                                               \
         }                                                                                                              \
         const __global float *scales = (const __global float *)(panel + (size_t)groups * (4 * PANEL));                 \
-        const __global int *zeros = (const __global int *)(scales + PANEL);                                            \
+        const __global uint *sums = (const __global uint *)(scales + PANEL);                                           \
         _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
         {                                                                                                              \
             _Pragma("unroll") for (int chain = 1; chain < CHAINS; chain++)                                             \
@@ -100,15 +106,18 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
                 right[r] += right[chain * ROWS + r];                                                                   \
             }                                                                                                          \
             float16 scale = ROW_SCALE(SPACE, x, pitch, r);                                                             \
-            tile[2 * r] = convert_float16(left[r] - vload16(0, zeros)) * (scale * vload16(0, scales));                 \
-            tile[2 * r + 1] = convert_float16(right[r] - vload16(1, zeros)) * (scale * vload16(1, scales));            \
+            uint16 zero = ROW_ZERO(SPACE, x, pitch, r);                                                                \
+            left[r] = as_int16(as_uint16(left[r]) - zero * vload16(0, sums));                                          \
+            right[r] = as_int16(as_uint16(right[r]) - zero * vload16(1, sums));                                        \
+            tile[2 * r] = convert_float16(left[r]) * (scale * vload16(0, scales));                                     \
+            tile[2 * r + 1] = convert_float16(right[r]) * (scale * vload16(1, scales));                                \
         }                                                                                                              \
     }
 
 #else
 
-/* Sums of so many products of at most 127 * 127 stay below 2^24: exact in fp32. */
-#define EXACT_GROUPS 256
+/* Sums over so many groups of products of at most 254 * 127 stay below 2^24: exact in fp32. */
+#define EXACT_GROUPS 128
 
 /* w of input j of a group, of the 16 outputs whose groups are the words */
 #define WEIGHT16(words, j) convert_float16(((words) << (24 - 8 * (j))) >> 24)

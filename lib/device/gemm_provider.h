@@ -10,8 +10,8 @@
 /* The native kernels' panel (cl/gemm.cl). */
 enum { CLF__PANEL = 32 };
 
-/* The most inputs whose products, 127 * 127 each, sum up within 32 bits. */
-enum { CLF__INT8_INPUTS = 1 << 17 };
+/* The most inputs whose products, 254 * 127 each, sum up within 32 bits. */
+enum { CLF__INT8_INPUTS = 1 << 16 };
 
 struct clf__weight {
     struct clf_device *device;

@@ -10,7 +10,8 @@
 enum { LINE = 64, MOST_GROUPS = 4096 };
 
 /* Who converts, and into what. Kernels: (out, pitch, x, x_offset, x_stride, rows, inputs); the CPU form takes
- * any number of groups, the GPU form one a row. */
+ * any number of groups, the GPU form one a row, and has a float a work-item in local memory as its last
+ * argument. */
 struct conversion {
     const char *program, *cpu_kernel, *gpu_kernel;
     size_t element_bytes; /* an element's, of whose groups of four each row has whole ones */
@@ -22,7 +23,7 @@ static struct conversion conversion_of(const struct clf__caps *caps, clf_precisi
     if (precision == CLF_PRECISION_INT8) {
         int is_fp32 = caps->form == CLF_FORM_CPU && !caps->has_dot_int8; /* whole numbers, but in fp32 */
         return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu", is_fp32 ? sizeof(float) : 1,
-                                   sizeof(float)};
+                                   sizeof(float) + sizeof(int32_t)};
     }
     if (precision == CLF_PRECISION_BF16 && caps->form == CLF_FORM_CPU) {
         return (struct conversion){"round_bf16", "round_bf16_cpu", NULL, sizeof(uint16_t), 0};
@@ -70,8 +71,14 @@ clf_status clf__operand_convert(struct clf__operand *out, struct clf_device *dev
     }
     CLF__TRY(clf__gemm_reserve(device, rows, inputs, precision));
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(device->operand), CLF__INT((int)pitch), CLF__BUFFER(x.buffer), CLF__INT((int)x.offset),
-        CLF__INT(x.stride),           CLF__INT(rows),       CLF__INT(inputs),
+        CLF__BUFFER(device->operand),
+        CLF__INT((int)pitch),
+        CLF__BUFFER(x.buffer),
+        CLF__INT((int)x.offset),
+        CLF__INT(x.stride),
+        CLF__INT(rows),
+        CLF__INT(inputs),
+        CLF__LOCAL(CLF__GROUP * sizeof(float)), /* the GPU form's alone */
     };
     int is_gpu = device->caps.form == CLF_FORM_GPU;
     double values = (double)rows * inputs;
@@ -81,7 +88,7 @@ clf_status clf__operand_convert(struct clf__operand *out, struct clf_device *dev
         .groups = {is_gpu || rows < MOST_GROUPS ? (size_t)rows : MOST_GROUPS},
         .local = {is_gpu ? CLF__GROUP : 1},
         .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        .argument_count = (int)(sizeof arguments / sizeof *arguments) - !is_gpu,
         .cost = {.bytes = values * (double)(sizeof(float) + conversion.element_bytes)},
     };
     CLF__TRY(clf__launch(device, &launch));

@@ -73,7 +73,7 @@ static void pack_int8(void *panel, int lane, const float *row, int inputs)
     }
     size_t groups = ((size_t)inputs + 3) / 4;
     float *scales = (float *)((int8_t *)panel + groups * 4 * CLF__PANEL);
-    int32_t *zeros = (int32_t *)(scales + CLF__PANEL);
+    int32_t *sums = (int32_t *)(scales + CLF__PANEL);
     scales[lane] = isfinite(largest) ? largest / 127.0f : NAN;
     if (!isfinite(largest) || largest == 0.0f) {
         return;
@@ -82,7 +82,7 @@ static void pack_int8(void *panel, int lane, const float *row, int inputs)
     for (int k = 0; k < inputs; k++) {
         int8_t q = (int8_t)lrintf(row[k] / largest * 127.0f);
         to[(size_t)(k / 4) * 4 * CLF__PANEL + (size_t)(k % 4)] = q;
-        zeros[lane] += 128 * q;
+        sums[lane] += q;
     }
 }
 

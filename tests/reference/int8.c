@@ -14,15 +14,20 @@ static float largest_of(const float *values, int count)
     return largest;
 }
 
-float reference_quantize_row(int8_t *q, const float *x, int count)
+float reference_quantize_row(int16_t *q, const float *x, int count)
 {
-    float largest = largest_of(x, count);
-    int is_usable = largest > 1e-30f;
-    float inverse = is_usable ? 127.0f / largest : 0.0f;
+    float lo = 0, hi = 0;
     for (int k = 0; k < count; k++) {
-        q[k] = is_usable ? (int8_t)nearbyint((double)x[k] * (double)inverse) : 0;
+        lo = fminf(lo, x[k]);
+        hi = fmaxf(hi, x[k]);
     }
-    return isnan(largest) ? NAN : is_usable ? largest / 127.0f : 0.0f;
+    float s = hi / 254.0f - lo / 254.0f;
+    int is_usable = s > 1e-32f && isfinite(largest_of(x, count));
+    float inverse = is_usable ? 1.0f / s : 0.0f;
+    for (int k = 0; k < count; k++) {
+        q[k] = is_usable ? (int16_t)nearbyint((double)x[k] * (double)inverse) : 0;
+    }
+    return isnan(largest_of(x, count)) ? NAN : is_usable ? s : 0.0f;
 }
 
 float reference_quantize_output(int8_t *q, const float *w, int count)
@@ -34,7 +39,7 @@ float reference_quantize_output(int8_t *q, const float *w, int count)
     return largest / 127.0f;
 }
 
-float reference_int8_dot(const int8_t *a, float a_scale, const int8_t *b, float b_scale, int count)
+float reference_int8_dot(const int16_t *a, float a_scale, const int8_t *b, float b_scale, int count)
 {
     int64_t sum = 0;
     for (int k = 0; k < count; k++) {
