@@ -1,6 +1,8 @@
 /* Rounding to bf16, the upper half of a float: to the nearest, ties to even; NaN stays NaN. Included, never built
  * alone. */
 
+#ifndef ROUND_BF16 /* more than one file includes this one */
+
 /* The bits of v rounded: the lower half is zero. */
 #define ROUND_BF16(UINT, v)                                                                                            \
     UINT bits = as_##UINT(v);                                                                                          \
@@ -16,3 +18,4 @@ static inline uint16 round_bf16_16(float16 v)
 {
     ROUND_BF16(uint16, v)
 }
+#endif

@@ -1,10 +1,39 @@
 /* What becomes of products before they are stored: y = activation(scale * product + bias) + residual. Included, never
  * built alone.
  *
- * Needs ACTIVATION, a value of enum clf__activation. */
+ * Needs ACTIVATION, a value of enum clf__activation. RESULT_BF16: y is rounded to bf16, for the next product. */
+#ifdef RESULT_BF16
+#include "bf16.cl"
+typedef ushort result_element;
+
+static inline void store_result16(float16 value, __global result_element *y, int count)
+{
+    ushort16 rounded = convert_ushort16(round_bf16_16(value) >> 16);
+    if (count == 16) {
+        vstore16(rounded, 0, y);
+    } else {
+        ushort lanes[16];
+        vstore16(rounded, 0, lanes);
+        for (int i = 0; i < count; i++) {
+            y[i] = lanes[i];
+        }
+    }
+}
+#else
+typedef float result_element;
+
+static inline void store_result16(float16 value, __global result_element *y, int count)
+{
+    if (count == 16) {
+        vstore16(value, 0, y);
+    } else {
+        store_part(value, y, count);
+    }
+}
+#endif
 
 /* One vector of the result: count <= 16 columns of a row. Where it does not activate, the activation is the identity. */
-static inline void finish16(float16 product, __global float *y, const __global float *bias, const __global float *residual,
+static inline void finish16(float16 product, __global result_element *y, const __global float *bias, const __global float *residual,
                             float scale, int count, int activates)
 {
     float16 shift = 0.0f;
@@ -18,11 +47,7 @@ static inline void finish16(float16 product, __global float *y, const __global f
     if (residual) {
         value += count == 16 ? vload16(0, residual) : load_part(residual, count, 0.0f);
     }
-    if (count == 16) {
-        vstore16(value, 0, y);
-    } else {
-        store_part(value, y, count);
-    }
+    store_result16(value, y, count);
 }
 
 /* PoCL's prefetch() does nothing, and SPIR has no other. */
@@ -36,7 +61,7 @@ static inline void finish16(float16 product, __global float *y, const __global f
 
 /* Fetches what finish_tile() will touch, while the products are computed: short pieces of rows that lie apart, where the
  * hardware expects none. */
-static inline void fetch_tile(int rows, const __global float *y, size_t y_stride, const __global float *residual,
+static inline void fetch_tile(int rows, const __global result_element *y, size_t y_stride, const __global float *residual,
                               size_t residual_stride, int columns)
 {
     for (int v = 0; v < 2 * rows; v++) {
@@ -51,7 +76,7 @@ static inline void fetch_tile(int rows, const __global float *y, size_t y_stride
 }
 
 /* A tile (rows, 32) of products; `columns` of it are inside the result. */
-static inline void finish_tile(const float16 *tile, int rows, __global float *y, size_t y_stride,
+static inline void finish_tile(const float16 *tile, int rows, __global result_element *y, size_t y_stride,
                                const __global float *bias, const __global float *residual, size_t residual_stride,
                                float scale, int columns, int activates)
 {

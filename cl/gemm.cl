@@ -3,7 +3,8 @@
  * How W lies and in which order is summed says product.cl. Contraction is off because the epilogue must round alike
  * wherever it is inlined. residual may be y itself.
  *
- * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision. */
+ * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision; CPU forms take RESULT_BF16
+ * (finish.cl). */
 #ifndef ACTIVATION
 #error "gemm.cl needs ACTIVATION"
 #endif
@@ -16,7 +17,7 @@
 
 /* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8 rows. The panel stays in the cache
  * while the rows pass. */
-CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, const __global operand_element *x,
+CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride, const __global operand_element *x,
                                 int x_offset, int x_stride, int rows, const __global weight_element *w, int inputs, int outputs, float scale,
                                 const __global float *bias, const __global float *residual, int residual_offset,
                                 int residual_stride, int rows_per_group)
@@ -29,7 +30,7 @@ CPU_KERNEL void gemm_weight_cpu(__global float *y, int y_offset, int y_stride, c
     float16 tile[16];
     for (int row = first; row < end; row += 8) {
         int count = min(8, end - row);
-        __global float *y_tile = y + y_offset + (size_t)row * y_stride + column;
+        __global result_element *y_tile = y + y_offset + (size_t)row * y_stride + column;
         const __global float *residual_tile =
             residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0;
         fetch_tile(count, y_tile, y_stride, residual_tile, residual_stride, outputs - column);

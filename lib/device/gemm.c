@@ -5,6 +5,7 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/gemm_provider.h"
+#include "device/operand.h"
 
 const char *clf__activation_define(enum clf__activation kind)
 {
@@ -40,13 +41,31 @@ static clf_status check_matrix(const char *what, struct clf__matrix matrix, size
                          matrix.offset, INT_MAX);
     }
     size_t end = matrix.offset + first + (size_t)(rows - 1) * (size_t)matrix.stride + (size_t)columns;
-    size_t held = clf__buffer_bytes(matrix.buffer) / sizeof(float);
+    size_t element_bytes = matrix.precision == CLF_PRECISION_FP32 ? sizeof(float) : 2;
+    size_t held = clf__buffer_bytes(matrix.buffer) / element_bytes;
     if (end > held) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "a matrix product's %s (%d, %d) ends at element %zu of a buffer of %zu", what, rows,
                          columns, end, held);
     }
     return CLF_OK;
+}
+
+clf_precision clf__gemm_operand(const struct clf__weight *weight)
+{
+    int reads_bf16 =
+        weight->precision == CLF_PRECISION_BF16 && clf__operand_is_used(weight->device, CLF_PRECISION_BF16);
+    return reads_bf16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP32;
+}
+
+/* Whether x and y are in precisions that the kernels have. */
+static int are_readable(struct clf__matrix y, struct clf__matrix x, const struct clf__weight *weight)
+{
+    int takes_bf16 = clf__gemm_operand(weight) == CLF_PRECISION_BF16;
+    int is_paired = x.stride % 2 == 0 && x.offset % 2 == 0 && weight->inputs % 2 == 0;
+    return (x.precision == CLF_PRECISION_FP32 ||
+            (x.precision == CLF_PRECISION_BF16 && takes_bf16 && is_paired)) &&
+           (y.precision == CLF_PRECISION_FP32 || (y.precision == CLF_PRECISION_BF16 && takes_bf16));
 }
 
 clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
@@ -58,6 +77,10 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
     if (rows < 0 || clf__activation_define(epilogue->activation) == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "a matrix product of %d rows with activation %d", rows,
                          (int)epilogue->activation);
+    }
+    if (!are_readable(y, x, weight) || epilogue->residual.precision != CLF_PRECISION_FP32) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product of precisions %d and %d with a weight in %d",
+                         (int)y.precision, (int)x.precision, (int)weight->precision);
     }
     CLF__TRY(check_matrix("result", y, 0, rows, weight->outputs));
     CLF__TRY(check_matrix("operand", x, 0, rows, weight->inputs));

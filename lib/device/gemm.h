@@ -16,11 +16,13 @@ struct clf_device;
 struct clf__buffer;
 struct clf__weight;
 
-/* A matrix in a buffer: element (row, column) is at offset + row * stride + column, counted in floats. */
+/* A matrix in a buffer: element (row, column) is at offset + row * stride + column, counted in elements:
+ * floats, or numbers of two bytes where the precision is bf16. */
 struct clf__matrix {
     const struct clf__buffer *buffer;
     size_t offset;
     int stride;
+    clf_precision precision; /* FP32; BF16 where clf__gemm_operand() says so */
 };
 
 /* One block of rows of a weight, as PyTorch's nn.Linear stores it. */
@@ -77,6 +79,11 @@ struct clf__epilogue {
 /* y (rows, outputs) = epilogue(x (rows, inputs) Wᵀ). rows = 0 does nothing. */
 clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
                             const struct clf__weight *weight, const struct clf__epilogue *epilogue);
+
+/* In which precision products with this weight read x. fp32 they take too, and convert it first. Where it is
+ * bf16 they can write y in bf16 as well, for the next product; the inputs of that one must be even in number.
+ */
+clf_precision clf__gemm_operand(const struct clf__weight *weight);
 
 /* Products in bf16 and int8 first convert x into memory that the device keeps. This takes as much of it as
  * products of so many rows and inputs need, so that they allocate nothing. */

@@ -12,16 +12,19 @@ enum { BLOCK_ROWS = 8, MOST_ROWS = 256, LEAST_ROWS = 32, MOST_BYTES = 1 << 18 };
 enum { TILE = 64, SKINNY_ROWS = 8, SKINNY_MOST_ROWS = 32, BATCHED_TILE = 32 };
 
 /* The macros of cl/gemm.cl. */
-static const char *gemm_defines(clf_precision precision, enum clf__activation activation)
+static const char *gemm_defines(clf_precision precision, enum clf__activation activation,
+                                clf_precision result)
 {
-#define OF_ACTIVATION(p, a) "-DPRECISION=" #p " -DACTIVATION=" #a
-#define OF_PRECISION(p)                                                                                      \
+#define OF_ACTIVATION(options, a) options " -DACTIVATION=" #a
+#define OF_PRECISION(options)                                                                                \
     {                                                                                                        \
-        OF_ACTIVATION(p, 0), OF_ACTIVATION(p, 1), OF_ACTIVATION(p, 2), OF_ACTIVATION(p, 3),                  \
-            OF_ACTIVATION(p, 4)                                                                              \
+        OF_ACTIVATION(options, 0), OF_ACTIVATION(options, 1), OF_ACTIVATION(options, 2),                     \
+            OF_ACTIVATION(options, 3), OF_ACTIVATION(options, 4)                                             \
     }
-    static const char *const defines[][5] = {OF_PRECISION(0), OF_PRECISION(1), OF_PRECISION(2)};
-    return defines[precision][activation];
+    static const char *const defines[][5] = {OF_PRECISION("-DPRECISION=0"), OF_PRECISION("-DPRECISION=1"),
+                                             OF_PRECISION("-DPRECISION=2")};
+    static const char *const to_bf16[5] = OF_PRECISION("-DPRECISION=2 -DRESULT_BF16");
+    return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
 }
 
 static size_t ceil_divide(size_t a, size_t b)
@@ -51,10 +54,14 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
     const struct clf__matrix *residual = &epilogue->residual;
     size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
     size_t row_bytes = (size_t)weight->inputs * sizeof(float);
-    if (clf__operand_is_used(weight->device, weight->precision)) {
+    if (x.precision == CLF_PRECISION_BF16) {
+        x.offset /= 2; /* the kernel counts pairs */
+        x.stride /= 2;
+        row_bytes /= 2;
+    } else if (clf__operand_is_used(weight->device, weight->precision)) {
         struct clf__operand operand;
         CLF__TRY(clf__operand_convert(&operand, weight->device, x, rows, weight->inputs, weight->precision));
-        x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4}; /* in pairs */
+        x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4};
         row_bytes = (size_t)operand.pitch;
     }
     size_t block = clf__cpu_rows_per_group((size_t)rows, row_bytes, panels, caps);
@@ -80,7 +87,7 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
     struct clf__launch launch = {
         .program = "gemm",
         .kernel = "gemm_weight_cpu",
-        .defines = gemm_defines(weight->precision, epilogue->activation),
+        .defines = gemm_defines(weight->precision, epilogue->activation, y.precision),
         .groups = {panels, ceil_divide((size_t)rows, block)},
         .arguments = arguments,
         .argument_count = count,

@@ -20,6 +20,9 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x,
         CLF__TRY(clf__linear_forward(both, x, &layer->up, CLF__IDENTITY, no_residual));
         CLF__TRY(clf__gate_forward(hidden, hidden, gate, layer->activation));
     } else {
+        if (clf__gemm_operand(layer->down.weight) == CLF_PRECISION_BF16 && layer->width % 2 == 0) {
+            hidden = clf__tensor_bf16(hidden); /* as the second product would round it */
+        }
         CLF__TRY(clf__linear_forward(hidden, x, &layer->up, layer->activation, no_residual));
     }
     return clf__linear_forward(y, hidden, &layer->down, CLF__IDENTITY, residual);

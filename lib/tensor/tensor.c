@@ -2,7 +2,10 @@
 
 #include <assert.h>
 
-static const size_t element_bytes = 4; /* of both types */
+static size_t bytes_of(enum clf__type type)
+{
+    return type == CLF__BF16 ? 2 : 4;
+}
 
 struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count)
 {
@@ -20,9 +23,23 @@ struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int
     return tensor;
 }
 
+struct clf__tensor clf__tensor_bf16(struct clf__tensor tensor)
+{
+    assert(tensor.type == CLF__F32);
+    tensor.type = CLF__BF16;
+    tensor.offset *= 2;
+    tensor.stride *= 2;
+    return tensor;
+}
+
 struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor)
 {
-    return (struct clf__matrix){tensor.buffer, tensor.offset, tensor.stride};
+    return (struct clf__matrix){
+        .buffer = tensor.buffer,
+        .offset = tensor.offset,
+        .stride = tensor.stride,
+        .precision = tensor.type == CLF__BF16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP32,
+    };
 }
 
 static int is_packed(struct clf__tensor tensor)
@@ -32,7 +49,7 @@ static int is_packed(struct clf__tensor tensor)
 
 clf_status clf__tensor_write(struct clf__tensor tensor, const void *source)
 {
-    size_t row_bytes = (size_t)tensor.columns * element_bytes;
+    size_t element_bytes = bytes_of(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;
     int runs = is_packed(tensor) ? 1 : tensor.rows;
     size_t run_bytes = row_bytes * (size_t)(tensor.rows / (runs > 0 ? runs : 1));
     for (int i = 0; i < runs && run_bytes > 0; i++) {
@@ -45,7 +62,7 @@ clf_status clf__tensor_write(struct clf__tensor tensor, const void *source)
 
 clf_status clf__tensor_read(struct clf__tensor tensor, void *target)
 {
-    size_t row_bytes = (size_t)tensor.columns * element_bytes;
+    size_t element_bytes = bytes_of(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;
     int runs = is_packed(tensor) ? 1 : tensor.rows;
     size_t run_bytes = row_bytes * (size_t)(tensor.rows / (runs > 0 ? runs : 1));
     for (int i = 0; i < runs && run_bytes > 0; i++) {

@@ -9,7 +9,7 @@
 #include "device/buffer.h"
 #include "device/gemm.h"
 
-enum clf__type { CLF__F32, CLF__I32 };
+enum clf__type { CLF__F32, CLF__I32, CLF__BF16 };
 
 /* Element (row, column) is at offset + row * stride + column, counted in elements. Views do not own. */
 struct clf__tensor {
@@ -24,6 +24,9 @@ struct clf__tensor {
 /* A view on rows first .. first + count - 1, or on columns likewise. */
 struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count);
 struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int count);
+
+/* The same memory as numbers in bf16: rows start where they did, and take half of it. */
+struct clf__tensor clf__tensor_bf16(struct clf__tensor tensor);
 
 /* The same buffer as gemm's operand. */
 struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor);

@@ -249,6 +249,67 @@ static void layout_is_as_said(void **state)
     clf__weight_free(weight);
 }
 
+static struct clf__matrix bf16_matrix(struct clf__tensor tensor)
+{
+    return clf__tensor_matrix(clf__tensor_bf16(tensor));
+}
+
+/* What a product writes in bf16 is its fp32 result rounded, and read by the next product it gives the same
+ * bits. */
+static void rows_in_bf16_pass_between_products(void **state)
+{
+    (void)state;
+    enum { ROWS = 19, HIDDEN = 70, INPUTS = 31, OUTPUTS = 33, GAP = 3 };
+    struct support_random random = {.state = 21};
+    float *x_values = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    float *up_values = support_uniform_array(&random, HIDDEN * INPUTS, 1.0f);
+    float *down_values = support_uniform_array(&random, OUTPUTS * HIDDEN, 1.0f);
+    FOR_EACH_CASE(device, precision)
+    {
+        struct clf__weight *up = make_weight_in(device, precision, up_values, HIDDEN, INPUTS);
+        struct clf__weight *down = make_weight_in(device, precision, down_values, OUTPUTS, HIDDEN);
+        struct clf__tensor x = support_tensor(device, CLF__F32, ROWS, INPUTS, x_values);
+        struct clf__tensor hidden = support_tensor(device, CLF__F32, ROWS, HIDDEN, NULL);
+        struct clf__tensor wide = support_tensor(device, CLF__F32, ROWS, HIDDEN + GAP, NULL);
+        struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, OUTPUTS, NULL);
+        struct clf__matrix narrow = bf16_matrix(clf__tensor_columns(wide, 0, HIDDEN));
+        struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+        epilogue.activation = CLF__RELU;
+        if (clf__gemm_operand(down) == CLF_PRECISION_FP32) {
+            assert_fails(clf__gemm_weight(narrow, clf__tensor_matrix(x), ROWS, up, &epilogue),
+                         CLF_BAD_ARGUMENT, "precisions");
+            assert_fails(clf__gemm_weight(clf__tensor_matrix(y), narrow, ROWS, down, &epilogue),
+                         CLF_BAD_ARGUMENT, "precisions");
+        } else {
+            assert_int_equal(precision, CLF_PRECISION_BF16);
+            assert_ok(
+                clf__gemm_weight(clf__tensor_matrix(hidden), clf__tensor_matrix(x), ROWS, up, &epilogue));
+            assert_ok(clf__gemm_weight(narrow, clf__tensor_matrix(x), ROWS, up, &epilogue));
+            float *exact = support_read(hidden);
+            uint16_t *rounded = (uint16_t *)support_read(wide); /* rows of 2 (HIDDEN + GAP) */
+            for (int i = 0; i < ROWS * 2 * (HIDDEN + GAP); i++) {
+                int row = i / (2 * (HIDDEN + GAP)), column = i % (2 * (HIDDEN + GAP));
+                if (column < HIDDEN) {
+                    assert_true(unpack(precision, rounded[i]) ==
+                                reference_round(precision, exact[row * HIDDEN + column]));
+                } else {
+                    assert_true(rounded[i] == (i % 2 ? 0x7fc0 : 0)); /* the poison's halves */
+                }
+            }
+            assert_ok(clf__gemm_weight(clf__tensor_matrix(y), narrow, ROWS, down, &epilogue));
+            float *from_bf16 = support_read(y);
+            assert_ok(
+                clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(hidden), ROWS, down, &epilogue));
+            assert_memory_equal(from_bf16, support_read(y), ROWS * OUTPUTS * sizeof *from_bf16);
+            narrow.offset = 1; /* pairs would be torn */
+            assert_fails(clf__gemm_weight(clf__tensor_matrix(y), narrow, ROWS, down, &epilogue),
+                         CLF_BAD_ARGUMENT, "precisions");
+        }
+        clf__weight_free(up);
+        clf__weight_free(down);
+    }
+}
+
 /* Memory and OpenCL calls that fail on the way, the operand's room with them. */
 static void failures_are_told(void **state)
 {
@@ -291,6 +352,7 @@ int main(void)
         cmocka_unit_test_teardown(weights_are_rounded_to_the_nearest, support_teardown),
         cmocka_unit_test_teardown(activations_are_rounded_to_the_nearest, support_teardown),
         cmocka_unit_test_teardown(layout_is_as_said, support_teardown),
+        cmocka_unit_test_teardown(rows_in_bf16_pass_between_products, support_teardown),
         cmocka_unit_test_teardown(failures_are_told, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
