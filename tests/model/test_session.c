@@ -100,11 +100,11 @@ static void check_fixture(struct clf_device *device, const char *name)
     support_free_all();
 }
 
-/* Of every system a model or two; test_parity has all of them. */
+/* Some of the systems hide pad tokens: the flags move with the rows. */
 static void test_scattered_sources(void **state)
 {
     (void)state;
-    int step = support_small() ? 7 : 3;
+    int step = support_small() ? 7 : 1;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
         int index = 0;
