@@ -5,6 +5,7 @@
  * the latter twice where `both` is 0. A row without a number has { -inf, -inf }.
  *
  * No macros are needed. */
+#include "candidates.cl"
 
 #define ARGUMENTS                                                                                                      \
     __global float *values, int values_offset, int values_stride, __global int *ids, int ids_offset, int ids_stride,   \
@@ -51,26 +52,11 @@ static float row_log_sum(const __global float *x, float largest, int columns)
     return log(sum16(a + b));
 }
 
-/* Puts a value larger than the last one of a sorted list into its place, behind those that equal it. */
-static void insert(__global float *values, __global int *ids, int k, float value, int id)
-{
-    int at = k - 1;
-    for (; at > 0 && values[at - 1] < value; at--) {
-        values[at] = values[at - 1];
-        ids[at] = ids[at - 1];
-    }
-    values[at] = value;
-    ids[at] = id;
-}
-
 /* In ascending ids, so that of equal values the first one stays ahead. Nearly all blocks hold nothing that beats the
  * last candidate, and are passed over with one comparison. */
 static void row_top_k(__global float *values, __global int *ids, int k, const __global float *x, int columns)
 {
-    for (int i = 0; i < k; i++) {
-        values[i] = -INFINITY;
-        ids[i] = -1;
-    }
+    clear(values, ids, k);
     float last = -INFINITY;
     for (int c = 0; c < columns; c += 64) {
         int end = min(c + 64, columns);

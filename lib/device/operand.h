@@ -1,4 +1,4 @@
-/* Activations in the precision of a product: for this room alone. */
+/* Activations in the precision of a product, for kernels that multiply by packed weights. */
 #ifndef CLF_DEVICE_OPERAND_H
 #define CLF_DEVICE_OPERAND_H
 

@@ -7,10 +7,6 @@
 #include "model/session_internal.h"
 #include "model/stack.h"
 
-/* Logits of this many rows are held at a time: enough to fill the device, little enough for a large
- * vocabulary. */
-enum { LOGITS_ROWS = 256 };
-
 static int larger(int a, int b)
 {
     return a > b ? a : b;
@@ -99,13 +95,14 @@ static clf_status reserve_decoder(struct clf__session *session)
                                     "the table of the cache"));
     }
     int rows = larger(limits->slots, limits->target_tokens);
-    CLF__TRY(clf__arena_reserve(arena, &session->logits, CLF__F32, rows < LOGITS_ROWS ? rows : LOGITS_ROWS,
-                                config->target_vocabulary, "the logits"));
     int64_t results =
         larger_count((2 * (int64_t)limits->candidates + 4) * limits->slots, limits->target_tokens);
     CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
     CLF__TRY(clf__allocate(&session->results_host, (size_t)larger_count(results, 1),
                            sizeof *session->results_host));
+    struct clf__projection projection = clf__session_projection(session);
+    CLF__TRY(clf__projection_scratch_reserve(&session->projection, arena, &projection, rows,
+                                             limits->candidates, limits->logits));
     int64_t sources = limits->sources;
     int64_t step = 7 * (int64_t)limits->slots + 1 + 4 * sources + limits->banned;
     int64_t force = 4 * (int64_t)limits->target_tokens + 8 * sources;

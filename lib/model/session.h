@@ -20,6 +20,7 @@ struct clf__session_limits {
     int target_tokens; /* of given targets, all together; 0: none are given */
     int target_length; /* of one of them */
     int maps;          /* attention maps are wanted */
+    int logits;        /* logits are wanted */
 };
 
 /* Several sequences behind each other: sequence b is rows first[b] .. first[b + 1] - 1. */
@@ -72,7 +73,7 @@ clf_status clf__session_step(void *context, struct clf__step *step);
 clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs);
 
 /* Logits (rows, V) of the last clf__session_force(), rows first .. first + count - 1 of the inputs, into
- * target. */
+ * target; the session's limits ask for them. */
 clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target);
 
 /* log softmax(logits)[label] of every row of the last clf__session_force(); labels are inside the vocabulary.

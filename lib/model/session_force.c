@@ -3,7 +3,6 @@
 
 #include "model/session_internal.h"
 #include "model/stack.h"
-#include "ops/softmax.h"
 
 struct target_views {
     struct clf__tensor ids, positions, hidden;
@@ -85,12 +84,14 @@ clf_status clf__session_force(struct clf__session *session, const struct clf__se
 
 clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target)
 {
-    assert(first >= 0 && first + count <= session->target_rows);
-    for (int done = 0; done < count; done += session->logits.rows) {
-        int chunk = count - done < session->logits.rows ? count - done : session->logits.rows;
-        CLF__TRY(clf__session_project(session, clf__tensor_rows(session->workspace.x, first + done, chunk)));
-        CLF__TRY(clf__tensor_read(clf__tensor_rows(session->logits, 0, chunk),
-                                  target + (size_t)done * (size_t)session->logits.columns));
+    assert(session->limits.logits && first >= 0 && first + count <= session->target_rows);
+    struct clf__projection projection = clf__session_projection(session);
+    struct clf__tensor logits;
+    for (int done = 0; done < count; done += session->projection.rows) {
+        int chunk = count - done < session->projection.rows ? count - done : session->projection.rows;
+        CLF__TRY(clf__projection_logits(&logits, clf__tensor_rows(session->workspace.x, first + done, chunk),
+                                        &projection, &session->projection));
+        CLF__TRY(clf__tensor_read(logits, target + (size_t)done * (size_t)logits.columns));
     }
     return CLF_OK;
 }
@@ -104,14 +105,11 @@ clf_status clf__session_pick(struct clf__session *session, const int32_t *labels
     struct clf__tensor targets = clf__upload_take(upload, rows, &staged);
     memcpy(staged, labels, (size_t)rows * sizeof *staged);
     CLF__TRY(clf__upload_send(upload));
-    for (int first = 0; first < rows; first += session->logits.rows) {
-        int count = rows - first < session->logits.rows ? rows - first : session->logits.rows;
-        CLF__TRY(clf__session_project(session, clf__tensor_rows(session->workspace.x, first, count)));
-        CLF__TRY(clf__log_softmax_pick(clf__tensor_columns(session->results, first, count),
-                                       clf__tensor_rows(session->logits, 0, count),
-                                       clf__tensor_columns(targets, first, count)));
-    }
-    return clf__tensor_read(clf__tensor_columns(session->results, 0, rows), log_probabilities);
+    struct clf__projection projection = clf__session_projection(session);
+    struct clf__tensor picked = clf__tensor_columns(session->results, 0, rows);
+    CLF__TRY(clf__projection_pick(picked, clf__tensor_rows(session->workspace.x, 0, rows), &projection,
+                                  targets, &session->projection));
+    return clf__tensor_read(picked, log_probabilities);
 }
 
 clf_status clf__session_attend(struct clf__session *session, const struct clf__sequences *source,

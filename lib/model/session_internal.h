@@ -5,6 +5,7 @@
 #include "layers/workspace.h"
 #include "model/session.h"
 #include "ops/attention.h"
+#include "ops/projection.h"
 
 /* Integers that go to the device in one copy: collected on the host, handed out as views of one tensor. */
 struct clf__upload {
@@ -38,10 +39,10 @@ struct clf__session {
     struct clf__tensor history[2]; /* (slots, positions) i32: the current one and the next */
     int current_history;
     struct clf__tensor counters; /* of a decoder layer in one launch */
-    struct clf__upload source;  /* what belongs to the encoded batch */
-    struct clf__upload placed;  /* what belongs to the memory, and where an encoded batch goes in it */
-    struct clf__upload target;  /* what belongs to one step or one forced decoding */
-    struct clf__tensor logits;  /* (chunk, V) */
+    struct clf__upload source;   /* what belongs to the encoded batch */
+    struct clf__upload placed;   /* what belongs to the memory, and where an encoded batch goes in it */
+    struct clf__upload target;   /* what belongs to one step or one forced decoding */
+    struct clf__projection_scratch projection;
     struct clf__tensor results; /* (1, n): what a step or a pick reads back, in one copy */
     float *results_host;
     struct clf__tensor maps[2]; /* self and cross probabilities of one layer; buffer NULL: not wanted */
@@ -66,8 +67,8 @@ void clf__session_positions(const struct clf__config *config, int32_t *positions
 /* Marks pad tokens; 1 where the configuration hides them at all. */
 int clf__session_hidden(const struct clf__config *config, int32_t *hidden, const int32_t *ids, int count);
 
-/* logits = projection(x) for at most as many rows as session->logits has. */
-clf_status clf__session_project(struct clf__session *session, struct clf__tensor x);
+/* Onto the vocabulary. */
+struct clf__projection clf__session_projection(const struct clf__session *session);
 
 /* The tensor of maps 0 (self) or 1 (cross) cut to one pair's (H * queries, keys). */
 struct clf__tensor clf__session_map(const struct clf__session *session, int which, int rows, int columns);

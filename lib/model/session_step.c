@@ -4,13 +4,11 @@
 #include "model/session_internal.h"
 #include "model/stack.h"
 #include "ops/cache.h"
-#include "ops/top_k.h"
 
-clf_status clf__session_project(struct clf__session *session, struct clf__tensor x)
+struct clf__projection clf__session_projection(const struct clf__session *session)
 {
-    return clf__linear_forward(clf__tensor_rows(session->logits, 0, x.rows), x,
-                               &session->transformer->decoder.projection, CLF__IDENTITY,
-                               (struct clf__tensor){.buffer = NULL});
+    const struct clf__linear *linear = &session->transformer->decoder.projection;
+    return (struct clf__projection){.weight = linear->weight, .bias = linear->bias, .scale = linear->scale};
 }
 
 clf_status clf__session_run_decoder(struct clf__session *session, int rows,
@@ -111,7 +109,7 @@ static struct clf__tensor results_view(const struct clf__session *session, enum 
     return view;
 }
 
-/* Projects and picks in chunks of rows, then reads every candidate in one copy. */
+/* Reads every candidate in one copy. */
 static clf_status read_candidates(struct clf__session *session, struct clf__step *step,
                                   const struct step_views *views)
 {
@@ -119,15 +117,10 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     struct clf__tensor values = results_view(session, CLF__F32, rows, k, 0);
     struct clf__tensor ids = results_view(session, CLF__I32, rows, k, rows * k);
     struct clf__tensor statistics = results_view(session, CLF__F32, rows, 4, 2 * rows * k);
-    for (int first = 0; first < rows; first += session->logits.rows) {
-        int count = rows - first < session->logits.rows ? rows - first : session->logits.rows;
-        CLF__TRY(clf__session_project(session, clf__tensor_rows(session->workspace.x, first, count)));
-        CLF__TRY(clf__top_k_forward(
-            clf__tensor_rows(values, first, count), clf__tensor_rows(ids, first, count),
-            clf__tensor_rows(statistics, first, count), clf__tensor_rows(session->logits, 0, count),
-            views->banned, clf__tensor_columns(views->banned_offsets, first, count + 1),
-            step->both_statistics));
-    }
+    struct clf__projection projection = clf__session_projection(session);
+    CLF__TRY(clf__projection_top_k(values, ids, statistics, clf__tensor_rows(session->workspace.x, 0, rows),
+                                   &projection, views->banned, views->banned_offsets, step->both_statistics,
+                                   &session->projection));
     int total = rows * (2 * k + 4);
     CLF__TRY(clf__tensor_read(clf__tensor_columns(session->results, 0, total), session->results_host));
     size_t candidates = (size_t)rows * (size_t)k;

@@ -4,17 +4,23 @@
 
 #include "ops/rows.h"
 
+clf_status clf__top_k_check(int k)
+{
+    if (k < 1 || k > CLF__TOP_K_LIMIT) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%d candidates a row were asked for, and there can be 1 to %d; use a smaller --beam",
+                         k, CLF__TOP_K_LIMIT);
+    }
+    return CLF_OK;
+}
+
 clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
                               struct clf__tensor statistics, struct clf__tensor logits,
                               struct clf__tensor banned, struct clf__tensor banned_offsets, int both)
 {
     int k = values.columns;
     assert(ids.columns == k && statistics.columns == 4 && banned_offsets.columns == logits.rows + 1);
-    if (k < 1 || k > CLF__TOP_K_LIMIT) {
-        return clf__fail(CLF_UNSUPPORTED,
-                         "%d candidates a row were asked for, and there can be 1 to %d; use a smaller --beam",
-                         k, CLF__TOP_K_LIMIT);
-    }
+    CLF__TRY(clf__top_k_check(k));
     const struct clf__tensor views[] = {values, ids, statistics, logits, banned, banned_offsets};
     const struct clf__argument extras[] = {CLF__INT(k), CLF__INT(banned.columns), CLF__INT(both)};
     const struct clf__argument local[] = {CLF__LOCAL(CLF__GROUP * 4), CLF__LOCAL(CLF__GROUP * 8)};

@@ -6,6 +6,9 @@
 
 #define CLF__TOP_K_LIMIT 256 /* candidates a row at most */
 
+/* CLF_UNSUPPORTED unless there can be so many. */
+clf_status clf__top_k_check(int k);
+
 /* Per row: statistics before and after the banned ids are set to -inf in `logits` (which is written), then
  * the k largest of what is left, largest first, equal values by ascending id; NaN counts as -inf. Where fewer
  * than k are finite, the rest is (-inf, -1). statistics[r] = { max, log sum exp(x - max) over all ids; the

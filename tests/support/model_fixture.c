@@ -132,5 +132,6 @@ struct clf__session_limits fixture_limits(const struct fixture_case *fixture_cas
         .source_length = fixture_case->longest_source,
         .target_tokens = fixture_case->targets.first[fixture_case->targets.count],
         .target_length = fixture_case->longest_target,
+        .logits = 1,
     };
 }

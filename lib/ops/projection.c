@@ -1,0 +1,282 @@
+#include "ops/projection.h"
+
+#include <assert.h>
+
+#include "device/caps.h"
+#include "device/operand.h"
+#include "ops/operand.h"
+#include "ops/rows.h"
+#include "ops/softmax.h"
+
+/* Of cl/projection.cl. */
+enum { PANEL = 32, BLOCK_PANELS = 32, MOST_ROWS = 64, ROW_BLOCK = 8 };
+
+/* Rows a call takes at a time: enough to fill the device; logits little enough for a large vocabulary. */
+enum { LOGITS_ROWS = 256, FUSED_ROWS = 1024 };
+
+/* Groups for each core: a share of the columns each, so that cores end at about the same time. */
+enum { GROUPS_EACH = 8 };
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int ceil_divide(int a, int b)
+{
+    return (a - 1) / b + 1;
+}
+
+static int is_fused(const struct clf_device *device, const struct clf__projection *projection)
+{
+    struct clf__weight_layout layout = clf__weight_layout(projection->weight);
+    return clf__device_caps(device)->form == CLF_FORM_CPU && layout.panel == PANEL &&
+           layout.precision <= CLF_PRECISION_BF16;
+}
+
+/* How the groups share rows and columns. Neither changes a bit of the result. */
+struct share {
+    int rows_per_group, row_groups;
+    int blocks; /* of columns */
+    int lists;  /* groups that share the blocks */
+};
+
+static struct share share_of(const struct clf_device *device, int outputs, int rows)
+{
+    struct share share;
+    int row_groups = ceil_divide(rows, MOST_ROWS);
+    share.rows_per_group = ceil_divide(ceil_divide(rows, ROW_BLOCK), row_groups) * ROW_BLOCK;
+    share.row_groups = ceil_divide(rows, share.rows_per_group);
+    share.blocks = ceil_divide(ceil_divide(outputs, PANEL), BLOCK_PANELS);
+    int wanted = GROUPS_EACH * (int)clf__device_caps(device)->compute_units;
+    share.lists = smaller(share.blocks, ceil_divide(wanted, share.row_groups));
+    return share;
+}
+
+clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scratch, struct clf__arena *arena,
+                                           const struct clf__projection *projection, int rows, int k,
+                                           int with_logits)
+{
+    int outputs = clf__weight_outputs(projection->weight);
+    int fused = is_fused(arena->device, projection);
+    scratch->rows = smaller(rows, fused && !with_logits ? FUSED_ROWS : LOGITS_ROWS);
+    if (!fused || with_logits) {
+        CLF__TRY(clf__arena_reserve(arena, &scratch->logits, CLF__F32, scratch->rows, outputs, "the logits"));
+    }
+    if (!fused) {
+        return CLF_OK;
+    }
+    int64_t lists = 0; /* of any number of rows: fewer rows have more of them */
+    for (int r = 1; r <= scratch->rows; r++) {
+        int64_t count = (int64_t)r * share_of(arena->device, outputs, r).lists;
+        lists = count > lists ? count : lists;
+    }
+    lists *= larger(k, 1);
+    int64_t blocks = (int64_t)scratch->rows * share_of(arena->device, outputs, 1).blocks;
+    CLF__TRY(clf__arena_reserve(arena, &scratch->partials, CLF__F32, 1, 4 * blocks + lists,
+                                "the parts of logits"));
+    return clf__arena_reserve(arena, &scratch->ids, CLF__I32, 1, lists, "the parts' candidates");
+}
+
+/* The macros of cl/projection.cl. */
+static const char *defines_of(const struct clf__projection *projection)
+{
+    static const char *const defines[] = {"-DPRECISION=0", "-DPRECISION=1", "-DPRECISION=2"};
+    return defines[clf__weight_layout(projection->weight).precision];
+}
+
+/* What is found in the tiles of the logits of some rows. */
+struct tiles {
+    const struct clf__projection *projection;
+    struct clf__tensor x;
+    struct share share;
+    int k;
+    struct clf__tensor partials; /* (R, 4 * blocks + lists * k) */
+    struct clf__tensor ids;      /* (R, lists * k) i32 */
+    /* One of the two: */
+    struct clf__tensor banned, banned_offsets;
+    struct clf__tensor labels, picked;
+};
+
+static struct tiles tiles_of(struct clf__tensor x, const struct clf__projection *projection, int k,
+                             const struct clf__projection_scratch *scratch)
+{
+    struct clf_device *device = clf__buffer_device(x.buffer);
+    struct tiles tiles = {
+        .projection = projection, .x = x, .k = k, .partials = scratch->partials, .ids = scratch->ids};
+    tiles.share = share_of(device, clf__weight_outputs(projection->weight), x.rows);
+    tiles.ids.rows = tiles.partials.rows = x.rows;
+    tiles.ids.columns = tiles.ids.stride = tiles.share.lists * k;
+    tiles.partials.columns = tiles.partials.stride = 4 * tiles.share.blocks + tiles.ids.columns;
+    return tiles;
+}
+
+/* A product's, without writing its result. */
+static struct clf__cost tiles_cost(const struct tiles *tiles)
+{
+    struct clf__cost cost = clf__weight_cost(tiles->x.rows, tiles->projection->weight, NULL);
+    double logits = (double)tiles->x.rows * clf__weight_outputs(tiles->projection->weight);
+    cost.operations += 5 * logits;
+    cost.bytes -= sizeof(float) * logits;
+    return cost;
+}
+
+static clf_status launch_tiles(const struct tiles *tiles)
+{
+    const struct clf__projection *projection = tiles->projection;
+    struct clf_device *device = clf__buffer_device(tiles->x.buffer);
+    struct clf__weight_layout layout = clf__weight_layout(projection->weight);
+    struct clf__matrix x = clf__tensor_matrix(tiles->x);
+    if (clf__operand_is_used(device, layout.precision)) {
+        struct clf__operand operand;
+        CLF__TRY(
+            clf__operand_convert(&operand, device, x, tiles->x.rows, tiles->x.columns, layout.precision));
+        x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4};
+    }
+    const struct clf__argument arguments[] = {
+        CLF__OPERAND(tiles->partials),
+        CLF__OPERAND(tiles->ids),
+        CLF__BUFFER(x.buffer),
+        CLF__INT((int)x.offset),
+        CLF__INT(x.stride),
+        CLF__INT(tiles->x.rows),
+        CLF__INT(tiles->share.rows_per_group),
+        CLF__BUFFER(layout.buffer),
+        CLF__INT(tiles->x.columns),
+        CLF__INT(clf__weight_outputs(projection->weight)),
+        CLF__FLOAT(projection->scale),
+        CLF__BUFFER(projection->bias),
+        CLF__VECTOR(tiles->banned),
+        CLF__VECTOR(tiles->banned_offsets),
+        CLF__INT(tiles->banned.columns),
+        CLF__VECTOR(tiles->labels),
+        CLF__VECTOR(tiles->picked),
+        CLF__INT(tiles->k),
+    };
+    const struct clf__launch launch = {
+        .program = "projection",
+        .kernel = "projection_tiles_cpu",
+        .defines = defines_of(projection),
+        .groups = {(size_t)tiles->share.row_groups, (size_t)tiles->share.lists},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = tiles_cost(tiles),
+    };
+    return clf__launch(device, &launch);
+}
+
+static clf_status fused_top_k(struct clf__tensor values, struct clf__tensor ids,
+                              struct clf__tensor statistics, const struct tiles *tiles, int both)
+{
+    CLF__TRY(launch_tiles(tiles));
+    const struct clf__tensor views[] = {values, ids, statistics, tiles->partials, tiles->ids};
+    const struct clf__argument extras[] = {CLF__INT(tiles->share.blocks), CLF__INT(tiles->share.lists),
+                                           CLF__INT(tiles->k), CLF__INT(both)};
+    struct clf__rows_launch merge = {
+        .program = "projection",
+        .cpu_kernel = "projection_top_k_cpu",
+        .defines = defines_of(tiles->projection),
+        .views = views,
+        .view_count = 5,
+        .rows = values.rows,
+        .columns = clf__weight_outputs(tiles->projection->weight),
+        .extras = extras,
+        .extra_count = 4,
+        .cost = clf__rows_cost(tiles->partials.rows, tiles->partials.columns, 1, 1),
+    };
+    return clf__rows_launch(&merge);
+}
+
+static clf_status fused_pick(const struct tiles *tiles)
+{
+    CLF__TRY(launch_tiles(tiles));
+    const struct clf__tensor views[] = {tiles->picked, tiles->labels, tiles->partials};
+    const struct clf__argument extras[] = {CLF__INT(tiles->share.blocks), CLF__INT(tiles->share.lists)};
+    struct clf__rows_launch merge = {
+        .program = "projection",
+        .cpu_kernel = "projection_pick_cpu",
+        .defines = defines_of(tiles->projection),
+        .views = views,
+        .view_count = 3,
+        .rows = tiles->x.rows,
+        .columns = clf__weight_outputs(tiles->projection->weight),
+        .extras = extras,
+        .extra_count = 2,
+        .cost = clf__rows_cost(tiles->partials.rows, tiles->partials.columns, 1, 1),
+    };
+    return clf__rows_launch(&merge);
+}
+
+clf_status clf__projection_logits(struct clf__tensor *logits, struct clf__tensor x,
+                                  const struct clf__projection *projection,
+                                  const struct clf__projection_scratch *scratch)
+{
+    assert(x.rows <= scratch->logits.rows);
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    epilogue.scale = projection->scale;
+    epilogue.bias = projection->bias;
+    *logits = clf__tensor_rows(scratch->logits, 0, x.rows);
+    return clf__gemm_weight(clf__tensor_matrix(*logits), clf__tensor_matrix(x), x.rows, projection->weight,
+                            &epilogue);
+}
+
+clf_status clf__projection_top_k(struct clf__tensor values, struct clf__tensor ids,
+                                 struct clf__tensor statistics, struct clf__tensor x,
+                                 const struct clf__projection *projection, struct clf__tensor banned,
+                                 struct clf__tensor banned_offsets, int both,
+                                 const struct clf__projection_scratch *scratch)
+{
+    assert(ids.columns == values.columns && statistics.columns == 4 && banned_offsets.columns == x.rows + 1);
+    CLF__TRY(clf__top_k_check(values.columns));
+    int fused = is_fused(clf__buffer_device(x.buffer), projection);
+    for (int first = 0; first < x.rows; first += scratch->rows) {
+        int count = smaller(scratch->rows, x.rows - first);
+        struct clf__tensor chunk = clf__tensor_rows(x, first, count);
+        struct clf__tensor chunk_values = clf__tensor_rows(values, first, count);
+        struct clf__tensor chunk_ids = clf__tensor_rows(ids, first, count);
+        struct clf__tensor chunk_statistics = clf__tensor_rows(statistics, first, count);
+        struct clf__tensor offsets = clf__tensor_columns(banned_offsets, first, count + 1);
+        if (fused) {
+            struct tiles tiles = tiles_of(chunk, projection, values.columns, scratch);
+            tiles.banned = banned;
+            tiles.banned_offsets = offsets;
+            CLF__TRY(fused_top_k(chunk_values, chunk_ids, chunk_statistics, &tiles, both));
+        } else {
+            struct clf__tensor logits;
+            CLF__TRY(clf__projection_logits(&logits, chunk, projection, scratch));
+            CLF__TRY(
+                clf__top_k_forward(chunk_values, chunk_ids, chunk_statistics, logits, banned, offsets, both));
+        }
+    }
+    return CLF_OK;
+}
+
+clf_status clf__projection_pick(struct clf__tensor picked, struct clf__tensor x,
+                                const struct clf__projection *projection, struct clf__tensor labels,
+                                const struct clf__projection_scratch *scratch)
+{
+    assert(picked.columns == x.rows && labels.columns == x.rows);
+    int fused = is_fused(clf__buffer_device(x.buffer), projection);
+    for (int first = 0; first < x.rows; first += scratch->rows) {
+        int count = smaller(scratch->rows, x.rows - first);
+        struct clf__tensor chunk = clf__tensor_rows(x, first, count);
+        struct clf__tensor chunk_picked = clf__tensor_columns(picked, first, count);
+        struct clf__tensor chunk_labels = clf__tensor_columns(labels, first, count);
+        if (fused) {
+            struct tiles tiles = tiles_of(chunk, projection, 1, scratch);
+            tiles.labels = chunk_labels;
+            tiles.picked = chunk_picked;
+            CLF__TRY(fused_pick(&tiles));
+        } else {
+            struct clf__tensor logits;
+            CLF__TRY(clf__projection_logits(&logits, chunk, projection, scratch));
+            CLF__TRY(clf__log_softmax_pick(chunk_picked, logits, chunk_labels));
+        }
+    }
+    return CLF_OK;
+}
