@@ -56,9 +56,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
     const struct clf_device_info *info = &device->info;
     *out = (struct clf__caps){
         .form = form ? (clf_form)form : info->form,
-        /* Native on every device: a sentence gets the same bits alone and in any batch there, which CLBlast
-         * does not promise. */
-        .gemm = gemm ? (clf_gemm)gemm : CLF_GEMM_NATIVE,
+        .gemm = CLF_GEMM_NATIVE,
         .attention = attention ? (clf_attention)attention : CLF_ATTENTION_FUSED,
         .compute_units = info->compute_units,
         .max_work_group = device->max_work_group,
@@ -71,6 +69,13 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .instructions = (clf_instructions)instructions,
         .has_device_atomics = device->has_device_atomics,
     };
+    /* The native kernels were measured on CPUs, CLBlast's on many GPUs. But only with the native ones has a
+     * sentence the same bits alone and in any batch. A GPU form on a CPU is for tests. */
+    if (gemm != CLF_GEMM_AUTO) {
+        out->gemm = (clf_gemm)gemm;
+    } else if (info->form == CLF_FORM_GPU && out->form == CLF_FORM_GPU) {
+        out->gemm = CLF_GEMM_CLBLAST;
+    }
     if (out->form == CLF_FORM_GPU && out->max_work_group < CLF__GROUP) {
         return clf__fail(
             CLF_UNSUPPORTED,

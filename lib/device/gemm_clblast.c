@@ -9,6 +9,7 @@
 #include "device/buffer.h"
 #include "device/gemm_provider.h"
 #include "device/launch.h"
+#include "device/operand.h"
 
 /* CLBlast 1.5.3, the one of Debian 12, is not thread-safe: calls from several threads, even on devices of
  * their own, crash or give wrong results. Only one at a time is inside it. */
@@ -88,6 +89,25 @@ static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, 
     return clf__launch(device, &launch);
 }
 
+/* Where CLBlast keeps its copies of the operands, NULL where it makes none: left alone it would allocate that
+ * memory in every call. */
+static clf_status reserve_copies(cl_mem *out, struct clf_device *device, struct clf__matrix y,
+                                 struct clf__matrix x, const struct clf__batched_shape *shape)
+{
+    size_t m = (size_t)shape->m, n = (size_t)shape->n, k = (size_t)shape->k, bytes = 0;
+    pthread_mutex_lock(&one_call);
+    int code = CLF__CL((cl_int)CLBlastSGemmTempBufferSize(
+        CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, m, n, k, x.offset, (size_t)x.stride,
+        0, k, y.offset, (size_t)y.stride, &device->queue, &bytes));
+    pthread_mutex_unlock(&one_call);
+    CLF__TRY(check(code, device, shape->m, shape->n, shape->k));
+    if (bytes > 0) {
+        CLF__TRY(clf__operand_reserve(device, bytes));
+        *out = device->operand->memory;
+    }
+    return CLF_OK;
+}
+
 /* y = alpha * x Wᵀ + beta * y */
 static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
                            const struct clf__weight *weight, float alpha, float beta)
@@ -95,21 +115,77 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
     struct clf_device *device = weight->device;
     const struct clf__batched_shape shape = {
         .batches = 1, .m = rows, .n = weight->outputs, .k = weight->inputs};
+    size_t m = (size_t)rows, n = (size_t)weight->outputs, k = (size_t)weight->inputs;
     cl_event before = NULL, event = NULL;
+    cl_mem copies = NULL;
+    CLF__TRY(reserve_copies(&copies, device, y, x, &shape));
     CLF__TRY(clf__profile_mark(device, &before));
     pthread_mutex_lock(&one_call);
-    int code = CLF__CL((cl_int)CLBlastSgemm(
-        CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, (size_t)rows, (size_t)weight->outputs,
-        (size_t)weight->inputs, alpha, x.buffer->memory, x.offset, (size_t)x.stride, weight->buffer->memory,
-        0, (size_t)weight->inputs, beta, y.buffer->memory, y.offset, (size_t)y.stride, &device->queue,
-        clf__profile_slot(device->profile, &event)));
+    int code = CLF__CL((cl_int)CLBlastSgemmWithTempBuffer(
+        CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, m, n, k, alpha, x.buffer->memory,
+        x.offset, (size_t)x.stride, weight->buffer->memory, 0, k, beta, y.buffer->memory, y.offset,
+        (size_t)y.stride, &device->queue, clf__profile_slot(device->profile, &event), copies));
     pthread_mutex_unlock(&one_call);
     return finish(code, device, "CLBlastSgemm", &shape, clf__weight_cost(rows, weight, NULL), before, event);
+}
+
+static const char *row_major_defines(enum clf__activation activation, int is_aligned)
+{
+#define OF_ACTIVATION(a)                                                                                     \
+    {                                                                                                        \
+        "-DACTIVATION=" #a, "-DACTIVATION=" #a " -DIS_ALIGNED"                                               \
+    }
+    static const char *const defines[][2] = {OF_ACTIVATION(0), OF_ACTIVATION(1), OF_ACTIVATION(2),
+                                             OF_ACTIVATION(3), OF_ACTIVATION(4)};
+    return defines[activation][is_aligned];
+}
+
+/* Few rows, as a step of decoding has them, from the same row-major weight: CLBlast is slow there. */
+static clf_status multiply_few(struct clf__matrix y, struct clf__matrix x, int rows,
+                               const struct clf__weight *weight, const struct clf__epilogue *epilogue)
+{
+    enum { GROUP_ROWS = 8, GROUP_OUTPUTS = 8 };
+    const struct clf__matrix *residual = &epilogue->residual;
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(y.buffer),
+        CLF__INT((int)y.offset),
+        CLF__INT(y.stride),
+        CLF__BUFFER(x.buffer),
+        CLF__INT((int)x.offset),
+        CLF__INT(x.stride),
+        CLF__INT(rows),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),
+        CLF__FLOAT(epilogue->scale),
+        CLF__BUFFER(epilogue->bias),
+        CLF__BUFFER(residual->buffer),
+        CLF__INT((int)residual->offset),
+        CLF__INT(residual->stride),
+    };
+    int is_aligned = x.offset % 4 == 0 && x.stride % 4 == 0 && weight->inputs % 4 == 0;
+    size_t row_groups = ((size_t)rows + GROUP_ROWS - 1) / GROUP_ROWS;
+    size_t output_groups = ((size_t)weight->outputs + GROUP_OUTPUTS - 1) / GROUP_OUTPUTS;
+    const struct clf__launch launch = {
+        .program = "gemm_row_major",
+        .kernel = "gemm_row_major_gpu",
+        .defines = row_major_defines(epilogue->activation, is_aligned),
+        .groups = {row_groups * output_groups},
+        .local = {CLF__GROUP},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = clf__weight_cost(rows, weight, epilogue),
+    };
+    return clf__launch(weight->device, &launch);
 }
 
 clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
                                     const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
+    enum { FEW_ROWS = 32 };
+    if (weight->device->caps.form == CLF_FORM_GPU && rows <= FEW_ROWS) {
+        return multiply_few(y, x, rows, weight, epilogue);
+    }
     struct clf__epilogue rest = *epilogue; /* what is left to the kernel behind the product */
     int in_place = rest.residual.buffer == y.buffer && rest.residual.offset == y.offset;
     if (in_place && rest.activation == CLF__IDENTITY) {

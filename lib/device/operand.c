@@ -44,20 +44,24 @@ static size_t pitch_of(const struct conversion *conversion, int inputs)
     return (lines + (lines % 2 == 0)) * LINE;
 }
 
-clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision)
+clf_status clf__operand_reserve(struct clf_device *device, size_t bytes)
 {
-    struct conversion conversion = conversion_of(&device->caps, precision);
-    if (conversion.program == NULL || rows < 1 || inputs < 1) {
-        return CLF_OK;
-    }
-    size_t bytes = (size_t)rows * pitch_of(&conversion, inputs);
     if (device->operand != NULL && clf__buffer_bytes(device->operand) >= bytes) {
         return CLF_OK;
     }
     /* First the old one, which kernels that are enqueued keep alive: both might not fit. */
     clf__buffer_free(device->operand);
     device->operand = NULL;
-    return clf__buffer_create(&device->operand, device, bytes, "the converted activations");
+    return clf__buffer_create(&device->operand, device, bytes, "copies of the operands of products");
+}
+
+clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision)
+{
+    struct conversion conversion = conversion_of(&device->caps, precision);
+    if (conversion.program == NULL || rows < 1 || inputs < 1) {
+        return CLF_OK;
+    }
+    return clf__operand_reserve(device, (size_t)rows * pitch_of(&conversion, inputs));
 }
 
 clf_status clf__operand_convert(struct clf__operand *out, struct clf_device *device, struct clf__matrix x,

@@ -10,6 +10,9 @@ struct clf__operand {
     int pitch;
 };
 
+/* Enlarges the device's scratch memory, which whoever multiplies may fill with copies of its operands. */
+clf_status clf__operand_reserve(struct clf_device *device, size_t bytes);
+
 /* Whether products of this precision read operands, and not the fp32 rows themselves. */
 int clf__operand_is_used(const struct clf_device *device, clf_precision precision);
 

@@ -2,6 +2,7 @@
  * process. */
 #include "device/buffer.h"
 #include "device/check_gemm.h"
+#include "device/device.h"
 #include "device/testing.h"
 
 static struct clf_device *clblast_device(clf_form form)
@@ -31,6 +32,86 @@ static void weights(void **state)
             }
         }
     }
+}
+
+/* In the GPU form few rows are a kernel's of our own, which reads CLBlast's weights: 8 outputs and up to 8
+ * rows a group, 64 inputs a step. */
+static void few_rows(void **state)
+{
+    (void)state;
+    static const struct gemm_case cases[] = {{1, 1, 1},    {1, 8, 64},   {2, 9, 63},  {3, 7, 65},
+                                             {4, 17, 128}, {5, 33, 130}, {7, 8, 260}, {8, 16, 256},
+                                             {9, 20, 515}, {32, 24, 332}};
+    struct clf_device *device = clblast_device(CLF_FORM_GPU);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gemm_check check = {.shape = cases[i], .scale = 1.0f};
+        check_gemm(device, check);
+        check.activation = (enum clf__activation)(i % 5);
+        check.has_bias = 1;
+        check.residual = i % 2 ? RESIDUAL : RESIDUAL_IN_PLACE;
+        check.scale = 0.5f;
+        check_gemm(device, check);
+        check.offset = 4;
+        check.gap = 4;
+        check_gemm(device, check);
+        check.offset = 3; /* rows that start anywhere */
+        check_gemm(device, check);
+    }
+}
+
+/* A row's bits depend neither on how many rows there are, up to 32, nor on where they start. */
+static void few_rows_have_their_bits(void **state)
+{
+    (void)state;
+    enum { ROWS = 32, INPUTS = 332, OUTPUTS = 19 };
+    struct clf_device *device = clblast_device(CLF_FORM_GPU);
+    struct support_random random = {.state = 6};
+    float *numbers = support_uniform_array(&random, (size_t)ROWS * INPUTS, 1.0f);
+    float *w = support_uniform_array(&random, (size_t)OUTPUTS * INPUTS, 1.0f);
+    struct clf__weight *weight = make_weight(device, w, OUTPUTS, INPUTS);
+    const struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    float *together = NULL;
+    for (int rows = ROWS; rows > 0; rows = rows > 8 ? rows / 2 : rows - 1) {
+        for (int offset = 0; offset <= 1; offset++) {
+            struct framed x = make_framed(device, rows, INPUTS, offset, 0, numbers);
+            struct framed y = make_framed(device, rows, OUTPUTS, 0, 0, NULL);
+            assert_ok(clf__gemm_weight(y.view, x.view, rows, weight, &epilogue));
+            float *values = read_framed(y);
+            together = together ? together : values;
+            assert_memory_equal(values, together, (size_t)rows * OUTPUTS * sizeof *values);
+        }
+    }
+    clf__weight_free(weight);
+}
+
+/* Where CLBlast copies operands, into memory that we keep for it. Every hundredth row is looked at. */
+static void large_weights(void **state)
+{
+    (void)state;
+    enum { ROWS = 1050, OUTPUTS = 1030, INPUTS = 1029 };
+    if (support_small()) {
+        return;
+    }
+    struct clf_device *device = clblast_device(CLF_FORM_CPU);
+    struct support_random random = {.state = 8};
+    float *numbers = support_uniform_array(&random, (size_t)ROWS * INPUTS, 1.0f);
+    float *w = support_uniform_array(&random, (size_t)OUTPUTS * INPUTS, 1.0f);
+    struct clf__weight *weight = make_weight(device, w, OUTPUTS, INPUTS);
+    const struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    for (int rows = ROWS; rows >= ROWS - 1; rows--) { /* the second into what the first needed */
+        struct framed x = make_framed(device, rows, INPUTS, 1, 2, numbers);
+        struct framed y = make_framed(device, rows, OUTPUTS, 2, 1, NULL);
+        assert_ok(clf__gemm_weight(y.view, x.view, rows, weight, &epilogue));
+        assert_non_null(device->operand);
+        const float *actual = read_framed(y);
+        double expected[OUTPUTS];
+        for (int row = 7; row < rows; row += 100) {
+            reference_gemm_row(expected, numbers + (size_t)row * INPUTS, w, OUTPUTS, INPUTS, 1.0, NULL,
+                               CLF__IDENTITY, NULL);
+            assert_close(actual + (size_t)row * OUTPUTS, expected, OUTPUTS, 2e-6);
+        }
+    }
+    clf__weight_free(weight);
 }
 
 static void weights_lie_row_major(void **state)
@@ -127,6 +208,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(weights, support_teardown),
+        cmocka_unit_test_teardown(few_rows, support_teardown),
+        cmocka_unit_test_teardown(few_rows_have_their_bits, support_teardown),
+        cmocka_unit_test_teardown(large_weights, support_teardown),
         cmocka_unit_test_teardown(weights_lie_row_major, support_teardown),
         cmocka_unit_test_teardown(batches, support_teardown),
         cmocka_unit_test_teardown(large_batches_with_offsets, support_teardown),
