@@ -88,6 +88,8 @@ clf_precision clf__gemm_operand(const struct clf__weight *weight);
 /* Products in bf16 and int8 first convert x into memory that the device keeps. This takes as much of it as
  * products of so many rows and inputs need, so that they allocate nothing. */
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision);
+/* That memory, for kernels that hold products among other things; NULL where there is none. */
+const struct clf__buffer *clf__gemm_scratch(const struct clf_device *device);
 
 /* What a product takes at least, with all of its epilogue but the activation; no epilogue: NULL. */
 struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,

@@ -64,6 +64,11 @@ clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, cl
     return clf__operand_reserve(device, (size_t)rows * pitch_of(&conversion, inputs));
 }
 
+const struct clf__buffer *clf__gemm_scratch(const struct clf_device *device)
+{
+    return device->operand;
+}
+
 clf_status clf__operand_convert(struct clf__operand *out, struct clf_device *device, struct clf__matrix x,
                                 int rows, int inputs, clf_precision precision)
 {

@@ -26,7 +26,7 @@ struct clf__decoder_call {
     struct clf__tensor counters; /* (1, CLF__DECODER_COUNTERS) i32 of zeros, for a step in one launch; buffer
                                   * NULL: a launch an op */
 };
-enum { CLF__DECODER_COUNTERS = 512 };
+enum { CLF__DECODER_COUNTERS = 16 * 45 };
 
 /* workspace->x is what goes in and what comes out. A step of few rows takes one launch where the device can
  * (the same bits). */

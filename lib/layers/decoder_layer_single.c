@@ -22,7 +22,7 @@ static void list_products(const struct clf__linear *out[PRODUCTS], const struct 
 static int is_plain(const struct clf__linear *linear)
 {
     struct clf__weight_layout layout = clf__weight_layout(linear->weight);
-    return linear->scale == 1.0f && layout.panel > 1 && layout.precision <= CLF_PRECISION_FP16;
+    return linear->scale == 1.0f && layout.panel > 1;
 }
 
 int clf__decoder_layer_is_single(const struct clf__decoder_layer *layer, int rows,
@@ -45,6 +45,11 @@ int clf__decoder_layer_is_single(const struct clf__decoder_layer *layer, int row
            cross->mask.relative.buffer == NULL && !cross->mask.causal;
 }
 
+static clf_precision precision_of(const struct clf__decoder_layer *layer)
+{
+    return clf__weight_layout(layer->self_attention.input.weight).precision;
+}
+
 /* The macros that a layer fixes. */
 static void write_defines(char *defines, size_t size, const struct clf__decoder_layer *layer)
 {
@@ -53,8 +58,7 @@ static void write_defines(char *defines, size_t size, const struct clf__decoder_
     snprintf(defines, size,
              "-DPRECISION=%d -DACTIVATION=%d -DNORM=%d%s -DNORM_FIRST=%d -DKEY_WIDTH=%d "
              "-DVALUE_WIDTH=%d",
-             (int)clf__weight_layout(layer->self_attention.input.weight).precision,
-             (int)layer->feed_forward.activation, (int)norm->kind,
+             (int)precision_of(layer), (int)layer->feed_forward.activation, (int)norm->kind,
              norm->beta.buffer != NULL ? " -DHAS_BETA" : "", layer->norm_first, heads->key_width,
              heads->value_width);
 }
@@ -96,6 +100,10 @@ clf_status clf__decoder_layer_single(const struct clf__decoder_layer *layer,
     const struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
                                        &layer->feed_forward_norm};
     int first = layer->norm_first ? 1 : 0;
+    int inputs = layer->feed_forward.width;
+    inputs = inputs > workspace->x.columns ? inputs : workspace->x.columns;
+    inputs = inputs > workspace->context.columns ? inputs : workspace->context.columns;
+    CLF__TRY(clf__gemm_reserve(device, workspace->x.rows, inputs, precision_of(layer)));
     char defines[160];
     write_defines(defines, sizeof defines, layer);
     const struct clf__argument arguments[] = {
@@ -111,6 +119,7 @@ clf_status clf__decoder_layer_single(const struct clf__decoder_layer *layer,
         WORKSPACE(workspace->projected),
         WORKSPACE(workspace->context),
         WORKSPACE(workspace->hidden),
+        CLF__BUFFER(clf__gemm_scratch(device)),
         LINEAR(layer->self_attention.input),
         LINEAR(layer->self_attention.output),
         LINEAR(layer->cross_attention.input),

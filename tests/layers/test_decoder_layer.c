@@ -25,6 +25,11 @@ static const struct layer_case cases[] = {
     {9, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
     {32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
     {4, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16},
+    {1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
+    {9, 33, 65, 2, 17, 15, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_BF16},
+    {1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
+    {9, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8},
+    {32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
 };
 
 static void make_linear(struct clf__linear *out, struct clf_device *device, struct support_random *random,
