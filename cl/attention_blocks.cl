@@ -108,15 +108,21 @@ static inline void pack_keys(struct attention_work *work, const __global float *
     }
 }
 
+#define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
 /* hidden (of the tile's keys) may be null. */
 static inline void find_unseen(struct attention_work *work, const __global int *hidden, int count)
 {
     for (int first = 0; first < count; first += LANES) {
-        int lanes[LANES];
-        for (int i = 0; i < LANES; i++) {
-            lanes[i] = first + i >= count || (hidden && hidden[first + i]) ? -1 : 0;
+        int16 unseen = LANE_NUMBERS >= count - first;
+        if (hidden) {
+            int lanes[LANES];
+            for (int i = 0; i < LANES; i++) {
+                lanes[i] = hidden[min(first + i, count - 1)];
+            }
+            unseen |= vload16(0, lanes) != 0;
         }
-        work->unseen[first / LANES] = vload16(0, lanes);
+        work->unseen[first / LANES] = unseen;
     }
 }
 
@@ -309,7 +315,6 @@ static inline void mask_rows(struct attention_work *work, int query, int rows, i
                              int causal, const __global float *bias, int reach, const __global float *terms,
                              int terms_stride)
 {
-    const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     for (int row = 0; row < rows; row++) {
         for (int vector = 0; vector < vectors; vector++) {
             int first = key + vector * LANES;
@@ -325,7 +330,7 @@ static inline void mask_rows(struct attention_work *work, int query, int rows, i
                 float16 term = load_columns(terms + (size_t)row * terms_stride, first, keys);
                 score = fma((float16)(M_LOG2E_F), term, score);
             }
-            int16 is_later = causal ? lane + first > last + row : (int16)(0);
+            int16 is_later = causal ? LANE_NUMBERS + first > last + row : (int16)(0);
             work->scores[row][vector] = (work->unseen[vector] | is_later) != 0 ? (float16)(-INFINITY) : score;
         }
     }
