@@ -1,5 +1,6 @@
-/* y[n] = scale * E[ids[n]]: y (N, D), ids (1, N), E (V, D) as clf__weight_layout() says. An id that is no row of E gives
- * zeros.
+/* y[n] = scale * E[ids[n]] + table[positions[n]]: y (N, D), ids and positions (1, N), E (V, D) as clf__weight_layout()
+ * says, table (P, D), which may be null. An id that is no row of E gives zeros, a position that is no row of the table
+ * adds nothing.
  *
  * CPU form: a group takes whole rows. A row of a panel is spread over cache lines, which the hardware fetches ahead,
  * since they lie evenly; whole rows (panel 1) go by vectors. GPU form: a group takes a row, work-item i its columns i,
@@ -60,9 +61,21 @@ static float scale_of(const __global weight_element *e, int panel, int v, int co
 #endif
 }
 
-CPU_KERNEL void embedding_forward_cpu(__global float *y, int y_offset, int y_stride, const __global int *ids,
-                                      int ids_offset, int ids_stride, int rows, int columns, const __global weight_element *e,
-                                      int panel, int outputs, float scale)
+/* The row that position n adds, or null. */
+static const __global float *added_row(const __global float *table, int table_offset, int table_stride, int table_rows,
+                                       const __global int *positions, int n)
+{
+    int position = table ? positions[n] : -1;
+    return position >= 0 && position < table_rows ? table + table_offset + (size_t)position * table_stride : 0;
+}
+
+#define EMBEDDING_ARGUMENTS                                                                                            \
+    __global float *y, int y_offset, int y_stride, const __global int *ids, int ids_offset, int ids_stride,            \
+        const __global float *table, int table_offset, int table_stride, const __global int *positions,                \
+        int positions_offset, int positions_stride, int rows, int columns, const __global weight_element *e, int panel, \
+        int outputs, float scale, int table_rows
+
+CPU_KERNEL void embedding_forward_cpu(EMBEDDING_ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
         __global float *out = y + y_offset + (size_t)n * y_stride;
@@ -70,23 +83,25 @@ CPU_KERNEL void embedding_forward_cpu(__global float *y, int y_offset, int y_str
         int is_row = id >= 0 && id < outputs;
         const __global weight_element *row = row_of(e, panel, is_row ? id : 0, columns);
         float factor = scale_of(e, panel, is_row ? id : 0, columns, scale);
+        const __global float *added =
+            added_row(table, table_offset, table_stride, table_rows, positions + positions_offset, n);
         int k = 0;
 #ifdef LOAD16
         if (is_row && panel == 1) {
             for (; k + 16 <= columns; k += 16) {
-                vstore16(factor * LOAD16(row + k), 0, out + k);
+                float16 value = factor * LOAD16(row + k);
+                vstore16(added ? value + vload16(0, added + k) : value, 0, out + k);
             }
         }
 #endif
         for (; k < columns; k++) {
-            out[k] = is_row ? factor * element_of(row, panel, k) : 0.0f;
+            float value = is_row ? factor * element_of(row, panel, k) : 0.0f;
+            out[k] = added ? value + added[k] : value;
         }
     }
 }
 
-GPU_KERNEL void embedding_forward_gpu(__global float *y, int y_offset, int y_stride, const __global int *ids,
-                                      int ids_offset, int ids_stride, int rows, int columns, const __global weight_element *e,
-                                      int panel, int outputs, float scale)
+GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
         __global float *out = y + y_offset + (size_t)n * y_stride;
@@ -94,16 +109,20 @@ GPU_KERNEL void embedding_forward_gpu(__global float *y, int y_offset, int y_str
         int is_row = id >= 0 && id < outputs;
         const __global weight_element *row = row_of(e, panel, is_row ? id : 0, columns);
         float factor = scale_of(e, panel, is_row ? id : 0, columns, scale);
+        const __global float *added =
+            added_row(table, table_offset, table_stride, table_rows, positions + positions_offset, n);
 #if PRECISION == 0
         if (is_row && panel == 1) {
             for (int k = (int)get_local_id(0) * 4; k < columns; k += QUADS) {
-                store_quad(factor * load_quad(row + k, columns - k, 0.0f), out + k, columns - k);
+                float4 value = factor * load_quad(row + k, columns - k, 0.0f);
+                store_quad(added ? value + load_quad(added + k, columns - k, 0.0f) : value, out + k, columns - k);
             }
             continue;
         }
 #endif
         for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
-            out[k] = is_row ? factor * element_of(row, panel, k) : 0.0f;
+            float value = is_row ? factor * element_of(row, panel, k) : 0.0f;
+            out[k] = added ? value + added[k] : value;
         }
     }
 }

@@ -134,13 +134,14 @@ clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedde
                                  struct clf__tensor positions)
 {
     if (embedder->tokens != NULL) {
-        CLF__TRY(clf__embedding_forward(y, ids, embedder->tokens, embedder->scale));
+        CLF__TRY(clf__embedding_positions_forward(y, ids, embedder->tokens, embedder->scale,
+                                                  embedder->positions, positions));
     } else {
         CLF__TRY(clf__linear_forward(y, frames, &embedder->frontend, CLF__IDENTITY,
                                      (struct clf__tensor){.buffer = NULL}));
-    }
-    if (embedder->positions.buffer != NULL) {
-        CLF__TRY(clf__positions_forward(y, y, embedder->positions, positions));
+        if (embedder->positions.buffer != NULL) {
+            CLF__TRY(clf__positions_forward(y, y, embedder->positions, positions));
+        }
     }
     if (embedder->norm.gamma.buffer != NULL) {
         CLF__TRY(clf__norm_forward(y, y, &embedder->norm));

@@ -7,7 +7,7 @@
 #include "support/support.h"
 #include "support/views.h"
 
-enum { V = 75, N = 12 }; /* V: two panels and a part */
+enum { V = 75, N = 12, P = 3 }; /* V: two panels and a part */
 
 /* The first and last row, the edges of a panel, a repeated id, and ids that are no rows. */
 static const int32_t ids[N] = {0, 74, 31, 32, 63, 64, 5, 5, -1, V, INT32_MAX, INT32_MIN};
@@ -34,12 +34,28 @@ static void check(struct clf_device *device, int columns)
     int32_t padded[N + 2] = {1, 1};
     memcpy(padded + 2, ids, sizeof ids);
     struct clf__tensor all = support_tensor(device, CLF__I32, 1, N + 2, padded);
-    clf_status status = clf__embedding_forward(out.tensor, clf__tensor_columns(all, 2, N), weight, scale);
+    struct clf__tensor id_view = clf__tensor_columns(all, 2, N);
+    clf_status status = clf__embedding_forward(out.tensor, id_view, weight, scale);
     float *actual = support_read(out.tensor);
+    /* and with positions, the first and last ones and some that are no rows, in the same launch */
+    static const int32_t positions[N] = {0, P - 1, 1, -1, P, INT32_MAX, INT32_MIN, 2, 0, 1, -1, P};
+    float *table = support_uniform_array(&random, (size_t)P * (size_t)columns, 1.0f);
+    struct support_view both = support_view(device, N, columns, NULL);
+    clf_status both_status = clf__embedding_positions_forward(
+        both.tensor, id_view, weight, scale, support_view(device, P, columns, table).tensor,
+        support_tensor(device, CLF__I32, 1, N, positions));
+    float *sums = support_read(both.tensor);
     clf__weight_free(weight);
     assert_ok(status);
     assert_memory_equal(actual, expected, sizeof(float) * (size_t)(N * columns));
     support_view_check(&out);
+    for (int i = 0; i < N * columns; i++) {
+        int position = positions[i / columns];
+        expected[i] += position >= 0 && position < P ? table[position * columns + i % columns] : 0.0f;
+    }
+    assert_ok(both_status);
+    assert_memory_equal(sums, expected, sizeof(float) * (size_t)(N * columns));
+    support_view_check(&both);
 }
 
 static void test_embedding(void **state)
