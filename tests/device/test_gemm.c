@@ -249,8 +249,9 @@ static void bad_calls_are_refused(void **state)
     weight = make_weight(device, numbers, 4, 4);
     struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 4, numbers));
     struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 4, NULL));
-    struct clf__matrix nothing = {NULL, 0, 4}, narrow = {x.buffer, 0, 3}, late = {x.buffer, 1, 4};
-    struct clf__matrix far_away = {x.buffer, (size_t)1 << 31, 4};
+    struct clf__matrix nothing = {.stride = 4}, narrow = {.buffer = x.buffer, .stride = 3},
+                       late = {.buffer = x.buffer, .offset = 1, .stride = 4};
+    struct clf__matrix far_away = {.buffer = x.buffer, .offset = (size_t)1 << 31, .stride = 4};
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     assert_ok(clf__gemm_weight(nothing, nothing, 0, weight, &epilogue));
     assert_fails(clf__gemm_weight(y, x, -1, weight, &epilogue), CLF_BAD_ARGUMENT, "-1 rows");
