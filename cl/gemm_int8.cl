@@ -1,5 +1,5 @@
 /* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual with int8 weights: product_int8.cl says how they lie and
- * what is summed. residual may be y itself.
+ * what is summed. x: operands, rows of `pitch` bytes as quantize.cl writes them. residual may be y itself.
  *
  * Needs ACTIVATION, a value of enum clf__activation. */
 #ifndef ACTIVATION
@@ -11,10 +11,9 @@
 
 /* ---- CPU form ---- */
 
-/* x: operands, rows of `pitch` bytes, x_offset 0. A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8
- * rows. */
-CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int x_offset,
-                              int pitch, int rows, const __global char *w, int inputs, int outputs, float scale,
+/* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8 rows. */
+CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int pitch,
+                              int rows, const __global char *w, int inputs, int outputs, float scale,
                               const __global float *bias, const __global float *residual, int residual_offset,
                               int residual_stride, int rows_per_group)
 {
@@ -30,38 +29,13 @@ CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, con
             residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0;
         fetch_tile(count, y_tile, y_stride, residual_tile, residual_stride, outputs - column);
         block_global(tile, (const __global cpu_operand *)(x + (size_t)row * pitch), pitch, count, panel,
-                       groups_of(inputs));
+                     groups_of(inputs));
         finish_tile(tile, count, y_tile, y_stride, bias ? bias + column : 0, residual_tile, residual_stride, scale,
                     outputs - column, 1);
     }
 }
 
-/* For at most 8 rows of at most FEW_INPUTS inputs, x in fp32: a launch that quantises would cost more than the work. A
- * group: panels_per_group panels (the last group fewer), for which it quantises all rows. */
-#define FEW_INPUTS 2048
-
-CPU_KERNEL void gemm_int8_few_cpu(__global float *y, int y_offset, int y_stride, const __global float *x, int x_offset,
-                                  int x_stride, int rows, const __global char *w, int inputs, int outputs, float scale,
-                                  const __global float *bias, const __global float *residual, int residual_offset,
-                                  int residual_stride, int panels_per_group)
-{
-    size_t pitch = OPERAND_PITCH(inputs);
-    uchar operand[8 * OPERAND_PITCH(FEW_INPUTS)] __attribute__((aligned(64)));
-    for (int row = 0; row < rows; row++) {
-        quantize_row_private(operand + row * pitch, pitch, x + x_offset + (size_t)row * x_stride, inputs);
-    }
-    int first = (int)get_group_id(0) * panels_per_group;
-    int end = min((outputs + PANEL - 1) / PANEL, first + panels_per_group);
-    float16 tile[16];
-    for (int p = first; p < end; p++) {
-        int column = p * PANEL;
-        block_private(tile, (const __private cpu_operand *)operand, pitch, rows, w + p * panel_bytes(inputs), groups_of(inputs));
-        finish_tile(tile, rows, y + y_offset + column, y_stride, bias ? bias + column : 0,
-                    residual ? residual + residual_offset + column : 0, residual_stride, scale, outputs - column, 1);
-    }
-}
-
-/* ---- GPU form: x are operands ---- */
+/* ---- GPU form ---- */
 
 #define TILE 64            /* rows and columns of a group's tile: two panels wide */
 #define TILE_GROUPS 8      /* groups of four inputs that lie in local memory at a time */
@@ -110,8 +84,8 @@ static inline uint row_zero(const __global uchar *x, int pitch, int row)
 
 /* A group: a tile of 64 rows and 64 columns, 8 x 8 of it an item. The next slice of the operands travels from global
  * memory to registers while the present one is multiplied. */
-GPU_KERNEL void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int x_offset,
-                                   int pitch, int rows, const __global char *w, int inputs, int outputs, float scale,
+GPU_KERNEL void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int pitch,
+                                   int rows, const __global char *w, int inputs, int outputs, float scale,
                                    const __global float *bias, const __global float *residual, int residual_offset,
                                    int residual_stride)
 {
@@ -126,7 +100,7 @@ GPU_KERNEL void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride
     /* What the item carries: the word of x[row + item / 8 + 8i] and group g + item % 8, and of both panels the words of
      * the four columns item % 8 * 4 of group g + item / 8. */
     int x_row = row + item / 8, x_group = item % 8, w_group = item / 8;
-    const __global uchar *x_from = x + x_offset + (size_t)x_row * pitch + x_group * 4;
+    const __global uchar *x_from = x + (size_t)x_row * pitch + x_group * 4;
     const __global char *left = w + (size_t)get_group_id(0) * 2 * panel_bytes(inputs);
     const __global char *right = left + panel_bytes(inputs);
     int has_right = column + PANEL < outputs;
@@ -216,9 +190,9 @@ GPU_KERNEL void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride
 
 /* For few rows, where reading W is all the work. A group: 8 rows of one panel, 4 rows of one column an item; all items
  * fetch the panel together, 4 int4 each under way while the slice before is multiplied. */
-GPU_KERNEL void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
-                                     int x_offset, int pitch, int rows, const __global char *w, int inputs, int outputs,
-                                     float scale, const __global float *bias, const __global float *residual,
+GPU_KERNEL void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int pitch,
+                                     int rows, const __global char *w, int inputs, int outputs, float scale,
+                                     const __global float *bias, const __global float *residual,
                                      int residual_offset, int residual_stride)
 {
     __local int x_tile[SKINNY_GROUPS * SKINNY_ROWS] __attribute__((aligned(16))); /* (32, 8) */
@@ -229,7 +203,7 @@ GPU_KERNEL void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stri
     int row = (int)get_group_id(1) * SKINNY_ROWS;
     int groups = groups_of(inputs);
     /* x: group g + lane of the 4 rows of the half */
-    const __global uchar *x_from = x + x_offset + (size_t)(row + half_group * 4) * pitch + lane * 4;
+    const __global uchar *x_from = x + (size_t)(row + half_group * 4) * pitch + lane * 4;
     const __global char *panel = w + get_group_id(0) * panel_bytes(inputs);
     int x_next[4];
     int4 w_next[4];

@@ -7,10 +7,12 @@
 
 #ifdef HAS_DOT_INT8 /* vpdpbusd takes unsigned times signed: u */
 typedef uchar cpu_operand;
+typedef uchar16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) (zero)
 #define CONVERT_OPERAND16(u)   convert_uchar16(u)
 #else /* products of fp32, exact: q */
 typedef float cpu_operand;
+typedef float16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) 0
 #define CONVERT_OPERAND16(q)   convert_float16(q)
 #endif
@@ -41,13 +43,26 @@ static inline int16 quantize16(float16 x, float inverse)
 /* s of a row and what scale_of_range() gives, and lo. */
 static inline float scale_of_row(const __global float *x, int inputs, float *inverse, float *lo)
 {
-    float16 low = 0.0f, high = 0.0f, broken = 0.0f;
-    for (int k = 0; k < inputs; k += 16) {
+    float16 low = 0.0f, high = 0.0f, broken = 0.0f, low_2 = 0.0f, high_2 = 0.0f, broken_2 = 0.0f;
+    int k = 0;
+    for (; k + 32 <= inputs; k += 32) {
+        float16 v = vload16(0, x + k), u = vload16(1, x + k);
+        low = v < low ? v : low;
+        low_2 = u < low_2 ? u : low_2;
+        high = v > high ? v : high;
+        high_2 = u > high_2 ? u : high_2;
+        broken = fma(v, (float16)0.0f, broken);
+        broken_2 = fma(u, (float16)0.0f, broken_2);
+    }
+    for (; k < inputs; k += 16) {
         float16 v = inputs - k >= 16 ? vload16(0, x + k) : load_part(x + k, inputs - k, 0.0f);
         low = v < low ? v : low;
         high = v > high ? v : high;
         broken = fma(v, (float16)0.0f, broken);
     }
+    low = low < low_2 ? low : low_2;
+    high = high > high_2 ? high : high_2;
+    broken += broken_2;
     *lo = -max16(-low);
     return scale_of_range(*lo, max16(high), sum16(broken), inverse);
 }
@@ -57,21 +72,18 @@ static inline float scale_of_row(const __global float *x, int inputs, float *inv
 #define OPERAND_PITCH(inputs) (((((inputs) + 3) / 4 * 4 * sizeof(cpu_operand) + 8 + 63) / 64 | 1) * 64)
 
 /* One row, with zeros beyond its K inputs. */
-#define DEFINE_QUANTIZE_ROW(SPACE)                                                                                     \
-    static inline void quantize_row_##SPACE(SPACE uchar *row, size_t pitch, const __global float *x, int inputs)       \
-    {                                                                                                                  \
-        SPACE cpu_operand *to = (SPACE cpu_operand *)row;                                                              \
-        float inverse, lo;                                                                                             \
-        *(SPACE float *)(row + pitch - 8) = scale_of_row(x, inputs, &inverse, &lo);                                    \
-        int zero = CPU_OPERAND_ZERO(-quantize(lo, inverse));                                                           \
-        *(SPACE int *)(row + pitch - 4) = zero;                                                                        \
-        int k = 0;                                                                                                     \
-        for (; k + 16 <= inputs; k += 16) {                                                                            \
-            vstore16(CONVERT_OPERAND16(quantize16(vload16(0, x + k), inverse) + zero), 0, to + k);                     \
-        }                                                                                                              \
-        for (; k < (inputs + 3) / 4 * 4; k++) {                                                                        \
-            to[k] = (cpu_operand)(k < inputs ? quantize(x[k], inverse) + zero : 0);                                    \
-        }                                                                                                              \
+static inline void quantize_row_global(__global uchar *row, size_t pitch, const __global float *x, int inputs)
+{
+    __global cpu_operand *to = (__global cpu_operand *)row;
+    float inverse, lo;
+    *(__global float *)(row + pitch - 8) = scale_of_row(x, inputs, &inverse, &lo);
+    int zero = CPU_OPERAND_ZERO(-quantize(lo, inverse));
+    *(__global int *)(row + pitch - 4) = zero;
+    int k = 0;
+    for (; k + 16 <= inputs; k += 16) {
+        *(__global cpu_operand16 *)(to + k) = CONVERT_OPERAND16(quantize16(vload16(0, x + k), inverse) + zero);
     }
-DEFINE_QUANTIZE_ROW(global)
-DEFINE_QUANTIZE_ROW(private)
+    for (; k < (inputs + 3) / 4 * 4; k++) {
+        to[k] = (cpu_operand)(k < inputs ? quantize(x[k], inverse) + zero : 0);
+    }
+}

@@ -51,8 +51,8 @@ static inline int dot_word(int acc, int q, int w)
 /* ---- CPU form: tile (ROWS, 32) = ROWS rows of x times one panel ---- */
 
 /* Operands: rows of `pitch` bytes as quantize.cl writes them. */
-#define ROW_SCALE(SPACE, x, pitch, r) (*(const SPACE float *)((const SPACE uchar *)(x) + ((r) + 1) * (pitch)-8))
-#define ROW_ZERO(SPACE, x, pitch, r)  (*(const SPACE uint *)((const SPACE uchar *)(x) + ((r) + 1) * (pitch)-4))
+#define ROW_SCALE(x, pitch, r) (*(const __global float *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-8))
+#define ROW_ZERO(x, pitch, r)  (*(const __global uint *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-4))
 
 #ifdef HAS_DOT_INT8
 
@@ -63,21 +63,21 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
     return acc;
 }
 
-#define DOT_GROUP(SPACE, ROWS, chain, g)                                                                               \
+#define DOT_GROUP(ROWS, chain, g)                                                                                      \
     {                                                                                                                  \
         int16 w_left = vload16((g)*2, (const __global int *)panel);                                                    \
         int16 w_right = vload16((g)*2 + 1, (const __global int *)panel);                                               \
         _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
         {                                                                                                              \
-            int16 value = *(const SPACE int *)(x + r * pitch + 4 * (size_t)(g));                                       \
+            int16 value = *(const __global int *)(x + r * pitch + 4 * (size_t)(g));                                    \
             left[(chain)*ROWS + r] = dot_4x8(left[(chain)*ROWS + r], value, w_left);                                   \
             right[(chain)*ROWS + r] = dot_4x8(right[(chain)*ROWS + r], value, w_right);                                \
         }                                                                                                              \
     }
 
 /* CHAINS sums run side by side where one each would wait for itself. */
-#define DEFINE_BLOCK(SPACE, ROWS, CHAINS)                                                                              \
-    static inline void block_##SPACE##_##ROWS(float16 *tile, const SPACE cpu_operand *x, size_t pitch,                 \
+#define DEFINE_BLOCK(ROWS, CHAINS)                                                                                     \
+    static inline void block_##ROWS(float16 *tile, const __global cpu_operand *x, size_t pitch,                        \
                                               const __global char *panel, int groups)                                  \
     {                                                                                                                  \
         int16 left[ROWS * CHAINS], right[ROWS * CHAINS];                                                               \
@@ -90,11 +90,11 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
         for (; g + CHAINS <= groups; g += CHAINS) {                                                                    \
             _Pragma("unroll") for (int chain = 0; chain < CHAINS; chain++)                                             \
             {                                                                                                          \
-                DOT_GROUP(SPACE, ROWS, chain, g + chain)                                                               \
+                DOT_GROUP(ROWS, chain, g + chain)                                                                      \
             }                                                                                                          \
         }                                                                                                              \
         for (; g < groups; g++) {                                                                                      \
-            DOT_GROUP(SPACE, ROWS, 0, g)                                                                               \
+            DOT_GROUP(ROWS, 0, g)                                                                                      \
         }                                                                                                              \
         const __global float *scales = (const __global float *)(panel + (size_t)groups * (4 * PANEL));                 \
         const __global uint *sums = (const __global uint *)(scales + PANEL);                                           \
@@ -105,8 +105,8 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
                 left[r] += left[chain * ROWS + r];                                                                     \
                 right[r] += right[chain * ROWS + r];                                                                   \
             }                                                                                                          \
-            float16 scale = ROW_SCALE(SPACE, x, pitch, r);                                                             \
-            uint16 zero = ROW_ZERO(SPACE, x, pitch, r);                                                                \
+            float16 scale = ROW_SCALE(x, pitch, r);                                                                    \
+            uint16 zero = ROW_ZERO(x, pitch, r);                                                                       \
             left[r] = as_int16(as_uint16(left[r]) - zero * vload16(0, sums));                                          \
             right[r] = as_int16(as_uint16(right[r]) - zero * vload16(1, sums));                                        \
             tile[2 * r] = convert_float16(left[r]) * (scale * vload16(0, scales));                                     \
@@ -122,8 +122,8 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
 /* w of input j of a group, of the 16 outputs whose groups are the words */
 #define WEIGHT16(words, j) convert_float16(((words) << (24 - 8 * (j))) >> 24)
 
-#define DEFINE_BLOCK(SPACE, ROWS, CHAINS)                                                                              \
-    static inline void block_##SPACE##_##ROWS(float16 *tile, const SPACE cpu_operand *x, size_t pitch,                 \
+#define DEFINE_BLOCK(ROWS, CHAINS)                                                                                     \
+    static inline void block_##ROWS(float16 *tile, const __global cpu_operand *x, size_t pitch,                        \
                                               const __global char *panel, int groups)                                  \
     {                                                                                                                  \
         int16 left[ROWS], right[ROWS];                                                                                 \
@@ -148,7 +148,7 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
                     float16 f_left = WEIGHT16(w_left, j), f_right = WEIGHT16(w_right, j);                              \
                     _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                   \
                     {                                                                                                  \
-                        float16 value = *(const SPACE float *)((const SPACE uchar *)x + r * pitch + 16 * (size_t)g + 4 * j); \
+                        float16 value = *(const __global float *)((const __global uchar *)x + r * pitch + 16 * (size_t)g + 4 * j); \
                         left_part[r] = fma(value, f_left, left_part[r]);                                               \
                         right_part[r] = fma(value, f_right, right_part[r]);                                            \
                     }                                                                                                  \
@@ -163,7 +163,7 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
         const __global float *scales = (const __global float *)(panel + (size_t)groups * (4 * PANEL));                 \
         _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
         {                                                                                                              \
-            float16 scale = ROW_SCALE(SPACE, x, pitch, r);                                                             \
+            float16 scale = ROW_SCALE(x, pitch, r);                                                                    \
             tile[2 * r] = convert_float16(left[r]) * (scale * vload16(0, scales));                                     \
             tile[2 * r + 1] = convert_float16(right[r]) * (scale * vload16(1, scales));                                \
         }                                                                                                              \
@@ -171,29 +171,27 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
 
 #endif
 
-/* block_global and block_private: tile (count, 32) = count <= 8 rows of x times one panel. */
-#define DEFINE_BLOCKS(SPACE)                                                                                           \
-    DEFINE_BLOCK(SPACE, 1, 4)                                                                                          \
-    DEFINE_BLOCK(SPACE, 2, 4)                                                                                          \
-    DEFINE_BLOCK(SPACE, 3, 2)                                                                                          \
-    DEFINE_BLOCK(SPACE, 4, 2)                                                                                          \
-    DEFINE_BLOCK(SPACE, 5, 1)                                                                                          \
-    DEFINE_BLOCK(SPACE, 6, 1)                                                                                          \
-    DEFINE_BLOCK(SPACE, 7, 1)                                                                                          \
-    DEFINE_BLOCK(SPACE, 8, 1)                                                                                          \
-    static inline void block_##SPACE(float16 *tile, const SPACE cpu_operand *x, size_t pitch, int count,               \
-                                     const __global char *panel, int groups)                                           \
-    {                                                                                                                  \
-        switch (count) {                                                                                               \
-        case 1: block_##SPACE##_1(tile, x, pitch, panel, groups); break;                                               \
-        case 2: block_##SPACE##_2(tile, x, pitch, panel, groups); break;                                               \
-        case 3: block_##SPACE##_3(tile, x, pitch, panel, groups); break;                                               \
-        case 4: block_##SPACE##_4(tile, x, pitch, panel, groups); break;                                               \
-        case 5: block_##SPACE##_5(tile, x, pitch, panel, groups); break;                                               \
-        case 6: block_##SPACE##_6(tile, x, pitch, panel, groups); break;                                               \
-        case 7: block_##SPACE##_7(tile, x, pitch, panel, groups); break;                                               \
-        default: block_##SPACE##_8(tile, x, pitch, panel, groups); break;                                              \
-        }                                                                                                              \
+DEFINE_BLOCK(1, 4)
+DEFINE_BLOCK(2, 4)
+DEFINE_BLOCK(3, 2)
+DEFINE_BLOCK(4, 2)
+DEFINE_BLOCK(5, 1)
+DEFINE_BLOCK(6, 1)
+DEFINE_BLOCK(7, 1)
+DEFINE_BLOCK(8, 1)
+
+/* tile (count, 32) = count <= 8 rows of x times one panel. */
+static inline void block_global(float16 *tile, const __global cpu_operand *x, size_t pitch, int count,
+                                const __global char *panel, int groups)
+{
+    switch (count) {
+    case 1: block_1(tile, x, pitch, panel, groups); break;
+    case 2: block_2(tile, x, pitch, panel, groups); break;
+    case 3: block_3(tile, x, pitch, panel, groups); break;
+    case 4: block_4(tile, x, pitch, panel, groups); break;
+    case 5: block_5(tile, x, pitch, panel, groups); break;
+    case 6: block_6(tile, x, pitch, panel, groups); break;
+    case 7: block_7(tile, x, pitch, panel, groups); break;
+    default: block_8(tile, x, pitch, panel, groups); break;
     }
-DEFINE_BLOCKS(global)
-DEFINE_BLOCKS(private)
+}

@@ -4,10 +4,7 @@
 #include "device/launch.h"
 #include "device/operand.h"
 
-/* Of cl/gemm_int8.cl's CPU form: what the kernel that quantises for itself takes at most. */
-enum { FEW_ROWS = 8, FEW_INPUTS = 2048 };
-
-/* Of its GPU form. */
+/* Of cl/gemm_int8.cl's GPU form. */
 enum { TILE = 64, SKINNY_ROWS = 8, SKINNY_MOST_ROWS = 32 };
 
 static size_t ceil_divide(size_t a, size_t b)
@@ -19,8 +16,7 @@ static size_t ceil_divide(size_t a, size_t b)
 struct plan {
     const char *kernel;
     size_t groups[2], local;
-    int quantises; /* the kernel itself: x is fp32 */
-    size_t share;  /* rows or panels a group of the CPU form */
+    size_t share; /* rows a group of the CPU form */
 };
 
 static struct plan plan_of(const struct clf__caps *caps, int rows, const struct clf__weight *weight)
@@ -28,48 +24,29 @@ static struct plan plan_of(const struct clf__caps *caps, int rows, const struct 
     size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
     if (caps->form == CLF_FORM_GPU && rows <= SKINNY_MOST_ROWS) {
         return (struct plan){
-            "gemm_int8_skinny_gpu", {panels, ceil_divide((size_t)rows, SKINNY_ROWS)}, CLF__GROUP, 0, 0};
+            "gemm_int8_skinny_gpu", {panels, ceil_divide((size_t)rows, SKINNY_ROWS)}, CLF__GROUP, 0};
     }
     if (caps->form == CLF_FORM_GPU) {
         size_t across = ceil_divide((size_t)weight->outputs, TILE);
-        return (struct plan){
-            "gemm_int8_tile_gpu", {across, ceil_divide((size_t)rows, TILE)}, CLF__GROUP, 0, 0};
-    }
-    if (rows <= FEW_ROWS && weight->inputs <= FEW_INPUTS) {
-        size_t share = ceil_divide(panels, 8 * (size_t)caps->compute_units);
-        return (struct plan){"gemm_int8_few_cpu", {ceil_divide(panels, share), 1}, 1, 1, share};
+        return (struct plan){"gemm_int8_tile_gpu", {across, ceil_divide((size_t)rows, TILE)}, CLF__GROUP, 0};
     }
     size_t share = clf__cpu_rows_per_group((size_t)rows, (size_t)weight->inputs, panels, caps);
-    return (struct plan){"gemm_int8_cpu", {panels, ceil_divide((size_t)rows, share)}, 1, 0, share};
+    return (struct plan){"gemm_int8_cpu", {panels, ceil_divide((size_t)rows, share)}, 1, share};
 }
 
 clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int rows,
                                  const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
     struct plan plan = plan_of(clf__device_caps(weight->device), rows, weight);
-    if (!plan.quantises) {
-        struct clf__operand operand;
-        CLF__TRY(clf__operand_convert(&operand, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
-        x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch};
-    }
+    struct clf__operand operand;
+    CLF__TRY(clf__operand_convert(&operand, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
     const struct clf__matrix *residual = &epilogue->residual;
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(y.buffer),
-        CLF__INT((int)y.offset),
-        CLF__INT(y.stride),
-        CLF__BUFFER(x.buffer),
-        CLF__INT((int)x.offset),
-        CLF__INT(x.stride),
-        CLF__INT(rows),
-        CLF__BUFFER(weight->buffer),
-        CLF__INT(weight->inputs),
-        CLF__INT(weight->outputs),
-        CLF__FLOAT(epilogue->scale),
-        CLF__BUFFER(epilogue->bias),
-        CLF__BUFFER(residual->buffer),
-        CLF__INT((int)residual->offset),
-        CLF__INT(residual->stride),
-        CLF__INT((int)plan.share),
+        CLF__BUFFER(y.buffer),           CLF__INT((int)y.offset),     CLF__INT(y.stride),
+        CLF__BUFFER(operand.buffer),     CLF__INT(operand.pitch),     CLF__INT(rows),
+        CLF__BUFFER(weight->buffer),     CLF__INT(weight->inputs),    CLF__INT(weight->outputs),
+        CLF__FLOAT(epilogue->scale),     CLF__BUFFER(epilogue->bias), CLF__BUFFER(residual->buffer),
+        CLF__INT((int)residual->offset), CLF__INT(residual->stride),  CLF__INT((int)plan.share),
     };
     struct clf__launch launch = {
         .program = "gemm_int8",

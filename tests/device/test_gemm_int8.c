@@ -148,7 +148,7 @@ static void shapes(void **state)
     }
 }
 
-/* More inputs than fp32 sums exactly, and more than the kernels for few rows take. */
+/* More inputs than fp32 sums exactly. */
 static void many_inputs(void **state)
 {
     (void)state;
@@ -251,8 +251,7 @@ static void strange_numbers(void **state)
             x[9 * INPUTS + k] *= 1e37f;
         }
         struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
-        for (int first = 0; first < ROWS;
-             first += ROWS - 4) { /* all, then from a row that few rows' kernel gets */
+        for (int first = 0; first < ROWS; first += ROWS - 4) { /* all, and few */
             int rows = first == 0 ? ROWS : 4;
             float *y = multiply(device, weight, x + first * INPUTS, rows);
             for (int i = 0; i < rows * OUTPUTS; i++) {
@@ -399,7 +398,7 @@ static void too_many_inputs_are_refused(void **state)
 static void failures_are_told(void **state)
 {
     (void)state;
-    enum { ROWS = 9 }; /* more than the CPU form quantises within the product */
+    enum { ROWS = 9 };
     float numbers[ROWS * 20] = {0};
     for (int calls = 0; calls <= 1; calls++) {
         struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
