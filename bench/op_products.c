@@ -1,8 +1,11 @@
-/* Matrix products: by weights, and batched ones of activations. */
+/* Matrix products: by weights, with the best of each row, and batched ones of activations. */
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "cases/gemm.h"
+#include "cases/rows.h"
 #include "op_bench.h"
+#include "ops/projection.h"
 
 /* Decoding steps meet weights that no cache holds: products of few rows go round weights of this size. */
 enum { FEW_ROWS = 8, COLD_BYTES = 1 << 28 };
@@ -31,6 +34,49 @@ static void product(struct op_bench *bench, const struct gemm_case *shape)
     op_weights(bench, shape->outputs, shape->inputs, shape->rows <= FEW_ROWS ? COLD_BYTES : 0);
     bench->repeats = bench->weight_count;
     op_end(bench, "matrix product", text, multiply, &product);
+}
+
+/* What a decoding step asks of the logits: the best candidates of each row, nothing banned. */
+struct projection {
+    struct clf__tensor x, values, ids, statistics, banned, offsets;
+    struct clf__projection_scratch scratch;
+};
+
+static clf_status project(struct op_bench *bench, void *context)
+{
+    const struct projection *one = context;
+    for (int i = 0; i < bench->weight_count; i++) {
+        struct clf__projection projection = {.weight = bench->weights[i], .scale = 1.0f};
+        CLF__TRY(clf__projection_top_k(one->values, one->ids, one->statistics, one->x, &projection,
+                                       one->banned, one->offsets, 0, &one->scratch));
+    }
+    return CLF_OK;
+}
+
+static void projection(struct op_bench *bench, int rows)
+{
+    enum { INPUTS = 512 };
+    char text[64];
+    snprintf(text, sizeof text, "%d x %d x %d, %d best", rows, SPEED_VOCABULARY, INPUTS, SPEED_CANDIDATES);
+    size_t count = (size_t)rows * SPEED_CANDIDATES + 1;
+    int32_t *zeros = NULL;
+    OP_TRY(bench, clf__allocate(&zeros, count, sizeof *zeros));
+    struct projection one = {.x = op_floats(bench, rows, INPUTS),
+                             .values = op_floats(bench, rows, SPEED_CANDIDATES),
+                             .ids = op_integers(bench, rows, SPEED_CANDIDATES, zeros),
+                             .statistics = op_floats(bench, rows, 4),
+                             .banned = op_integers(bench, 1, 1, zeros),
+                             .offsets = op_integers(bench, 1, rows + 1, zeros)};
+    clf__free(zeros);
+    op_weights(bench, SPEED_VOCABULARY, INPUTS, rows <= FEW_ROWS ? COLD_BYTES : 0);
+    struct clf__arena arena;
+    clf__arena_init(&arena, bench->device);
+    struct clf__projection first = {.weight = bench->weights[0], .scale = 1.0f};
+    OP_TRY(bench, clf__projection_scratch_reserve(&one.scratch, &arena, &first, rows, SPEED_CANDIDATES, 0));
+    OP_TRY(bench, clf__arena_allocate(&arena));
+    bench->repeats = bench->weight_count;
+    op_end(bench, "projection, top k", text, project, &one);
+    clf__arena_free(&arena);
 }
 
 struct batched_product {
@@ -71,6 +117,9 @@ void op_products(struct op_bench *bench)
 {
     for (int i = 0; i < gemm_speed_case_count && !bench->stopped; i++) {
         product(bench, &gemm_speed_cases[i]);
+    }
+    for (int i = 0; i < top_k_speed_case_count && !bench->stopped; i++) {
+        projection(bench, top_k_speed_cases[i].rows);
     }
     /* Activations are fp32 in every precision. */
     int batched_count = bench->choice.precision == CLF_PRECISION_FP32 ? gemm_batched_speed_case_count : 0;

@@ -122,7 +122,8 @@ static clf_status measure(struct op_bench *bench, struct op_result *result, char
 void op_end(struct op_bench *bench, const char *op, const char *shape, op_work *work, void *context)
 {
     char kernel[64] = "";
-    struct op_result result = {.op = op, .shape = shape, .cold = bench->weight_count > 1};
+    struct op_result result = {
+        .op = op, .shape = shape, .by_weights = bench->weight_count > 0, .cold = bench->weight_count > 1};
     if (!bench->stopped) {
         OP_TRY(bench, measure(bench, &result, kernel, sizeof kernel, work, context));
         result.status = bench->status;

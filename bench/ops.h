@@ -18,6 +18,7 @@ struct op_result {
     clf_status status;        /* not CLF_OK: failed, with clf_last_error() as the reason and nothing below */
     struct timing timing;     /* of one call of the op */
     double operations, bytes; /* of one call */
+    int by_weights;           /* which have the precision asked for */
     int cold;                 /* the weights went round so many that no cache held them */
 };
 

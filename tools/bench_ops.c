@@ -15,31 +15,29 @@ struct ops_job {
     int status;
 };
 
-/* What the products of a precision can reach: its own dot products where the device has them. */
-static double peak_of(const struct ops_job *job, const char *op)
+/* What products by weights of a precision can reach: its own dot products where the device has them. */
+static double peak_of(const struct ops_job *job, const struct op_result *result)
 {
-    const struct clf_device_peaks *peaks = &job->peaks;
-    char precision[16] = "";
-    flags_choice(precision, sizeof precision, "precision", (int)job->call->flags.model_options.precision);
-    double own = strcmp(op, "matrix product") != 0 ? 0
-                 : strcmp(precision, "int8") == 0  ? peaks->int8_operations
-                 : strcmp(precision, "bf16") == 0  ? peaks->bf16_operations
+    clf_precision precision =
+        result->by_weights ? job->call->flags.model_options.precision : CLF_PRECISION_FP32;
+    double own = precision == CLF_PRECISION_INT8   ? job->peaks.int8_operations
+                 : precision == CLF_PRECISION_BF16 ? job->peaks.bf16_operations
                                                    : 0;
-    return own > 0 ? own : peaks->fma_operations;
+    return own > 0 ? own : job->peaks.fma_operations;
 }
 
 /* Rates come from the fastest repeat, as the peaks do: other work on the machine only adds time. */
 static int add_rates(json_t *row, const struct ops_job *job, const struct op_result *result)
 {
-    double best = result->timing.best, peak = peak_of(job, result->op);
+    double best = result->timing.best, peak = peak_of(job, result);
     double operations = result->operations / best, bytes = result->bytes / best;
     double share = operations / peak, read_share = bytes / job->peaks.read_bytes;
     json_t *rates =
-        json_pack("{s:f, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "seconds",
+        json_pack("{s:f, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b}", "seconds",
                   result->timing.seconds, "best_seconds", best, "spread", result->timing.spread, "repeats",
                   result->timing.repeats, "operations", result->operations, "bytes", result->bytes,
                   "operations_per_second", operations, "bytes_per_second", bytes, "share_of_operations",
-                  share, "share_of_read", read_share, "cold", result->cold);
+                  share, "share_of_read", read_share, "by_weights", result->by_weights, "cold", result->cold);
     int status = json_object_update(row, rates) == 0 ? EXIT_DONE : EXIT_FAILED;
     json_decref(rates);
     return status;

@@ -36,7 +36,7 @@ static int set_share(json_t *row, const double best[PEAKS])
         !(best[READ] > 0)) {
         return 0;
     }
-    if (strcmp(bench_text(row, "op"), "matrix product") == 0) {
+    if (json_is_true(json_object_get(row, "by_weights"))) {
         int own = strcmp(bench_text(row, "precision"), "int8") == 0   ? INT8
                   : strcmp(bench_text(row, "precision"), "bf16") == 0 ? BF16
                                                                       : FMA;

@@ -73,7 +73,7 @@ static void print_peaks(const json_t *row)
 
 static void print_op(const json_t *row)
 {
-    printf("%-15s %-36s %-4s %9.1f us %8.1f GFLOP/s %5.1f %% %7.1f GB/s %5.1f %%%s\n", bench_text(row, "op"),
+    printf("%-17s %-36s %-4s %9.1f us %8.1f GFLOP/s %5.1f %% %7.1f GB/s %5.1f %%%s\n", bench_text(row, "op"),
            bench_text(row, "shape"), bench_text(row, "precision"), 1e6 * bench_number(row, "seconds"),
            1e-9 * bench_number(row, "operations_per_second"), 100 * bench_number(row, "share_of_operations"),
            1e-9 * bench_number(row, "bytes_per_second"), 100 * bench_number(row, "share_of_read"),
@@ -86,7 +86,7 @@ int bench_print(const struct bench_call *call, json_t *row)
         return result_print(row);
     }
     if (json_object_get(row, "error") != NULL) {
-        printf("%-15s %-36s FAILED: %s\n", bench_text(row, "op"), bench_text(row, "shape"),
+        printf("%-17s %-36s FAILED: %s\n", bench_text(row, "op"), bench_text(row, "shape"),
                bench_text(row, "error"));
     } else if (strcmp(bench_text(row, "work"), "peaks") == 0) {
         print_peaks(row);

@@ -141,7 +141,7 @@ static void print_ops(const json_t *rows, const struct way *ways, int way_count)
         if (!same(row, "work", "op") || !is_of(row, ways[0])) {
             continue;
         }
-        printf("   %-15s %-40s %-10s", bench_text(row, "op"), bench_text(row, "shape"),
+        printf("   %-17s %-38s %-10s", bench_text(row, "op"), bench_text(row, "shape"),
                bench_text(row, "bound"));
         for (int w = 0; w < way_count; w++) {
             double share = 0;

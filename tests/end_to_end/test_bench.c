@@ -105,8 +105,9 @@ static void test_work_file(void **state)
 static void test_ops(void **state)
 {
     (void)state;
-    static const char *const ops[] = {"matrix product", "batched product", "attention", "attention step",
-                                      "softmax",        "layer norm",      "embedding", "top k"};
+    static const char *const ops[] = {"matrix product", "batched product", "attention",
+                                      "attention step", "softmax",         "layer norm",
+                                      "embedding",      "top k",           "projection, top k"};
     struct process_result result = run_clformer(NULL, "bench --stage ops --repeats 1 --json");
     assert_int_equal(result.status, 0);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -126,7 +127,9 @@ static void test_ops(void **state)
     result = run_clformer(NULL, "bench --stage products --repeats 1 --precision fp16");
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, "peaks: "), 1);
-    assert_int_equal(process_count(result.output, "\n"), 1 + process_count(result.output, "matrix product "));
+    assert_int_equal(process_count(result.output, "\n"),
+                     1 + process_count(result.output, "matrix product ") +
+                         process_count(result.output, "projection, top k "));
 }
 
 static void test_start(void **state)
@@ -195,7 +198,7 @@ static void test_whole(void **state)
                                                folder, folder, folder));
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, "   platform "), 2);
-    assert_int_equal(process_count(result.output, "matrix product  2048 x 512 x 512 "), 2);
+    assert_int_equal(process_count(result.output, "matrix product    2048 x 512 x 512 "), 2);
     check_page(folder, "two.html", 2);
 }
 
