@@ -15,8 +15,38 @@
  *
  * CPU forms alone: with GPU forms the logits are written, and top_k.cl reads them.
  *
- * How W lies and in which order is summed says product.cl. Needs PRECISION, one of clf_precision. */
+ * How W lies and in which order is summed say product.cl and product_int8.cl. Needs PRECISION, one of clf_precision. */
+#if PRECISION == 3
+#include "product_int8.cl"
+
+typedef char weight_element;
+typedef uchar operand_element; /* rows of bytes as quantize.cl writes them */
+
+static inline const __global weight_element *panel_of(const __global weight_element *w, int panel, int inputs)
+{
+    return w + panel * panel_bytes(inputs);
+}
+
+/* tile (count, 32) = count <= 8 rows of x times one panel. */
+static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
+                            const __global weight_element *panel, int inputs)
+{
+    block_global(tile, (const __global cpu_operand *)x, x_stride, count, panel, groups_of(inputs));
+}
+#else
 #include "product.cl"
+
+static inline const __global weight_element *panel_of(const __global weight_element *w, int panel, int inputs)
+{
+    return w + (size_t)panel * panel_depth(inputs) * PANEL;
+}
+
+static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
+                            const __global weight_element *panel, int inputs)
+{
+    block(tile, x, x_stride, count, panel, panel_depth(inputs));
+}
+#endif
 #include "candidates.cl"
 
 #define BLOCK_PANELS 32 /* a bit each */
@@ -185,7 +215,6 @@ CPU_KERNEL void projection_tiles_cpu(__global float *partials, int partials_offs
 {
     int panels = (outputs + PANEL - 1) / PANEL;
     int blocks = (panels + BLOCK_PANELS - 1) / BLOCK_PANELS;
-    int depth = panel_depth(inputs);
     int lists = (int)get_num_groups(1), list = (int)get_group_id(1);
     int first_row = (int)get_group_id(0) * rows_per_group;
     int row_count = min(rows_per_group, rows - first_row);
@@ -233,8 +262,8 @@ CPU_KERNEL void projection_tiles_cpu(__global float *partials, int partials_offs
             }
             for (int i = 0; i < row_count; i++) {
                 if (i % 8 == 0) {
-                    block(tile, x + (size_t)i * x_stride, x_stride, min(8, row_count - i),
-                          w + (size_t)column * depth, depth);
+                    multiply(tile, x + (size_t)i * x_stride, x_stride, min(8, row_count - i),
+                             panel_of(w, panel, inputs), inputs);
                 }
                 float16 left = fma((float16)scale, tile[i % 8 * 2], left_shift);
                 float16 right = fma((float16)scale, tile[i % 8 * 2 + 1], right_shift);

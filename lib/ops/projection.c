@@ -35,8 +35,7 @@ static int ceil_divide(int a, int b)
 static int is_fused(const struct clf_device *device, const struct clf__projection *projection)
 {
     struct clf__weight_layout layout = clf__weight_layout(projection->weight);
-    return clf__device_caps(device)->form == CLF_FORM_CPU && layout.panel == PANEL &&
-           layout.precision <= CLF_PRECISION_BF16;
+    return clf__device_caps(device)->form == CLF_FORM_CPU && layout.panel == PANEL;
 }
 
 /* How the groups share rows and columns. Neither changes a bit of the result. */
@@ -86,7 +85,7 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
 /* The macros of cl/projection.cl. */
 static const char *defines_of(const struct clf__projection *projection)
 {
-    static const char *const defines[] = {"-DPRECISION=0", "-DPRECISION=1", "-DPRECISION=2"};
+    static const char *const defines[] = {"-DPRECISION=0", "-DPRECISION=1", "-DPRECISION=2", "-DPRECISION=3"};
     return defines[clf__weight_layout(projection->weight).precision];
 }
 
@@ -136,7 +135,8 @@ static clf_status launch_tiles(const struct tiles *tiles)
         struct clf__operand operand;
         CLF__TRY(
             clf__operand_convert(&operand, device, x, tiles->x.rows, tiles->x.columns, layout.precision));
-        x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4};
+        x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch};
+        x.stride /= layout.precision == CLF_PRECISION_INT8 ? 1 : 4; /* bf16 goes in pairs */
     }
     const struct clf__argument arguments[] = {
         CLF__OPERAND(tiles->partials),

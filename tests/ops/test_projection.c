@@ -15,7 +15,7 @@ enum { MOST_ROWS = 300, MOST_BANNED = 16 };
 /* Forms and precisions. CLBlast where $CLFORMER_GEMM says so, for fp32. */
 #define FOR_EACH_CASE(device, precision)                                                                     \
     FOR_EACH_FORM(device)                                                                                    \
-    for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_BF16; precision++)
+    for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++)
 
 struct problem {
     int rows, vocabulary, inputs, k, both, has_bias;
