@@ -33,17 +33,14 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 
 /* ---- GPU form ---- */
 
-#ifdef HAS_INTEGER_DOT_PRODUCT
-#pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
-#endif
-
-/* acc + the products of four operands and four w, each a byte of a word */
+/* acc + the products of four operands and four w, each a byte of a word. Sums stay below 128 * 127 * 2^16, so that the one
+ * built-in which every compiler with the extension has does not saturate. */
 static inline int dot_word(int acc, int q, int w)
 {
-#ifdef HAS_INTEGER_DOT_PRODUCT
-    return acc + dot_4x8packed_ss_int(as_uint(q), as_uint(w));
-#else
     char4 a = as_char4(q), b = as_char4(w);
+#if defined(HAS_INTEGER_DOT_PRODUCT) && defined(__opencl_c_integer_dot_product_input_4x8bit)
+    return dot_acc_sat(a, b, acc);
+#else
     return acc + a.s0 * b.s0 + a.s1 * b.s1 + a.s2 * b.s2 + a.s3 * b.s3;
 #endif
 }
