@@ -17,6 +17,14 @@ enum { MOST_ROWS = 300, MOST_BANNED = 16 };
     FOR_EACH_FORM(device)                                                                                    \
     for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++)
 
+/* The same with native products, whose bits are promised. */
+#define FOR_EACH_NATIVE_CASE(device, precision)                                                              \
+    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
+        for (struct clf_device *device =                                                                     \
+                 support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);                   \
+             device; device = NULL)                                                                          \
+            for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++)
+
 struct problem {
     int rows, vocabulary, inputs, k, both, has_bias;
     float scale;
@@ -343,7 +351,7 @@ static void test_rows_are_independent(void **state)
 {
     (void)state;
     int rows = support_small() ? 70 : MOST_ROWS, v = support_small() ? 1100 : 9000;
-    FOR_EACH_CASE(device, precision)
+    FOR_EACH_NATIVE_CASE(device, precision)
     {
         struct support_random random = {7};
         struct problem all = random_problem(&random, rows, v, 5, 8);
@@ -456,7 +464,7 @@ static void test_labels_are_independent(void **state)
 {
     (void)state;
     int rows = support_small() ? 66 : MOST_ROWS, v = support_small() ? 1100 : 9000;
-    FOR_EACH_CASE(device, precision)
+    FOR_EACH_NATIVE_CASE(device, precision)
     {
         struct support_random random = {9};
         struct problem all = random_problem(&random, rows, v, 5, 1);
