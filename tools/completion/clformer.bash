@@ -13,7 +13,7 @@ _clformer() {
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
         ;;
-    -o | --output)
+    -o | --output | --work | --html)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
