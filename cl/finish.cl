@@ -33,8 +33,8 @@ static inline void store_result16(float16 value, __global result_element *y, int
 #endif
 
 /* One vector of the result: count <= 16 columns of a row. Where it does not activate, the activation is the identity. */
-static inline void finish16(float16 product, __global result_element *y, const __global float *bias, const __global float *residual,
-                            float scale, int count, int activates)
+static inline void finish16(float16 product, __global result_element *y, const __global float *bias,
+                            const __global float *residual, float scale, int count, int activates)
 {
     float16 shift = 0.0f;
     if (bias) {

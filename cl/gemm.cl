@@ -17,8 +17,9 @@
 
 /* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8 rows. The panel stays in the cache
  * while the rows pass. */
-CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride, const __global operand_element *x,
-                                int x_offset, int x_stride, int rows, const __global weight_element *w, int inputs, int outputs, float scale,
+CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride,
+                                const __global operand_element *x, int x_offset, int x_stride, int rows,
+                                const __global weight_element *w, int inputs, int outputs, float scale,
                                 const __global float *bias, const __global float *residual, int residual_offset,
                                 int residual_stride, int rows_per_group)
 {
