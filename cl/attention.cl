@@ -97,23 +97,28 @@ static inline void put_outputs(__global float *column, int stride, int count, fl
     }
 }
 
-/* The scores of half a tile's keys, `key` .., for one query, which sees those up to `last`: adds what the
- * masks say and returns the largest. hidden, bias (the head's) and terms (the query's) may be null. */
-static inline float mask_half_row(__local float *scores, int key, int query, int last,
-                                  const __global int *hidden, const __global float *bias, int reach,
-                                  const __global float *terms)
+/* The query whose maximum and sum a work-item keeps, the last key that it sees, and what masks it: hidden, bias (the
+ * head's) and terms (the query's) may be null. */
+struct view {
+    int query, last, reach;
+    const __global int *hidden;
+    const __global float *bias, *terms;
+};
+
+/* The scores of half a tile's keys, `key` .., for one query: adds what the masks say and returns the largest. */
+static inline float mask_half_row(__local float *scores, int key, const struct view *view)
 {
     float largest = -INFINITY;
 #pragma unroll 1
     for (int j = 0; j < BLOCK / 2; j++, key++) {
         float score = -INFINITY;
-        if (key <= last && !(hidden && hidden[key])) {
+        if (key <= view->last && !(view->hidden && view->hidden[key])) {
             score = scores[j];
-            if (bias) {
-                score += bias[clamp(key - query + reach, 0, 2 * reach)];
+            if (view->bias) {
+                score += view->bias[clamp(key - view->query + view->reach, 0, 2 * view->reach)];
             }
-            if (terms) {
-                score += terms[key];
+            if (view->terms) {
+                score += view->terms[key];
             }
         }
         scores[j] = score;
@@ -135,6 +140,108 @@ static inline float weigh_half_row(__local float *scores, float subtracted)
     return sum;
 }
 
+/* weights (BLOCK, BLOCK + 1) = scale * q kᵀ of up to BLOCK queries and keys, through tiles. */
+static inline void score_tile_gpu(__local float *weights, __local float *tiles, const __global float *q, int q_stride,
+                                  int count, const __global float *k, int k_stride, int width, float scale)
+{
+    int row4 = (int)get_local_id(0) / 8 * 4, column = (int)get_local_id(0) % 8;
+    float4 s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f; /* a query's scores of four keys */
+#pragma unroll 1
+    for (int d = 0; d < KEY_WIDTH; d += CHUNK) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        load_chunk(tiles, q + d, q_stride, count, KEY_WIDTH - d, scale);
+        load_chunk(tiles + QK_TILE / 2, k + d, k_stride, width, KEY_WIDTH - d, 1.0f);
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 2
+        for (int e = 0; e < CHUNK; e++) {
+            const __local float *query_column = tiles + row4 * (CHUNK + 1) + e;
+            const __local float *key_column = tiles + QK_TILE / 2 + column * (CHUNK + 1) + e;
+            float4 four_keys = (float4)(key_column[0], key_column[8 * (CHUNK + 1)], key_column[16 * (CHUNK + 1)],
+                                        key_column[24 * (CHUNK + 1)]);
+            s0 = fma((float4)(query_column[0]), four_keys, s0);
+            s1 = fma((float4)(query_column[CHUNK + 1]), four_keys, s1);
+            s2 = fma((float4)(query_column[2 * (CHUNK + 1)]), four_keys, s2);
+            s3 = fma((float4)(query_column[3 * (CHUNK + 1)]), four_keys, s3);
+        }
+    }
+    __local float *target = weights + row4 * (BLOCK + 1) + column;
+    put_scores(target, s0);
+    put_scores(target + BLOCK + 1, s1);
+    put_scores(target + 2 * (BLOCK + 1), s2);
+    put_scores(target + 3 * (BLOCK + 1), s3);
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* The maximum and the sum of a query, of which two work-items see half a tile each. */
+struct running {
+    float maximum, total;
+};
+
+/* Masks the scores of the tile's keys and makes weights of them; factors (BLOCK) is what the sums so far shrink by. */
+static inline void weigh_tile(struct running *running, __local float *weights, __local float *parts,
+                              __local float *sum_parts, __local float *factors, int tile, const struct view *view)
+{
+    int lane = (int)get_local_id(0);
+    __local float *half_row = weights + lane / 2 * (BLOCK + 1) + lane % 2 * (BLOCK / 2);
+    parts[lane] = mask_half_row(half_row, tile + lane % 2 * (BLOCK / 2), view);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float largest = fmax(running->maximum, fmax(parts[lane], parts[lane ^ 1]));
+    /* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
+    float subtracted = largest == -INFINITY ? 0.0f : largest;
+    float factor = exp(running->maximum - subtracted);
+    sum_parts[lane] = weigh_half_row(half_row, subtracted);
+    if (lane % 2 == 0) {
+        factors[lane / 2] = factor;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    running->total = running->total * factor + (sum_parts[lane & ~1] + sum_parts[lane | 1]);
+    running->maximum = largest;
+}
+
+/* Every eighth output column of four queries, a column each. */
+struct column_sums {
+    float4 s0, s1, s2, s3, s4, s5, s6, s7;
+};
+
+/* sums = sums * factors + weights times the values of the tile's keys. */
+static inline void add_values_gpu(struct column_sums *sums, const __local float *factors, const __local float *weights,
+                                  const __local float *values, int width)
+{
+    int row4 = (int)get_local_id(0) / 8 * 4, column = (int)get_local_id(0) % 8;
+    float4 row_factors = vload4(0, factors + row4);
+#define RESCALE(c) sums->s##c *= row_factors;
+    EACH_COLUMN(RESCALE)
+#pragma unroll 1
+    for (int j = 0; j < width; j++) {
+        const __local float *weight = weights + row4 * (BLOCK + 1) + j;
+        float4 row_weights =
+            (float4)(weight[0], weight[BLOCK + 1], weight[2 * (BLOCK + 1)], weight[3 * (BLOCK + 1)]);
+        const __local float *value = values + j * COLUMNS * 8 + column;
+#define ADD_VALUE(c) sums->s##c = fma(row_weights, (float4)(value[8 * c]), sums->s##c);
+        EACH_COLUMN(ADD_VALUE)
+    }
+}
+
+/* y = sums / total for `count` queries and `width` columns. */
+static inline void put_sums(__global float *y, int y_stride, int count, int width, const struct column_sums *sums,
+                            float total, __local float *factors)
+{
+    int lane = (int)get_local_id(0), row4 = lane / 8 * 4, column = lane % 8;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane % 2 == 0) {
+        factors[lane / 2] = total == 0.0f ? 0.0f : 1.0f / total;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float4 shares = vload4(0, factors + row4);
+    __global float *out = y + (size_t)row4 * y_stride;
+#define PUT_COLUMN(c)                                                                                                  \
+    if (column + 8 * c < width) {                                                                                      \
+        put_outputs(out + column + 8 * c, y_stride, count - row4, sums->s##c * shares);                                \
+    }
+    EACH_COLUMN(PUT_COLUMN)
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
 /* A group takes 32 queries of one head of one sequence and up to 64 value columns; work-item (row, column)
  * of 8 x 8 holds four queries, their scores of four keys of a tile of 32, and every eighth output column of
  * them. The scores pass through local memory, where two work-items a query keep its maximum and sum. */
@@ -143,7 +250,6 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
     __local float tiles[QK_TILE > V_TILE ? QK_TILE : V_TILE];
     __local float weights[BLOCK * (BLOCK + 1)];
     __local float parts[GROUP], sum_parts[GROUP], factors[BLOCK];
-    int lane = (int)get_local_id(0), row4 = lane / 8 * 4, column = lane % 8;
     int blocks = (max_queries + BLOCK - 1) / BLOCK;
     int tasks = sequences * heads * blocks * SLICES;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
@@ -158,94 +264,27 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
         }
         size_t query_row = (size_t)(span[0] + first);
         int end = causal ? min(first + count + keys - queries, keys) : keys;
-        float4 sums0 = 0.0f, sums1 = 0.0f, sums2 = 0.0f, sums3 = 0.0f; /* a column of the four queries each */
-        float4 sums4 = 0.0f, sums5 = 0.0f, sums6 = 0.0f, sums7 = 0.0f;
-        /* The query whose maximum and sum this work-item keeps, and the last key that it sees. */
-        int query = first + lane / 2;
+        int query = first + (int)get_local_id(0) / 2;
         int last = query >= queries ? -1 : causal ? min(query + keys - queries, keys - 1) : keys - 1;
-        const __global int *hidden_keys = hidden ? hidden + hidden_offset + first_key : 0;
-        const __global float *bias =
-            relative ? relative + relative_offset + (size_t)head * relative_stride : 0;
-        const __global float *terms =
-            additive ? additive + additive_offset + ((size_t)sequence * max_queries + query) * additive_stride
-                     : 0;
-        float maximum = -INFINITY, total = 0.0f;
+        struct view view = {query, last, reach, 0, 0, 0};
+        view.hidden = hidden ? hidden + hidden_offset + first_key : 0;
+        view.bias = relative ? relative + relative_offset + (size_t)head * relative_stride : 0;
+        if (additive) {
+            view.terms = additive + additive_offset + ((size_t)sequence * max_queries + query) * additive_stride;
+        }
+        struct running running = {-INFINITY, 0.0f};
+        struct column_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
         for (int tile = 0; tile < end; tile += BLOCK) {
             int width = min(end - tile, BLOCK);
             size_t key_row = (size_t)(first_key + tile);
-            float4 s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f; /* a query's scores of four keys */
-#pragma unroll 1
-            for (int d = 0; d < KEY_WIDTH; d += CHUNK) {
-                barrier(CLK_LOCAL_MEM_FENCE);
-                load_chunk(tiles, q + q_offset + query_row * q_stride + head * KEY_WIDTH + d, q_stride, count,
-                           KEY_WIDTH - d, scale);
-                load_chunk(tiles + QK_TILE / 2, k + k_offset + key_row * k_stride + head * KEY_WIDTH + d,
-                           k_stride, width, KEY_WIDTH - d, 1.0f);
-                barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll 2
-                for (int e = 0; e < CHUNK; e++) {
-                    const __local float *query_column = tiles + row4 * (CHUNK + 1) + e;
-                    const __local float *key_column = tiles + QK_TILE / 2 + column * (CHUNK + 1) + e;
-                    float4 four_keys = (float4)(key_column[0], key_column[8 * (CHUNK + 1)],
-                                                key_column[16 * (CHUNK + 1)], key_column[24 * (CHUNK + 1)]);
-                    s0 = fma((float4)(query_column[0]), four_keys, s0);
-                    s1 = fma((float4)(query_column[CHUNK + 1]), four_keys, s1);
-                    s2 = fma((float4)(query_column[2 * (CHUNK + 1)]), four_keys, s2);
-                    s3 = fma((float4)(query_column[3 * (CHUNK + 1)]), four_keys, s3);
-                }
-            }
-            __local float *target = weights + row4 * (BLOCK + 1) + column;
-            put_scores(target, s0);
-            put_scores(target + BLOCK + 1, s1);
-            put_scores(target + 2 * (BLOCK + 1), s2);
-            put_scores(target + 3 * (BLOCK + 1), s3);
-            barrier(CLK_LOCAL_MEM_FENCE);
-
-            load_values(tiles, v + v_offset + key_row * v_stride + head * VALUE_WIDTH + slice, v_stride,
-                        width, VALUE_WIDTH - slice);
-            __local float *half_row = weights + lane / 2 * (BLOCK + 1) + lane % 2 * (BLOCK / 2);
-            int first_of_half = tile + lane % 2 * (BLOCK / 2);
-            float largest =
-                mask_half_row(half_row, first_of_half, query, last, hidden_keys, bias, reach, terms);
-            parts[lane] = largest;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            largest = fmax(maximum, fmax(parts[lane], parts[lane ^ 1]));
-            /* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
-            float subtracted = largest == -INFINITY ? 0.0f : largest;
-            float factor = exp(maximum - subtracted);
-            sum_parts[lane] = weigh_half_row(half_row, subtracted);
-            if (lane % 2 == 0) {
-                factors[lane / 2] = factor;
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            total = total * factor + (sum_parts[lane & ~1] + sum_parts[lane | 1]);
-            maximum = largest;
-
-            float4 row_factors = vload4(0, factors + row4);
-#define RESCALE(c) sums##c *= row_factors;
-            EACH_COLUMN(RESCALE)
-#pragma unroll 1
-            for (int j = 0; j < width; j++) {
-                const __local float *weight = weights + row4 * (BLOCK + 1) + j;
-                float4 row_weights =
-                    (float4)(weight[0], weight[BLOCK + 1], weight[2 * (BLOCK + 1)], weight[3 * (BLOCK + 1)]);
-                const __local float *value = tiles + j * COLUMNS * 8 + column;
-#define ADD_VALUE(c) sums##c = fma(row_weights, (float4)(value[8 * c]), sums##c);
-                EACH_COLUMN(ADD_VALUE)
-            }
+            score_tile_gpu(weights, tiles, q + q_offset + query_row * q_stride + head * KEY_WIDTH, q_stride, count,
+                           k + k_offset + key_row * k_stride + head * KEY_WIDTH, k_stride, width, scale);
+            load_values(tiles, v + v_offset + key_row * v_stride + head * VALUE_WIDTH + slice, v_stride, width,
+                        VALUE_WIDTH - slice);
+            weigh_tile(&running, weights, parts, sum_parts, factors, tile, &view);
+            add_values_gpu(&sums, factors, weights, tiles, width);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane % 2 == 0) {
-            factors[lane / 2] = total == 0.0f ? 0.0f : 1.0f / total;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        float4 shares = vload4(0, factors + row4);
-        __global float *out = y + y_offset + (query_row + row4) * y_stride + head * VALUE_WIDTH + slice;
-#define PUT_COLUMN(c)                                                                                        \
-    if (column + 8 * c < min(SLICE, VALUE_WIDTH - slice)) {                                                  \
-        put_outputs(out + column + 8 * c, y_stride, count - row4, sums##c * shares);                         \
-    }
-        EACH_COLUMN(PUT_COLUMN)
-        barrier(CLK_LOCAL_MEM_FENCE);
+        put_sums(y + y_offset + query_row * y_stride + head * VALUE_WIDTH + slice, y_stride, count,
+                 min(SLICE, VALUE_WIDTH - slice), &sums, running.total, factors);
     }
 }
