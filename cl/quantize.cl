@@ -28,7 +28,7 @@ GPU_KERNEL void quantize_gpu(__global uchar *out, int pitch, const __global floa
         hi = v > hi ? v : hi;
         broken = fma(v, 0.0f, broken);
     }
-    lo = -group_max(shared, -lo);
+    lo = -group_max(shared, 0.0f - lo); /* of -lo Intel's CPU runtime makes 0 in rows of both signs */
     hi = group_max(shared, hi);
     broken = group_sum(shared, broken);
     float inverse, scale = scale_of_range(lo, hi, broken, &inverse);
