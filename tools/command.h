@@ -22,6 +22,7 @@ int verb_attend(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 int verb_selftest(int argc, char **argv);
 int verb_bench(int argc, char **argv);
+int verb_tune(int argc, char **argv);
 
 /* Flags that mean the same in every verb. */
 struct flags {
@@ -44,6 +45,8 @@ struct flags {
     int stage, repeats;
     int merge;
     const char *work, *batches, *beams, *html;
+    /* tune */
+    int again, quick;
     /* What is left. */
     char **operands;
     int operand_count;
@@ -58,6 +61,7 @@ enum {
     TAKES_JSON = 16,
     TAKES_OUTPUT = 32,
     TAKES_BENCH = 64, /* with a model that need not be named */
+    TAKES_TUNE = 128, /* likewise */
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong

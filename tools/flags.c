@@ -20,7 +20,8 @@ struct flag {
 
 #define FIELD(name) offsetof(struct flags, name)
 static const struct flag table[] = {
-    {"model", 'm', TAKES_MODEL | TAKES_BENCH, FLAG_TEXT, FIELD(model), "FOLDER", "the model's folder"},
+    {"model", 'm', TAKES_MODEL | TAKES_BENCH | TAKES_TUNE, FLAG_TEXT, FIELD(model), "FOLDER",
+     "the model's folder"},
     {"output", 'o', TAKES_OUTPUT, FLAG_TEXT, FIELD(output), "FILE",
      "where the page goes; - is standard output"},
     {"target", 0, TAKES_OUTPUT, FLAG_TEXT, FIELD(target), "TEXT",
@@ -36,7 +37,7 @@ static const struct flag table[] = {
      "how attention is computed"},
     {"instructions", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.instructions), "auto|portable",
      "whether kernels use the device's own dot products of int8 and bf16"},
-    {"precision", 0, TAKES_MODEL | TAKES_BENCH, FLAG_CHOICE, FIELD(model_options.precision),
+    {"precision", 0, TAKES_MODEL | TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),
      "fp32|fp16|bf16|int8", "of the weights, and of products"},
     {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage), "encode|translate|score|ops|products|start",
      "what is timed"},
@@ -48,6 +49,8 @@ static const struct flag table[] = {
     {"beam", 0, TAKES_BENCH, FLAG_TEXT, FIELD(beams), "N,N,...", "beams; 1 is greedy; 1,4"},
     {"repeats", 0, TAKES_BENCH, FLAG_COUNT, FIELD(repeats), "N",
      "of which the median counts; 5, for ops more"},
+    {"again", 0, TAKES_TUNE, FLAG_SWITCH, FIELD(again), NULL, "measure what is kept, too"},
+    {"quick", 0, TAKES_TUNE, FLAG_SWITCH, FIELD(quick), NULL, "smaller, and less sure"},
     {"beam", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(beam), "N", "beams; 1 is greedy"},
     {"n-best", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(n_best), "N", "translations a line"},
     {"length-penalty", 0, TAKES_SEARCH, FLAG_REAL, FIELD(length_penalty), "X", "exponent of the length rule"},

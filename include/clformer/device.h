@@ -74,10 +74,11 @@ struct clf_device_options {
     clf_instructions instructions;
     int use_program_cache; /* keep compiled programs in $XDG_CACHE_HOME/clformer */
     int profile;           /* take the time of every kernel, for clf_device_profile() */
+    int use_tuning;        /* what is AUTO, and sizes inside: as `clformer tune` found them for the device */
 };
 #define CLF_DEVICE_OPTIONS_INIT                                                                              \
     {                                                                                                        \
-        CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO, CLF_INSTRUCTIONS_AUTO, 1, 0                        \
+        CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO, CLF_INSTRUCTIONS_AUTO, 1, 0, 1                     \
     }
 
 /**

@@ -1,6 +1,7 @@
 #include "base/environment.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -34,6 +35,12 @@ const char *clf__environment_attention(void)
 const char *clf__environment_instructions(void)
 {
     return read_variable("CLFORMER_INSTRUCTIONS");
+}
+
+int clf__environment_uses_tuning(void)
+{
+    const char *value = read_variable("CLFORMER_TUNING");
+    return value == NULL || strcmp(value, "off") != 0;
 }
 
 clf_status clf__environment_cache_folder(char **out)

@@ -4,6 +4,8 @@
 
 #include <clformer/device.h>
 
+#include "device/tuning.h"
+
 struct clf__caps {
     clf_form form;           /* CLF_FORM_CPU or CLF_FORM_GPU, never AUTO */
     clf_gemm gemm;           /* CLF_GEMM_NATIVE or CLF_GEMM_CLBLAST, never AUTO */
@@ -18,8 +20,9 @@ struct clf__caps {
     clf_instructions instructions; /* portable: the three below are 0, whatever the device has */
     int has_integer_dot_product;
     int has_device_atomics; /* acquire and release across the device, in OpenCL C 3.0 */
-    int has_dot_int8; /* these two: for the CPU form, as the device's first kernel found */
+    int has_dot_int8;       /* these two: for the CPU form, as the device's first kernel found */
     int has_dot_bf16;
+    struct clf__tuning tuning; /* its choices are made above */
 };
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device);

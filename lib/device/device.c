@@ -24,13 +24,16 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
 }
 
 static clf_status fill(struct clf_device *device, struct clf__listed_device *listed,
-                       const struct clf_device_options *options)
+                       const struct clf_device_options *options, const struct clf__tuning *tuning)
 {
     device->info = &listed->info;
     device->platform = listed->platform;
     device->id = listed->id;
     CLF__TRY(clf__format(&device->label, "%d \"%s\"", listed->info.index, listed->info.name));
-    CLF__TRY(clf__caps_choose(&device->caps, listed, options));
+    struct clf_device_options tuned = *options;
+    clf__tuning_choose(&tuned, tuning);
+    CLF__TRY(clf__caps_choose(&device->caps, listed, &tuned));
+    device->caps.tuning = *tuning;
     CLF__TRY(clf__caps_build_options(&device->build_options, listed, &device->caps));
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
     cl_int error = CL_SUCCESS;
@@ -68,18 +71,35 @@ static void free_device(struct clf_device *device)
     clf__free(device);
 }
 
-static clf_status open_index(struct clf_device **out, struct clf_device_list *list, int index,
-                             const struct clf_device_options *options)
+static clf_status open_tuned(struct clf_device **out, struct clf__listed_device *listed,
+                             const struct clf_device_options *options, const struct clf__tuning *tuning)
 {
     struct clf_device *device = NULL;
     CLF__TRY(clf__allocate(&device, 1, sizeof *device));
-    clf_status status = fill(device, &list->devices[index], options);
+    clf_status status = fill(device, listed, options, tuning);
     if (status != CLF_OK) {
         free_device(device);
         return status;
     }
     *out = device;
     return CLF_OK;
+}
+
+static clf_status open_index(struct clf_device **out, struct clf_device_list *list, int index,
+                             const struct clf_device_options *options)
+{
+    struct clf__listed_device *listed = &list->devices[index];
+    struct clf__tuning tuning;
+    int is_tuned = 0;
+    CLF__TRY(clf__tuning_load(&tuning, &is_tuned, &listed->info, options));
+    clf_status status = open_tuned(out, listed, options, &tuning);
+    if (is_tuned && status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
+        clf__log(CLF_LOG_WARNING, "device %d is opened without what was tuned, with which it fails: %s",
+                 listed->info.index, clf_last_error());
+        tuning = clf__tuning_standard();
+        status = open_tuned(out, listed, options, &tuning);
+    }
+    return status;
 }
 
 /* The first device of the default order other than index, or -1. */

@@ -182,8 +182,8 @@ static clf_status multiply_few(struct clf__matrix y, struct clf__matrix x, int r
 clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
                                     const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
-    enum { FEW_ROWS = 32 };
-    if (weight->device->caps.form == CLF_FORM_GPU && rows <= FEW_ROWS) {
+    const struct clf__caps *caps = &weight->device->caps;
+    if (caps->form == CLF_FORM_GPU && rows <= caps->tuning.values[CLF__KNOB_ROW_MAJOR_ROWS]) {
         return multiply_few(y, x, rows, weight, epilogue);
     }
     struct clf__epilogue rest = *epilogue; /* what is left to the kernel behind the product */

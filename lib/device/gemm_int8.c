@@ -5,7 +5,7 @@
 #include "device/operand.h"
 
 /* Of cl/gemm_int8.cl's GPU form. */
-enum { TILE = 64, SKINNY_ROWS = 8, SKINNY_MOST_ROWS = 32 };
+enum { TILE = 64, SKINNY_ROWS = 8 };
 
 static size_t ceil_divide(size_t a, size_t b)
 {
@@ -22,7 +22,8 @@ struct plan {
 static struct plan plan_of(const struct clf__caps *caps, int rows, const struct clf__weight *weight)
 {
     size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
-    if (caps->form == CLF_FORM_GPU && rows <= SKINNY_MOST_ROWS) {
+    int skinny_rows = caps->tuning.values[CLF__KNOB_SKINNY_ROWS + CLF_PRECISION_INT8];
+    if (caps->form == CLF_FORM_GPU && rows <= skinny_rows) {
         return (struct plan){
             "gemm_int8_skinny_gpu", {panels, ceil_divide((size_t)rows, SKINNY_ROWS)}, CLF__GROUP, 0};
     }

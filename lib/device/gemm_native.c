@@ -4,12 +4,12 @@
 #include "device/launch.h"
 #include "device/operand.h"
 
-/* Of the CPU forms: rows of a register block; the most rows that share one pass over a panel, and the bytes
- * of their operand: it should stay in the second cache while panel after panel passes. */
-enum { BLOCK_ROWS = 8, MOST_ROWS = 256, LEAST_ROWS = 32, MOST_BYTES = 1 << 18 };
+/* Of the CPU forms: rows of a register block; the most rows that share one pass over a panel, and how few
+ * where their operand is large. */
+enum { BLOCK_ROWS = 8, MOST_ROWS = 256, LEAST_ROWS = 32 };
 
 /* Of the GPU forms of gemm.cl and gemm_batched.cl. */
-enum { TILE = 64, SKINNY_ROWS = 8, SKINNY_MOST_ROWS = 32, BATCHED_TILE = 32 };
+enum { TILE = 64, SKINNY_ROWS = 8, BATCHED_TILE = 32 };
 
 /* The macros of cl/gemm.cl. */
 static const char *gemm_defines(clf_precision precision, enum clf__activation activation,
@@ -35,8 +35,12 @@ static size_t ceil_divide(size_t a, size_t b)
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps)
 {
-    size_t row_groups = ceil_divide(8 * caps->compute_units, column_groups);
-    size_t wanted = ceil_divide(rows, row_groups), most = MOST_BYTES / (row_bytes > 0 ? row_bytes : 1);
+    const int *tuned = caps->tuning.values;
+    size_t groups_wanted = (size_t)tuned[CLF__KNOB_CPU_GROUPS] * caps->compute_units;
+    size_t wanted = ceil_divide(rows, ceil_divide(groups_wanted, column_groups));
+    /* The operand should stay in the second cache while panel after panel passes. */
+    size_t bytes = (size_t)tuned[CLF__KNOB_CPU_OPERAND] << 10;
+    size_t most = bytes / (row_bytes > 0 ? row_bytes : 1);
     most = most < LEAST_ROWS ? LEAST_ROWS : most > MOST_ROWS ? MOST_ROWS : most;
     wanted = wanted < most ? wanted : most;
     size_t blocks = ceil_divide(rows, BLOCK_ROWS);
@@ -94,7 +98,7 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
         .cost = clf__weight_cost(rows, weight, epilogue),
     };
     if (caps->form == CLF_FORM_GPU) {
-        int skinny = rows <= SKINNY_MOST_ROWS;
+        int skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + weight->precision];
         launch.kernel = skinny ? "gemm_weight_skinny_gpu" : "gemm_weight_tile_gpu";
         launch.groups[0] = skinny ? panels : ceil_divide((size_t)weight->outputs, TILE);
         launch.groups[1] = ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE);

@@ -36,8 +36,8 @@ const char *clf__activation_define(enum clf__activation kind);
 
 struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
 
-/* Rows a group of a CPU form: as many as leave each core about eight groups, since a group pays for its pass
- * over the panel; all groups alike, so that none is a straggler. */
+/* Rows a group of a CPU form: as many as leave each core CLF__KNOB_CPU_GROUPS groups, since a group pays for
+ * its pass over the panel; all groups alike, so that none is a straggler. */
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps);
 

@@ -6,8 +6,7 @@
 #include "device/launch.h"
 #include "ops/operand.h"
 
-/* Beyond, the products are long enough to be launched by themselves. */
-enum { MOST_ROWS = 32, PRODUCTS = 6 };
+enum { PRODUCTS = 6 };
 
 static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__decoder_layer *layer)
 {
@@ -28,12 +27,16 @@ static int is_plain(const struct clf__linear *linear)
 int clf__decoder_layer_is_single(const struct clf__decoder_layer *layer, int rows,
                                  const struct clf__decoder_call *call)
 {
-    if (call->counters.buffer == NULL || call->history == NULL || rows > MOST_ROWS || rows == 0) {
+    if (call->counters.buffer == NULL || call->history == NULL || rows == 0) {
         return 0;
     }
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->counters.buffer));
     const struct clf__linear *linears[PRODUCTS];
     list_products(linears, layer);
+    /* Beyond, the products are long enough to be launched by themselves. */
+    if (rows > caps->tuning.values[CLF__KNOB_STEP_ROWS + clf__weight_layout(linears[0]->weight).precision]) {
+        return 0;
+    }
     for (int i = 0; i < PRODUCTS; i++) {
         if (!is_plain(linears[i])) {
             return 0;

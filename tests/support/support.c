@@ -38,6 +38,12 @@ void support_assert_fails(clf_status actual, clf_status expected, const char *pa
     }
 }
 
+/* Tests, and the commands that they run, never take what a user's device was tuned to. */
+__attribute__((constructor)) static void ignore_tuning(void)
+{
+    setenv("CLFORMER_TUNING", "off", 0);
+}
+
 static struct clf_device *device_of(struct clf_device_options options)
 {
     options.use_program_cache = 0; /* each run tests the compilers too */
