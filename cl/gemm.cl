@@ -56,23 +56,96 @@ static inline float8 activate8(float8 v)
  * neighbouring float4. */
 #define SPOT(lane, i) ((i) / 4 * 32 + (lane)*4 + (i) % 4)
 
-/* The accumulators, one float8 a row: named, because an array of them ends in memory with some compilers. */
-#define TILE_STEP(k)                                                                                                   \
-    {                                                                                                                  \
-        float4 above = *(const __local float4 *)&x_tile[(k)*X_PITCH + across * 4];                                     \
-        float4 below = *(const __local float4 *)&x_tile[(k)*X_PITCH + 32 + across * 4];                                \
-        float4 p = *(const __local float4 *)&w_tile[(k)*TILE + along * 4];                                             \
-        float4 q = *(const __local float4 *)&w_tile[(k)*TILE + 32 + along * 4];                                        \
-        float8 b = (float8)(p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w);                                                   \
-        acc0 = fma((float8)(above.x), b, acc0);                                                                        \
-        acc1 = fma((float8)(above.y), b, acc1);                                                                        \
-        acc2 = fma((float8)(above.z), b, acc2);                                                                        \
-        acc3 = fma((float8)(above.w), b, acc3);                                                                        \
-        acc4 = fma((float8)(below.x), b, acc4);                                                                        \
-        acc5 = fma((float8)(below.y), b, acc5);                                                                        \
-        acc6 = fma((float8)(below.z), b, acc6);                                                                        \
-        acc7 = fma((float8)(below.w), b, acc7);                                                                        \
+/* The sums of an item, one float8 a row: named, because an array of them ends in memory with some compilers. */
+struct tile_sums {
+    float8 row0, row1, row2, row3, row4, row5, row6, row7;
+};
+
+/* What an item carries of the next slice of the operands from global memory to local: x[x_row + 8i, next + x_input], and
+ * four columns of input next + w_input, of both panels or of two inputs. */
+struct tile_cargo {
+    float x[8];
+    weight4 w[2 / INPUTS_TOGETHER];
+};
+#define CARGO_X_INPUT  ((int)get_local_id(0) % 8)
+#define CARGO_X_ROW    ((int)get_local_id(0) / 8)
+#define CARGO_W_INPUT  ((int)get_local_id(0) / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER)
+#define CARGO_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
+
+/* x: what the item carries of input 0 of the tile's first of `rows` rows; w: of its first of `outputs` columns. */
+static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x, size_t x_stride, int rows,
+                               const __global weight_element *w, int outputs, int inputs, int next)
+{
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        int inside = CARGO_X_ROW + 8 * i < rows && next + CARGO_X_INPUT < inputs;
+        cargo->x[i] = inside ? x[(size_t)(8 * i) * x_stride + next] : 0.0f;
     }
+#pragma unroll
+    for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
+        int inside = next + CARGO_W_INPUT < inputs && (CARGO_W_COLUMN / PANEL + i) * PANEL < outputs;
+        const __global weight_element *from = w + (size_t)(next / INPUTS_TOGETHER + i * panel_depth(inputs)) * PANEL;
+        cargo->w[i] = inside ? load_weight4(from) : (weight4)(0);
+    }
+}
+
+static inline void put_cargo(__local float *x_tile, __local float *w_tile, const struct tile_cargo *cargo)
+{
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        x_tile[CARGO_X_INPUT * X_PITCH + CARGO_X_ROW + 8 * i] = ROUND_OPERAND(cargo->x[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
+        store_weight4(&w_tile[CARGO_W_INPUT * TILE + CARGO_W_COLUMN + i * PANEL], TILE, cargo->w[i]);
+    }
+}
+
+static inline void multiply_slice(struct tile_sums *sums, const __local float *x_tile, const __local float *w_tile, int steps)
+{
+    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
+    /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
+#pragma unroll 1
+    for (int k = 0; k < steps; k++) {
+        float4 above = *(const __local float4 *)&x_tile[k * X_PITCH + across * 4];
+        float4 below = *(const __local float4 *)&x_tile[k * X_PITCH + 32 + across * 4];
+        float4 p = *(const __local float4 *)&w_tile[k * TILE + along * 4];
+        float4 q = *(const __local float4 *)&w_tile[k * TILE + 32 + along * 4];
+        float8 b = (float8)(p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w);
+        sums->row0 = fma((float8)(above.x), b, sums->row0);
+        sums->row1 = fma((float8)(above.y), b, sums->row1);
+        sums->row2 = fma((float8)(above.z), b, sums->row2);
+        sums->row3 = fma((float8)(above.w), b, sums->row3);
+        sums->row4 = fma((float8)(below.x), b, sums->row4);
+        sums->row5 = fma((float8)(below.y), b, sums->row5);
+        sums->row6 = fma((float8)(below.z), b, sums->row6);
+        sums->row7 = fma((float8)(below.w), b, sums->row7);
+    }
+}
+
+static inline void activate_sums(struct tile_sums *sums, float scale, float8 shift)
+{
+    sums->row0 = activate8(fma((float8)(scale), sums->row0, shift));
+    sums->row1 = activate8(fma((float8)(scale), sums->row1, shift));
+    sums->row2 = activate8(fma((float8)(scale), sums->row2, shift));
+    sums->row3 = activate8(fma((float8)(scale), sums->row3, shift));
+    sums->row4 = activate8(fma((float8)(scale), sums->row4, shift));
+    sums->row5 = activate8(fma((float8)(scale), sums->row5, shift));
+    sums->row6 = activate8(fma((float8)(scale), sums->row6, shift));
+    sums->row7 = activate8(fma((float8)(scale), sums->row7, shift));
+}
+
+/* The next row comes to row0. */
+static inline void pass_rows(struct tile_sums *sums)
+{
+    sums->row0 = sums->row1;
+    sums->row1 = sums->row2;
+    sums->row2 = sums->row3;
+    sums->row3 = sums->row4;
+    sums->row4 = sums->row5;
+    sums->row5 = sums->row6;
+    sums->row6 = sums->row7;
+}
 
 /* A group: a tile of 64 rows and 64 columns, 8 x 8 of it an item. The next slice of the operands travels from global
  * memory to registers while the present one is multiplied. */
@@ -83,77 +156,36 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
 {
     __local float x_tile[TILE_DEPTH * X_PITCH] __attribute__((aligned(16))); /* (8, 64) */
     __local float w_tile[TILE_DEPTH * TILE] __attribute__((aligned(16)));    /* (8, 64) */
-    int item = (int)get_local_id(0);
-    int along = item % 8, across = item / 8;
-    int column = (int)get_group_id(0) * TILE;
-    int row = (int)get_group_id(1) * TILE;
-
-    /* What the item carries: x[row + item / 8 + 8i, k + item % 8], and four columns of input k + w_input, of both
-     * panels or of two inputs. */
-    int x_row = row + item / 8, x_input = item % 8;
-    const __global float *x_from = x + x_offset + (size_t)x_row * x_stride + x_input;
-    int depth = panel_depth(inputs);
-    int w_input = item / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER, w_column = item % (8 * INPUTS_TOGETHER) * 4;
-    int w_panel = column + w_column / PANEL * PANEL;
-    const __global weight_element *w_from =
-        w + (size_t)w_panel * depth + w_input / INPUTS_TOGETHER * PANEL + w_column % PANEL;
-    float x_next[8];
-    weight4 w_next[2 / INPUTS_TOGETHER];
-
-    float8 acc0 = 0.0f, acc1 = 0.0f, acc2 = 0.0f, acc3 = 0.0f, acc4 = 0.0f, acc5 = 0.0f, acc6 = 0.0f, acc7 = 0.0f;
+    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
+    int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
+    const __global float *x_from = x + x_offset + (size_t)(row + CARGO_X_ROW) * x_stride + CARGO_X_INPUT;
+    const __global weight_element *w_from = w +
+                                            (size_t)(column + CARGO_W_COLUMN / PANEL * PANEL) * panel_depth(inputs) +
+                                            CARGO_W_INPUT / INPUTS_TOGETHER * PANEL + CARGO_W_COLUMN % PANEL;
+    struct tile_cargo cargo;
+    struct tile_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     for (int k = -TILE_DEPTH; k < inputs; k += TILE_DEPTH) {
         int next = k + TILE_DEPTH;
-        int has_next = next < inputs;
-        if (has_next) {
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                int inside = x_row + 8 * i < rows && next + x_input < inputs;
-                x_next[i] = inside ? x_from[(size_t)(8 * i) * x_stride + next] : 0.0f;
-            }
-#pragma unroll
-            for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
-                int inside = next + w_input < inputs && w_panel + i * PANEL < outputs;
-                const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * depth) * PANEL;
-                w_next[i] = inside ? load_weight4(from) : (weight4)(0);
-            }
+        if (next < inputs) {
+            fetch_cargo(&cargo, x_from, x_stride, rows - row, w_from, outputs - column, inputs, next);
         }
         if (k >= 0) {
-            /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
-            int steps = min(TILE_DEPTH, inputs - k);
-#pragma unroll 1
-            for (int step = 0; step < steps; step++) {
-                TILE_STEP(step)
-            }
+            multiply_slice(&sums, x_tile, w_tile, min(TILE_DEPTH, inputs - k));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (has_next) {
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                x_tile[x_input * X_PITCH + item / 8 + 8 * i] = ROUND_OPERAND(x_next[i]);
-            }
-#pragma unroll
-            for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
-                store_weight4(&w_tile[w_input * TILE + w_column + i * PANEL], TILE, w_next[i]);
-            }
+        if (next < inputs) {
+            put_cargo(x_tile, w_tile, &cargo);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #define SHIFT(j) (bias && column + SPOT(along, j) < outputs ? bias[column + SPOT(along, j)] : 0.0f)
-    float8 shift = (float8)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3), SHIFT(4), SHIFT(5), SHIFT(6), SHIFT(7));
-    acc0 = activate8(fma((float8)(scale), acc0, shift));
-    acc1 = activate8(fma((float8)(scale), acc1, shift));
-    acc2 = activate8(fma((float8)(scale), acc2, shift));
-    acc3 = activate8(fma((float8)(scale), acc3, shift));
-    acc4 = activate8(fma((float8)(scale), acc4, shift));
-    acc5 = activate8(fma((float8)(scale), acc5, shift));
-    acc6 = activate8(fma((float8)(scale), acc6, shift));
-    acc7 = activate8(fma((float8)(scale), acc7, shift));
-    /* The rows come to acc0 in turn. */
+    activate_sums(&sums, scale,
+                  (float8)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3), SHIFT(4), SHIFT(5), SHIFT(6), SHIFT(7)));
 #pragma unroll 1
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++, pass_rows(&sums)) {
         int r = row + SPOT(across, i);
         float values[8];
-        vstore8(acc0, 0, values);
+        vstore8(sums.row0, 0, values);
 #pragma unroll
         for (int j = 0; j < 8; j++) {
             int c = column + SPOT(along, j);
@@ -162,13 +194,6 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
                 y[y_offset + (size_t)r * y_stride + c] = values[j];
             }
         }
-        acc0 = acc1;
-        acc1 = acc2;
-        acc2 = acc3;
-        acc3 = acc4;
-        acc4 = acc5;
-        acc5 = acc6;
-        acc6 = acc7;
     }
 }
 
