@@ -101,7 +101,8 @@ static inline void put_cargo(__local float *x_tile, __local float *w_tile, const
     }
 }
 
-static inline void multiply_slice(struct tile_sums *sums, const __local float *x_tile, const __local float *w_tile, int steps)
+static inline void multiply_slice(struct tile_sums *sums, const __local float *x_tile, const __local float *w_tile,
+                                  int steps)
 {
     int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
     /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
