@@ -148,22 +148,22 @@ GPU_KERNEL void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride
     uint4 sum_right = has_right ? *(const __global uint4 *)(panel_sums(right, inputs) + along * 4) : (uint4)(0);
     uint8 sum = (uint8)(sum_left.x, sum_left.y, sum_left.z, sum_left.w, sum_right.x, sum_right.y, sum_right.z,
                         sum_right.w);
-    /* The rows come to acc0 in turn. */
+#define SHIFT(j) (bias && column + SPOT(along, j) < outputs ? bias[column + SPOT(along, j)] : 0.0f)
+    float8 shift = (float8)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3), SHIFT(4), SHIFT(5), SHIFT(6), SHIFT(7));
+    /* The rows come to acc0 in turn; those beyond the last take its scale and are not stored. */
 #pragma unroll 1
     for (int i = 0; i < 8; i++) {
-        int r = row + SPOT(across, i);
-        if (r < rows) {
-            float values[8];
-            int8 exact = as_int8(as_uint8(acc0) - row_zero(x, pitch, r) * sum);
-            vstore8(convert_float8(exact) * (row_scale(x, pitch, r) * t), 0, values);
+        int r = row + SPOT(across, i), inside = min(r, rows - 1);
+        float8 product = convert_float8(as_int8(as_uint8(acc0) - row_zero(x, pitch, inside) * sum));
+        product = fma((float8)(scale), product * (row_scale(x, pitch, inside) * t), shift);
+        float values[8];
+        vstore8((float8)(activate4(product.lo), activate4(product.hi)), 0, values);
 #pragma unroll
-            for (int j = 0; j < 8; j++) {
-                int c = column + SPOT(along, j);
-                if (c < outputs) {
-                    float value = activate(fma(scale, values[j], bias ? bias[c] : 0.0f));
-                    value += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
-                    y[y_offset + (size_t)r * y_stride + c] = value;
-                }
+        for (int j = 0; j < 8; j++) {
+            int c = column + SPOT(along, j);
+            if (r < rows && c < outputs) {
+                values[j] += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
+                y[y_offset + (size_t)r * y_stride + c] = values[j];
             }
         }
         acc0 = acc1;

@@ -41,7 +41,7 @@ static inline int dot_word(int acc, int q, int w)
 #if defined(HAS_INTEGER_DOT_PRODUCT) && defined(__opencl_c_integer_dot_product_input_4x8bit)
     return dot_acc_sat(a, b, acc);
 #else
-    return acc + a.s0 * b.s0 + a.s1 * b.s1 + a.s2 * b.s2 + a.s3 * b.s3;
+    return mad24(a.s0, b.s0, mad24(a.s1, b.s1, mad24(a.s2, b.s2, mad24(a.s3, b.s3, acc))));
 #endif
 }
 
