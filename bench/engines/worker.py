@@ -2,8 +2,8 @@
 
 Reads one JSON object a line from standard input, such as {"work": "translate", "batch": 8, "beam": 4, "calls": 3}, and
 answers with {"seconds": [...]}, one number a call, behind one call that warms up where the case is new; or with
-{"error": "..."}. Loading, conversion and compilation are never in the numbers. Every translation is forced to 32 tokens,
-except "text", which translates a model's real lines as long as they come out.
+{"error": "..."}. Loading, conversion and compilation are never in the numbers. Every translation is forced to 32
+tokens, except "text", which translates a model's real lines as long as they come out.
 """
 import argparse
 import importlib.metadata
