@@ -25,6 +25,19 @@ static struct clf__workspace_widths widths_of(const struct clf__config *config)
     };
 }
 
+/* Of a product. */
+static int most_rows(const struct clf__session_limits *limits)
+{
+    return larger(limits->source_tokens, larger(limits->slots, limits->target_tokens));
+}
+
+static int most_inputs(const struct clf__config *config)
+{
+    struct clf__workspace_widths widths = widths_of(config);
+    return larger(larger(config->encoder_ffn, config->decoder_ffn),
+                  larger(larger(widths.d_model, widths.context), config->feature_size));
+}
+
 static int64_t larger_count(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -128,11 +141,7 @@ static clf_status reserve(struct clf__session *session)
     const struct clf__config *config = &session->transformer->config;
     struct clf__arena *arena = &session->arena;
     struct clf__workspace_widths widths = widths_of(config);
-    int rows = larger(limits->source_tokens, larger(limits->slots, limits->target_tokens));
-    CLF__TRY(clf__workspace_reserve(&session->workspace, arena, rows, &widths));
-    int inputs = larger(larger(config->encoder_ffn, config->decoder_ffn),
-                        larger(larger(widths.d_model, widths.context), config->feature_size));
-    CLF__TRY(clf__gemm_reserve(session->transformer->device, rows, inputs, session->transformer->precision));
+    CLF__TRY(clf__workspace_reserve(&session->workspace, arena, most_rows(limits), &widths));
     if (config->feature_size > 0) {
         CLF__TRY(clf__arena_reserve(arena, &session->frames, CLF__F32, limits->source_tokens,
                                     config->feature_size, "the frames"));
@@ -168,6 +177,10 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
     struct clf__session *session;
     CLF__TRY(plan(&session, transformer, limits));
     clf_status status = clf__arena_allocate(&session->arena);
+    if (status == CLF_OK) {
+        status = clf__gemm_reserve(transformer->device, most_rows(limits), most_inputs(&transformer->config),
+                                   transformer->precision);
+    }
     if (status == CLF_OK && limits->slots > 0) {
         status = clf__buffer_fill(session->counters.buffer, 0, CLF__DECODER_COUNTERS * sizeof(int32_t), 0.0f);
     }

@@ -57,10 +57,16 @@ static clf_status load(struct clf_model *model, struct clf_device *device, const
 clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder,
                           const struct clf_model_options *options)
 {
+    clf_precision precision = options != NULL ? options->precision : CLF_PRECISION_FP32;
+    if ((unsigned)precision > CLF_PRECISION_INT8) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the model options hold precision %d, which is unknown; start from "
+                         "CLF_MODEL_OPTIONS_INIT",
+                         (int)precision);
+    }
     struct clf_model *model;
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status =
-        load(model, device, folder, options != NULL ? options->precision : CLF_PRECISION_FP32);
+    clf_status status = load(model, device, folder, precision);
     if (status != CLF_OK) {
         clf_model_free(model);
         return status;

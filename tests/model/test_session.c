@@ -1,6 +1,7 @@
 /* The memory of a session: places come and go, and what a source gives does not depend on where it lies. */
 #include <string.h>
 
+#include "device/buffer.h"
 #include "support/model_fixture.h"
 #include "support/support.h"
 
@@ -116,11 +117,31 @@ static void test_scattered_sources(void **state)
     }
 }
 
+/* Measuring takes nothing of the device, the copies of operands that int8 needs neither. */
+static void test_measure(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf__transformer *transformer;
+    assert_ok(
+        clf__transformer_load(&transformer, device, support_fixture("models/marian"), CLF_PRECISION_INT8));
+    struct clf__session_limits limits = {.sources = 1, .source_tokens = 20000, .source_length = 20};
+    uint64_t before = clf__device_free_bytes(device);
+    struct clf__session_size size;
+    assert_ok(clf__session_measure(&size, transformer, &limits));
+    assert_true(clf__device_free_bytes(device) == before);
+    struct clf__session *session = new_session(transformer, &limits);
+    assert_true(clf__device_free_bytes(device) < before - size.bytes);
+    clf__session_free(session);
+    clf__transformer_free(transformer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_places, support_teardown),
         cmocka_unit_test_teardown(test_scattered_sources, support_teardown),
+        cmocka_unit_test_teardown(test_measure, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -387,9 +387,21 @@ static void test_score_agrees(void **state)
     clf__free(source.text);
 }
 
+static void test_unknown_precision(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_model_options options = {(clf_precision)(CLF_PRECISION_INT8 + 1)};
+    struct clf_model *model = NULL;
+    assert_fails(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", &options),
+                 CLF_BAD_ARGUMENT, "precision 4");
+    assert_null(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_unknown_precision, support_teardown),
         cmocka_unit_test_teardown(test_greedy, support_teardown),
         cmocka_unit_test_teardown(test_beam, support_teardown),
         cmocka_unit_test_teardown(test_n_best, support_teardown),
