@@ -3,7 +3,11 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "command.h"
+#include "device/tuning.h"
 
 static const char help[] = "Usage: clformer devices [--json]\n\n"
                            "Lists every OpenCL device, which one is the default, and why: the first in\n"
@@ -28,6 +32,21 @@ static struct clf_device *open_default(void)
     return device;
 }
 
+/* The file that `clformer tune` wrote for a device and that the other verbs take, freed by clf__free(), or
+ * NULL. */
+static char *find_tuning(const struct clf_device_info *info)
+{
+    char *path = NULL;
+    if (!clf__environment_uses_tuning() || clf__tuning_path(&path, info) != CLF_OK) {
+        return NULL;
+    }
+    if (!clf__file_exists(path)) {
+        clf__free(path);
+        return NULL;
+    }
+    return path;
+}
+
 static void print_text(const struct clf_device_info *info, int is_default)
 {
     const char *named = getenv("CLFORMER_DEVICE");
@@ -46,6 +65,11 @@ static void print_text(const struct clf_device_info *info, int is_default)
         printf("   found     int8 dot products %s, bf16 dot products %s\n", info->has_dot_int8 ? "yes" : "no",
                info->has_dot_bf16 ? "yes" : "no");
     }
+    char *tuning = find_tuning(info);
+    if (tuning != NULL) {
+        printf("   tuned     %s\n", tuning);
+        clf__free(tuning);
+    }
     if (info->candidate_order >= 0) {
         printf("   order     %d: %s\n", info->candidate_order + 1, info->order_reason);
     } else {
@@ -61,9 +85,10 @@ static json_t *found(int has, int is_open)
 
 static int print_json(const struct clf_device_info *info, int is_default)
 {
+    char *tuning = find_tuning(info);
     json_t *object = json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:o, s:o, "
-        "s:s, s:b, s:i, s:s}",
+        "s:s, s:b, s:i, s:s, s:s?}",
         "index", info->index, "kind", kind_word(info->kind), "name", info->name, "vendor", info->vendor,
         "version", info->version, "driver", info->driver, "platform", info->platform_name, "platform_vendor",
         info->platform_vendor, "platform_version", info->platform_version, "compute_units",
@@ -73,7 +98,8 @@ static int print_json(const struct clf_device_info *info, int is_default)
         "integer_dot_product", info->has_integer_dot_product, "dot_int8",
         found(info->has_dot_int8, is_default), "dot_bf16", found(info->has_dot_bf16, is_default), "form",
         info->form == CLF_FORM_CPU ? "cpu" : "gpu", "default", is_default, "candidate_order",
-        info->candidate_order, "order_reason", info->order_reason);
+        info->candidate_order, "order_reason", info->order_reason, "tuning", tuning);
+    clf__free(tuning);
     if (object == NULL) {
         fprintf(stderr, "clformer: the strings of device %d are not valid UTF-8\n", info->index);
         return EXIT_FAILED;

@@ -27,7 +27,7 @@ struct tune_result {
     int is_slow;    /* hopelessly, at first sight: likewise */
     double seconds; /* medians of all pieces together */
     double ratio;   /* to the first candidate's time, the mean over the pieces; the median of the rounds */
-    double unsure;  /* the same, but the upper quartile */
+    double spread;  /* of that: between the quartiles of the rounds */
 };
 
 /* How long to look. */

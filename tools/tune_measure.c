@@ -64,7 +64,7 @@ static clf_status leave_out_slow(struct turns *turns, const struct tune_patience
     }
     for (int piece = 0; piece < turns->work->cases; piece++) {
         double runs = ceil(patience->seconds / first[piece]);
-        turns->runs[piece] = runs > MOST_RUNS ? MOST_RUNS : (int)runs;
+        turns->runs[piece] = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : (int)runs;
     }
     return CLF_OK;
 }
@@ -129,7 +129,8 @@ static void conclude(struct turns *turns, int candidate)
     }
     qsort(ratios, (size_t)rounds, sizeof *ratios, compare);
     result->ratio = ratios[rounds / 2];
-    result->unsure = ratios[rounds - 1 - (rounds - 1) / 4];
+    int quarter = (rounds - 1) / 4;
+    result->spread = ratios[rounds - 1 - quarter] - ratios[quarter];
 }
 
 /* Sorts the times, so only when every ratio is taken. */
@@ -179,7 +180,8 @@ int tune_best(const struct tune_result *results, int count)
 {
     int best = 0;
     for (int i = 1; i < count; i++) {
-        int is_sure = is_measured(&results[i]) && results[i].unsure < 1 - least_gain;
+        int is_sure = is_measured(&results[i]) && 1 - results[i].ratio > least_gain &&
+                      1 - results[i].ratio > results[i].spread;
         if (is_sure && (best == 0 || results[i].ratio < results[best].ratio)) {
             best = i;
         }

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "device/cache_home.h"
 #include "device/caps.h"
+#include "device/testing.h"
 #include "support/support.h"
 
 static char warnings[4096];
@@ -197,8 +198,8 @@ static void test_precedence(void **state)
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.use_program_cache = 0;
     unsetenv("CLFORMER_FORM");
-    setenv("CLFORMER_TUNING", "on", 1);
     clf_form own = clf_device_describe(support_device(CLF_FORM_CPU))->form;
+    setenv("CLFORMER_TUNING", "on", 1);
     clf_form other = own == CLF_FORM_CPU ? CLF_FORM_GPU : CLF_FORM_CPU;
     assert_opened(&options, own, 8);
     write_text(path, other == CLF_FORM_GPU ? "form = gpu\ncpu_groups = 5\n" : "form = cpu\ncpu_groups = 5\n");
@@ -219,23 +220,28 @@ static void test_precedence(void **state)
     clf__free(path);
 }
 
-/* All of a file that makes a device fail is left out. */
-static void test_failing_choice(void **state)
+/* A device that fails with what is tuned is opened without it. */
+static void test_failing_open(void **state)
 {
     (void)state;
     char *path = tuning_path();
-    write_text(path, "form = nosuch\n\x01\xff = \n");
+    write_text(path, "cpu_groups = 5\n");
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.use_program_cache = 0;
+    clf_form own = clf_device_describe(support_device(CLF_FORM_CPU))->form;
     setenv("CLFORMER_TUNING", "on", 1);
+    struct clf_device_list *list;
+    clf__device_fail_at(0);
+    assert_ok(clf_device_list_create(&list));
+    uint64_t listing = clf__device_call_count();
+    clf_device_list_free(list);
     clf_log_set(take_warning, NULL);
     warnings[0] = '\0';
-    struct clf_device *device;
-    assert_ok(clf_device_open(&device, NULL, &options));
-    clf_device_close(device);
-    assert_non_null(strstr(warnings, ":1: "));
-    assert_non_null(strstr(warnings, ":2: "));
+    clf__device_fail_at(listing + 1);
+    assert_opened(&options, own, 8);
+    clf__device_fail_at(0);
     clf_log_set(NULL, NULL);
+    assert_non_null(strstr(warnings, "is opened without what was tuned"));
     setenv("CLFORMER_TUNING", "off", 1);
     clf__free(path);
 }
@@ -272,7 +278,7 @@ int main(void)
         cmocka_unit_test_teardown(test_bad_lines, support_teardown),
         cmocka_unit_test_teardown(test_key, support_teardown),
         cmocka_unit_test_teardown(test_precedence, support_teardown),
-        cmocka_unit_test_teardown(test_failing_choice, support_teardown),
+        cmocka_unit_test_teardown(test_failing_open, support_teardown),
     };
     return cmocka_run_group_tests_name("device/tuning", tests, NULL, NULL);
 }

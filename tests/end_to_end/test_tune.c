@@ -1,0 +1,165 @@
+/* `clformer tune` on a small model: what it keeps, that it goes on, and who takes it. What wins is not asked.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/process.h"
+
+#define MODEL     " -m " CLF_SOURCE_FOLDER "/tests/fixtures/models/marian "
+#define MEASURED  "fp32, marian\n"
+#define TUNED     "tuned     "
+#define TRANSLATE "translate -m " DEMO_MODEL " --json --batch-tokens 40"
+
+/* A cache folder of these tests' own, with their compiled kernels; the drivers' caches stay where they are.
+ */
+static char cache[256];
+
+static void begin_cache(void)
+{
+    process_set_environment();
+    if (*cache == '\0') {
+        snprintf(cache, sizeof cache, "%s", support_temporary_folder());
+    }
+    setenv("XDG_CACHE_HOME", cache, 1);
+    setenv("CLFORMER_TUNING", "on", 1);
+}
+
+static char kept_path[512]; /* of the last file that was named */
+
+static int reset_environment(void **state)
+{
+    (void)state;
+    remove(kept_path);
+    unsetenv("XDG_CACHE_HOME");
+    setenv("CLFORMER_TUNING", "off", 1);
+    support_free_all();
+    return 0;
+}
+
+/* The path of the file that the first line of a run names. */
+static char *kept_in(const struct process_result *result)
+{
+    const char *path = strstr(result->output, "kept in ");
+    assert_non_null(path);
+    path += strlen("kept in ");
+    snprintf(kept_path, sizeof kept_path, "%.*s", (int)strcspn(path, "\n"), path);
+    return process_format("%s", kept_path);
+}
+
+static char *read_kept(const struct process_result *result)
+{
+    char *path = kept_in(result);
+    char *name = strrchr(path, '/');
+    *name++ = '\0';
+    size_t size;
+    return process_read(path, name, &size);
+}
+
+static void write_kept(const struct process_result *result, const char *text)
+{
+    char *path = kept_in(result);
+    char *name = strrchr(path, '/');
+    *name++ = '\0';
+    process_write(path, name, text, strlen(text));
+}
+
+/* Numbers: measured, kept, not measured twice, measured again when asked. */
+static void test_resume(void **state)
+{
+    (void)state;
+    begin_cache();
+    struct process_result result = run_clformer(NULL, "devices");
+    assert_int_equal(process_count(result.output, TUNED), 0);
+    result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, MEASURED), 1);
+    char *kept = read_kept(&result);
+    assert_int_equal(process_count(kept, "\ncpu_groups = "), 1);
+    assert_int_equal(process_count(kept, MEASURED), 1);
+    result = run_clformer(NULL, "tune --quick --form cpu cpu_groups step_rows_fp32" MODEL);
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "kept from before\n"), 1);
+    assert_int_equal(process_count(read_kept(&result), MEASURED), 2);
+    result = run_clformer(NULL, "tune --quick --form cpu --again cpu_groups" MODEL);
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "kept from before"), 0);
+    assert_int_equal(process_count(read_kept(&result), MEASURED), 2);
+    result = run_clformer(NULL, "devices");
+    assert_int_equal(process_count(result.output, TUNED), 1);
+    assert_non_null(strstr(result.output, "/tuning/"));
+    result = process_run(&(struct process){.environment = "CLFORMER_TUNING=off"}, "devices");
+    assert_int_equal(process_count(result.output, TUNED), 0);
+}
+
+/* A choice is measured on two devices, and what the flags say is not measured. */
+static void test_choice(void **state)
+{
+    (void)state;
+    begin_cache();
+    struct process_result result = run_clformer(NULL, "tune --quick --form cpu attention form" MODEL);
+    assert_int_equal(result.status, 0);
+    char *kept = read_kept(&result);
+    assert_int_equal(process_count(kept, "\nattention = "), 1);
+    assert_int_equal(process_count(kept, "form = "), 0);
+}
+
+static void test_interrupt(void **state)
+{
+    (void)state;
+    begin_cache();
+    struct process_result result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    assert_int_equal(result.status, 0);
+    struct process process = {.signal_when_started = SIGINT};
+    result = process_run(&process, "tune --quick --form cpu --verbose --again" MODEL);
+    assert_int_equal(result.status, 1);
+    assert_int_equal(process_count(result.errors, "clformer: interrupted"), 1);
+    assert_int_equal(process_count(read_kept(&result), "\ncpu_groups = "), 1);
+}
+
+/* Numbers never change a bit, choices are taken, and what is wrong in the file is said and left out. */
+static void test_use(void **state)
+{
+    (void)state;
+    static const char lines[] = "Je suis étudiant\nMerci.\nIl fait beau.\nOù est la gare ?\nBonjour\n";
+    begin_cache();
+    struct process_result result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    struct process untuned = {.input = lines, .environment = "CLFORMER_TUNING=off"};
+    struct process_result plain = process_run(&untuned, TRANSLATE " --form cpu --gemm native");
+    assert_int_equal(plain.status, 0);
+    write_kept(&result, "cpu_groups = 1\ncpu_operand_kib = 16\nstep_rows_fp32 = 0\n");
+    struct process_result tuned = run_clformer(lines, TRANSLATE " --form cpu --gemm native");
+    assert_output(tuned, plain.output);
+    write_kept(&result, "cpu_groups = 1\ncpu_gruops = 2\nattention = batched\n");
+    tuned = run_clformer("Je suis étudiant\n", "translate --form cpu --verbose -m " DEMO_MODEL);
+    assert_int_equal(tuned.status, 0);
+    assert_non_null(strstr(tuned.errors, "is tuned by "));
+    assert_int_equal(process_count(tuned.errors, ".txt:2: there is nothing named \"cpu_gruops\" to tune"), 1);
+    assert_non_null(strstr(tuned.errors, "softmax")); /* a kernel of the batched attention */
+    tuned =
+        run_clformer("Je suis étudiant\n", "translate --form cpu --attention fused --verbose -m " DEMO_MODEL);
+    assert_null(strstr(tuned.errors, "softmax_"));
+}
+
+static void test_wrong_calls(void **state)
+{
+    (void)state;
+    begin_cache();
+    struct process_result result = run_clformer(NULL, "tune cpu_gruops");
+    assert_refused(result, 2, "nothing named \"cpu_gruops\" to tune");
+    result = run_clformer(NULL, "tune -m /nosuch");
+    assert_refused(result, 1, "/nosuch");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_resume, reset_environment),
+        cmocka_unit_test_teardown(test_choice, reset_environment),
+        cmocka_unit_test_teardown(test_interrupt, reset_environment),
+        cmocka_unit_test_teardown(test_use, reset_environment),
+        cmocka_unit_test_teardown(test_wrong_calls, reset_environment),
+    };
+    return cmocka_run_group_tests_name("end_to_end/tune", tests, NULL, NULL);
+}
