@@ -30,7 +30,7 @@ enum { SETTINGS = sizeof settings / sizeof *settings, NATIVE_FUSED = 0, NATIVE_B
 struct outcome {
     int is_offered;
     int ran, failed;
-    int form_failed;
+    int form_failed, precision_failed;
     int gemm_failed[SETTINGS], attention_failed[SETTINGS];
 };
 
@@ -43,7 +43,9 @@ static void count_check(struct outcome *outcome, int index, const struct check *
 {
     outcome->ran++;
     outcome->failed += failed;
-    if (check->uses & USES_GEMM) {
+    if (check->uses & USES_PRECISION) {
+        outcome->precision_failed += failed;
+    } else if (check->uses & USES_GEMM) {
         outcome->gemm_failed[index] += failed;
     } else if (check->uses & USES_ATTENTION) {
         outcome->attention_failed[index] += failed;
@@ -56,7 +58,8 @@ static void run_check(struct outcome *outcome, struct clf_device *device, clf_fo
                       const struct check *check)
 {
     const struct setting *setting = &settings[index];
-    if (setting->uses >= 0 && (check->uses & setting->uses) == 0) {
+    int is_elsewhere = setting->uses >= 0 && (check->uses & setting->uses) == 0;
+    if (is_elsewhere || (check->uses & USES_PRECISION && setting->gemm != CLF_GEMM_NATIVE)) {
         return;
     }
     struct bench bench = {.device = device, .random = 1};
@@ -148,14 +151,24 @@ static int conclude(const struct outcome *outcomes)
 {
     int ran = outcomes[CLF_FORM_CPU].ran + outcomes[CLF_FORM_GPU].ran;
     int failed = outcomes[CLF_FORM_CPU].failed + outcomes[CLF_FORM_GPU].failed;
+    int rounded = outcomes[CLF_FORM_CPU].precision_failed + outcomes[CLF_FORM_GPU].precision_failed;
     char way[128];
     if (failed == 0) {
         printf("\nAll %d checks passed: this device computes what the references say.\n", ran);
         return ran > 0 ? EXIT_DONE : EXIT_FAILED;
     }
     printf("\n%d of %d checks failed. ", failed, ran);
-    if (find_way(way, sizeof way, outcomes)) {
-        printf("Everything passed with `%s`: give these flags to the other verbs on this device. ", way);
+    if (rounded > 0) {
+        printf(
+            "Weights of the precisions that failed cannot be used on this device: leave --precision at fp32, "
+            "or see whether they pass with `clformer selftest --instructions portable`, and give that flag "
+            "to the other verbs. ");
+    }
+    if (failed == rounded) {
+        printf("Everything else passed. ");
+    } else if (find_way(way, sizeof way, outcomes)) {
+        printf("Everything%s passed with `%s`: give these flags to the other verbs on this device. ",
+               rounded > 0 ? " in fp32" : "", way);
     } else {
         printf("Choose another device with -d (`clformer devices` lists them), or another driver for this "
                "one. ");

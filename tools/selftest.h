@@ -40,8 +40,9 @@ struct clf__tensor bench_tensor(struct bench *bench, enum clf__type type, int ro
 void bench_compare(struct bench *bench, struct clf__tensor actual, const double *expected);
 void bench_release(struct bench *bench);
 
-/* What a check depends on beside the form. */
-enum { USES_GEMM = 1, USES_ATTENTION = 2 };
+/* What a check depends on beside the form. USES_PRECISION: weights that are not fp32, which are the native
+ * kernels' whoever serves fp32. */
+enum { USES_GEMM = 1, USES_ATTENTION = 2, USES_PRECISION = 4 };
 
 struct check {
     const char *name;

@@ -8,12 +8,28 @@
 #include "reference/gemm.h"
 #include "selftest.h"
 
+/* Rows of small whole numbers, with 127 and -127 among them: no precision rounds them, int8 neither, whose
+ * scales come out as 1. */
+static float *whole_rows(struct bench *bench, int rows, int columns)
+{
+    float *values = bench_array(bench, (size_t)rows * (size_t)columns, sizeof *values);
+    for (int n = 0; n < rows; n++) {
+        for (int k = 0; k < columns; k++) {
+            values[n * columns + k] = k < 2 ? (float)(127 - 254 * k) : (float)(bench_integer(bench, 19) - 9);
+        }
+    }
+    return values;
+}
+
 /* y = relu(0.5 x Wᵀ + bias) + residual */
-static void product(struct bench *bench, int rows, int outputs, int inputs)
+static void product(struct bench *bench, int rows, int outputs, int inputs, clf_precision precision)
 {
     size_t count = (size_t)rows * (size_t)outputs;
-    float *x = bench_uniform(bench, (size_t)rows * (size_t)inputs, 1.0f);
-    float *w = bench_uniform(bench, (size_t)outputs * (size_t)inputs, 1.0f);
+    int is_fp32 = precision == CLF_PRECISION_FP32;
+    float *x =
+        is_fp32 ? bench_uniform(bench, (size_t)rows * (size_t)inputs, 1.0f) : whole_rows(bench, rows, inputs);
+    float *w = is_fp32 ? bench_uniform(bench, (size_t)outputs * (size_t)inputs, 1.0f)
+                       : whole_rows(bench, outputs, inputs);
     float *bias = bench_uniform(bench, (size_t)outputs, 1.0f), *residual = bench_uniform(bench, count, 1.0f);
     double *expected = bench_array(bench, count, sizeof *expected);
     for (int n = 0; n < rows; n++) {
@@ -29,23 +45,45 @@ static void product(struct bench *bench, int rows, int outputs, int inputs)
     epilogue.bias = bench_tensor(bench, CLF__F32, 1, outputs, bias).buffer;
     epilogue.activation = CLF__RELU;
     epilogue.residual = clf__tensor_matrix(bench_tensor(bench, CLF__F32, rows, outputs, residual));
-    RUN(bench,
-        clf__weight_create(&weight, bench->device,
-                           &(struct clf__weight_source){
-                               .parts = &part, .part_count = 1, .inputs = inputs, .what = "the self-test"}));
+    RUN(bench, clf__weight_create(&weight, bench->device,
+                                  &(struct clf__weight_source){.parts = &part,
+                                                               .part_count = 1,
+                                                               .inputs = inputs,
+                                                               .precision = precision,
+                                                               .what = "the self-test"}));
     RUN(bench, clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(in), rows, weight, &epilogue));
     bench_compare(bench, y, expected);
     clf__weight_free(weight);
     bench_release(bench);
 }
 
-static void products(struct bench *bench)
+static void products_in(struct bench *bench, clf_precision precision)
 {
     static const int shapes[][3] = {{1, 1, 1},    {1, 300, 40}, {3, 65, 16},   {8, 33, 129},
                                     {17, 48, 96}, {65, 65, 15}, {70, 129, 48}, {64, 512, 64}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        product(bench, shapes[i][0], shapes[i][1], shapes[i][2]);
+        product(bench, shapes[i][0], shapes[i][1], shapes[i][2], precision);
     }
+}
+
+static void products(struct bench *bench)
+{
+    products_in(bench, CLF_PRECISION_FP32);
+}
+
+static void products_fp16(struct bench *bench)
+{
+    products_in(bench, CLF_PRECISION_FP16);
+}
+
+static void products_bf16(struct bench *bench)
+{
+    products_in(bench, CLF_PRECISION_BF16);
+}
+
+static void products_int8(struct bench *bench)
+{
+    products_in(bench, CLF_PRECISION_INT8);
 }
 
 static void batched_product(struct bench *bench, const struct clf__batched_shape *shape)
@@ -190,6 +228,9 @@ static void attention_step(struct bench *bench)
 
 const struct check selftest_product_checks[] = {
     {"matrix product", USES_GEMM, 3e-6, products},
+    {"matrix product, fp16", USES_GEMM | USES_PRECISION, 3e-6, products_fp16},
+    {"matrix product, bf16", USES_GEMM | USES_PRECISION, 3e-6, products_bf16},
+    {"matrix product, int8", USES_GEMM | USES_PRECISION, 3e-6, products_int8},
     {"batched product", USES_GEMM, 3e-6, batched_products},
     {"attention", USES_ATTENTION, 3e-6, attention},
     {"attention step, cache", 0, 3e-6, attention_step},
