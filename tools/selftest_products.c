@@ -1,11 +1,13 @@
-/* Checks of matrix products and attention. */
+/* Checks of matrix products, of the candidates that the last one gives, and of attention. */
 #include <math.h>
 #include <string.h>
 
 #include "ops/attention.h"
 #include "ops/cache.h"
+#include "ops/projection.h"
 #include "reference/attention.h"
 #include "reference/gemm.h"
+#include "reference/top_k.h"
 #include "selftest.h"
 
 /* Rows of small whole numbers, with 127 and -127 among them: no precision rounds them, int8 neither, whose
@@ -84,6 +86,87 @@ static void products_bf16(struct bench *bench)
 static void products_int8(struct bench *bench)
 {
     products_in(bench, CLF_PRECISION_INT8);
+}
+
+/* Candidates of the output projection: the last row has banned ids. Whole numbers make the logits exact and
+ * many of them equal, which the ids must follow. */
+enum { PROJECTED = 9, VOCABULARY = 1300, D_MODEL = 40, CANDIDATES = 8, BANNED = 3 };
+static const int32_t banned_ids[BANNED] = {0, 77, VOCABULARY - 1};
+static const int32_t banned_offsets[PROJECTED + 1] = {[PROJECTED] = BANNED};
+static const float logits_scale = 1.0f / 1024;
+
+struct candidates {
+    double values[PROJECTED * CANDIDATES], statistics[PROJECTED * 4];
+    int32_t ids[PROJECTED * CANDIDATES];
+};
+
+static void find_candidates(struct candidates *out, struct bench *bench, const float *x, const float *w)
+{
+    double *products = bench_array(bench, VOCABULARY, sizeof *products);
+    float *logits = bench_array(bench, VOCABULARY, sizeof *logits);
+    for (int r = 0; r < PROJECTED; r++) {
+        float best[CANDIDATES];
+        reference_gemm_row(products, x + r * D_MODEL, w, VOCABULARY, D_MODEL, (double)logits_scale, NULL,
+                           CLF__IDENTITY, NULL);
+        for (int n = 0; n < VOCABULARY; n++) {
+            logits[n] = (float)products[n];
+        }
+        reference_top_k(best, out->ids + r * CANDIDATES, CANDIDATES, out->statistics + r * 4, logits,
+                        VOCABULARY, banned_ids + banned_offsets[r], banned_offsets[r + 1] - banned_offsets[r],
+                        1);
+        for (int i = 0; i < CANDIDATES; i++) {
+            out->values[r * CANDIDATES + i] = (double)best[i];
+        }
+    }
+}
+
+static void project(struct bench *bench, clf_precision precision)
+{
+    float *x = whole_rows(bench, PROJECTED, D_MODEL), *w = whole_rows(bench, VOCABULARY, D_MODEL);
+    struct candidates expected;
+    find_candidates(&expected, bench, x, w);
+    struct clf__weight *weight = NULL;
+    struct clf__weight_part part = {w, VOCABULARY};
+    struct clf__weight_source source = {&part, 1, D_MODEL, precision, "the self-test"};
+    RUN(bench, clf__weight_create(&weight, bench->device, &source));
+    if (bench->status != CLF_OK) {
+        return;
+    }
+    struct clf__projection projection = {.weight = weight, .scale = logits_scale};
+    struct clf__projection_scratch scratch = {.rows = 0};
+    struct clf__arena arena;
+    clf__arena_init(&arena, bench->device);
+    RUN(bench, clf__projection_scratch_reserve(&scratch, &arena, &projection, PROJECTED, CANDIDATES, 0));
+    RUN(bench, clf__arena_allocate(&arena));
+    struct clf__tensor values = bench_tensor(bench, CLF__F32, PROJECTED, CANDIDATES, NULL);
+    struct clf__tensor ids = bench_tensor(bench, CLF__I32, PROJECTED, CANDIDATES, NULL);
+    struct clf__tensor statistics = bench_tensor(bench, CLF__F32, PROJECTED, 4, NULL);
+    RUN(bench,
+        clf__projection_top_k(values, ids, statistics, bench_tensor(bench, CLF__F32, PROJECTED, D_MODEL, x),
+                              &projection, bench_tensor(bench, CLF__I32, 1, BANNED, banned_ids),
+                              bench_tensor(bench, CLF__I32, 1, PROJECTED + 1, banned_offsets), 1, &scratch));
+    bench_compare(bench, values, expected.values);
+    bench_compare(bench, statistics, expected.statistics);
+    int32_t actual[PROJECTED * CANDIDATES];
+    RUN(bench, clf__tensor_read(ids, actual));
+    if (bench->status == CLF_OK && memcmp(actual, expected.ids, sizeof actual) != 0) {
+        bench->error = INFINITY;
+    }
+    clf__arena_free(&arena);
+    clf__weight_free(weight);
+    bench_release(bench);
+}
+
+static void candidates(struct bench *bench)
+{
+    project(bench, CLF_PRECISION_FP32);
+}
+
+static void candidates_rounded(struct bench *bench)
+{
+    project(bench, CLF_PRECISION_FP16);
+    project(bench, CLF_PRECISION_BF16);
+    project(bench, CLF_PRECISION_INT8);
 }
 
 static void batched_product(struct bench *bench, const struct clf__batched_shape *shape)
@@ -231,6 +314,8 @@ const struct check selftest_product_checks[] = {
     {"matrix product, fp16", USES_GEMM | USES_PRECISION, 3e-6, products_fp16},
     {"matrix product, bf16", USES_GEMM | USES_PRECISION, 3e-6, products_bf16},
     {"matrix product, int8", USES_GEMM | USES_PRECISION, 3e-6, products_int8},
+    {"candidates", USES_GEMM, 3e-6, candidates},
+    {"candidates, 16 and 8 bit", USES_GEMM | USES_PRECISION, 3e-6, candidates_rounded},
     {"batched product", USES_GEMM, 3e-6, batched_products},
     {"attention", USES_ATTENTION, 3e-6, attention},
     {"attention step, cache", 0, 3e-6, attention_step},
