@@ -19,7 +19,7 @@ struct job {
 };
 
 /* Seconds that one job may take (a first use compiles), and one device in all. */
-enum { JOB_SECONDS = 120, DEVICE_SECONDS = 420, MOST_JOBS = 32 };
+enum { JOB_SECONDS = 180, DEVICE_SECONDS = 420, MOST_JOBS = 32 };
 
 struct run {
     struct bench_call *call;
