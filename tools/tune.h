@@ -13,6 +13,8 @@ struct tune_work {
     int cases;
     /* From now on pieces run as this candidate says. */
     clf_status (*select)(void *context, int value);
+    /* Whether two candidates run a piece in the same way: it is not measured then. NULL: never. */
+    int (*is_alike)(void *context, int piece, int value, int other);
     /* A piece, done when it returns. */
     clf_status (*run)(void *context, int piece);
     /* Behind a run of a piece: whether what it computed is right. The first candidate comes first, and is
@@ -25,8 +27,9 @@ struct tune_result {
     int value;
     int is_wrong;   /* it computed something else: nothing below */
     int is_slow;    /* hopelessly, at first sight: likewise */
+    int pieces;     /* that it runs in another way than the first candidate; 0: nothing below */
     double seconds; /* medians of all pieces together */
-    double ratio;   /* to the first candidate's time, the mean over the pieces; the median of the rounds */
+    double ratio;   /* to the first candidate's time, the mean over these pieces; the median of the rounds */
     double spread;  /* of that: between the quartiles of the rounds */
 };
 

@@ -16,13 +16,14 @@ struct turns {
     const struct tune_work *work;
     struct tune_result *results;
     int count, rounds;
-    int runs[TUNE_MOST_CASES]; /* of a piece in a round */
+    int runs[TUNE_MOST_CASES];                           /* of a piece in a round */
+    int is_alike[CLF__KNOB_CANDIDATES][TUNE_MOST_CASES]; /* to the first candidate, at this piece */
     double seconds[CLF__KNOB_CANDIDATES][TUNE_MOST_CASES][TUNE_MOST_ROUNDS];
 };
 
 static int is_measured(const struct tune_result *result)
 {
-    return !result->is_wrong && !result->is_slow;
+    return !result->is_wrong && !result->is_slow && result->pieces > 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -53,14 +54,17 @@ static clf_status leave_out_slow(struct turns *turns, const struct tune_patience
     for (int i = 0; i < turns->count; i++) {
         struct tune_result *result = &turns->results[i];
         double sum = 0;
-        for (int piece = 0; piece < turns->work->cases && !result->is_wrong; piece++) {
+        for (int piece = 0; piece < turns->work->cases && is_measured(result); piece++) {
             double seconds = 0;
+            if (turns->is_alike[i][piece]) {
+                continue;
+            }
             CLF__TRY(time_piece(&seconds, turns, i, piece));
             seconds = seconds > 1e-9 ? seconds : 1e-9;
             first[piece] = i == 0 ? seconds : first[piece];
             sum += log(seconds / first[piece]);
         }
-        result->is_slow = exp(sum / turns->work->cases) > hopeless;
+        result->is_slow = result->pieces > 0 && exp(sum / result->pieces) > hopeless;
     }
     for (int piece = 0; piece < turns->work->cases; piece++) {
         double runs = ceil(patience->seconds / first[piece]);
@@ -77,6 +81,9 @@ static clf_status warm_up(struct turns *turns, const struct tune_patience *patie
         for (int piece = 0; piece < work->cases && !turns->results[i].is_wrong; piece++) {
             double seconds = 0;
             int is_right = 0;
+            if (turns->is_alike[i][piece]) {
+                continue;
+            }
             turns->runs[piece] = 1;
             CLF__TRY(time_piece(&seconds, turns, i, piece));
             CLF__TRY(work->check(work->context, piece, i == 0, &is_right));
@@ -106,7 +113,7 @@ static clf_status take_turns(struct turns *turns, struct progress *progress, con
         for (int piece = 0; piece < turns->work->cases; piece++) {
             for (int i = 0; i < turns->count; i++) {
                 int candidate = (round + i) % turns->count;
-                if (is_measured(&turns->results[candidate])) {
+                if (is_measured(&turns->results[candidate]) && !turns->is_alike[candidate][piece]) {
                     CLF__TRY(time_piece(&turns->seconds[candidate][piece][round], turns, candidate, piece));
                 }
             }
@@ -123,9 +130,11 @@ static void conclude(struct turns *turns, int candidate)
     for (int round = 0; round < rounds; round++) {
         double sum = 0;
         for (int piece = 0; piece < cases; piece++) {
-            sum += log(turns->seconds[candidate][piece][round] / turns->seconds[0][piece][round]);
+            if (!turns->is_alike[candidate][piece]) {
+                sum += log(turns->seconds[candidate][piece][round] / turns->seconds[0][piece][round]);
+            }
         }
-        ratios[round] = exp(sum / cases);
+        ratios[round] = exp(sum / result->pieces);
     }
     qsort(ratios, (size_t)rounds, sizeof *ratios, compare);
     result->ratio = ratios[rounds / 2];
@@ -137,7 +146,7 @@ static void conclude(struct turns *turns, int candidate)
 static void add_up(struct turns *turns, int candidate)
 {
     for (int piece = 0; piece < turns->work->cases; piece++) {
-        double *seconds = turns->seconds[candidate][piece];
+        double *seconds = turns->seconds[turns->is_alike[candidate][piece] ? 0 : candidate][piece];
         qsort(seconds, (size_t)turns->rounds, sizeof *seconds, compare);
         turns->results[candidate].seconds += seconds[turns->rounds / 2];
     }
@@ -157,6 +166,12 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
     turns->rounds = patience->rounds;
     for (int i = 0; i < count; i++) {
         results[i] = (struct tune_result){.value = candidates[i]};
+        for (int piece = 0; piece < work->cases; piece++) {
+            int is_alike = i > 0 && work->is_alike != NULL &&
+                           work->is_alike(work->context, piece, candidates[i], candidates[0]);
+            turns->is_alike[i][piece] = is_alike;
+            results[i].pieces += !is_alike;
+        }
     }
     show(progress, name, 0, patience->rounds);
     clf_status status = warm_up(turns, patience);
@@ -179,11 +194,14 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
 int tune_best(const struct tune_result *results, int count)
 {
     int best = 0;
+    double most = 0; /* of all pieces together */
     for (int i = 1; i < count; i++) {
         int is_sure = is_measured(&results[i]) && 1 - results[i].ratio > least_gain &&
                       1 - results[i].ratio > results[i].spread;
-        if (is_sure && (best == 0 || results[i].ratio < results[best].ratio)) {
+        double gain = is_sure ? -log(results[i].ratio) * results[i].pieces : 0;
+        if (gain > most) {
             best = i;
+            most = gain;
         }
     }
     return best;

@@ -85,7 +85,7 @@ static void add_pieces(struct tune_products *products, int vocabulary, int most_
 
 static float *random_values(size_t count)
 {
-    float *values = calloc(count, sizeof *values);
+    float *values = calloc(count > 0 ? count : 1, sizeof *values);
     unsigned state = 1;
     for (size_t i = 0; values != NULL && i < count; i++) {
         state = state * 1664525u + 1013904223u; /* Numerical Recipes' generator */
@@ -126,7 +126,7 @@ static clf_status make_operands(struct tune_products *products)
         outputs = out > outputs ? out : outputs;
     }
     products->x_values = random_values(inputs);
-    products->result = calloc(outputs, sizeof *products->result);
+    products->result = calloc(outputs > 0 ? outputs : 1, sizeof *products->result);
     if (products->x_values == NULL || products->result == NULL) {
         return no_memory();
     }
@@ -189,6 +189,14 @@ static clf_status take_candidate(void *context, int value)
     struct tune_products *products = context;
     clf__device_set_knob(products->device, products->knob, value);
     return CLF_OK;
+}
+
+/* Most knobs of products are a number of rows, up to which another kernel takes them. */
+static int is_alike(void *context, int index, int value, int other)
+{
+    const struct tune_products *products = context;
+    int rows = products->pieces[index].rows;
+    return products->knob >= CLF__KNOB_ROW_MAJOR_ROWS && (rows <= value) == (rows <= other);
 }
 
 static clf_status multiply(void *context, int index)
@@ -255,6 +263,7 @@ void tune_products_work(struct tune_work *out, struct tune_products *products)
     *out = (struct tune_work){.context = products,
                               .cases = products->piece_count,
                               .select = take_candidate,
+                              .is_alike = is_alike,
                               .run = multiply,
                               .check = check_product};
 }

@@ -196,6 +196,12 @@ static clf_status select_steps(void *context, int value)
     return CLF_OK;
 }
 
+static int are_steps_alike(void *context, int piece, int value, int other)
+{
+    (void)context;
+    return (step_rows[piece] <= value) == (step_rows[piece] <= other);
+}
+
 static clf_status run_steps(void *context, int piece)
 {
     struct tune_steps *steps = context;
@@ -214,8 +220,12 @@ void tune_steps_work(struct tune_work *out, struct tune_steps *steps)
     while (cases < STEP_PIECES && step_rows[cases] <= steps->session->sources) {
         cases++;
     }
-    *out = (struct tune_work){
-        .context = steps, .cases = cases, .select = select_steps, .run = run_steps, .check = compare_steps};
+    *out = (struct tune_work){.context = steps,
+                              .cases = cases,
+                              .select = select_steps,
+                              .is_alike = are_steps_alike,
+                              .run = run_steps,
+                              .check = compare_steps};
 }
 
 static void free_expected(float **expected)

@@ -32,6 +32,7 @@ struct script {
     double seconds[CANDIDATES];
     double noise[CANDIDATES]; /* added in every second run */
     int is_wrong[CANDIDATES]; /* in the second piece */
+    int is_alike[CANDIDATES]; /* to the first one in the first piece */
     int fails_at_run;         /* 0: never */
     int selected, counts[CANDIDATES];
 };
@@ -41,6 +42,13 @@ static clf_status select_value(void *context, int value)
     struct script *script = context;
     script->selected = value - 10;
     return CLF_OK;
+}
+
+static int is_alike(void *context, int piece, int value, int other)
+{
+    const struct script *script = context;
+    assert_int_equal(other, 10);
+    return script->is_alike[value - 10] && piece == 0;
 }
 
 static clf_status run(void *context, int piece)
@@ -65,7 +73,7 @@ static clf_status measure(struct tune_result *results, struct script *script, in
 {
     static const int candidates[CANDIDATES] = {10, 11, 12, 13};
     static const struct tune_patience patience = {ROUNDS, 0};
-    const struct tune_work work = {script, PIECES, select_value, run, check};
+    const struct tune_work work = {script, PIECES, select_value, is_alike, run, check};
     struct progress progress = {.shown = 0};
     runs = 0;
     return tune_measure(results, &work, candidates, count, &patience, &progress, "knob");
@@ -123,6 +131,21 @@ static void test_slow(void **state)
     assert_int_equal(tune_best(results, 4), 2);
 }
 
+/* A piece that runs in the same way neither takes time nor waters the others down. */
+static void test_alike(void **state)
+{
+    (void)state;
+    struct script script = {.seconds = {1, 0.97, 0.96, 1}, .is_alike = {0, 1, 0, 0}};
+    struct tune_result results[CANDIDATES];
+    assert_ok(measure(results, &script, 4));
+    assert_int_equal(results[1].pieces, 1);
+    assert_int_equal(script.counts[1], 2 + ROUNDS);
+    assert_true(results[1].ratio > 0.969 && results[1].ratio < 0.971);
+    assert_true(results[1].seconds > 2.939 && results[1].seconds < 2.941); /* 1 + 2 * 0.97 */
+    assert_int_equal(tune_best(results, 2), 1);
+    assert_int_equal(tune_best(results, 4), 2); /* it gains in both */
+}
+
 /* Whenever it happens. */
 static void test_end(void **state)
 {
@@ -155,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_choice), cmocka_unit_test(test_small_gain), cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_slow),   cmocka_unit_test(test_end),        cmocka_unit_test(test_seconds),
+        cmocka_unit_test(test_alike),
     };
     return cmocka_run_group_tests_name("tools/tune_measure", tests, NULL, NULL);
 }
