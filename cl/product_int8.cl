@@ -41,7 +41,7 @@ static inline int dot_word(int acc, int q, int w)
 #if defined(HAS_INTEGER_DOT_PRODUCT) && defined(__opencl_c_integer_dot_product_input_4x8bit)
     return dot_acc_sat(a, b, acc);
 #elif defined(__GFX11__) && __clang_major__ < 16 /* where LLVM crashes finding that instruction by itself */
-    return __builtin_amdgcn_sudot4(true, q, true, w, acc, false);
+    return __builtin_amdgcn_sudot4(true, as_int(a), true, as_int(b), acc, false);
 #else
     return acc + a.s0 * b.s0 + a.s1 * b.s1 + a.s2 * b.s2 + a.s3 * b.s3; /* one instruction, to AMD's compiler */
 #endif
