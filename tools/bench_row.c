@@ -13,10 +13,11 @@ json_t *bench_row(const struct bench_call *call, const struct clf_device *device
         return json_pack("{s:s, s:s, s:s}", "engine", "clformer", "precision", precision, "work", work);
     }
     const struct clf__caps *caps = clf__device_caps(device);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "engine", "clformer", "precision", precision, "work",
-                     work, "form", caps->form == CLF_FORM_CPU ? "cpu" : "gpu", "gemm",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "engine", "clformer", "precision", precision,
+                     "work", work, "form", caps->form == CLF_FORM_CPU ? "cpu" : "gpu", "gemm",
                      caps->gemm == CLF_GEMM_NATIVE ? "native" : "clblast", "attention",
-                     caps->attention == CLF_ATTENTION_FUSED ? "fused" : "batched");
+                     caps->attention == CLF_ATTENTION_FUSED ? "fused" : "batched", "tuned",
+                     !clf__tuning_is_standard(&caps->tuning));
 }
 
 int bench_row_time(json_t *row, const struct timing *timing, long long tokens)

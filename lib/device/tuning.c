@@ -54,6 +54,12 @@ struct clf__tuning clf__tuning_standard(void)
     return tuning;
 }
 
+int clf__tuning_is_standard(const struct clf__tuning *tuning)
+{
+    struct clf__tuning standard = clf__tuning_standard();
+    return memcmp(tuning, &standard, sizeof standard) == 0;
+}
+
 void clf__tuning_file_free(struct clf__tuning_file *file)
 {
     for (int i = 0; i < CLF__KNOB_COUNT; i++) {

@@ -41,6 +41,7 @@ struct clf__knob_info {
 extern const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT];
 
 struct clf__tuning clf__tuning_standard(void);
+int clf__tuning_is_standard(const struct clf__tuning *tuning);
 
 /* A file: the knobs it sets, each with a comment that says how it came about. */
 struct clf__tuning_file {

@@ -63,7 +63,9 @@ static char *temporary_path(void)
 static void test_table(void **state)
 {
     (void)state;
-    struct clf__tuning standard = clf__tuning_standard();
+    struct clf__tuning standard = clf__tuning_standard(), other = standard;
+    other.values[CLF__KNOB_CPU_GROUPS]++;
+    assert_true(clf__tuning_is_standard(&standard) && !clf__tuning_is_standard(&other));
     for (int i = 0; i < CLF__KNOB_COUNT; i++) {
         const struct clf__knob_info *knob = &clf__knobs[i];
         int has_standard = 0;
@@ -269,6 +271,61 @@ static void test_key(void **state)
     clf__free(path);
 }
 
+/* Reads the file of a device and writes it again. */
+static clf_status load_and_write(const struct clf_device_info *info, struct clf__tuning *tuning)
+{
+    static const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf__tuning_file file = {.notes = {NULL}};
+    char *path = NULL;
+    int is_tuned = 0;
+    clf_status status = clf__tuning_load(tuning, &is_tuned, info, &options);
+    if (status == CLF_OK) {
+        status = clf__tuning_path(&path, info);
+    }
+    if (status == CLF_OK) {
+        status = clf__tuning_read(&file, path);
+    }
+    if (status == CLF_OK) {
+        status = clf__tuning_set(&file, CLF__KNOB_CPU_GROUPS, 5, "a note");
+    }
+    if (status == CLF_OK) {
+        status = clf__tuning_write(path, info, &file);
+    }
+    clf__tuning_file_free(&file);
+    clf__free(path);
+    return status;
+}
+
+/* Whichever allocation fails, the file stays whole and nothing is lost. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    struct clf_device_info info = {
+        .name = "a", .version = "b", .driver = "c", .platform_name = "d", .platform_version = "e"};
+    set_cache_home(support_temporary_folder());
+    setenv("CLFORMER_TUNING", "on", 1);
+    char *path;
+    assert_ok(clf__tuning_path(&path, &info));
+    write_text(path, "cpu_groups = 5  # a note\ncpu_operand_kib = 64\n");
+    struct clf__tuning tuning;
+    clf_status status = CLF_OUT_OF_MEMORY;
+    for (uint64_t n = 1; status != CLF_OK; n++) {
+        assert_true(n < 1000);
+        clf__memory_fail_at(n);
+        status = load_and_write(&info, &tuning);
+        clf__memory_fail_at(0);
+        assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
+        struct clf__tuning_file file;
+        assert_ok(clf__tuning_read(&file, path));
+        assert_int_equal(file.tuning.values[CLF__KNOB_CPU_GROUPS], 5);
+        assert_int_equal(file.tuning.values[CLF__KNOB_CPU_OPERAND], 64);
+        clf__tuning_file_free(&file);
+    }
+    assert_int_equal(tuning.values[CLF__KNOB_CPU_OPERAND], 64);
+    setenv("CLFORMER_TUNING", "off", 1);
+    clf__free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +334,7 @@ int main(void)
         cmocka_unit_test_teardown(test_failed_write, support_teardown),
         cmocka_unit_test_teardown(test_bad_lines, support_teardown),
         cmocka_unit_test_teardown(test_key, support_teardown),
+        cmocka_unit_test_teardown(test_no_memory, support_teardown),
         cmocka_unit_test_teardown(test_precedence, support_teardown),
         cmocka_unit_test_teardown(test_failing_open, support_teardown),
     };
