@@ -74,6 +74,22 @@ static void name_model(struct tune *tune)
     }
 }
 
+/* What is wrong is said always; how the others did, on request. */
+static void print_rival(const struct tune *tune, enum clf__knob knob, const struct tune_result *result)
+{
+    const char *name = clf__knobs[knob].name;
+    char value[CLF__KNOB_TEXT];
+    clf__knob_text(value, knob, result->value);
+    if (result->is_wrong) {
+        fprintf(stderr, "clformer: %s = %s computes something else and is not taken\n", name, value);
+    } else if (tune->flags.verbose && result->is_slow) {
+        fprintf(stderr, "clformer: %s = %s is far slower\n", name, value);
+    } else if (tune->flags.verbose && result->pieces > 0) {
+        fprintf(stderr, "clformer: %s = %s takes %.3f ± %.3f of the time, where it differs\n", name, value,
+                result->ratio, result->spread / 2);
+    }
+}
+
 /* Keeps the winner. */
 static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune_result *results, int count)
 {
@@ -91,11 +107,7 @@ static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune
     snprintf(line, sizeof line, "%-8s %s", value, note);
     print_line(tune, knob, line);
     for (int i = 1; i < count; i++) {
-        if (results[i].is_wrong) {
-            clf__knob_text(value, knob, results[i].value);
-            fprintf(stderr, "clformer: %s = %s computes something else and is not taken\n",
-                    clf__knobs[knob].name, value);
-        }
+        print_rival(tune, knob, &results[i]);
     }
     tune->current.values[knob] = best->value;
     CLF__TRY(clf__tuning_set(&tune->file, knob, best->value, note));
