@@ -14,14 +14,17 @@ static double arithmetic_peak(const struct clf_device_peaks *peaks, clf_precisio
     return own > 0.0 ? own : peaks->fma_operations; /* without an instruction of its own it is fma, too */
 }
 
-/* Operations and bytes a second, and the share of the peak that is nearer. */
+/* Operations and bytes a second, and the share of the peak that is nearer where the peaks are known. */
 static void print_rates(const struct clf_kernel_time *time, const struct clf_device_peaks *peaks)
 {
     double operations = time->operations / time->seconds, bytes = time->bytes / time->seconds;
+    fprintf(stderr, " %9.1f %7.1f", 1e-9 * operations, 1e-9 * bytes);
+    if (!(peaks->read_bytes > 0.0)) {
+        return;
+    }
     double arithmetic = operations / arithmetic_peak(peaks, time->precision),
            reading = bytes / peaks->read_bytes;
-    fprintf(stderr, " %9.1f %7.1f %6.0f %% of %s", 1e-9 * operations, 1e-9 * bytes,
-            100.0 * (arithmetic > reading ? arithmetic : reading),
+    fprintf(stderr, " %6.0f %% of %s", 100.0 * (arithmetic > reading ? arithmetic : reading),
             arithmetic > reading ? "arithmetic" : "reading");
 }
 
@@ -51,16 +54,21 @@ static void print_table(const struct clf_kernel_time *times, int count, const st
     for (int i = 0; i < count; i++) {
         total += times[i].seconds;
     }
-    fprintf(stderr, "clformer: %.3f s on the device; it can do %.1f GFLOP/s of fma", total,
-            1e-9 * peaks->fma_operations);
+    fprintf(stderr, "clformer: %.3f s on the device", total);
+    if (peaks->fma_operations > 0.0) {
+        fprintf(stderr, "; it can do %.1f GFLOP/s of fma", 1e-9 * peaks->fma_operations);
+    }
     if (peaks->int8_operations > 0.0) {
         fprintf(stderr, ", %.1f of int8 dot products", 1e-9 * peaks->int8_operations);
     }
     if (peaks->bf16_operations > 0.0) {
         fprintf(stderr, ", %.1f of bf16 ones", 1e-9 * peaks->bf16_operations);
     }
-    fprintf(stderr, ", and read %.1f GB/s\n  %-*s %9s %9s %7s %9s %7s %8s\n", 1e-9 * peaks->read_bytes,
-            NAME_WIDTH, "kernel", "launches", "seconds", "share", "GFLOP/s", "GB/s", "at peak");
+    if (peaks->read_bytes > 0.0) {
+        fprintf(stderr, ", and read %.1f GB/s", 1e-9 * peaks->read_bytes);
+    }
+    fprintf(stderr, "\n  %-*s %9s %9s %7s %9s %7s %8s\n", NAME_WIDTH, "kernel", "launches", "seconds",
+            "share", "GFLOP/s", "GB/s", "at peak");
     int shown = count <= MOST_ROWS ? count : MOST_ROWS - 1;
     for (int i = 0; i < shown; i++) {
         print_kernel(&times[i], total, peaks);
@@ -86,7 +94,10 @@ int print_kernel_times(struct clf_device *device, int status)
     }
     clf_status done = clf_device_profile(device, &times, &count);
     if (done == CLF_OK && count > 0) {
-        done = clf_device_measure_peaks(device, &peaks);
+        if (clf_device_measure_peaks(device, &peaks) != CLF_OK) {
+            fprintf(stderr, "clformer: the device's peaks, for the last column: %s\n", clf_last_error());
+            peaks = (struct clf_device_peaks){.fma_operations = 0.0};
+        }
     }
     if (done == CLF_OK && count > 0) {
         print_table(times, count, &peaks);

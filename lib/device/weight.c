@@ -1,4 +1,5 @@
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -115,14 +116,26 @@ static clf_status write_rows(struct clf__weight *weight, const struct clf__weigh
     return CLF_OK;
 }
 
-clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device,
-                              const struct clf__weight_source *source)
+/* A weight that no half is near would become infinite, and every line that meets it NaN. */
+static clf_status check_fits_half(const struct clf__weight_source *source)
 {
-    long long outputs = 0;
+    const float limit = 65520.0f; /* where rounding leaves the largest half, 65504 */
     for (int i = 0; i < source->part_count; i++) {
-        int rows = source->parts[i].rows;
-        outputs += rows < 0 ? LLONG_MIN / 4 / source->part_count : rows;
+        size_t count = (size_t)source->parts[i].rows * (size_t)source->inputs;
+        for (size_t k = 0; k < count; k++) {
+            float value = source->parts[i].data[k];
+            if (isfinite(value) && fabsf(value) >= limit) {
+                return clf__fail(CLF_UNSUPPORTED,
+                                 "%s: a weight is %g, and fp16 ends at 65504; load the model in bf16 or fp32",
+                                 source->what, (double)value);
+            }
+        }
     }
+    return CLF_OK;
+}
+
+static clf_status check_source(const struct clf__weight_source *source, long long outputs)
+{
     if (source->inputs < 1 || outputs < 1 || outputs > INT_MAX - CLF__PANEL ||
         clf__packing_of(source->precision) == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "%s: a weight of %lld outputs and %d inputs in precision %d",
@@ -132,6 +145,18 @@ clf_status clf__weight_create(struct clf__weight **out, struct clf_device *devic
         return clf__fail(CLF_UNSUPPORTED, "%s: %d inputs; in int8 at most %d are supported", source->what,
                          source->inputs, CLF__INT8_INPUTS);
     }
+    return source->precision == CLF_PRECISION_FP16 ? check_fits_half(source) : CLF_OK;
+}
+
+clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device,
+                              const struct clf__weight_source *source)
+{
+    long long outputs = 0;
+    for (int i = 0; i < source->part_count; i++) {
+        int rows = source->parts[i].rows;
+        outputs += rows < 0 ? LLONG_MIN / 4 / source->part_count : rows;
+    }
+    CLF__TRY(check_source(source, outputs));
     struct clf__weight *weight = NULL;
     CLF__TRY(clf__allocate(&weight, 1, sizeof *weight));
     weight->device = device;

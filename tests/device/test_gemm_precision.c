@@ -183,6 +183,10 @@ static void weights_are_rounded_to_the_nearest(void **state)
     for (int p = 0; p < 2; p++) {
         int count = 4 * 65536, group = precisions[p] == CLF_PRECISION_BF16 ? 2 : 1;
         float *values = make_roundings(precisions[p]);
+        for (int i = 0; precisions[p] == CLF_PRECISION_FP16 && i < count; i++) {
+            values[i] =
+                fabsf(values[i]) >= 65520.0f ? copysignf(INFINITY, values[i]) : values[i]; /* refused */
+        }
         struct clf__weight *weight = make_weight_in(device, precisions[p], values, count, 1);
         struct clf__weight_layout layout = clf__weight_layout(weight);
         assert_int_equal(layout.group, group);
@@ -342,6 +346,22 @@ static void failures_are_told(void **state)
     }
 }
 
+/* A finite weight does not become an infinite one unsaid. */
+static void too_large_weights_are_refused(void **state)
+{
+    (void)state;
+    const float w[] = {1.0f, -65536.0f, INFINITY};
+    struct clf__weight_part part = {w, 1};
+    struct clf__weight_source source = {&part, 1, 3, CLF_PRECISION_FP16, "a large weight"};
+    struct clf__weight *weight = NULL;
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    assert_fails(clf__weight_create(&weight, device, &source), CLF_UNSUPPORTED,
+                 "a large weight: a weight is -65536");
+    source.precision = CLF_PRECISION_BF16;
+    assert_ok(clf__weight_create(&weight, device, &source));
+    clf__weight_free(weight);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +373,7 @@ int main(void)
         cmocka_unit_test_teardown(activations_are_rounded_to_the_nearest, support_teardown),
         cmocka_unit_test_teardown(layout_is_as_said, support_teardown),
         cmocka_unit_test_teardown(rows_in_bf16_pass_between_products, support_teardown),
+        cmocka_unit_test_teardown(too_large_weights_are_refused, support_teardown),
         cmocka_unit_test_teardown(failures_are_told, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
