@@ -174,6 +174,9 @@ static void check_ops(const json_t *device)
 static void test_whole(void **state)
 {
     (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* an instrumented PoCL would take longer than a device is given */
+#endif
     const char *folder = support_temporary_folder();
     struct process_result result = run_clformer(
         NULL, process_format("bench -d 0 --gemm native --repeats 1 --json --html %s/page.html", folder));
