@@ -217,9 +217,15 @@ static int alternative(const struct tune *tune, enum clf__knob knob)
     case CLF__KNOB_FORM:
         return caps->form == CLF_FORM_CPU ? CLF_FORM_GPU : CLF_FORM_CPU;
     case CLF__KNOB_GEMM:
-        return precision != CLF_PRECISION_FP32 ? 0
-               : caps->gemm == CLF_GEMM_NATIVE ? CLF_GEMM_CLBLAST
-                                               : CLF_GEMM_NATIVE;
+        if (precision != CLF_PRECISION_FP32) {
+            return 0;
+        }
+        if (caps->gemm == CLF_GEMM_CLBLAST) {
+            return CLF_GEMM_NATIVE;
+        }
+        /* CLBlast's kernels are a GPU's, and would cost a CPU that a line has the same bits in every batch.
+         */
+        return caps->form == CLF_FORM_GPU ? CLF_GEMM_CLBLAST : 0;
     case CLF__KNOB_ATTENTION:
         return caps->attention == CLF_ATTENTION_FUSED ? CLF_ATTENTION_BATCHED : CLF_ATTENTION_FUSED;
     default:
