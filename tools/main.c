@@ -1,5 +1,8 @@
 /* clformer: run encoder-decoder Transformers on any OpenCL device. */
+#include <sched.h> /* behind _GNU_SOURCE, which CMakeLists.txt gives this file */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 
@@ -27,9 +30,23 @@ static void print_help(FILE *file)
                   "`clformer VERB --help` shows the flags of a verb.\n");
 }
 
+/* PoCL's workers sleep between kernels, and Linux wakes them where they are called from: for its first tenths
+ * of a second, all that a short call has, PoCL works on one core. Where the whole machine is ours, each
+ * worker gets a core of its own; $POCL_AFFINITY, where it is set, stays as it is. */
+static void spread_pocl_workers(void)
+{
+    cpu_set_t ours;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (sched_getaffinity(0, sizeof ours, &ours) == 0 && CPU_COUNT(&ours) == processors &&
+        CPU_ISSET((size_t)processors - 1, &ours)) {
+        setenv("POCL_AFFINITY", "1", 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     signals_catch();
+    spread_pocl_workers();
     if (argc < 2) {
         print_help(stderr);
         return EXIT_WRONG_CALL;
