@@ -1,5 +1,4 @@
-#include <time.h>
-
+#include "base/clock.h"
 #include "device/buffer.h"
 #include "device/device.h"
 #include "device/launch.h"
@@ -18,21 +17,14 @@ struct measurement {
     int32_t step, end; /* added to the last argument after each launch, until it reaches end; 0: it stays */
 };
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static clf_status run(double *seconds, struct measurement *measurement)
 {
     measurement->launch.arguments = measurement->arguments;
     measurement->launch.argument_count = measurement->argument_count;
-    double start = now();
+    double start = clf__seconds();
     CLF__TRY(clf__launch(measurement->device, &measurement->launch));
     CLF__TRY(clf__device_finish(measurement->device));
-    *seconds = now() - start;
+    *seconds = clf__seconds() - start;
     if (measurement->step > 0) {
         int32_t *last = &measurement->arguments[measurement->argument_count - 1].integer;
         *last = *last + measurement->step < measurement->end ? *last + measurement->step : 0;
@@ -43,8 +35,8 @@ static clf_status run(double *seconds, struct measurement *measurement)
 /* Work a second in the best of many rounds: other load on the machine only adds time. */
 static clf_status best_rate(double *rate, struct measurement *measurement)
 {
-    double best = 0.0, seconds, end = now() + 0.3;
-    for (int round = 0; round < 3 || now() < end; round++) {
+    double best = 0.0, seconds, end = clf__seconds() + 0.3;
+    for (int round = 0; round < 3 || clf__seconds() < end; round++) {
         CLF__TRY(run(&seconds, measurement));
         best = round == 0 || seconds < best ? seconds : best;
     }

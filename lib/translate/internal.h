@@ -4,6 +4,7 @@
 
 #include <clformer/translator.h>
 
+#include "base/clock.h"
 #include "model/session.h"
 #include "text/batch.h"
 #include "text/tokenizer.h"
@@ -68,7 +69,5 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
 
 /* CLF_INTERRUPTED where the caller asks to stop. */
 clf_status clf__translator_go_on(const struct clf_translator *translator);
-
-double clf__seconds(void);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "device/caps.h"
@@ -15,13 +14,6 @@ enum {
     MAX_STEP_VALUES = 1 << 28,  /* that all rows of a step ban or give back, likewise */
     TOKENS_A_LINE = 8, /* at most budget / this many lines at a time: shorter ones leave it part empty */
 };
-
-double clf__seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 void clf_translate_options_init(struct clf_translate_options *options, const struct clf_model *model)
 {
