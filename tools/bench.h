@@ -77,6 +77,9 @@ json_t *bench_date(void);
 double bench_number(const json_t *row, const char *key);
 const char *bench_text(const json_t *row, const char *key);
 
+/* Ends a line with a device's peaks; `fma` is what their first is called. */
+void bench_print_peaks(const char *fma, const json_t *peaks);
+
 /* Bytes of memory of this process by Linux' own name: "VmHWM", the most it ever held; "RssAnon", what it
  * holds now, files left out. 0 where the system does not say. */
 long long bench_memory(const char *key);

@@ -58,18 +58,24 @@ static void print_start(const json_t *row)
            1e-6 * bench_number(row, "peak_bytes"));
 }
 
-static void print_peaks(const json_t *row)
+void bench_print_peaks(const char *fma, const json_t *peaks)
 {
-    printf("peaks: %.1f GFLOP/s of fp32 fma, ", 1e-9 * bench_number(row, "fma_operations_per_second"));
+    printf("%.1f GFLOP/s of %s, ", 1e-9 * bench_number(peaks, "fma_operations_per_second"), fma);
     static const char *const kinds[] = {"int8", "bf16"};
     for (int i = 0; i < 2; i++) {
         char key[32];
         snprintf(key, sizeof key, "%s_operations_per_second", kinds[i]);
-        if (bench_number(row, key) > 0) {
-            printf("%.1f GOP/s of %s dot products, ", 1e-9 * bench_number(row, key), kinds[i]);
+        if (bench_number(peaks, key) > 0) {
+            printf("%.1f GOP/s of %s dot products, ", 1e-9 * bench_number(peaks, key), kinds[i]);
         }
     }
-    printf("%.1f GB/s read\n", 1e-9 * bench_number(row, "read_bytes_per_second"));
+    printf("%.1f GB/s read\n", 1e-9 * bench_number(peaks, "read_bytes_per_second"));
+}
+
+static void print_peaks(const json_t *row)
+{
+    printf("peaks: ");
+    bench_print_peaks("fp32 fma", row);
 }
 
 static void print_op(const json_t *row)

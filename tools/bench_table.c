@@ -63,16 +63,8 @@ static void print_head(const json_t *device, size_t index)
     printf("   machine   %s, %.0f cores, %.1f GiB, %s\n", bench_text(machine, "processor"),
            bench_number(machine, "cores"), bench_number(machine, "memory_bytes") / (1 << 30),
            bench_text(machine, "system"));
-    printf("   peaks     %.1f GFLOP/s of fma, ", 1e-9 * bench_number(peak, "fma_operations_per_second"));
-    static const char *const kinds[] = {"int8", "bf16"};
-    for (int i = 0; i < 2; i++) {
-        char key[32];
-        snprintf(key, sizeof key, "%s_operations_per_second", kinds[i]);
-        if (bench_number(peak, key) > 0) {
-            printf("%.1f GOP/s of %s dot products, ", 1e-9 * bench_number(peak, key), kinds[i]);
-        }
-    }
-    printf("%.1f GB/s read\n", 1e-9 * bench_number(peak, "read_bytes_per_second"));
+    printf("   peaks     ");
+    bench_print_peaks("fma", peak);
 }
 
 static void print_starts(const json_t *rows)
