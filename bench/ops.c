@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "command.h"
 #include "device/launch.h"
 #include "op_bench.h"
-#include "progress.h"
+#include "shared/command.h"
+#include "shared/progress.h"
 
 static void keep_buffer(struct op_bench *bench, struct clf__tensor *tensor, int rows, int columns)
 {

@@ -8,7 +8,7 @@
 
 #include <clformer/device.h>
 
-#include "timing.h"
+#include "shared/timing.h"
 
 /* One op at one size. */
 struct op_result {

@@ -6,8 +6,8 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "command.h"
 #include "device/tuning.h"
+#include "shared/command.h"
 
 static const char help[] = "Usage: clformer devices [--json]\n\n"
                            "Lists every OpenCL device, which one is the default, and why: the first in\n"

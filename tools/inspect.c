@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "command.h"
+#include "shared/command.h"
 
 static const char help[] =
     "Usage: clformer inspect MODEL [--json]\n\n"

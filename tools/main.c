@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "shared/command.h"
 
 static const struct verb verbs[] = {
     {"devices", "list the OpenCL devices, and which one is the default", verb_devices},

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "command.h"
-#include "results.h"
-#include "stream.h"
+#include "shared/command.h"
+#include "shared/results.h"
+#include "shared/stream.h"
 
 static const char help[] =
     "Usage: clformer score -m MODEL SOURCE TARGET [FLAGS]\n\n"

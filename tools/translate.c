@@ -1,9 +1,9 @@
 /* clformer translate */
 #include <string.h>
 
-#include "command.h"
-#include "results.h"
-#include "stream.h"
+#include "shared/command.h"
+#include "shared/results.h"
+#include "shared/stream.h"
 
 static const char help[] =
     "Usage: clformer translate -m MODEL [FLAGS] < lines > translations\n\n"

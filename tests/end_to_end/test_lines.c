@@ -44,7 +44,7 @@ static void test_long_line(void **state)
 static void test_cut_inside_a_character(void **state)
 {
     (void)state;
-    enum { KEPT = 1 << 22 }; /* LINE_BYTES_KEPT of tools/lines.h */
+    enum { KEPT = 1 << 22 }; /* LINE_BYTES_KEPT of tools/shared/lines.h */
     static const char *const characters[] = {"é", "▁", "🙂"};
     for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
         size_t width = strlen(characters[i]);

@@ -1,0 +1,277 @@
+/* Everything that `clformer bench` measures by itself: each device in turn, each stage in a process of its
+ * own, so that a driver that fails, crashes or hangs costs its own row alone, and memory is counted by stage.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "shared/demo_model.h"
+#include "shared/progress.h"
+#include "shared/results.h"
+#include "shared/spawn.h"
+
+/* A call of this command for one device. NULL leaves a flag out. */
+struct job {
+    const char *stage, *precision, *gemm, *batch, *repeats;
+    int is_warm_up; /* its rows are dropped; where it fails, the stages of its precision and provider are left
+                       out */
+};
+
+/* Seconds that one job may take (a first use compiles), and one device in all. */
+enum { JOB_SECONDS = 180, DEVICE_SECONDS = 420, MOST_JOBS = 32 };
+
+struct run {
+    struct bench_call *call;
+    const char *command;
+    json_t *rows; /* of the device at hand, borrowed */
+    int is_shown; /* the progress line */
+    const char *device;
+    const struct job *job;
+    int job_index, job_count;
+    int row_count;            /* of the job */
+    const struct job *failed; /* the last warm-up that failed */
+};
+
+/* One way to compute: a first call compiles what it needs, so that the others, each in a process of its own,
+ * show their own time and memory. */
+static int list_stages(struct job *jobs, const char *precision, const char *gemm, const char *repeats)
+{
+    jobs[0] = (struct job){"translate", precision, gemm, "64", "1", 1};
+    jobs[1] = (struct job){"encode", precision, gemm, "1,8,64", repeats, 0};
+    jobs[2] = (struct job){"translate", precision, gemm, "1,8,64", repeats, 0};
+    return 3;
+}
+
+/* What matters most comes first, in case a device runs out of its time. */
+static int list_jobs(struct job *jobs, char precisions[][16])
+{
+    int count = 0, precision_count = 0;
+    while (flags_choice(precisions[precision_count], sizeof precisions[0], "precision", precision_count)) {
+        precision_count++;
+    }
+    jobs[count++] = (struct job){"ops", "fp32", "native", NULL, NULL, 0};
+    count += list_stages(jobs + count, "fp32", "native", NULL);
+    jobs[count++] = (struct job){"start", "fp32", "native", NULL, "3", 0};
+    for (int i = 1; i < precision_count; i++) {
+        jobs[count++] = (struct job){"products", precisions[i], "native", NULL, NULL, 0};
+        count += list_stages(jobs + count, precisions[i], "native", NULL);
+    }
+    count += list_stages(jobs + count, "fp32", "clblast", "3");
+    jobs[count++] = (struct job){"products", "fp32", "clblast", NULL, "2", 0};
+    return count;
+}
+
+static void show_progress(const struct run *run)
+{
+    if (run->is_shown) {
+        fprintf(stderr, "\r\033[K[%d/%d] %s: %s, %s, %s, row %d", run->job_index + 1, run->job_count,
+                run->device, run->job->stage, run->job->precision, run->job->gemm, run->row_count + 1);
+        fflush(stderr);
+    }
+}
+
+static void take_row(void *user, char *line)
+{
+    struct run *run = user;
+    json_t *row = run->job->is_warm_up ? NULL : json_loads(line, 0, NULL);
+    if (row != NULL && json_array_append_new(run->rows, row) == 0) {
+        run->row_count++;
+    }
+    show_progress(run);
+}
+
+static void add_failure(struct run *run, const char *reason)
+{
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:s, s:o}", "engine", "clformer", "precision", run->job->precision, "work",
+                  run->job->stage, "gemm", run->job->gemm, "error", result_text(reason, strlen(reason)));
+    if (row == NULL || json_array_append_new(run->rows, row) != 0) {
+        fprintf(stderr, "clformer: no memory left\n");
+        exit(EXIT_FAILED);
+    }
+}
+
+/* Where a job ended badly: what it said, or how it died. */
+static void judge(struct run *run, const struct spawn_end *end)
+{
+    char reason[640];
+    if (end->timed_out) {
+        snprintf(reason, sizeof reason, "did not end within its time, after %.0f s", end->seconds);
+    } else if (end->signal != 0) {
+        snprintf(reason, sizeof reason, "the driver crashed: %s%s%s", strsignal(end->signal),
+                 end->last_error[0] != '\0' ? "; " : "", end->last_error);
+    } else if (end->status != EXIT_DONE) {
+        snprintf(reason, sizeof reason, "%s",
+                 end->last_error[0] != '\0' ? end->last_error : "it said no reason");
+    } else {
+        return;
+    }
+    if (end->status != EXIT_DONE && run->row_count > 0 && end->last_error[0] == '\0' && end->signal == 0) {
+        return; /* single rows failed, and say why */
+    }
+    add_failure(run, reason);
+    run->failed = run->job->is_warm_up ? run->job : run->failed;
+}
+
+static int run_job(struct run *run, const struct job *job, double seconds)
+{
+    struct bench_words words = {.count = 0};
+    struct spawn_end end;
+    char repeats[16];
+    run->job = job;
+    run->row_count = 0;
+    show_progress(run);
+    bench_words_add(&words, run->command);
+    bench_words_add(&words, "bench");
+    bench_words_add(&words, "--json");
+    bench_words_add(&words, "--quiet");
+    bench_words_pair(&words, "--stage", job->stage);
+    struct flags flags = run->call->flags;
+    flags.device = run->device;
+    bench_words_setting(&words, &flags);
+    bench_words_pair(&words, "--precision", job->precision); /* the last one counts */
+    bench_words_pair(&words, "--gemm", job->gemm);
+    bench_words_pair(&words, "--batch", job->batch);
+    snprintf(repeats, sizeof repeats, "%d", flags.repeats);
+    bench_words_pair(&words, "--repeats", flags.repeats > 0 ? repeats : job->repeats);
+    bench_words_pair(&words, "--work", run->call->work);
+    struct spawn spawn = {.arguments = words.list, .seconds = seconds, .line = take_row, .user = run};
+    int status = spawn_run(&spawn, &end);
+    bench_words_free(&words);
+    if (status == EXIT_DONE && !signals_interrupted(NULL)) {
+        judge(run, &end);
+    }
+    return status;
+}
+
+/* --gemm leaves the other provider out. */
+static int is_wanted(const struct run *run, const struct job *job)
+{
+    const struct job *failed = run->failed;
+    int is_stage = strcmp(job->stage, "encode") == 0 || strcmp(job->stage, "translate") == 0;
+    if (failed != NULL && is_stage && strcmp(job->precision, failed->precision) == 0 &&
+        strcmp(job->gemm, failed->gemm) == 0) {
+        return 0;
+    }
+    char gemm[16] = "auto";
+    flags_choice(gemm, sizeof gemm, "gemm", (int)run->call->flags.device_options.gemm);
+    return strcmp(gemm, "auto") == 0 || strcmp(gemm, job->gemm) == 0;
+}
+
+static int run_jobs(struct run *run)
+{
+    char precisions[MOST_JOBS][16];
+    struct job jobs[MOST_JOBS];
+    double end = seconds_now() + DEVICE_SECONDS;
+    int status = EXIT_DONE;
+    run->failed = NULL;
+    run->job_count = list_jobs(jobs, precisions);
+    for (run->job_index = 0; run->job_index < run->job_count && status == EXIT_DONE; run->job_index++) {
+        double left = end - seconds_now();
+        run->job = &jobs[run->job_index];
+        if (!is_wanted(run, run->job)) {
+            continue;
+        }
+        if (signals_interrupted(NULL)) {
+            return EXIT_FAILED;
+        }
+        if (left > 0) {
+            status = run_job(run, run->job, left < JOB_SECONDS ? left : JOB_SECONDS);
+        } else {
+            add_failure(run, "left out: the device took too long for what came before");
+        }
+    }
+    return status;
+}
+
+/* Of a path: where things lie is nobody else's business. */
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static json_t *device_object(const struct bench_call *call, const struct clf_device_info *info)
+{
+    const char *model = last_part(call->model), *work = last_part(call->work);
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:i, s:I, s:o, s:o, s:[]}", "machine",
+                     bench_machine(), "clformer", CLF_VERSION, "date", bench_date(), "name",
+                     result_text(info->name, strlen(info->name)), "platform",
+                     result_text(info->platform_name, strlen(info->platform_name)), "version",
+                     result_text(info->version, strlen(info->version)), "driver",
+                     result_text(info->driver, strlen(info->driver)), "kind",
+                     info->kind == CLF_DEVICE_GPU   ? "gpu"
+                     : info->kind == CLF_DEVICE_CPU ? "cpu"
+                                                    : "other",
+                     "form", info->form == CLF_FORM_CPU ? "cpu" : "gpu", "compute_units",
+                     (int)info->compute_units, "memory_bytes", (json_int_t)info->memory_bytes, "model",
+                     result_text(model, strlen(model)), "work", result_text(work, strlen(work)), "rows");
+}
+
+static int measure_device(struct run *run, json_t *devices, const struct clf_device_info *info)
+{
+    json_t *device = device_object(run->call, info);
+    char index[16];
+    snprintf(index, sizeof index, "%d", info->index);
+    run->device = index;
+    run->rows = json_object_get(device, "rows");
+    if (device == NULL || json_array_append_new(devices, device) != 0) {
+        fprintf(stderr, "clformer: no memory left\n");
+        return EXIT_FAILED;
+    }
+    return run_jobs(run);
+}
+
+/* One device that -d names, or all. Returns an exit status. */
+static int measure(struct run *run, json_t *devices)
+{
+    const struct flags *flags = &run->call->flags;
+    if (flags->device != NULL) {
+        struct clf_device *device;
+        clf_status opened = clf_device_open(&device, flags->device, &flags->device_options);
+        if (opened != CLF_OK) {
+            return report_failure(opened);
+        }
+        int status = measure_device(run, devices, clf_device_describe(device));
+        clf_device_close(device);
+        return status;
+    }
+    struct clf_device_list *list;
+    clf_status listed = clf_device_list_create(&list);
+    if (listed != CLF_OK) {
+        return report_failure(listed);
+    }
+    int status = EXIT_DONE;
+    for (int i = 0; i < clf_device_list_count(list) && status == EXIT_DONE; i++) {
+        status = measure_device(run, devices, clf_device_list_at(list, i));
+    }
+    if (clf_device_list_count(list) == 0) {
+        fprintf(stderr, "clformer: no OpenCL device; `clformer devices` says what to install\n");
+        status = EXIT_FAILED;
+    }
+    clf_device_list_free(list);
+    return status;
+}
+
+int bench_all_run(struct bench_call *call)
+{
+    char *command = command_path();
+    struct run run = {
+        .call = call, .command = command, .is_shown = !call->flags.quiet && isatty(STDERR_FILENO)};
+    json_t *devices = json_array();
+    int status = command != NULL && devices != NULL ? measure(&run, devices) : EXIT_FAILED;
+    if (run.is_shown) {
+        fprintf(stderr, "\r\033[K");
+    }
+    if (signals_interrupted(NULL)) {
+        fprintf(stderr, "clformer: interrupted\n");
+        status = EXIT_FAILED;
+    }
+    if (status == EXIT_DONE) {
+        status = bench_report(call, devices);
+    }
+    json_decref(devices);
+    free(command);
+    return status;
+}

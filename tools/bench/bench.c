@@ -1,0 +1,157 @@
+/* clformer bench */
+#include "bench/bench.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/demo_model.h"
+
+static const char help[] =
+    "Usage: clformer bench [-d DEVICE] [--gemm native] [--json] [--html FILE]\n"
+    "       clformer bench --merge FILE... [--json] [--html FILE]\n"
+    "       clformer bench --stage STAGE [-m MODEL] [--work FILE] [FLAGS]\n\n"
+    "Alone it measures every device in a few minutes: what the device can do at most, every op beside that, "
+    "the\n"
+    "demo model by stage, batch, precision and provider, how long it takes to start, and memory. The report "
+    "is a\n"
+    "table; with --json everything; with --html one page to look at and to send. --merge joins the JSON of\n"
+    "several machines.\n\n"
+    "With --stage it times one stage, each batch size and beam after the other: the median of some repeats\n"
+    "behind one call that warms up, loading and compilation excluded. A batch is the first lines of the "
+    "work.\n"
+    "Without -m the model is the demo's; without --work it is work.txt in the model's folder.\n\n"
+    "  encode     the encoder alone; tokens are the source's\n"
+    "  translate  from text to text; tokens are those generated, end token included\n"
+    "  score      each line as a translation of itself\n"
+    "  ops        every op at the sizes of a Transformer-base, beside the device's measured peaks\n"
+    "  products   matrix products alone, in the precision and by the provider that the flags name\n"
+    "  start      from the start of the process to the first line, warm and with nothing cached\n\n"
+    "Example:\n"
+    "  $ clformer bench --html page.html --json > here.json\n"
+    "  $ clformer bench --merge here.json there.json --html both.html\n"
+    "  $ clformer bench --stage translate --batch 1,8,64 --beam 1,4\n"
+    "  $ clformer bench --stage products --precision fp16 --gemm native\n"
+    "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
+
+/* "1,8,64". Returns -1, or the exit status of a wrong value. */
+static int parse_numbers(struct bench_numbers *out, const char *flag, const char *list)
+{
+    for (const char *rest = list;; rest++) {
+        char *end;
+        errno = 0;
+        long value = strtol(rest, &end, 10);
+        if (end == rest || (*end != ',' && *end != '\0') || errno != 0 || value < 1 || value > INT_MAX) {
+            return report_wrong_call("--%s takes whole numbers from 1 on with commas between, not \"%s\"",
+                                     flag, list);
+        }
+        if (out->count == BENCH_MOST_NUMBERS) {
+            return report_wrong_call("--%s takes at most %d numbers", flag, (int)BENCH_MOST_NUMBERS);
+        }
+        out->values[out->count++] = (int)value;
+        if (*end == '\0') {
+            return -1;
+        }
+        rest = end;
+    }
+}
+
+/* The flags of a single stage are refused where everything is measured. */
+static int check_whole(const struct flags *flags)
+{
+    int is_of_stage = flags->batches != NULL || flags->beams != NULL || flags->min_length >= 0 ||
+                      flags->max_length >= 0 || flags->model_options.precision != CLF_PRECISION_FP32;
+    return is_of_stage ? report_wrong_call("bench measures all batches, beams and precisions; name a --stage "
+                                           "to choose among them")
+                       : -1;
+}
+
+static int check_call(struct bench_call *call)
+{
+    struct flags *flags = &call->flags;
+    int status = flags->merge ? flags_operands(flags, 1, INT_MAX, "bench --merge takes the files to join")
+                              : flags_operands(flags, 0, 0, "bench takes only flags");
+    if (status < 0 && flags->stage < 0) {
+        status = check_whole(flags);
+    }
+    if (status < 0 && flags->stage >= 0 && (flags->html != NULL || flags->merge)) {
+        status = report_wrong_call("--stage makes no page: leave out --html and --merge");
+    }
+    if (status < 0 && flags->beams != NULL && flags->stage >= 0 && flags->stage != BENCH_TRANSLATE) {
+        status = report_wrong_call("--beam belongs to --stage translate");
+    }
+    if (status < 0 && (flags->repeats == 0 || flags->repeats > TIMING_MOST_REPEATS)) {
+        status = report_wrong_call("--repeats is 1 to %d", (int)TIMING_MOST_REPEATS);
+    }
+    if (status < 0) {
+        status = parse_numbers(&call->batches, "batch", flags->batches != NULL ? flags->batches : "1,8,64");
+    }
+    if (status < 0) {
+        status = parse_numbers(&call->beams, "beam", flags->beams != NULL ? flags->beams : "1,4");
+    }
+    return status;
+}
+
+/* The model and its work. Returns an exit status. */
+static int find_work(struct bench_call *call)
+{
+    const struct flags *flags = &call->flags;
+    call->model = flags->model != NULL ? strdup(flags->model) : demo_model_find();
+    if (call->model == NULL) {
+        fprintf(stderr, "clformer: the demo model is not installed; name a model with -m FOLDER\n");
+        return EXIT_FAILED;
+    }
+    size_t size = strlen(call->model) + sizeof "/work.txt";
+    call->work = flags->work != NULL ? strdup(flags->work) : malloc(size);
+    if (call->work == NULL) {
+        fprintf(stderr, "clformer: no memory left\n");
+        return EXIT_FAILED;
+    }
+    if (flags->work == NULL) {
+        snprintf(call->work, size, "%s/work.txt", call->model);
+    }
+    call->flags.model = call->model;
+    return EXIT_DONE;
+}
+
+static int run(struct bench_call *call)
+{
+    switch (call->flags.stage) {
+    case BENCH_ENCODE:
+    case BENCH_TRANSLATE:
+    case BENCH_SCORE:
+        return bench_stage_run(call);
+    case BENCH_OPS:
+    case BENCH_PRODUCTS:
+        return bench_ops_run(call);
+    case BENCH_START:
+        return bench_start_run(call);
+    default:
+        return bench_all_run(call);
+    }
+}
+
+int verb_bench(int argc, char **argv)
+{
+    struct bench_call call = {.model = NULL};
+    int status = flags_parse(&call.flags, argc, argv, TAKES_BENCH | TAKES_DEVICE | TAKES_JSON, help);
+    if (status < 0) {
+        status = check_call(&call);
+    }
+    if (status >= 0) {
+        return status;
+    }
+    if (call.flags.merge) {
+        return bench_merge_run(&call);
+    }
+    int needs_model = call.flags.stage != BENCH_OPS && call.flags.stage != BENCH_PRODUCTS;
+    status = needs_model ? find_work(&call) : EXIT_DONE;
+    if (status == EXIT_DONE) {
+        status = run(&call);
+    }
+    flags_release(&call.flags);
+    free(call.model);
+    free(call.work);
+    return status;
+}

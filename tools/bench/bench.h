@@ -1,0 +1,87 @@
+/* What the files of `clformer bench` share. It measures the library's inside, so it includes lib/'s headers.
+ *
+ * Everything measured is a row, a JSON object: of a case of a stage (see stage.c), of an op, of a
+ * start. A row that failed has "error" instead of "seconds". */
+#ifndef CLF_TOOLS_BENCH_H
+#define CLF_TOOLS_BENCH_H
+
+#include <jansson.h>
+
+#include "shared/command.h"
+#include "shared/timing.h"
+
+/* In the order of --stage. */
+enum bench_stage { BENCH_ENCODE, BENCH_TRANSLATE, BENCH_SCORE, BENCH_OPS, BENCH_PRODUCTS, BENCH_START };
+
+enum { BENCH_REPEATS = 5 }; /* unless --repeats says another number */
+
+/* Numbers between commas. */
+enum { BENCH_MOST_NUMBERS = 16 };
+struct bench_numbers {
+    int values[BENCH_MOST_NUMBERS];
+    int count;
+};
+
+/* What a call asks for. */
+struct bench_call {
+    struct flags flags;
+    char *model; /* owned */
+    char *work;  /* owned: the file of lines */
+    struct bench_numbers batches, beams;
+};
+
+/* Times the cases of flags.stage, each as soon as it is measured given to bench_print(). Returns an exit
+ * status. */
+int bench_stage_run(struct bench_call *call);
+/* Times the ops, or the matrix products alone, in the same way. Needs no model. */
+int bench_ops_run(struct bench_call *call);
+
+/* From the start of a process to the first translated line: warm, then with nothing cached. */
+int bench_start_run(struct bench_call *call);
+
+/* The arguments of another call of the command; the list ends in NULL. */
+enum { BENCH_MOST_WORDS = 40 };
+struct bench_words {
+    char *list[BENCH_MOST_WORDS];
+    int count;
+};
+void bench_words_add(struct bench_words *words, const char *word);
+void bench_words_pair(struct bench_words *words, const char *flag, const char *value); /* NULL: neither */
+/* Device, model and how to compute, as these flags say. */
+void bench_words_setting(struct bench_words *words, const struct flags *flags);
+void bench_words_free(struct bench_words *words);
+
+/* "engine", "precision" and, where there is a device, how it computes. */
+json_t *bench_row(const struct bench_call *call, const struct clf_device *device, const char *work);
+/* Adds what was timed; `tokens` of one call. */
+int bench_row_time(json_t *row, const struct timing *timing, long long tokens);
+/* One row: a line of text, or with --json the object. Takes the row, NULL too. Returns an exit status. */
+int bench_print(const struct bench_call *call, json_t *row);
+
+/* Measures every device, or the one of flags.device, and hands it to bench_report(). */
+int bench_all_run(struct bench_call *call);
+/* Joins the reports in the files that are the call's operands and hands them to bench_report(). */
+int bench_merge_run(struct bench_call *call);
+
+/* Takes what is known of the devices: prints it as a table, or with --json whole, and writes --html. */
+int bench_report(const struct bench_call *call, json_t *devices);
+void bench_table(const json_t *devices);
+/* One page that needs nothing else. Returns an exit status. */
+int bench_page_write(const char *path, json_t *report);
+
+/* The machine and the time, for a report. */
+json_t *bench_machine(void);
+json_t *bench_date(void);
+
+/* Values of a row; 0 and "" where there is none. */
+double bench_number(const json_t *row, const char *key);
+const char *bench_text(const json_t *row, const char *key);
+
+/* Ends a line with a device's peaks; `fma` is what their first is called. */
+void bench_print_peaks(const char *fma, const json_t *peaks);
+
+/* Bytes of memory of this process by Linux' own name: "VmHWM", the most it ever held; "RssAnon", what it
+ * holds now, files left out. 0 where the system does not say. */
+long long bench_memory(const char *key);
+
+#endif

@@ -1,0 +1,119 @@
+/* The stages "ops" and "products": each op on a device, beside the device's own peaks. */
+#include "ops.h"
+
+#include <string.h>
+
+#include "bench/bench.h"
+#include "shared/results.h"
+
+#define OP_SECONDS 0.1 /* of a case, where --repeats does not say how many */
+
+struct ops_job {
+    struct bench_call *call;
+    struct clf_device *device;
+    struct clf_device_peaks peaks;
+    int status;
+};
+
+/* What products by weights of a precision can reach: its own dot products where the device has them. */
+static double peak_of(const struct ops_job *job, const struct op_result *result)
+{
+    clf_precision precision =
+        result->by_weights ? job->call->flags.model_options.precision : CLF_PRECISION_FP32;
+    double own = precision == CLF_PRECISION_INT8   ? job->peaks.int8_operations
+                 : precision == CLF_PRECISION_BF16 ? job->peaks.bf16_operations
+                                                   : 0;
+    return own > 0 ? own : job->peaks.fma_operations;
+}
+
+/* Rates come from the fastest repeat, as the peaks do: other work on the machine only adds time. */
+static int add_rates(json_t *row, const struct ops_job *job, const struct op_result *result)
+{
+    double best = result->timing.best, peak = peak_of(job, result);
+    double operations = result->operations / best, bytes = result->bytes / best;
+    double share = operations / peak, read_share = bytes / job->peaks.read_bytes;
+    json_t *rates =
+        json_pack("{s:f, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b}", "seconds",
+                  result->timing.seconds, "best_seconds", best, "spread", result->timing.spread, "repeats",
+                  result->timing.repeats, "operations", result->operations, "bytes", result->bytes,
+                  "operations_per_second", operations, "bytes_per_second", bytes, "share_of_operations",
+                  share, "share_of_read", read_share, "by_weights", result->by_weights, "cold", result->cold);
+    int status = json_object_update(row, rates) == 0 ? EXIT_DONE : EXIT_FAILED;
+    json_decref(rates);
+    return status;
+}
+
+static int report_op(void *user, const struct op_result *result)
+{
+    struct ops_job *job = user;
+    json_t *row = bench_row(job->call, job->device, "op");
+    int failed = json_object_set_new(row, "op", json_string(result->op)) != 0 ||
+                 json_object_set_new(row, "shape", json_string(result->shape)) != 0;
+    if (!failed && result->status == CLF_OK) {
+        failed = json_object_set_new(row, "kernel", json_string(result->kernel)) != 0 ||
+                 add_rates(row, job, result) != EXIT_DONE;
+    } else if (!failed) {
+        const char *reason = clf_last_error();
+        failed = json_object_set_new(row, "error", result_text(reason, strlen(reason))) != 0;
+        job->status = EXIT_FAILED;
+    }
+    if (failed) {
+        json_decref(row);
+        row = NULL;
+    }
+    if (bench_print(job->call, row) != EXIT_DONE) {
+        job->status = EXIT_FAILED;
+        return 1;
+    }
+    return 0;
+}
+
+static int report_peaks(struct ops_job *job)
+{
+    json_t *row = bench_row(job->call, job->device, "peaks");
+    json_t *peaks =
+        json_pack("{s:f, s:f, s:f, s:f}", "fma_operations_per_second", job->peaks.fma_operations,
+                  "int8_operations_per_second", job->peaks.int8_operations, "bf16_operations_per_second",
+                  job->peaks.bf16_operations, "read_bytes_per_second", job->peaks.read_bytes);
+    int failed = json_object_update(row, peaks) != 0;
+    json_decref(peaks);
+    if (failed) {
+        json_decref(row);
+        row = NULL;
+    }
+    return bench_print(job->call, row);
+}
+
+int bench_ops_run(struct bench_call *call)
+{
+    struct ops_job job = {.call = call};
+    struct setup setup;
+    struct flags flags = call->flags;
+    flags.model = NULL;
+    flags.device_options.profile = 1;
+    int status = setup_open(&setup, &flags);
+    if (status != EXIT_DONE) {
+        return status;
+    }
+    struct op_choice choice = {
+        .precision = flags.model_options.precision,
+        .only_products = flags.stage == BENCH_PRODUCTS,
+        .least = flags.repeats > 0 ? flags.repeats : BENCH_REPEATS,
+        .seconds = flags.repeats > 0 ? 0 : OP_SECONDS,
+    };
+    job.device = setup.device;
+    clf_status done = clf_device_measure_peaks(setup.device, &job.peaks);
+    if (done == CLF_OK && report_peaks(&job) != EXIT_DONE) {
+        job.status = EXIT_FAILED;
+    } else if (done == CLF_OK) {
+        done = ops_measure(setup.device, &choice, report_op, &job);
+    }
+    if (done == CLF_INTERRUPTED && job.status == EXIT_DONE) {
+        fprintf(stderr, "clformer: interrupted\n");
+        job.status = EXIT_FAILED;
+    } else if (done != CLF_OK && done != CLF_INTERRUPTED) {
+        job.status = report_failure(done);
+    }
+    setup_close(&setup);
+    return job.status;
+}

@@ -1,0 +1,127 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "device/caps.h"
+#include "shared/results.h"
+
+json_t *bench_row(const struct bench_call *call, const struct clf_device *device, const char *work)
+{
+    char precision[16] = "";
+    flags_choice(precision, sizeof precision, "precision", (int)call->flags.model_options.precision);
+    if (device == NULL) {
+        return json_pack("{s:s, s:s, s:s}", "engine", "clformer", "precision", precision, "work", work);
+    }
+    const struct clf__caps *caps = clf__device_caps(device);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "engine", "clformer", "precision", precision,
+                     "work", work, "form", caps->form == CLF_FORM_CPU ? "cpu" : "gpu", "gemm",
+                     caps->gemm == CLF_GEMM_NATIVE ? "native" : "clblast", "attention",
+                     caps->attention == CLF_ATTENTION_FUSED ? "fused" : "batched", "tuned",
+                     !clf__tuning_is_standard(&caps->tuning));
+}
+
+int bench_row_time(json_t *row, const struct timing *timing, long long tokens)
+{
+    json_t *times =
+        json_pack("{s:f, s:f, s:f, s:f, s:i, s:I, s:I}", "seconds", timing->seconds, "tokens_per_second",
+                  (double)tokens / timing->seconds, "best_seconds", timing->best, "spread", timing->spread,
+                  "repeats", timing->repeats, "peak_bytes", (json_int_t)bench_memory("VmHWM"), "memory_bytes",
+                  (json_int_t)bench_memory("RssAnon"));
+    int status = json_object_update(row, times) == 0 ? EXIT_DONE : EXIT_FAILED;
+    json_decref(times);
+    return status;
+}
+
+double bench_number(const json_t *row, const char *key)
+{
+    return json_number_value(json_object_get(row, key));
+}
+
+const char *bench_text(const json_t *row, const char *key)
+{
+    const char *value = json_string_value(json_object_get(row, key));
+    return value != NULL ? value : "";
+}
+
+static void print_case(const json_t *row)
+{
+    printf("%-9s %-4s  batch %3.0f  beam %2.0f  %10.3f ms  ± %4.1f %%  %10.1f tokens/s  peak %.0f MB\n",
+           bench_text(row, "work"), bench_text(row, "precision"), bench_number(row, "batch"),
+           bench_number(row, "beam"), 1e3 * bench_number(row, "seconds"), 50 * bench_number(row, "spread"),
+           bench_number(row, "tokens_per_second"), 1e-6 * bench_number(row, "peak_bytes"));
+}
+
+static void print_start(const json_t *row)
+{
+    printf("%-12s %-4s  %8.3f s  ± %4.1f %%  peak %.0f MB\n", bench_text(row, "work"),
+           bench_text(row, "precision"), bench_number(row, "seconds"), 50 * bench_number(row, "spread"),
+           1e-6 * bench_number(row, "peak_bytes"));
+}
+
+void bench_print_peaks(const char *fma, const json_t *peaks)
+{
+    printf("%.1f GFLOP/s of %s, ", 1e-9 * bench_number(peaks, "fma_operations_per_second"), fma);
+    static const char *const kinds[] = {"int8", "bf16"};
+    for (int i = 0; i < 2; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "%s_operations_per_second", kinds[i]);
+        if (bench_number(peaks, key) > 0) {
+            printf("%.1f GOP/s of %s dot products, ", 1e-9 * bench_number(peaks, key), kinds[i]);
+        }
+    }
+    printf("%.1f GB/s read\n", 1e-9 * bench_number(peaks, "read_bytes_per_second"));
+}
+
+static void print_peaks(const json_t *row)
+{
+    printf("peaks: ");
+    bench_print_peaks("fp32 fma", row);
+}
+
+static void print_op(const json_t *row)
+{
+    printf("%-17s %-36s %-4s %9.1f us %8.1f GFLOP/s %5.1f %% %7.1f GB/s %5.1f %%%s\n", bench_text(row, "op"),
+           bench_text(row, "shape"), bench_text(row, "precision"), 1e6 * bench_number(row, "seconds"),
+           1e-9 * bench_number(row, "operations_per_second"), 100 * bench_number(row, "share_of_operations"),
+           1e-9 * bench_number(row, "bytes_per_second"), 100 * bench_number(row, "share_of_read"),
+           json_is_true(json_object_get(row, "cold")) ? " cold" : "");
+}
+
+int bench_print(const struct bench_call *call, json_t *row)
+{
+    if (call->flags.json || row == NULL) {
+        return result_print(row);
+    }
+    if (json_object_get(row, "error") != NULL) {
+        printf("%-17s %-36s FAILED: %s\n", bench_text(row, "op"), bench_text(row, "shape"),
+               bench_text(row, "error"));
+    } else if (strcmp(bench_text(row, "work"), "peaks") == 0) {
+        print_peaks(row);
+    } else if (strcmp(bench_text(row, "work"), "op") == 0) {
+        print_op(row);
+    } else if (json_object_get(row, "tokens_per_second") == NULL) {
+        print_start(row);
+    } else {
+        print_case(row);
+    }
+    fflush(stdout);
+    json_decref(row);
+    return output_failed() ? EXIT_FAILED : EXIT_DONE;
+}
+
+long long bench_memory(const char *key)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    long long kilobytes = 0;
+    size_t length = strlen(key);
+    char line[256];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, length) == 0 && line[length] == ':') {
+            kilobytes = strtoll(line + length + 1, NULL, 10);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return 1024 * kilobytes;
+}

@@ -1,0 +1,230 @@
+/* Times one stage of a model, case by case: loading and compilation excluded. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "bench/bench.h"
+#include "device/launch.h"
+#include "shared/lines.h"
+#include "translate/internal.h"
+
+/* A case while it is timed: the first `batch` lines. */
+struct stage_case {
+    struct clf_translator *translator;
+    struct clf_device *device;
+    const struct clf_line *lines;
+    int batch, beam;
+    long long tokens; /* of one call: source tokens of encode, target tokens of the others */
+    /* Of encode: */
+    struct clf__session *session;
+    struct clf__source *sources; /* (batch) */
+    struct clf__joined joined;
+};
+
+/* The encoder alone, over a batch that lies ready as ids. */
+static clf_status encode(void *context)
+{
+    struct stage_case *one = context;
+    CLF__TRY(clf__session_encode(one->session, &one->joined.sequences));
+    return clf__device_finish(one->device);
+}
+
+static clf_status unusable_line(int index, const char *problem)
+{
+    return clf__fail(CLF_TEXT, "line %d of the work cannot be used: %s", index + 1, problem);
+}
+
+static clf_status translate(void *context)
+{
+    struct stage_case *one = context;
+    struct clf_translation *results;
+    CLF__TRY(clf_translate(&results, one->translator, one->lines, one->batch));
+    clf_status status = CLF_OK;
+    one->tokens = 0;
+    for (int i = 0; i < one->batch && status == CLF_OK; i++) {
+        if (results[i].status != CLF_OK) {
+            status = unusable_line(i, results[i].problem);
+        }
+        one->tokens += results[i].count > 0 ? results[i].hypotheses[0].count : 0;
+    }
+    clf_translations_free(results, one->batch);
+    return status;
+}
+
+/* Each line as a translation of itself: the time does not depend on what the target says. */
+static clf_status score(void *context)
+{
+    struct stage_case *one = context;
+    struct clf_score *results;
+    CLF__TRY(clf_score(&results, one->translator, one->lines, one->lines, one->batch));
+    clf_status status = CLF_OK;
+    one->tokens = 0;
+    for (int i = 0; i < one->batch && status == CLF_OK; i++) {
+        if (results[i].status != CLF_OK) {
+            status = unusable_line(i, results[i].problem);
+        }
+        one->tokens += results[i].count;
+    }
+    clf_scores_free(results, one->batch);
+    return status;
+}
+
+static const struct stage {
+    const char *word;
+    timed_work *work;
+} stages[] = {{"encode", encode}, {"translate", translate}, {"score", score}};
+
+static clf_status read_sources(struct stage_case *one)
+{
+    CLF__TRY(clf__allocate(&one->sources, (size_t)one->batch, sizeof *one->sources));
+    for (int i = 0; i < one->batch; i++) {
+        clf_status line_status = CLF_OK;
+        char *problem = NULL;
+        clf_status status =
+            clf__source_read(&one->sources[i], &line_status, &problem, one->translator, &one->lines[i]);
+        if (status == CLF_OK && line_status != CLF_OK) {
+            status = unusable_line(i, problem);
+        }
+        clf__free(problem);
+        CLF__TRY(status);
+    }
+    return CLF_OK;
+}
+
+/* The batch as ids and a session that is just large enough. Blank lines are left out, as in translating. */
+static clf_status prepare_encode(struct stage_case *one, struct clf_model *model)
+{
+    CLF__TRY(read_sources(one));
+    int *order, count = 0, longest = 0;
+    CLF__TRY(clf__allocate(&order, (size_t)one->batch, sizeof *order));
+    for (int i = 0; i < one->batch; i++) {
+        int length = one->sources[i].length;
+        longest = length > longest ? length : longest;
+        if (length > 0) {
+            order[count++] = i;
+        }
+    }
+    clf_status status =
+        count > 0 ? CLF_OK : clf__fail(CLF_TEXT, "the work's first %d lines are blank", one->batch);
+    if (status == CLF_OK) {
+        status = clf__sources_join(&one->joined, one->sources, order, count, model->info.feature_size);
+    }
+    clf__free(order);
+    CLF__TRY(status);
+    one->tokens = one->joined.first[count];
+    struct clf__session_limits limits = {
+        .sources = count, .source_tokens = one->joined.first[count], .source_length = longest};
+    return clf__session_create(&one->session, model->transformer, &limits);
+}
+
+static void release_case(struct stage_case *one)
+{
+    clf__session_free(one->session);
+    clf__joined_free(&one->joined);
+    for (int i = 0; i < one->batch && one->sources != NULL; i++) {
+        clf__source_free(&one->sources[i]);
+    }
+    clf__free(one->sources);
+    clf_translator_free(one->translator);
+}
+
+static json_t *case_row(const struct bench_call *call, const struct clf_model *model,
+                        const struct stage_case *one, const struct timing *timing)
+{
+    json_t *row = bench_row(call, one->device, stages[call->flags.stage].word);
+    uint64_t weights = clf_model_describe(model)->weight_bytes;
+    int failed = json_object_set_new(row, "weight_bytes", json_integer((json_int_t)weights)) != 0 ||
+                 json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
+                 json_object_set_new(row, "beam", json_integer(one->beam)) != 0 ||
+                 bench_row_time(row, timing, one->tokens) != EXIT_DONE;
+    if (failed) {
+        json_decref(row);
+        return NULL;
+    }
+    return row;
+}
+
+/* Returns an exit status. */
+static int run_case(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
+                    int batch, int beam)
+{
+    struct stage_case one = {.device = setup->device, .lines = lines, .batch = batch, .beam = beam};
+    const struct stage *stage = &stages[call->flags.stage];
+    call->flags.beam = beam;
+    call->flags.n_best = 1;
+    int wrong = flags_apply(&call->flags, setup->model);
+    if (wrong >= 0) {
+        return wrong;
+    }
+    struct timing timing;
+    clf_status status = clf_translator_create(&one.translator, setup->model, &call->flags.translate);
+    if (status == CLF_OK && stage->work == encode) {
+        status = prepare_encode(&one, setup->model);
+    }
+    if (status == CLF_OK) {
+        status = timing_measure(&timing, stage->work, &one,
+                                call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
+    }
+    int result;
+    if (status == CLF_INTERRUPTED) {
+        fprintf(stderr, "clformer: interrupted\n");
+        result = EXIT_FAILED;
+    } else {
+        result = status == CLF_OK ? bench_print(call, case_row(call, setup->model, &one, &timing))
+                                  : report_failure(status);
+    }
+    release_case(&one);
+    return result;
+}
+
+static int run_cases(struct bench_call *call, const struct setup *setup, const struct clf_line *lines)
+{
+    int status = EXIT_DONE, has_beams = call->flags.stage == BENCH_TRANSLATE;
+    for (int i = 0; i < call->batches.count; i++) {
+        for (int j = 0; j < (has_beams ? call->beams.count : 1) && status == EXIT_DONE; j++) {
+            status =
+                run_case(call, setup, lines, call->batches.values[i], has_beams ? call->beams.values[j] : 1);
+        }
+    }
+    return status;
+}
+
+/* As many lines as the largest batch has. Returns an exit status. */
+static int read_work(struct window *window, const struct bench_call *call)
+{
+    int most = 0;
+    for (int i = 0; i < call->batches.count; i++) {
+        most = call->batches.values[i] > most ? call->batches.values[i] : most;
+    }
+    struct line_reader reader = {.name = call->work, .quiet = call->flags.quiet};
+    reader.file = fopen(call->work, "r");
+    if (reader.file == NULL) {
+        fprintf(stderr, "clformer: %s cannot be read: %s\n", call->work, strerror(errno));
+        return EXIT_FAILED;
+    }
+    int status = windows_read(window, &reader, 1, most, SIZE_MAX);
+    fclose(reader.file);
+    if (status == EXIT_DONE && window->count < most) {
+        fprintf(stderr, "clformer: %s has %d lines, fewer than the batch of %d\n", call->work, window->count,
+                most);
+        status = EXIT_FAILED;
+    }
+    return status;
+}
+
+int bench_stage_run(struct bench_call *call)
+{
+    struct window window = {.bytes = NULL};
+    struct setup setup = {NULL, NULL};
+    int status = read_work(&window, call);
+    if (status == EXIT_DONE) {
+        status = setup_open(&setup, &call->flags);
+    }
+    if (status == EXIT_DONE) {
+        status = print_kernel_times(setup.device, run_cases(call, &setup, window.lines));
+    }
+    setup_close(&setup);
+    window_free(&window);
+    return status;
+}

@@ -1,0 +1,145 @@
+/* The stage "start": from the start of a process to the first translated line, as a user meets it. */
+#define _XOPEN_SOURCE 700 /* nftw() */
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "shared/demo_model.h"
+#include "shared/results.h"
+#include "shared/spawn.h"
+
+enum { MOST_SECONDS = 120 };
+
+struct start_job {
+    const struct bench_call *call;
+    struct bench_words words;
+    char *first_line;
+    char cache[64]; /* "XDG_CACHE_HOME=..." of a start with nothing cached */
+    long long peak_bytes;
+};
+
+/* The first line of the work, with its newline. Returns an exit status. */
+static int read_first_line(struct start_job *job)
+{
+    FILE *file = fopen(job->call->work, "r");
+    size_t capacity = 0;
+    ssize_t length = file != NULL ? getline(&job->first_line, &capacity, file) : -1;
+    if (length <= 0) {
+        fprintf(stderr, "clformer: %s cannot be read: %s\n", job->call->work,
+                file == NULL || ferror(file) ? strerror(errno) : "it is empty");
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return length > 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+static clf_status run_translate(struct start_job *job, const char *environment, double *seconds)
+{
+    struct spawn spawn = {.arguments = job->words.list,
+                          .input = job->first_line,
+                          .environment = environment,
+                          .seconds = MOST_SECONDS};
+    struct spawn_end end;
+    if (spawn_run(&spawn, &end) != EXIT_DONE) {
+        return CLF_FILE;
+    }
+    if (signals_interrupted(NULL)) {
+        return CLF_INTERRUPTED;
+    }
+    if (end.status != EXIT_DONE) {
+        fprintf(stderr, "clformer: `clformer translate` failed: %s\n",
+                end.timed_out ? "it took too long" : end.last_error);
+        return CLF_DEVICE;
+    }
+    *seconds = end.seconds;
+    job->peak_bytes = end.peak_bytes > job->peak_bytes ? end.peak_bytes : job->peak_bytes;
+    return CLF_OK;
+}
+
+static int print_row(struct start_job *job, const char *work, const struct timing *timing)
+{
+    json_t *row = bench_row(job->call, NULL, work);
+    json_t *rest = json_pack("{s:i, s:f, s:f, s:f, s:i, s:I}", "batch", 1, "seconds", timing->seconds,
+                             "best_seconds", timing->best, "spread", timing->spread, "repeats",
+                             timing->repeats, "peak_bytes", (json_int_t)job->peak_bytes);
+    int failed = json_object_update(row, rest) != 0;
+    json_decref(rest);
+    if (failed) {
+        json_decref(row);
+        row = NULL;
+    }
+    return bench_print(job->call, row);
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    return remove(path);
+}
+
+/* With a cache folder of its own, so that every kernel is compiled. */
+static clf_status first_start(struct start_job *job)
+{
+    char folder[] = "/tmp/clformer-bench-XXXXXX";
+    if (mkdtemp(folder) == NULL) {
+        fprintf(stderr, "clformer: no folder can be made in /tmp: %s\n", strerror(errno));
+        return CLF_FILE;
+    }
+    double seconds = 0;
+    struct timing timing;
+    snprintf(job->cache, sizeof job->cache, "XDG_CACHE_HOME=%s", folder);
+    clf_status status = run_translate(job, job->cache, &seconds);
+    nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (status == CLF_OK) {
+        timing_conclude(&timing, &seconds, 1);
+        status = print_row(job, "first start", &timing) == EXIT_DONE ? CLF_OK : CLF_FILE;
+    }
+    return status;
+}
+
+static clf_status warm_start(struct start_job *job)
+{
+    double seconds[TIMING_MOST_REPEATS], warm_up;
+    int repeats = job->call->flags.repeats > 0 ? job->call->flags.repeats : BENCH_REPEATS;
+    clf_status status = run_translate(job, NULL, &warm_up);
+    for (int i = 0; i < repeats && status == CLF_OK; i++) {
+        status = run_translate(job, NULL, &seconds[i]);
+    }
+    if (status == CLF_OK) {
+        struct timing timing;
+        timing_conclude(&timing, seconds, repeats);
+        status = print_row(job, "start", &timing) == EXIT_DONE ? CLF_OK : CLF_FILE;
+    }
+    return status;
+}
+
+int bench_start_run(struct bench_call *call)
+{
+    struct start_job job = {.call = call};
+    char *command = command_path();
+    bench_words_add(&job.words, command != NULL ? command : "clformer");
+    bench_words_add(&job.words, "translate");
+    bench_words_add(&job.words, "--quiet");
+    bench_words_setting(&job.words, &call->flags);
+    int status = read_first_line(&job);
+    if (status == EXIT_DONE) {
+        clf_status done = warm_start(&job);
+        job.peak_bytes = 0;
+        if (done == CLF_OK) {
+            done = first_start(&job);
+        }
+        if (done == CLF_INTERRUPTED) {
+            fprintf(stderr, "clformer: interrupted\n");
+        }
+        status = done == CLF_OK ? EXIT_DONE : EXIT_FAILED;
+    }
+    bench_words_free(&job.words);
+    free(job.first_line);
+    free(command);
+    return status;
+}

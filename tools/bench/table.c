@@ -1,0 +1,193 @@
+/* A report as text. */
+#include <string.h>
+
+#include "bench/bench.h"
+
+/* A way to compute: what a column of the ops, or a line of the stages, is about. */
+struct way {
+    const char *precision, *gemm;
+};
+enum { MOST_WAYS = 16 };
+
+static int same(const json_t *row, const char *key, const char *value)
+{
+    return strcmp(bench_text(row, key), value) == 0;
+}
+
+static int is_of(const json_t *row, struct way way)
+{
+    return same(row, "precision", way.precision) && same(row, "gemm", way.gemm);
+}
+
+/* In the order in which they were measured. Returns their number. */
+static int list_ways(struct way *ways, const json_t *rows)
+{
+    int count = 0;
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        struct way way = {bench_text(row, "precision"), bench_text(row, "gemm")};
+        int known = *way.gemm == '\0';
+        for (int i = 0; i < count; i++) {
+            known |= is_of(row, ways[i]);
+        }
+        if (!known && count < MOST_WAYS) {
+            ways[count++] = way;
+        }
+    }
+    return count;
+}
+
+static const json_t *find_case(const json_t *rows, struct way way, const char *work, int batch, int beam)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        if (is_of(row, way) && same(row, "work", work) && (int)bench_number(row, "batch") == batch &&
+            (int)bench_number(row, "beam") == beam) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static void print_head(const json_t *device, size_t index)
+{
+    const json_t *machine = json_object_get(device, "machine"), *peak = json_object_get(device, "peaks");
+    printf("%s%zu  %s  [%s]\n", index > 0 ? "\n" : "", index, bench_text(device, "name"),
+           bench_text(device, "kind"));
+    printf("   platform  %s, driver %s, %s kernels\n", bench_text(device, "platform"),
+           bench_text(device, "driver"), same(device, "form", "cpu") ? "CPU" : "GPU");
+    printf("   machine   %s, %.0f cores, %.1f GiB, %s\n", bench_text(machine, "processor"),
+           bench_number(machine, "cores"), bench_number(machine, "memory_bytes") / (1 << 30),
+           bench_text(machine, "system"));
+    printf("   peaks     ");
+    bench_print_peaks("fma", peak);
+}
+
+static void print_starts(const json_t *rows)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        int is_first = same(row, "work", "first start");
+        if ((is_first || same(row, "work", "start")) && bench_number(row, "seconds") > 0) {
+            printf("   %-9s %.2f s to the first line%s, %.0f MB\n", is_first ? "first" : "start",
+                   bench_number(row, "seconds"), is_first ? " with nothing cached" : "",
+                   1e-6 * bench_number(row, "peak_bytes"));
+        }
+    }
+}
+
+static const struct {
+    const char *title, *work;
+    int beam;
+} stages[] = {
+    {"encode", "encode", 1}, {"translate, greedy", "translate", 1}, {"translate, beam 4", "translate", 4}};
+enum { STAGES = sizeof stages / sizeof *stages, BATCHES = 3 };
+static const int batches[BATCHES] = {1, 8, 64};
+
+/* Tokens a second by stage and batch. */
+static void print_stages(const json_t *rows, const struct way *ways, int way_count, const char *model)
+{
+    printf("\n   %-18s", "tokens/s");
+    for (int s = 0; s < STAGES; s++) {
+        printf("  %-23s", stages[s].title);
+    }
+    printf("\n   %-18.18s", model);
+    for (int s = 0; s < STAGES; s++) {
+        printf("  batch 1%8d%8d", batches[1], batches[2]);
+    }
+    printf("  peak MB\n");
+    for (int w = 0; w < way_count; w++) {
+        double most = 0;
+        printf("   %-5s %-12s", ways[w].precision, ways[w].gemm);
+        for (int s = 0; s < STAGES; s++) {
+            printf(" ");
+            for (int b = 0; b < BATCHES; b++) {
+                const json_t *row = find_case(rows, ways[w], stages[s].work, batches[b], stages[s].beam);
+                double rate = bench_number(row, "tokens_per_second"), bytes = bench_number(row, "peak_bytes");
+                most = bytes > most ? bytes : most;
+                rate > 0 ? printf("%8.0f", rate) : printf("%8s", "-");
+            }
+        }
+        most > 0 ? printf("%9.0f\n", 1e-6 * most) : printf("%9s\n", "-");
+    }
+}
+
+/* A row of each op and shape: the share of what the device can do, in each way. */
+static void print_ops(const json_t *rows, const struct way *ways, int way_count)
+{
+    printf("\n   %-67s", "op, at the sizes of a Transformer-base: % of the device's bound");
+    for (int w = 0; w < way_count; w++) {
+        printf("  %s %-7s", ways[w].precision, ways[w].gemm);
+    }
+    printf("\n");
+    size_t index, other;
+    json_t *row, *again;
+    json_array_foreach(rows, index, row)
+    {
+        if (!same(row, "work", "op") || !is_of(row, ways[0])) {
+            continue;
+        }
+        printf("   %-17s %-38s %-10s", bench_text(row, "op"), bench_text(row, "shape"),
+               bench_text(row, "bound"));
+        for (int w = 0; w < way_count; w++) {
+            double share = 0;
+            json_array_foreach(rows, other, again)
+            {
+                int fits = same(again, "work", "op") && is_of(again, ways[w]) &&
+                           same(again, "op", bench_text(row, "op")) &&
+                           same(again, "shape", bench_text(row, "shape"));
+                share = fits ? bench_number(again, "share") : share;
+            }
+            share > 0 ? printf("%7.0f %%    ", 100 * share) : printf("%7s      ", "-");
+        }
+        printf("\n");
+    }
+}
+
+static void print_failures(const json_t *rows)
+{
+    static const char *const parts[] = {"shape", "precision", "gemm"};
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        if (json_object_get(row, "error") != NULL) {
+            int is_op = same(row, "work", "op");
+            printf("   failed: %s", bench_text(row, is_op ? "op" : "work"));
+            for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+                const char *part = bench_text(row, parts[i]);
+                printf("%s%s", *part != '\0' ? ", " : "", part);
+            }
+            printf(": %s\n", bench_text(row, "error"));
+        }
+    }
+}
+
+void bench_table(const json_t *devices)
+{
+    size_t index;
+    json_t *device;
+    json_array_foreach(devices, index, device)
+    {
+        const json_t *rows = json_object_get(device, "rows");
+        struct way ways[MOST_WAYS];
+        int way_count = list_ways(ways, rows);
+        print_head(device, index);
+        print_starts(rows);
+        if (way_count > 0) {
+            print_stages(rows, ways, way_count, bench_text(device, "model"));
+            print_ops(rows, ways, way_count);
+        }
+        printf("\n");
+        print_failures(rows);
+    }
+    printf("A bound is the time that the device's peaks need for the arithmetic or for reading the operands "
+           "once,\n"
+           "whichever is longer; more than 100 %% of it is reached where operands lie in a cache.\n");
+}

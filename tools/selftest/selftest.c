@@ -1,0 +1,223 @@
+/* clformer selftest */
+#include "selftest/selftest.h"
+
+#include <math.h>
+
+#include "device/caps.h"
+#include "shared/command.h"
+
+static const char help[] =
+    "Usage: clformer selftest [-d DEVICE] [--form cpu|gpu] [--gemm native|clblast]\n\n"
+    "Runs every kernel on a device, in each form it can take, and compares with references in double\n"
+    "precision. Says at the end what to do if one is wrong. Exit status 1 where one is.\n\n"
+    "Example:\n"
+    "  $ clformer selftest -d 0\n";
+
+/* A way to compute: a form and who serves products and attention. */
+struct setting {
+    clf_gemm gemm;
+    clf_attention attention;
+    int uses; /* runs the checks that use these; -1: all */
+};
+static const struct setting settings[] = {
+    {CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED, -1},
+    {CLF_GEMM_NATIVE, CLF_ATTENTION_BATCHED, USES_ATTENTION},
+    {CLF_GEMM_CLBLAST, CLF_ATTENTION_BATCHED, USES_GEMM | USES_ATTENTION},
+};
+enum { SETTINGS = sizeof settings / sizeof *settings, NATIVE_FUSED = 0, NATIVE_BATCHED, CLBLAST_BATCHED };
+
+/* What failed in one form: the checks that depend on the form alone, and the others by setting. */
+struct outcome {
+    int is_offered;
+    int ran, failed;
+    int form_failed, precision_failed;
+    int gemm_failed[SETTINGS], attention_failed[SETTINGS];
+};
+
+static const char *form_word(clf_form form)
+{
+    return form == CLF_FORM_CPU ? "cpu" : "gpu";
+}
+
+static void count_check(struct outcome *outcome, int index, const struct check *check, int failed)
+{
+    outcome->ran++;
+    outcome->failed += failed;
+    if (check->uses & USES_PRECISION) {
+        outcome->precision_failed += failed;
+    } else if (check->uses & USES_GEMM) {
+        outcome->gemm_failed[index] += failed;
+    } else if (check->uses & USES_ATTENTION) {
+        outcome->attention_failed[index] += failed;
+    } else {
+        outcome->form_failed += failed;
+    }
+}
+
+static void run_check(struct outcome *outcome, struct clf_device *device, clf_form form, int index,
+                      const struct check *check)
+{
+    const struct setting *setting = &settings[index];
+    int is_elsewhere = setting->uses >= 0 && (check->uses & setting->uses) == 0;
+    if (is_elsewhere || (check->uses & USES_PRECISION && setting->gemm != CLF_GEMM_NATIVE)) {
+        return;
+    }
+    struct bench bench = {.device = device, .random = 1};
+    check->run(&bench);
+    bench_release(&bench);
+    int failed = bench.status != CLF_OK || !(bench.error <= check->tolerance);
+    const char *gemm = setting->gemm == CLF_GEMM_NATIVE ? "native" : "clblast";
+    const char *attention = setting->attention == CLF_ATTENTION_FUSED ? "fused" : "batched";
+    printf("%-24s %-5s %-8s %-8s", check->name, form_word(form), check->uses ? gemm : "",
+           check->uses & USES_ATTENTION ? attention : "");
+    if (bench.status == CLF_OK) {
+        printf(" %9.2g %9.2g  %s\n", bench.error, check->tolerance, failed ? "WRONG" : "ok");
+    } else {
+        printf(" %9s %9.2g  FAILED: %s\n", "", check->tolerance, clf_last_error());
+    }
+    fflush(stdout);
+    count_check(outcome, index, check, failed);
+}
+
+static void run_checks(struct outcome *outcome, struct clf_device *device, clf_form form, int index)
+{
+    for (int i = 0; i < selftest_row_check_count; i++) {
+        run_check(outcome, device, form, index, &selftest_row_checks[i]);
+    }
+    for (int i = 0; i < selftest_product_check_count; i++) {
+        run_check(outcome, device, form, index, &selftest_product_checks[i]);
+    }
+}
+
+/* True where the flags leave a choice open or name it. */
+static int is_wanted(const struct flags *flags, clf_form form, const struct setting *setting)
+{
+    const struct clf_device_options *options = &flags->device_options;
+    return (options->form == CLF_FORM_AUTO || options->form == form) &&
+           (options->gemm == CLF_GEMM_AUTO || options->gemm == setting->gemm) &&
+           (options->attention == CLF_ATTENTION_AUTO || options->attention == setting->attention);
+}
+
+/* Opens the device once a setting, so that each runs as it would for a user. Returns an exit status. */
+static int run_form(struct outcome *outcome, const struct flags *flags, clf_form form)
+{
+    for (int index = 0; index < SETTINGS && !signals_interrupted(NULL); index++) {
+        if (!is_wanted(flags, form, &settings[index])) {
+            continue;
+        }
+        struct clf_device_options options = flags->device_options;
+        options.form = form;
+        options.gemm = settings[index].gemm;
+        options.attention = settings[index].attention;
+        struct clf_device *device;
+        clf_status status = clf_device_open(&device, flags->device, &options);
+        if (status == CLF_UNSUPPORTED) {
+            printf("%-24s %-5s %-8s %-8s not offered: %s\n", "all", form_word(form), "", "",
+                   clf_last_error());
+            return EXIT_DONE;
+        }
+        if (status != CLF_OK) {
+            return report_failure(status);
+        }
+        outcome->is_offered = 1;
+        run_checks(outcome, device, form, index);
+        clf_device_close(device);
+    }
+    return EXIT_DONE;
+}
+
+/* The flags of a way to compute in which nothing failed. Returns 0 where there is none. */
+static int find_way(char *way, size_t size, const struct outcome *outcomes)
+{
+    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+        const struct outcome *outcome = &outcomes[form];
+        if (!outcome->is_offered || outcome->form_failed > 0) {
+            continue;
+        }
+        for (int i = 0; i < SETTINGS; i++) {
+            int products = settings[i].gemm == CLF_GEMM_NATIVE ? NATIVE_FUSED : CLBLAST_BATCHED;
+            if (outcome->gemm_failed[products] == 0 && outcome->attention_failed[i] == 0) {
+                snprintf(way, size, "--form %s --gemm %s --attention %s", form_word((clf_form)form),
+                         settings[i].gemm == CLF_GEMM_NATIVE ? "native" : "clblast",
+                         settings[i].attention == CLF_ATTENTION_FUSED ? "fused" : "batched");
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int conclude(const struct outcome *outcomes)
+{
+    int ran = outcomes[CLF_FORM_CPU].ran + outcomes[CLF_FORM_GPU].ran;
+    int failed = outcomes[CLF_FORM_CPU].failed + outcomes[CLF_FORM_GPU].failed;
+    int rounded = outcomes[CLF_FORM_CPU].precision_failed + outcomes[CLF_FORM_GPU].precision_failed;
+    char way[128];
+    if (failed == 0) {
+        printf("\nAll %d checks passed: this device computes what the references say.\n", ran);
+        return ran > 0 ? EXIT_DONE : EXIT_FAILED;
+    }
+    printf("\n%d of %d checks failed. ", failed, ran);
+    if (rounded > 0) {
+        printf(
+            "Weights of the precisions that failed cannot be used on this device: leave --precision at fp32, "
+            "or see whether they pass with `clformer selftest --instructions portable`, and give that flag "
+            "to the other verbs. ");
+    }
+    if (failed == rounded) {
+        printf("Everything else passed. ");
+    } else if (find_way(way, sizeof way, outcomes)) {
+        printf("Everything%s passed with `%s`: give these flags to the other verbs on this device. ",
+               rounded > 0 ? " in fp32" : "", way);
+    } else {
+        printf("Choose another device with -d (`clformer devices` lists them), or another driver for this "
+               "one. ");
+    }
+    printf("Please report this table together with the output of `clformer devices` in the project's issue "
+           "tracker.\n");
+    return EXIT_FAILED;
+}
+
+static int run(const struct flags *flags)
+{
+    struct outcome outcomes[CLF_FORM_GPU + 1] = {{0}};
+    struct clf_device *device;
+    clf_status status = clf_device_open(&device, flags->device, NULL);
+    if (status != CLF_OK) {
+        return report_failure(status);
+    }
+    const struct clf_device_info *info = clf_device_describe(device);
+    printf("Device %d \"%s\", driver %s; it takes the %s form by itself\n\n", info->index, info->name,
+           info->driver, form_word(clf__device_caps(device)->form));
+    clf_device_close(device);
+    printf("%-24s %-5s %-8s %-8s %9s %9s\n", "op", "form", "gemm", "attend", "error", "tolerance");
+    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+        int result = run_form(&outcomes[form], flags, (clf_form)form);
+        if (result != EXIT_DONE) {
+            return result;
+        }
+    }
+    if (signals_interrupted(NULL)) {
+        fprintf(stderr, "clformer: interrupted\n");
+        return EXIT_FAILED;
+    }
+    return conclude(outcomes);
+}
+
+int verb_selftest(int argc, char **argv)
+{
+    struct flags flags;
+    int status = flags_parse(&flags, argc, argv, TAKES_DEVICE, help);
+    if (status < 0) {
+        status = flags_operands(&flags, 0, 0, "selftest takes only flags");
+    }
+    if (status < 0 && flags.device_options.gemm == CLF_GEMM_CLBLAST &&
+        flags.device_options.attention == CLF_ATTENTION_FUSED) {
+        status = report_wrong_call("selftest checks the fused attention with --gemm native only");
+    }
+    if (status >= 0) {
+        return status;
+    }
+    log_to_stderr(&flags);
+    return run(&flags);
+}

@@ -1,0 +1,256 @@
+/* The flags of the command: one table, the same meaning in every verb. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/command.h"
+
+enum kind { FLAG_SWITCH, FLAG_TEXT, FLAG_COUNT, FLAG_REAL, FLAG_CHOICE };
+
+struct flag {
+    const char *name;
+    char letter;
+    int takes; /* shown and accepted where the verb takes one of these; 0: everywhere */
+    enum kind kind;
+    size_t offset;       /* of the field in struct flags */
+    const char *choices; /* "a|b|c": the field gets the number; also what help calls the value */
+    const char *help;
+};
+
+#define FIELD(name) offsetof(struct flags, name)
+static const struct flag table[] = {
+    {"model", 'm', TAKES_MODEL | TAKES_BENCH | TAKES_TUNE, FLAG_TEXT, FIELD(model), "FOLDER",
+     "the model's folder"},
+    {"output", 'o', TAKES_OUTPUT, FLAG_TEXT, FIELD(output), "FILE",
+     "where the page goes; - is standard output"},
+    {"target", 0, TAKES_OUTPUT, FLAG_TEXT, FIELD(target), "TEXT",
+     "the translation to look at (default: the model's own)"},
+    {"device", 'd', TAKES_DEVICE, FLAG_TEXT, FIELD(device), "DEVICE",
+     "an index of `clformer devices`, gpu, cpu, or a part of a name (default: $CLFORMER_DEVICE, or the "
+     "first)"},
+    {"form", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.form), "auto|cpu|gpu",
+     "which form of the kernels runs"},
+    {"gemm", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.gemm), "auto|native|clblast",
+     "who multiplies matrices"},
+    {"attention", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.attention), "auto|fused|batched",
+     "how attention is computed"},
+    {"instructions", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.instructions), "auto|portable",
+     "whether kernels use the device's own dot products of int8 and bf16"},
+    {"precision", 0, TAKES_MODEL | TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),
+     "fp32|fp16|bf16|int8", "of the weights, and of products"},
+    {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage), "encode|translate|score|ops|products|start",
+     "what is timed"},
+    {"html", 0, TAKES_BENCH, FLAG_TEXT, FIELD(html), "FILE", "a page of the whole; - is standard output"},
+    {"merge", 0, TAKES_BENCH, FLAG_SWITCH, FIELD(merge), NULL,
+     "join the reports in the files that are named"},
+    {"work", 0, TAKES_BENCH, FLAG_TEXT, FIELD(work), "FILE", "its lines (default: work.txt of the model)"},
+    {"batch", 0, TAKES_BENCH, FLAG_TEXT, FIELD(batches), "N,N,...", "the first N lines; 1,8,64"},
+    {"beam", 0, TAKES_BENCH, FLAG_TEXT, FIELD(beams), "N,N,...", "beams; 1 is greedy; 1,4"},
+    {"repeats", 0, TAKES_BENCH, FLAG_COUNT, FIELD(repeats), "N",
+     "of which the median counts; 5, for ops more"},
+    {"again", 0, TAKES_TUNE, FLAG_SWITCH, FIELD(again), NULL, "measure what is kept, too"},
+    {"quick", 0, TAKES_TUNE, FLAG_SWITCH, FIELD(quick), NULL, "smaller, and less sure"},
+    {"beam", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(beam), "N", "beams; 1 is greedy"},
+    {"n-best", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(n_best), "N", "translations a line"},
+    {"length-penalty", 0, TAKES_SEARCH, FLAG_REAL, FIELD(length_penalty), "X", "exponent of the length rule"},
+    {"length-rule", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(length_rule), "huggingface|gnmt|none",
+     "what a hypothesis' sum is divided by"},
+    {"early-stopping", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(early_stopping), "false|true|never",
+     "when a beam search may end"},
+    {"min-length", 0, TAKES_SEARCH | TAKES_BENCH, FLAG_COUNT, FIELD(min_length), "N",
+     "generated tokens at least, end token included"},
+    {"max-length", 0, TAKES_SEARCH | TAKES_BENCH, FLAG_COUNT, FIELD(max_length), "N",
+     "generated tokens at most, end token included"},
+    {"forced-first", 0, TAKES_SEARCH, FLAG_TEXT, FIELD(forced_first), "TOKEN|none",
+     "id or piece that every translation begins with; digits are an id"},
+    {"forced-last", 0, TAKES_SEARCH, FLAG_TEXT, FIELD(forced_last), "TOKEN|none",
+     "id or piece at the maximum length; digits are an id"},
+    {"suppress", 0, TAKES_SEARCH, FLAG_TEXT, FIELD(suppress), "TOKENS",
+     "ids or pieces never generated, with commas; digits are an id"},
+    {"renormalize", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(renormalize), "false|true",
+     "log-softmax again after bans"},
+    {"batch-tokens", 0, TAKES_LINES, FLAG_COUNT, FIELD(batch_tokens), "N",
+     "source tokens worked on at a time"},
+    {"tokens", 0, TAKES_LINES | TAKES_BENCH, FLAG_SWITCH, FIELD(pieces), NULL,
+     "lines are pieces between white space, not text"},
+    {"json", 0, TAKES_JSON, FLAG_SWITCH, FIELD(json), NULL, "one JSON object a line"},
+    {"quiet", 'q', 0, FLAG_SWITCH, FIELD(quiet), NULL, "no warnings, no progress"},
+    {"verbose", 'v', 0, FLAG_SWITCH, FIELD(verbose), NULL, "say what is chosen and where time goes"},
+};
+enum { FLAG_TOTAL = sizeof table / sizeof *table };
+
+static int is_taken(const struct flag *flag, int takes)
+{
+    return flag->takes == 0 || (flag->takes & takes) != 0;
+}
+
+static void print_flags(int takes)
+{
+    printf("\nFlags:\n");
+    for (int i = 0; i < FLAG_TOTAL; i++) {
+        const struct flag *flag = &table[i];
+        if (is_taken(flag, takes)) {
+            char left[64];
+            snprintf(left, sizeof left, "%c%c%s--%s %s", flag->letter ? '-' : ' ',
+                     flag->letter ? flag->letter : ' ', flag->letter ? ", " : "  ", flag->name,
+                     flag->choices != NULL ? flag->choices : "");
+            printf("  %-44s %s\n", left, flag->help);
+        }
+    }
+    printf("      %-40s %s\n", "--help", "this text");
+}
+
+static const struct flag *find_flag(const char *argument, size_t length, int takes)
+{
+    for (int i = 0; i < FLAG_TOTAL; i++) {
+        const struct flag *flag = &table[i];
+        int is_long = argument[1] == '-' && strlen(flag->name) == length - 2 &&
+                      memcmp(argument + 2, flag->name, length - 2) == 0;
+        int is_short = argument[1] != '-' && length == 2 && flag->letter == argument[1];
+        if ((is_long || is_short) && is_taken(flag, takes)) {
+            return flag;
+        }
+    }
+    return NULL;
+}
+
+static int parse_choice(int *out, const char *choices, const char *value)
+{
+    size_t length = strlen(value);
+    for (int index = 0; choices != NULL; index++) {
+        const char *bar = strchr(choices, '|');
+        size_t choice_length = bar != NULL ? (size_t)(bar - choices) : strlen(choices);
+        if (choice_length == length && memcmp(choices, value, length) == 0) {
+            *out = index;
+            return 1;
+        }
+        choices = bar != NULL ? bar + 1 : NULL;
+    }
+    return 0;
+}
+
+/* Returns -1, or the exit status of a wrong value. */
+static int set_flag(struct flags *flags, const struct flag *flag, const char *value)
+{
+    char *field = (char *)flags + flag->offset;
+    char *end = NULL;
+    errno = 0;
+    if (flag->kind == FLAG_SWITCH) {
+        *(int *)field = 1;
+    } else if (flag->kind == FLAG_TEXT) {
+        memcpy(field, &value, sizeof value);
+    } else if (flag->kind == FLAG_COUNT) {
+        long count = strtol(value, &end, 10);
+        if (end == value || *end != '\0' || errno != 0 || count < 0 || count > INT_MAX) {
+            return report_wrong_call("--%s takes a whole number, not \"%s\"", flag->name, value);
+        }
+        *(int *)field = (int)count;
+    } else if (flag->kind == FLAG_REAL) {
+        double real = strtod(value, &end);
+        if (end == value || *end != '\0' || errno != 0 || !(real >= -1e6 && real <= 1e6)) {
+            return report_wrong_call("--%s takes a number, not \"%s\"", flag->name, value);
+        }
+        memcpy(field, &real, sizeof real);
+        flags->has_length_penalty = 1;
+    } else if (!parse_choice((int *)field, flag->choices, value)) {
+        return report_wrong_call("--%s takes %s, not \"%s\"", flag->name, flag->choices, value);
+    }
+    return -1;
+}
+
+static void set_defaults(struct flags *flags)
+{
+    *flags = (struct flags){
+        .device_options = CLF_DEVICE_OPTIONS_INIT,
+        .beam = -1,
+        .n_best = -1,
+        .min_length = -1,
+        .max_length = -1,
+        .batch_tokens = -1,
+        .renormalize = -1,
+        .length_rule = -1,
+        .early_stopping = -1,
+        .stage = -1,
+        .repeats = -1,
+    };
+}
+
+/* One flag at argv[*index], with its value there ("--x=1") or in the next argument. */
+static int parse_flag(struct flags *flags, int *index, int argc, char **argv, int takes)
+{
+    const char *argument = argv[*index];
+    const char *equals = argument[1] == '-' ? strchr(argument, '=') : NULL;
+    size_t length = equals != NULL ? (size_t)(equals - argument) : strlen(argument);
+    const struct flag *flag = find_flag(argument, length, takes);
+    if (flag == NULL) {
+        return report_wrong_call("%s has no flag %.*s; `clformer %s --help` lists them", argv[0], (int)length,
+                                 argument, argv[0]);
+    }
+    const char *value = equals != NULL ? equals + 1 : NULL;
+    if (flag->kind == FLAG_SWITCH && value != NULL) {
+        return report_wrong_call("--%s takes no value", flag->name);
+    }
+    if (flag->kind != FLAG_SWITCH && value == NULL) {
+        if (*index + 1 >= argc) {
+            return report_wrong_call("--%s needs a value", flag->name);
+        }
+        value = argv[++*index];
+    }
+    return set_flag(flags, flag, value);
+}
+
+int flags_parse(struct flags *flags, int argc, char **argv, int takes, const char *help)
+{
+    set_defaults(flags);
+    flags->operands = argv + 1;
+    int only_operands = 0;
+    for (int i = 1; i < argc; i++) {
+        if (only_operands || argv[i][0] != '-' || argv[i][1] == '\0') {
+            flags->operands[flags->operand_count++] = argv[i];
+        } else if (strcmp(argv[i], "--") == 0) {
+            only_operands = 1;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            printf("%s", help);
+            print_flags(takes);
+            return EXIT_DONE;
+        } else {
+            int status = parse_flag(flags, &i, argc, argv, takes);
+            if (status >= 0) {
+                return status;
+            }
+        }
+    }
+    if ((takes & TAKES_MODEL) && (flags->model == NULL || flags->model[0] == '\0')) {
+        return report_wrong_call("%s needs a model: -m FOLDER", argv[0]);
+    }
+    return -1;
+}
+
+int flags_choice(char *word, size_t size, const char *name, int index)
+{
+    for (int i = 0; i < FLAG_TOTAL; i++) {
+        const char *choice = table[i].kind == FLAG_CHOICE ? table[i].choices : NULL;
+        if (choice == NULL || strcmp(table[i].name, name) != 0) {
+            continue;
+        }
+        for (; index > 0 && choice != NULL; index--) {
+            choice = strchr(choice, '|');
+            choice = choice != NULL ? choice + 1 : NULL;
+        }
+        if (choice != NULL) {
+            snprintf(word, size, "%.*s", (int)strcspn(choice, "|"), choice);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int flags_operands(const struct flags *flags, int least, int most, const char *wanted)
+{
+    if (flags->operand_count < least || flags->operand_count > most) {
+        return report_wrong_call("%s, not %d argument%s", wanted, flags->operand_count,
+                                 flags->operand_count == 1 ? "" : "s");
+    }
+    return -1;
+}

@@ -1,0 +1,106 @@
+/* Where the device's time went: what --verbose shows after the work. */
+#include <string.h>
+
+#include "shared/command.h"
+
+enum { MOST_ROWS = 20, NAME_WIDTH = 32 };
+
+/* The most that a device does of the arithmetic of a precision, a second. */
+static double arithmetic_peak(const struct clf_device_peaks *peaks, clf_precision precision)
+{
+    double own = precision == CLF_PRECISION_INT8   ? peaks->int8_operations
+                 : precision == CLF_PRECISION_BF16 ? peaks->bf16_operations
+                                                   : 0.0;
+    return own > 0.0 ? own : peaks->fma_operations; /* without an instruction of its own it is fma, too */
+}
+
+/* Operations and bytes a second, and the share of the peak that is nearer where the peaks are known. */
+static void print_rates(const struct clf_kernel_time *time, const struct clf_device_peaks *peaks)
+{
+    double operations = time->operations / time->seconds, bytes = time->bytes / time->seconds;
+    fprintf(stderr, " %9.1f %7.1f", 1e-9 * operations, 1e-9 * bytes);
+    if (!(peaks->read_bytes > 0.0)) {
+        return;
+    }
+    double arithmetic = operations / arithmetic_peak(peaks, time->precision),
+           reading = bytes / peaks->read_bytes;
+    fprintf(stderr, " %6.0f %% of %s", 100.0 * (arithmetic > reading ? arithmetic : reading),
+            arithmetic > reading ? "arithmetic" : "reading");
+}
+
+static void print_row(const char *name, const struct clf_kernel_time *time, double total)
+{
+    fprintf(stderr, "  %-*s %9lld %9.3f %5.1f %%", NAME_WIDTH, name, (long long)time->launches, time->seconds,
+            total > 0.0 ? 100.0 * time->seconds / total : 0.0);
+}
+
+static void print_kernel(const struct clf_kernel_time *time, double total,
+                         const struct clf_device_peaks *peaks)
+{
+    char name[64], precision[16];
+    flags_choice(precision, sizeof precision, "precision", (int)time->precision);
+    int is_plain = time->precision == CLF_PRECISION_FP32;
+    snprintf(name, sizeof name, "%s%s%s", time->name, is_plain ? "" : " ", is_plain ? "" : precision);
+    print_row(name, time, total);
+    if (time->seconds > 0.0 && (time->operations > 0.0 || time->bytes > 0.0)) {
+        print_rates(time, peaks);
+    }
+    fprintf(stderr, "\n");
+}
+
+static void print_table(const struct clf_kernel_time *times, int count, const struct clf_device_peaks *peaks)
+{
+    double total = 0.0;
+    for (int i = 0; i < count; i++) {
+        total += times[i].seconds;
+    }
+    fprintf(stderr, "clformer: %.3f s on the device", total);
+    if (peaks->fma_operations > 0.0) {
+        fprintf(stderr, "; it can do %.1f GFLOP/s of fma", 1e-9 * peaks->fma_operations);
+    }
+    if (peaks->int8_operations > 0.0) {
+        fprintf(stderr, ", %.1f of int8 dot products", 1e-9 * peaks->int8_operations);
+    }
+    if (peaks->bf16_operations > 0.0) {
+        fprintf(stderr, ", %.1f of bf16 ones", 1e-9 * peaks->bf16_operations);
+    }
+    if (peaks->read_bytes > 0.0) {
+        fprintf(stderr, ", and read %.1f GB/s", 1e-9 * peaks->read_bytes);
+    }
+    fprintf(stderr, "\n  %-*s %9s %9s %7s %9s %7s %8s\n", NAME_WIDTH, "kernel", "launches", "seconds",
+            "share", "GFLOP/s", "GB/s", "at peak");
+    int shown = count <= MOST_ROWS ? count : MOST_ROWS - 1;
+    for (int i = 0; i < shown; i++) {
+        print_kernel(&times[i], total, peaks);
+    }
+    struct clf_kernel_time others = {.launches = 0};
+    for (int i = shown; i < count; i++) {
+        others.launches += times[i].launches;
+        others.seconds += times[i].seconds;
+    }
+    if (shown < count) {
+        print_row("others", &others, total);
+        fprintf(stderr, "\n");
+    }
+}
+
+int print_kernel_times(struct clf_device *device, int status)
+{
+    const struct clf_kernel_time *times = NULL;
+    int count = 0;
+    struct clf_device_peaks peaks;
+    if (signals_interrupted(NULL)) {
+        return status; /* who stops the work does not want to wait for a measurement */
+    }
+    clf_status done = clf_device_profile(device, &times, &count);
+    if (done == CLF_OK && count > 0) {
+        if (clf_device_measure_peaks(device, &peaks) != CLF_OK) {
+            fprintf(stderr, "clformer: the device's peaks, for the last column: %s\n", clf_last_error());
+            peaks = (struct clf_device_peaks){.fma_operations = 0.0};
+        }
+    }
+    if (done == CLF_OK && count > 0) {
+        print_table(times, count, &peaks);
+    }
+    return done == CLF_OK || status != EXIT_DONE ? status : report_failure(done);
+}

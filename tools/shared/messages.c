@@ -1,0 +1,93 @@
+/* Messages, signals, and the end of standard output. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/command.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void ask_to_stop(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+void signals_catch(void)
+{
+    struct sigaction action = {.sa_handler = ask_to_stop,
+                               .sa_flags = (int)SA_RESETHAND}; /* a second one kills */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = SIG_IGN;
+    action.sa_flags = 0;
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+int signals_interrupted(void *unused)
+{
+    (void)unused;
+    return interrupted != 0;
+}
+
+int report_failure(clf_status status)
+{
+    fprintf(stderr, "clformer: %s\n", clf_last_error());
+    return status == CLF_BAD_ARGUMENT ? EXIT_WRONG_CALL : EXIT_FAILED;
+}
+
+int report_wrong_call(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "clformer: ");
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\n");
+    va_end(arguments);
+    return EXIT_WRONG_CALL;
+}
+
+static void print_message(void *user, clf_log_level level, const char *message)
+{
+    const struct flags *flags = user;
+    if (level <= CLF_LOG_NOTICE ? !flags->quiet : flags->verbose) {
+        fprintf(stderr, "clformer: %s%s\n", level == CLF_LOG_WARNING ? "warning: " : "", message);
+    }
+}
+
+void log_to_stderr(const struct flags *flags)
+{
+    clf_log_set(print_message, (void *)flags);
+}
+
+static int output_error; /* errno of the first write to standard output that failed */
+
+int output_failed(void)
+{
+    if (ferror(stdout) && output_error == 0) {
+        output_error = errno;
+    }
+    return ferror(stdout);
+}
+
+/* True where standard output is a pipe that nobody reads any more. */
+static int output_closed(void)
+{
+    struct pollfd descriptor = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return output_error == EPIPE || (poll(&descriptor, 1, 0) > 0 && (descriptor.revents & POLLERR) != 0);
+}
+
+int output_finish(int status)
+{
+    if (!output_failed() && fflush(stdout) == 0) {
+        return status;
+    }
+    output_failed();
+    if (!output_closed()) {
+        fprintf(stderr, "clformer: standard output cannot be written: %s\n", strerror(output_error));
+    }
+    return EXIT_FAILED;
+}

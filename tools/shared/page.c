@@ -1,0 +1,146 @@
+#include "shared/page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/command.h"
+
+void page_print_escaped(FILE *file, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        switch (*text) {
+        case '&':
+            fputs("&amp;", file);
+            break;
+        case '<':
+            fputs("&lt;", file);
+            break;
+        case '>':
+            fputs("&gt;", file);
+            break;
+        case '"':
+            fputs("&quot;", file);
+            break;
+        default:
+            /* HTML allows no other control characters */
+            putc((unsigned char)*text < ' ' && *text != '\t' ? ' ' : *text, file);
+        }
+    }
+}
+
+int page_print_json(FILE *file, json_t *value)
+{
+    char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(value);
+    if (text == NULL) {
+        fprintf(stderr, "clformer: no memory left to write the page\n");
+        return EXIT_FAILED;
+    }
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c == '<') {
+            fputs("\\u003c", file);
+        } else {
+            putc(*c, file);
+        }
+    }
+    free(text);
+    return EXIT_DONE;
+}
+
+static int print_page(FILE *file, const struct page *page)
+{
+    const char *rest = (const char *)page->template_text;
+    for (;;) {
+        const char *name = strchr(rest, '@');
+        size_t length = name != NULL ? strspn(name + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+        if (name == NULL) {
+            fputs(rest, file);
+            return EXIT_DONE;
+        }
+        if (length == 0 || name[length + 1] != '@') { /* an @ of the page's own */
+            fprintf(file, "%.*s@", (int)(name - rest), rest);
+            rest = name + 1;
+            continue;
+        }
+        fprintf(file, "%.*s", (int)(name - rest), rest);
+        if (page->field(file, page->context, name + 1, length) != EXIT_DONE) {
+            return EXIT_FAILED;
+        }
+        rest = name + length + 2;
+    }
+}
+
+static int report_file(const char *path)
+{
+    fprintf(stderr, "clformer: %s cannot be written: %s\n", path, strerror(errno));
+    return EXIT_FAILED;
+}
+
+/* Prints and closes; `path` is for the message. */
+static int print_and_close(FILE *file, const char *path, const struct page *page)
+{
+    if (file == NULL) {
+        return report_file(path);
+    }
+    errno = 0; /* nothing but a write sets it on the way */
+    int status = print_page(file, page);
+    int failed = ferror(file);
+    failed |= fclose(file) != 0;
+    if (status == EXIT_DONE && failed) {
+        return report_file(path);
+    }
+    return status;
+}
+
+/* mkstemp() lets nobody else read; a page has the rights of any new file. */
+static int open_temporary(char *name)
+{
+    int descriptor = mkstemp(name);
+    if (descriptor >= 0) {
+        mode_t mask = umask(0);
+        umask(mask);
+        fchmod(descriptor, 0666 & ~mask);
+    }
+    return descriptor;
+}
+
+/* Flushed at once, so that the reason of a failure is still known. */
+static int print_to_output(const struct page *page)
+{
+    int status = print_page(stdout, page);
+    fflush(stdout);
+    return output_failed() ? EXIT_FAILED : status;
+}
+
+int page_write(const char *path, const struct page *page)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0) {
+        return print_to_output(page);
+    }
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        return print_and_close(fopen(path, "w"), path, page);
+    }
+    char *name = malloc(strlen(path) + sizeof ".XXXXXX");
+    if (name == NULL) {
+        return report_file(path);
+    }
+    sprintf(name, "%s.XXXXXX", path);
+    int descriptor = open_temporary(name), result;
+    if (descriptor < 0) {
+        result = report_file(path);
+    } else {
+        result = print_and_close(fdopen(descriptor, "w"), path, page);
+        if (result == EXIT_DONE && rename(name, path) != 0) {
+            result = report_file(path);
+        }
+        if (result != EXIT_DONE) {
+            unlink(name);
+        }
+    }
+    free(name);
+    return result;
+}

@@ -1,0 +1,45 @@
+#include "shared/progress.h"
+
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void progress_begin(struct progress *progress, int quiet, FILE *input)
+{
+    struct stat status;
+    int is_file = fstat(fileno(input), &status) == 0 && S_ISREG(status.st_mode);
+    *progress = (struct progress){
+        .shown = !quiet && isatty(STDERR_FILENO) && !isatty(fileno(input)),
+        .start = seconds_now(),
+        .total_bytes = is_file && status.st_size > 0 ? (unsigned long long)status.st_size : 0,
+    };
+}
+
+void progress_update(struct progress *progress, long long lines, unsigned long long bytes)
+{
+    double now = seconds_now(), elapsed = now - progress->start;
+    if (!progress->shown || now - progress->last < 0.2 || elapsed <= 0) {
+        return;
+    }
+    progress->last = now;
+    fprintf(stderr, "\r\033[K%lld lines, %.1f lines/s", lines, (double)lines / elapsed);
+    if (progress->total_bytes > bytes && bytes > 0) {
+        double left = elapsed * (double)(progress->total_bytes - bytes) / (double)bytes;
+        fprintf(stderr, ", %d:%02d left", (int)left / 60, (int)left % 60);
+    }
+    fflush(stderr);
+}
+
+void progress_clear(const struct progress *progress)
+{
+    if (progress->shown) {
+        fprintf(stderr, "\r\033[K");
+    }
+}

@@ -1,0 +1,71 @@
+#include "shared/results.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/command.h"
+
+json_t *result_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *result_text(const char *text, size_t size)
+{
+    json_t *string = json_stringn(text, size);
+    char *copy = string == NULL ? malloc(size + 1) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, text, size);
+        for (size_t i = 0; i < size; i++) {
+            copy[i] = (unsigned char)copy[i] < 0x80 ? copy[i] : '?';
+        }
+        string = json_stringn(copy, size);
+        free(copy);
+    }
+    return string;
+}
+
+/* Appends, or gives up the whole array. */
+static json_t *append(json_t *array, json_t *value)
+{
+    if (array != NULL && json_array_append_new(array, value) != 0) {
+        json_decref(array);
+        return NULL;
+    }
+    if (array == NULL) {
+        json_decref(value);
+    }
+    return array;
+}
+
+json_t *result_ids(const int32_t *ids, int count)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < count; i++) {
+        array = append(array, json_integer(ids[i]));
+    }
+    return array;
+}
+
+json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int count)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < count; i++) {
+        const char *piece = clf_target_piece(model, ids[i]);
+        array = append(array, result_text(piece, strlen(piece)));
+    }
+    return array;
+}
+
+int result_print(json_t *object)
+{
+    if (object == NULL) {
+        fprintf(stderr, "clformer: no memory left to write a result as JSON\n");
+        return EXIT_FAILED;
+    }
+    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(object);
+    return EXIT_DONE;
+}

@@ -1,0 +1,131 @@
+/* From flags to a device, a model and the options of a search. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/command.h"
+
+int setup_open(struct setup *setup, const struct flags *flags)
+{
+    *setup = (struct setup){NULL, NULL};
+    log_to_stderr(flags);
+    struct clf_device_options options = flags->device_options;
+    options.profile |= flags->verbose;
+    clf_status status = clf_device_open(&setup->device, flags->device, &options);
+    if (status == CLF_OK && flags->verbose) {
+        const struct clf_device_info *info = clf_device_describe(setup->device);
+        fprintf(stderr, "clformer: device %d \"%s\" (%s), driver %s\n", info->index, info->name,
+                info->platform_name, info->driver);
+    }
+    if (status == CLF_OK && flags->model != NULL) {
+        status = clf_model_load(&setup->model, setup->device, flags->model, &flags->model_options);
+    }
+    if (status == CLF_OK) {
+        status = clf_device_profile_reset(setup->device); /* the work's times, not the loading's */
+    }
+    if (status != CLF_OK) {
+        setup_close(setup);
+        return report_failure(status);
+    }
+    return EXIT_DONE;
+}
+
+void setup_close(struct setup *setup)
+{
+    clf_model_free(setup->model);
+    clf_device_close(setup->device);
+    *setup = (struct setup){NULL, NULL};
+}
+
+/* An id in digits, or else a target piece; "none" gives -1. Digits are never a piece, so that an id means the
+ * same with every vocabulary. Returns -1, or the exit status of a wrong value. */
+static int find_token(int32_t *out, const struct clf_model *model, const char *flag, const char *token)
+{
+    if (strcmp(token, "none") == 0) {
+        *out = -1;
+        return -1;
+    }
+    int is_number = *token != '\0' && strspn(token, "0123456789") == strlen(token);
+    int32_t id = -1;
+    if (is_number) {
+        errno = 0;
+        long number = strtol(token, NULL, 10);
+        id = errno == 0 && number <= INT_MAX ? (int32_t)number : -1;
+    } else {
+        id = clf_target_id(model, token);
+    }
+    if (id < 0 || clf_target_piece(model, id) == NULL) {
+        return report_wrong_call("--%s: \"%s\" is neither a piece nor an id of the model's target vocabulary",
+                                 flag, token);
+    }
+    *out = id;
+    return -1;
+}
+
+static int parse_suppressed(struct clf_translate_options *options, const struct clf_model *model,
+                            const char *list)
+{
+    char *copy = strdup(list);
+    int32_t *ids = malloc((strlen(list) / 2 + 1) * sizeof *ids);
+    int status = copy != NULL && ids != NULL ? -1 : EXIT_FAILED;
+    int count = 0;
+    for (char *rest = copy, *token; status < 0 && (token = strtok_r(rest, ",", &rest)) != NULL;) {
+        status = find_token(&ids[count++], model, "suppress", token);
+    }
+    free(copy);
+    if (status >= 0) {
+        free(ids);
+        return status;
+    }
+    options->suppressed = ids;
+    options->suppressed_count = count;
+    return -1;
+}
+
+static void override(int *value, int given)
+{
+    if (given >= 0) {
+        *value = given;
+    }
+}
+
+int flags_apply(struct flags *flags, const struct clf_model *model)
+{
+    struct clf_translate_options *options = &flags->translate;
+    clf_translate_options_init(options, model);
+    override(&options->beam, flags->beam);
+    override(&options->n_best, flags->n_best);
+    override(&options->min_length, flags->min_length);
+    override(&options->max_length, flags->max_length);
+    override(&options->batch_tokens, flags->batch_tokens);
+    override(&options->renormalize, flags->renormalize);
+    if (flags->length_rule >= 0) {
+        options->length_rule = (clf_length_rule)flags->length_rule;
+    }
+    if (flags->early_stopping >= 0) {
+        options->early_stopping = (clf_early_stopping)flags->early_stopping;
+    }
+    if (flags->has_length_penalty) {
+        options->length_penalty = flags->length_penalty;
+    }
+    options->pieces = flags->pieces;
+    options->interrupted = signals_interrupted;
+    int status = -1;
+    if (flags->forced_first != NULL) {
+        status = find_token(&options->forced_first, model, "forced-first", flags->forced_first);
+    }
+    if (status < 0 && flags->forced_last != NULL) {
+        status = find_token(&options->forced_last, model, "forced-last", flags->forced_last);
+    }
+    if (status < 0 && flags->suppress != NULL) {
+        status = parse_suppressed(options, model, flags->suppress);
+    }
+    return status;
+}
+
+void flags_release(struct flags *flags)
+{
+    free((void *)flags->translate.suppressed);
+    flags->translate.suppressed = NULL;
+}

@@ -1,0 +1,153 @@
+#include "shared/stream.h"
+
+#include <unistd.h>
+
+/* Lines are sorted by length inside a window. The first one is small, so that there is something to see soon;
+ * from a terminal each line is answered at once. */
+enum { FIRST_WINDOW_LINES = 512, WINDOW_LINES = 4096, FRAMES_WINDOW_LINES = 128, WINDOW_BYTES = 1 << 23 };
+
+static long long lines_done(const struct stream *stream)
+{
+    struct clf_stage_times times;
+    clf_translator_times(stream->translator, &times);
+    return times.lines;
+}
+
+/* For clf_translate_options, with the stream as user: keeps the progress line moving, and tells an interrupt.
+ */
+static int is_interrupted(void *user)
+{
+    struct stream *stream = user;
+    const struct window *window = &stream->windows[0];
+    long long before = window->first_number - 1, lines = lines_done(stream);
+    unsigned long long bytes = stream->readers[0].bytes;
+    if (window->count > 0 && bytes >= window->size) {
+        double share = (double)(lines - before) / window->count;
+        bytes -= (unsigned long long)((1.0 - share) * (double)window->size);
+    }
+    progress_update(&stream->progress, lines, bytes);
+    return signals_interrupted(NULL);
+}
+
+int stream_begin(struct stream *stream, struct flags *flags, const struct setup *setup)
+{
+    int status = flags_apply(flags, setup->model);
+    if (status >= 0) {
+        return status;
+    }
+    flags->translate.interrupted = is_interrupted;
+    flags->translate.user = stream;
+    clf_status created = clf_translator_create(&stream->translator, setup->model, &flags->translate);
+    if (created != CLF_OK) {
+        return report_failure(created);
+    }
+    stream->takes_frames = clf_model_describe(setup->model)->feature_size > 0;
+    stream->quiet = flags->quiet;
+    for (int side = 0; side < STREAM_SIDES; side++) {
+        stream->readers[side].quiet = flags->quiet;
+    }
+    return EXIT_DONE;
+}
+
+void stream_report_line(struct stream *stream, int index, clf_status status, const char *problem,
+                        int cut_from, int limit)
+{
+    long long number = stream->windows[0].first_number + index;
+    if (status != CLF_OK) {
+        progress_clear(&stream->progress);
+        fprintf(stderr, "clformer: line %lld: %s\n", number, problem);
+        stream->failed_lines++;
+    } else if (cut_from > 0 && !stream->quiet) {
+        char limit_text[32] = "";
+        if (limit > 0) {
+            snprintf(limit_text, sizeof limit_text, " of %d", limit);
+        }
+        progress_clear(&stream->progress);
+        fprintf(stderr, "clformer: warning: line %lld: %d tokens were cut to the model's limit%s\n", number,
+                cut_from, limit_text);
+    }
+}
+
+static int work_on_window(struct stream *stream, stream_function *work, void *context)
+{
+    clf_status status = work(context);
+    if (status == CLF_INTERRUPTED) {
+        return EXIT_DONE; /* told by the loop below */
+    }
+    if (status != CLF_OK) {
+        progress_clear(&stream->progress);
+        return report_failure(status);
+    }
+    stream->lines_printed += stream->windows[0].count;
+    fflush(stdout);
+    return output_failed() ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int window_lines(const struct stream *stream, int usual)
+{
+    if (isatty(fileno(stream->readers[0].file))) {
+        return 1;
+    }
+    return stream->takes_frames ? FRAMES_WINDOW_LINES : usual;
+}
+
+int stream_run(struct stream *stream, stream_function *work, void *context)
+{
+    struct line_reader *first = &stream->readers[0];
+    int status = EXIT_DONE, max_lines = window_lines(stream, FIRST_WINDOW_LINES);
+    progress_begin(&stream->progress, stream->quiet, first->file);
+    while (status == EXIT_DONE && !first->at_end) {
+        if (!signals_interrupted(NULL)) { /* an interrupt until here must not wait for a line */
+            status = windows_read(stream->windows, stream->readers, stream->sides, max_lines, WINDOW_BYTES);
+        }
+        if (status == EXIT_DONE && stream->windows[0].count > 0 && !signals_interrupted(NULL)) {
+            status = work_on_window(stream, work, context);
+        }
+        if (status == EXIT_DONE && signals_interrupted(NULL)) {
+            progress_clear(&stream->progress);
+            fprintf(stderr, "clformer: interrupted after line %lld\n", stream->lines_printed);
+            status = EXIT_FAILED;
+        }
+        progress_update(&stream->progress, first->line_number, first->bytes);
+        max_lines = window_lines(stream, WINDOW_LINES);
+    }
+    progress_clear(&stream->progress);
+    return status == EXIT_DONE && stream->failed_lines > 0 ? EXIT_FAILED : status;
+}
+
+static void print_times(const struct stream *stream)
+{
+    struct clf_stage_times times;
+    clf_translator_times(stream->translator, &times);
+    double elapsed = seconds_now() - stream->progress.start;
+    fprintf(
+        stderr,
+        "clformer: %lld lines, %lld source and %lld target tokens in %.3f s: %.1f lines/s, %.1f tokens/s\n"
+        "clformer: tokenize %.3f s, encode %.3f s, decode %.3f s",
+        (long long)times.lines, (long long)times.source_tokens, (long long)times.target_tokens, elapsed,
+        (double)times.lines / elapsed, (double)times.target_tokens / elapsed, times.tokenize, times.encode,
+        times.decode);
+    if (times.steps > 0) { /* not when target lines are given */
+        fprintf(stderr, " in %lld steps of %.1f rows, search %.3f s, detokenize %.3f s",
+                (long long)times.steps, (double)times.step_rows / (double)times.steps, times.search,
+                times.detokenize);
+    }
+    fprintf(stderr, "; %lld batches\n", (long long)times.batches);
+}
+
+int stream_report_times(const struct stream *stream, const struct setup *setup, const struct flags *flags,
+                        int status)
+{
+    if (flags->verbose) {
+        print_times(stream);
+    }
+    return print_kernel_times(setup->device, status);
+}
+
+void stream_free(struct stream *stream)
+{
+    clf_translator_free(stream->translator);
+    for (int i = 0; i < STREAM_SIDES; i++) {
+        window_free(&stream->windows[i]);
+    }
+}

@@ -1,0 +1,208 @@
+/* Measuring candidates by turns. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/status.h"
+#include "tune/tune.h"
+
+/* How much faster a candidate has to be. */
+static const double least_gain = 0.02;
+/* How many times as long it may take at first sight. */
+static const double hopeless = 3;
+
+enum { MOST_RUNS = 1000 };
+
+struct turns {
+    const struct tune_work *work;
+    struct tune_result *results;
+    int count, rounds;
+    int runs[TUNE_MOST_CASES];                           /* of a piece in a round */
+    int is_alike[CLF__KNOB_CANDIDATES][TUNE_MOST_CASES]; /* to the first candidate, at this piece */
+    double seconds[CLF__KNOB_CANDIDATES][TUNE_MOST_CASES][TUNE_MOST_ROUNDS];
+};
+
+static int is_measured(const struct tune_result *result)
+{
+    return !result->is_wrong && !result->is_slow && result->pieces > 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static clf_status time_piece(double *seconds, const struct turns *turns, int candidate, int piece)
+{
+    const struct tune_work *work = turns->work;
+    if (signals_interrupted(NULL)) {
+        return CLF_INTERRUPTED;
+    }
+    CLF__TRY(work->select(work->context, turns->results[candidate].value));
+    double start = seconds_now();
+    for (int i = 0; i < turns->runs[piece]; i++) {
+        CLF__TRY(work->run(work->context, piece));
+    }
+    *seconds = (seconds_now() - start) / turns->runs[piece];
+    return CLF_OK;
+}
+
+/* A second run of every piece, of which the rounds are planned. */
+static clf_status leave_out_slow(struct turns *turns, const struct tune_patience *patience)
+{
+    double first[TUNE_MOST_CASES] = {0};
+    for (int i = 0; i < turns->count; i++) {
+        struct tune_result *result = &turns->results[i];
+        double sum = 0;
+        for (int piece = 0; piece < turns->work->cases && is_measured(result); piece++) {
+            double seconds = 0;
+            if (turns->is_alike[i][piece]) {
+                continue;
+            }
+            CLF__TRY(time_piece(&seconds, turns, i, piece));
+            seconds = seconds > 1e-9 ? seconds : 1e-9;
+            first[piece] = i == 0 ? seconds : first[piece];
+            sum += log(seconds / first[piece]);
+        }
+        result->is_slow = result->pieces > 0 && exp(sum / result->pieces) > hopeless;
+    }
+    for (int piece = 0; piece < turns->work->cases; piece++) {
+        double runs = ceil(patience->seconds / first[piece]);
+        turns->runs[piece] = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : (int)runs;
+    }
+    return CLF_OK;
+}
+
+/* The first run of every piece, which compiles, and is compared. */
+static clf_status warm_up(struct turns *turns, const struct tune_patience *patience)
+{
+    const struct tune_work *work = turns->work;
+    for (int i = 0; i < turns->count; i++) {
+        for (int piece = 0; piece < work->cases && !turns->results[i].is_wrong; piece++) {
+            double seconds = 0;
+            int is_right = 0;
+            if (turns->is_alike[i][piece]) {
+                continue;
+            }
+            turns->runs[piece] = 1;
+            CLF__TRY(time_piece(&seconds, turns, i, piece));
+            CLF__TRY(work->check(work->context, piece, i == 0, &is_right));
+            turns->results[i].is_wrong = !is_right;
+        }
+    }
+    if (turns->results[0].is_wrong) {
+        return clf__fail(CLF_DEVICE, "the device computes something else than the reference; `clformer "
+                                     "selftest` shows what");
+    }
+    return leave_out_slow(turns, patience);
+}
+
+static void show(struct progress *progress, const char *name, int round, int rounds)
+{
+    if (progress->shown) {
+        fprintf(stderr, "\r\033[K%s: round %d of %d", name, round, rounds);
+        fflush(stderr);
+    }
+}
+
+/* Each round begins with another candidate. */
+static clf_status take_turns(struct turns *turns, struct progress *progress, const char *name)
+{
+    for (int round = 0; round < turns->rounds; round++) {
+        show(progress, name, round + 1, turns->rounds);
+        for (int piece = 0; piece < turns->work->cases; piece++) {
+            for (int i = 0; i < turns->count; i++) {
+                int candidate = (round + i) % turns->count;
+                if (is_measured(&turns->results[candidate]) && !turns->is_alike[candidate][piece]) {
+                    CLF__TRY(time_piece(&turns->seconds[candidate][piece][round], turns, candidate, piece));
+                }
+            }
+        }
+    }
+    return CLF_OK;
+}
+
+static void conclude(struct turns *turns, int candidate)
+{
+    double ratios[TUNE_MOST_ROUNDS];
+    int rounds = turns->rounds, cases = turns->work->cases;
+    struct tune_result *result = &turns->results[candidate];
+    for (int round = 0; round < rounds; round++) {
+        double sum = 0;
+        for (int piece = 0; piece < cases; piece++) {
+            if (!turns->is_alike[candidate][piece]) {
+                sum += log(turns->seconds[candidate][piece][round] / turns->seconds[0][piece][round]);
+            }
+        }
+        ratios[round] = exp(sum / result->pieces);
+    }
+    qsort(ratios, (size_t)rounds, sizeof *ratios, compare);
+    result->ratio = ratios[rounds / 2];
+    int quarter = (rounds - 1) / 4;
+    result->spread = ratios[rounds - 1 - quarter] - ratios[quarter];
+}
+
+/* Sorts the times, so only when every ratio is taken. */
+static void add_up(struct turns *turns, int candidate)
+{
+    for (int piece = 0; piece < turns->work->cases; piece++) {
+        double *seconds = turns->seconds[turns->is_alike[candidate][piece] ? 0 : candidate][piece];
+        qsort(seconds, (size_t)turns->rounds, sizeof *seconds, compare);
+        turns->results[candidate].seconds += seconds[turns->rounds / 2];
+    }
+}
+
+clf_status tune_measure(struct tune_result *results, const struct tune_work *work, const int *candidates,
+                        int count, const struct tune_patience *patience, struct progress *progress,
+                        const char *name)
+{
+    struct turns *turns = calloc(1, sizeof *turns);
+    if (turns == NULL) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for measurements");
+    }
+    turns->work = work;
+    turns->results = results;
+    turns->count = count;
+    turns->rounds = patience->rounds;
+    for (int i = 0; i < count; i++) {
+        results[i] = (struct tune_result){.value = candidates[i]};
+        for (int piece = 0; piece < work->cases; piece++) {
+            int is_alike = i > 0 && work->is_alike != NULL &&
+                           work->is_alike(work->context, piece, candidates[i], candidates[0]);
+            turns->is_alike[i][piece] = is_alike;
+            results[i].pieces += !is_alike;
+        }
+    }
+    show(progress, name, 0, patience->rounds);
+    clf_status status = warm_up(turns, patience);
+    if (status == CLF_OK) {
+        status = take_turns(turns, progress, name);
+    }
+    for (int i = 0; i < count && status == CLF_OK; i++) {
+        if (is_measured(&results[i])) {
+            conclude(turns, i);
+        }
+    }
+    for (int i = 0; i < count && status == CLF_OK; i++) {
+        add_up(turns, i);
+    }
+    free(turns);
+    progress_clear(progress);
+    return status;
+}
+
+int tune_best(const struct tune_result *results, int count)
+{
+    int best = 0;
+    double most = 0; /* of all pieces together */
+    for (int i = 1; i < count; i++) {
+        int is_sure = is_measured(&results[i]) && 1 - results[i].ratio > least_gain &&
+                      1 - results[i].ratio > results[i].spread;
+        double gain = is_sure ? -log(results[i].ratio) * results[i].pieces : 0;
+        if (gain > most) {
+            best = i;
+            most = gain;
+        }
+    }
+    return best;
+}

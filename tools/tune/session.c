@@ -1,0 +1,295 @@
+/* The model itself, encoding and decoding made-up sources. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/launch.h"
+#include "tune/tune.h"
+
+/* Of a quick look and of a proper one. */
+enum { SOURCES = 64, LENGTH = 32, QUICK_SOURCES = 16, QUICK_LENGTH = 8, STEPS = 4, CANDIDATES = 4 };
+
+struct tune_session {
+    struct clf_device *device;
+    struct clf__session *session;
+    int sources, length, vocabulary;
+    int *first;     /* (sources + 1) */
+    int32_t *ids;   /* (sources * length), or NULL */
+    float *frames;  /* (sources * length, feature size), or NULL */
+    int32_t *words; /* of a step: tokens, positions, slots, parents, places, ids and offsets of bans */
+    float *values;  /* (STEPS, sources, CANDIDATES), of the last steps */
+    float *statistics;
+    int32_t *chosen;
+};
+
+/* Made up; every session gets the same. */
+static clf_status fill_sources(struct tune_session *session, const struct clf__config *config)
+{
+    size_t tokens = (size_t)session->sources * (size_t)session->length;
+    size_t features = (size_t)config->feature_size;
+    CLF__TRY(clf__allocate(&session->first, (size_t)session->sources + 1, sizeof *session->first));
+    for (int i = 0; i <= session->sources; i++) {
+        session->first[i] = i * session->length;
+    }
+    if (features > 0) {
+        CLF__TRY(clf__allocate(&session->frames, tokens * features, sizeof *session->frames));
+        for (size_t i = 0; i < tokens * features; i++) {
+            session->frames[i] = sinf((float)i);
+        }
+        return CLF_OK;
+    }
+    CLF__TRY(clf__allocate(&session->ids, tokens, sizeof *session->ids));
+    for (size_t i = 0; i < tokens; i++) {
+        int32_t id = (int32_t)((i * 7919 + 3) % (size_t)config->source_vocabulary);
+        session->ids[i] = id == config->pad_id ? (id + 1) % config->source_vocabulary : id;
+    }
+    return CLF_OK;
+}
+
+static clf_status allocate_step(struct tune_session *session)
+{
+    size_t rows = (size_t)session->sources;
+    CLF__TRY(clf__allocate(&session->words, 6 * rows + 1, sizeof *session->words));
+    CLF__TRY(clf__allocate(&session->values, STEPS * rows * CANDIDATES, sizeof *session->values));
+    CLF__TRY(clf__allocate(&session->statistics, 4 * rows, sizeof *session->statistics));
+    return clf__allocate(&session->chosen, rows * CANDIDATES, sizeof *session->chosen);
+}
+
+static struct clf__sequences sequences_of(const struct tune_session *session, int count)
+{
+    return (struct clf__sequences){
+        .count = count, .first = session->first, .ids = session->ids, .frames = session->frames};
+}
+
+static clf_status fill(struct tune_session *session, struct clf_model *model, int is_quick)
+{
+    const struct clf__config *config = &model->transformer->config;
+    int length = is_quick ? QUICK_LENGTH : LENGTH;
+    session->device = model->transformer->device;
+    session->sources = is_quick ? QUICK_SOURCES : SOURCES;
+    session->length = length < config->max_positions ? length : config->max_positions;
+    session->vocabulary = config->target_vocabulary;
+    CLF__TRY(fill_sources(session, config));
+    CLF__TRY(allocate_step(session));
+    const struct clf__session_limits limits = {
+        .sources = session->sources,
+        .source_tokens = session->first[session->sources],
+        .source_length = session->length,
+        .slots = session->sources,
+        .positions = STEPS,
+        .candidates = CANDIDATES,
+        .banned = 1,
+    };
+    CLF__TRY(clf__session_create(&session->session, model->transformer, &limits));
+    struct clf__sequences all = sequences_of(session, session->sources);
+    return clf__session_start(session->session, &all);
+}
+
+clf_status tune_session_create(struct tune_session **out, struct clf_model *model, int is_quick)
+{
+    struct tune_session *session;
+    CLF__TRY(clf__allocate(&session, 1, sizeof *session));
+    clf_status status = fill(session, model, is_quick);
+    if (status != CLF_OK) {
+        tune_session_free(session);
+        return status;
+    }
+    *out = session;
+    return CLF_OK;
+}
+
+void tune_session_free(struct tune_session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    clf__session_free(session->session);
+    clf__free(session->first);
+    clf__free(session->ids);
+    clf__free(session->frames);
+    clf__free(session->words);
+    clf__free(session->values);
+    clf__free(session->statistics);
+    clf__free(session->chosen);
+    clf__free(session);
+}
+
+static clf_status encode(struct tune_session *session, int sources)
+{
+    struct clf__sequences some = sequences_of(session, sources);
+    CLF__TRY(clf__session_encode(session->session, &some));
+    return clf__device_finish(session->device);
+}
+
+/* The first steps of as many greedy translations. */
+static clf_status decode(struct tune_session *session, int rows)
+{
+    size_t stride = (size_t)session->sources;
+    int32_t *tokens = session->words, *positions = tokens + stride, *slots = positions + stride;
+    int32_t *offsets = slots + stride; /* (rows + 1), all zero */
+    for (int at = 0; at < STEPS; at++) {
+        for (int r = 0; r < rows; r++) {
+            tokens[r] = (r * 31 + at * 17 + 5) % session->vocabulary;
+            positions[r] = at;
+            slots[r] = r;
+        }
+        struct clf__step step = {
+            .rows = rows,
+            .tokens = tokens,
+            .positions = positions,
+            .slots = slots,
+            .parents = slots,
+            .places = slots,
+            .banned = offsets,
+            .banned_offsets = offsets,
+            .candidates = CANDIDATES,
+            .values = session->values + (size_t)at * (size_t)rows * CANDIDATES,
+            .ids = session->chosen,
+            .statistics = session->statistics,
+        };
+        CLF__TRY(clf__session_step(session->session, &step));
+    }
+    return CLF_OK;
+}
+
+static size_t values_of(int rows)
+{
+    return (size_t)STEPS * (size_t)rows * CANDIDATES;
+}
+
+/* Relative to the norm; not a number where any value is none. */
+static double distance(const float *values, const float *expected, size_t count)
+{
+    double difference = 0, norm = 0;
+    for (size_t i = 0; i < count; i++) {
+        double d = (double)values[i] - (double)expected[i];
+        difference += d * d;
+        norm += (double)expected[i] * (double)expected[i];
+    }
+    return sqrt(difference) / (norm > 0 ? sqrt(norm) : 1);
+}
+
+/* Whether steps came out as they did for the first candidate, or, where that is asked for, with the same
+ * bits. */
+static clf_status check_steps(float **expected, const struct tune_session *session, int rows, int is_first,
+                              double tolerance, int *is_right)
+{
+    size_t count = values_of(rows);
+    if (is_first && *expected == NULL) {
+        CLF__TRY(clf__allocate(expected, count, sizeof **expected));
+        memcpy(*expected, session->values, count * sizeof **expected);
+    }
+    *is_right = distance(session->values, *expected, count) <= tolerance &&
+                (tolerance > 0 || memcmp(session->values, *expected, count * sizeof **expected) == 0);
+    return CLF_OK;
+}
+
+/* Rows of the pieces: what a search of few lines has, and beyond. */
+static const int step_rows[] = {1, 4, 8, 16, 32, 64};
+enum { STEP_PIECES = sizeof step_rows / sizeof *step_rows };
+
+static clf_status select_steps(void *context, int value)
+{
+    struct tune_steps *steps = context;
+    clf__device_set_knob(steps->session->device, steps->knob, value);
+    return CLF_OK;
+}
+
+static int are_steps_alike(void *context, int piece, int value, int other)
+{
+    (void)context;
+    return (step_rows[piece] <= value) == (step_rows[piece] <= other);
+}
+
+static clf_status run_steps(void *context, int piece)
+{
+    struct tune_steps *steps = context;
+    return decode(steps->session, step_rows[piece]);
+}
+
+static clf_status compare_steps(void *context, int piece, int is_first, int *is_right)
+{
+    struct tune_steps *steps = context;
+    return check_steps(&steps->expected[piece], steps->session, step_rows[piece], is_first, 0, is_right);
+}
+
+void tune_steps_work(struct tune_work *out, struct tune_steps *steps)
+{
+    int cases = 0;
+    while (cases < STEP_PIECES && step_rows[cases] <= steps->session->sources) {
+        cases++;
+    }
+    *out = (struct tune_work){.context = steps,
+                              .cases = cases,
+                              .select = select_steps,
+                              .is_alike = are_steps_alike,
+                              .run = run_steps,
+                              .check = compare_steps};
+}
+
+static void free_expected(float **expected)
+{
+    for (int i = 0; i < TUNE_MOST_CASES; i++) {
+        clf__free(expected[i]);
+    }
+}
+
+void tune_steps_free(struct tune_steps *steps)
+{
+    free_expected(steps->expected);
+}
+
+/* Of choices: a line alone and many, encoded and decoded. */
+enum { ENCODE_ONE, ENCODE_MANY, DECODE_ONE, DECODE_MANY, CHOICE_PIECES };
+
+static clf_status select_choice(void *context, int value)
+{
+    struct tune_choices *choices = context;
+    choices->at = 0;
+    while (choices->values[choices->at] != value) {
+        choices->at++;
+    }
+    return CLF_OK;
+}
+
+static int rows_of(const struct tune_session *session, int piece)
+{
+    return piece == ENCODE_ONE || piece == DECODE_ONE ? 1 : session->sources;
+}
+
+static clf_status run_choice(void *context, int piece)
+{
+    struct tune_choices *choices = context;
+    struct tune_session *session = choices->sessions[choices->at];
+    int rows = rows_of(session, piece);
+    return piece <= ENCODE_MANY ? encode(session, rows) : decode(session, rows);
+}
+
+/* What is encoded shows in the steps. */
+static clf_status compare_choice(void *context, int piece, int is_first, int *is_right)
+{
+    struct tune_choices *choices = context;
+    struct tune_session *session = choices->sessions[choices->at];
+    *is_right = 1;
+    return piece <= ENCODE_MANY ? CLF_OK
+                                : check_steps(&choices->expected[piece], session, rows_of(session, piece),
+                                              is_first, choices->tolerance, is_right);
+}
+
+void tune_choices_work(struct tune_work *out, struct tune_choices *choices)
+{
+    *out = (struct tune_work){.context = choices,
+                              .cases = CHOICE_PIECES,
+                              .select = select_choice,
+                              .run = run_choice,
+                              .check = compare_choice};
+}
+
+void tune_choices_free(struct tune_choices *choices)
+{
+    for (int i = 0; i < choices->count; i++) {
+        tune_session_free(choices->sessions[i]);
+    }
+    free_expected(choices->expected);
+}

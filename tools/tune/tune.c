@@ -1,0 +1,473 @@
+/* clformer tune */
+#include "tune/tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/environment.h"
+#include "base/memory.h"
+#include "device/caps.h"
+#include "selftest/selftest.h"
+#include "shared/demo_model.h"
+
+static const char help[] =
+    "Usage: clformer tune [-m MODEL] [-d DEVICE] [--precision P] [NAME...]\n\n"
+    "Measures, at the sizes of this model, which form, providers and block sizes are fastest on a device, "
+    "and\n"
+    "keeps them for it as text in $XDG_CACHE_HOME/clformer/tuning: the other verbs take them from then on. "
+    "A\n"
+    "candidate stays only where it computes what the reference does and is faster by more than the times "
+    "vary.\n"
+    "What is kept is not measured again (--again does), so that an interrupted call can simply be repeated.\n"
+    "Flags that say how to compute, and $CLFORMER_TUNING=off, are stronger than what is kept.\n\n"
+    "Without -m the model is the demo's. NAMEs choose what is measured:\n";
+
+static const char example[] = "\nExample:\n"
+                              "  $ clformer tune -m base --precision int8\n"
+                              "  $ clformer tune -m base --precision int8 --again step_rows_int8\n"
+                              "  $ clformer devices          # says whether a device is tuned\n";
+
+struct tune {
+    struct flags flags;
+    struct tune_patience patience;
+    struct progress progress;
+    struct setup setup;         /* under `current` */
+    struct clf__tuning current; /* what is chosen so far */
+    struct clf__tuning_file file;
+    char *path; /* of the file */
+    char precision[16], model_name[64];
+};
+
+static int is_named(const struct flags *flags, const char *name)
+{
+    for (int i = 0; i < flags->operand_count; i++) {
+        if (strcmp(flags->operands[i], name) == 0) {
+            return 1;
+        }
+    }
+    return flags->operand_count == 0;
+}
+
+/* A line of the table. */
+static void print_line(const struct tune *tune, enum clf__knob knob, const char *text)
+{
+    progress_clear(&tune->progress);
+    printf("%-18s %s\n", clf__knobs[knob].name, text);
+    fflush(stdout);
+}
+
+/* The last part of a model's path, in letters that a comment can hold. */
+static void name_model(struct tune *tune)
+{
+    const char *folder = tune->flags.model, *end = folder + strlen(folder);
+    while (end > folder + 1 && end[-1] == '/') {
+        end--;
+    }
+    const char *start = end;
+    while (start > folder && start[-1] != '/') {
+        start--;
+    }
+    snprintf(tune->model_name, sizeof tune->model_name, "%.*s", (int)(end - start), start);
+    for (char *c = tune->model_name; *c != '\0'; c++) {
+        *c = (unsigned char)*c < ' ' ? '?' : *c;
+    }
+}
+
+/* What is wrong is said always; how the others did, on request. */
+static void print_rival(const struct tune *tune, enum clf__knob knob, const struct tune_result *result)
+{
+    const char *name = clf__knobs[knob].name;
+    char value[CLF__KNOB_TEXT];
+    clf__knob_text(value, knob, result->value);
+    if (result->is_wrong) {
+        fprintf(stderr, "clformer: %s = %s computes something else and is not taken\n", name, value);
+    } else if (tune->flags.verbose && result->is_slow) {
+        fprintf(stderr, "clformer: %s = %s is far slower\n", name, value);
+    } else if (tune->flags.verbose && result->pieces > 0) {
+        fprintf(stderr, "clformer: %s = %s takes %.3f ± %.3f of the time, where it differs\n", name, value,
+                result->ratio, result->spread / 2);
+    }
+}
+
+/* Keeps the winner. */
+static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune_result *results, int count)
+{
+    const struct tune_result *best = &results[tune_best(results, count)];
+    char value[CLF__KNOB_TEXT], standard[CLF__KNOB_TEXT], note[160], line[224];
+    clf__knob_text(value, knob, best->value);
+    clf__knob_text(standard, knob, results[0].value);
+    if (best == results) {
+        snprintf(note, sizeof note, "%.3g ms, the fastest of %d; %s, %s", 1e3 * best->seconds, count,
+                 tune->precision, tune->model_name);
+    } else {
+        snprintf(note, sizeof note, "%.3g ms against %.3g ms with %s; %s, %s", 1e3 * best->seconds,
+                 1e3 * results->seconds, standard, tune->precision, tune->model_name);
+    }
+    snprintf(line, sizeof line, "%-8s %s", value, note);
+    print_line(tune, knob, line);
+    for (int i = 1; i < count; i++) {
+        print_rival(tune, knob, &results[i]);
+    }
+    tune->current.values[knob] = best->value;
+    CLF__TRY(clf__tuning_set(&tune->file, knob, best->value, note));
+    return clf__tuning_write(tune->path, clf_device_describe(tune->setup.device), &tune->file);
+}
+
+/* The standard first. */
+static int list_candidates(int *out, enum clf__knob knob)
+{
+    const struct clf__knob_info *info = &clf__knobs[knob];
+    int count = 0;
+    out[count++] = info->standard;
+    for (int i = 0; i < info->candidate_count; i++) {
+        if (info->candidates[i] != info->standard) {
+            out[count++] = info->candidates[i];
+        }
+    }
+    return count;
+}
+
+static clf_status measure_products(struct tune *tune, enum clf__knob knob, struct tune_result *results,
+                                   const int *candidates, int count)
+{
+    struct tune_products *products;
+    struct tune_work work;
+    CLF__TRY(tune_products_create(&products, tune->setup.model, knob, tune->flags.quick));
+    tune_products_work(&work, products);
+    clf_status status = tune_measure(results, &work, candidates, count, &tune->patience, &tune->progress,
+                                     clf__knobs[knob].name);
+    tune_products_free(products);
+    return status;
+}
+
+static clf_status measure_steps(struct tune *tune, enum clf__knob knob, struct tune_result *results,
+                                const int *candidates, int count)
+{
+    struct tune_steps steps = {.knob = knob};
+    struct tune_work work;
+    CLF__TRY(tune_session_create(&steps.session, tune->setup.model, tune->flags.quick));
+    tune_steps_work(&work, &steps);
+    clf_status status = tune_measure(results, &work, candidates, count, &tune->patience, &tune->progress,
+                                     clf__knobs[knob].name);
+    tune_steps_free(&steps);
+    tune_session_free(steps.session);
+    return status;
+}
+
+/* Whether this way to compute reads a number at all. */
+static int makes_a_difference(const struct tune *tune, enum clf__knob knob)
+{
+    const struct clf__caps *caps = clf__device_caps(tune->setup.device);
+    unsigned precision = tune->flags.model_options.precision;
+    int is_native = caps->gemm == CLF_GEMM_NATIVE || precision != CLF_PRECISION_FP32;
+    int is_cpu = caps->form == CLF_FORM_CPU;
+    if (knob >= CLF__KNOB_STEP_ROWS) {
+        return knob - CLF__KNOB_STEP_ROWS == precision && is_native && is_cpu && caps->has_device_atomics &&
+               caps->attention == CLF_ATTENTION_FUSED;
+    }
+    if (knob >= CLF__KNOB_SKINNY_ROWS) {
+        return knob - CLF__KNOB_SKINNY_ROWS == precision && is_native && !is_cpu;
+    }
+    return knob == CLF__KNOB_ROW_MAJOR_ROWS ? !is_native && !is_cpu : is_native && is_cpu;
+}
+
+static clf_status tune_number(struct tune *tune, enum clf__knob knob)
+{
+    if (!makes_a_difference(tune, knob)) {
+        return CLF_OK;
+    }
+    int candidates[CLF__KNOB_CANDIDATES];
+    int count = list_candidates(candidates, knob);
+    struct tune_result results[CLF__KNOB_CANDIDATES];
+    clf_status status = knob >= CLF__KNOB_STEP_ROWS
+                            ? measure_steps(tune, knob, results, candidates, count)
+                            : measure_products(tune, knob, results, candidates, count);
+    if (status == CLF_OK) {
+        status = keep(tune, knob, results, count);
+    }
+    clf__device_set_knob(tune->setup.device, knob, tune->current.values[knob]);
+    return status;
+}
+
+/* A choice that the flags or the environment make already. */
+static int is_given(const struct flags *flags, enum clf__knob knob)
+{
+    const struct clf_device_options *options = &flags->device_options;
+    switch (knob) {
+    case CLF__KNOB_FORM:
+        return options->form != CLF_FORM_AUTO || clf__environment_form() != NULL;
+    case CLF__KNOB_GEMM:
+        return options->gemm != CLF_GEMM_AUTO || clf__environment_gemm() != NULL;
+    case CLF__KNOB_ATTENTION:
+        return options->attention != CLF_ATTENTION_AUTO || clf__environment_attention() != NULL;
+    default:
+        return options->instructions != CLF_INSTRUCTIONS_AUTO || clf__environment_instructions() != NULL;
+    }
+}
+
+/* What a choice can be instead of what the device takes by itself, or 0 where it makes no difference. */
+static int alternative(const struct tune *tune, enum clf__knob knob)
+{
+    const struct clf__caps *caps = clf__device_caps(tune->setup.device);
+    clf_precision precision = tune->flags.model_options.precision;
+    int has_dots = precision == CLF_PRECISION_INT8 ? caps->has_dot_int8 || caps->has_integer_dot_product
+                                                   : precision == CLF_PRECISION_BF16 && caps->has_dot_bf16;
+    switch (knob) {
+    case CLF__KNOB_FORM:
+        return caps->form == CLF_FORM_CPU ? CLF_FORM_GPU : CLF_FORM_CPU;
+    case CLF__KNOB_GEMM:
+        if (precision != CLF_PRECISION_FP32) {
+            return 0;
+        }
+        if (caps->gemm == CLF_GEMM_CLBLAST) {
+            return CLF_GEMM_NATIVE;
+        }
+        /* CLBlast's kernels are a GPU's, and would cost a CPU that a line has the same bits in every batch.
+         */
+        return caps->form == CLF_FORM_GPU ? CLF_GEMM_CLBLAST : 0;
+    case CLF__KNOB_ATTENTION:
+        return caps->attention == CLF_ATTENTION_FUSED ? CLF_ATTENTION_BATCHED : CLF_ATTENTION_FUSED;
+    default:
+        return has_dots ? CLF_INSTRUCTIONS_PORTABLE : 0;
+    }
+}
+
+/* Opens the device and the model as the flags say, with what is tuned so far. Measures without a profile.
+ * Returns an exit status. */
+static int open_setup(const struct tune *tune, struct setup *setup, const struct clf__tuning *tuning)
+{
+    struct flags flags = tune->flags;
+    flags.verbose = 0;
+    flags.device_options.use_tuning = 0;
+    clf__tuning_choose(&flags.device_options, tuning);
+    int status = setup_open(setup, &flags);
+    log_to_stderr(&tune->flags);
+    for (int i = CLF__KNOB_CHOICES; i < CLF__KNOB_COUNT && status == EXIT_DONE; i++) {
+        clf__device_set_knob(setup->device, (enum clf__knob)i, tuning->values[i]);
+    }
+    return status;
+}
+
+/* Every check of the self-test that the choice touches. */
+static int passes_selftest(struct clf_device *device, enum clf__knob knob)
+{
+    static const int all = ~0;
+    int uses = knob == CLF__KNOB_FORM        ? all
+               : knob == CLF__KNOB_ATTENTION ? USES_ATTENTION
+                                             : USES_GEMM | USES_ATTENTION;
+    for (int i = 0; i < selftest_row_check_count + selftest_product_check_count; i++) {
+        const struct check *check = i < selftest_row_check_count
+                                        ? &selftest_row_checks[i]
+                                        : &selftest_product_checks[i - selftest_row_check_count];
+        if (uses == all || (check->uses & uses) != 0) {
+            struct bench bench = {.device = device, .random = 1};
+            check->run(&bench);
+            bench_release(&bench);
+            if (bench.status != CLF_OK || !(bench.error <= check->tolerance)) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* How far logits may move from choice to choice, relative to their norm: their rounding differs. */
+static const double tolerances[CLF__PRECISIONS] = {1e-4, 1e-2, 5e-2, 1e-1};
+
+static clf_status measure_choice(struct tune *tune, enum clf__knob knob, const struct setup *other, int value,
+                                 struct tune_result results[2])
+{
+    const int candidates[2] = {0, value};
+    struct tune_choices choices = {
+        .values = {0, value}, .count = 2, .tolerance = tolerances[tune->flags.model_options.precision]};
+    struct tune_work work;
+    clf_status status = tune_session_create(&choices.sessions[0], tune->setup.model, tune->flags.quick);
+    if (status == CLF_OK) {
+        status = tune_session_create(&choices.sessions[1], other->model, tune->flags.quick);
+    }
+    if (status == CLF_OK) {
+        tune_choices_work(&work, &choices);
+        status = tune_measure(results, &work, candidates, 2, &tune->patience, &tune->progress,
+                              clf__knobs[knob].name);
+    }
+    tune_choices_free(&choices);
+    if (status == CLF_OK && tune_best(results, 2) == 1) {
+        results[1].is_wrong = !passes_selftest(other->device, knob);
+    }
+    return status;
+}
+
+static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
+{
+    int value = alternative(tune, knob);
+    if (is_given(&tune->flags, knob) || value == 0) {
+        return CLF_OK;
+    }
+    struct clf__tuning tuning = tune->current;
+    tuning.values[knob] = value;
+    struct setup other;
+    char word[CLF__KNOB_TEXT];
+    clf__knob_text(word, knob, value);
+    if (open_setup(tune, &other, &tuning) != EXIT_DONE) { /* which said why */
+        fprintf(stderr, "clformer: %s = %s is not measured\n", clf__knobs[knob].name, word);
+        return CLF_OK;
+    }
+    struct tune_result results[2];
+    clf_status status = measure_choice(tune, knob, &other, value, results);
+    if (status == CLF_OK) {
+        status = keep(tune, knob, results, 2);
+    }
+    struct setup loser = other;
+    if (status == CLF_OK && tune_best(results, 2) == 1) {
+        loser = tune->setup;
+        tune->setup = other;
+        if (knob == CLF__KNOB_GEMM && value == CLF_GEMM_CLBLAST) {
+            fprintf(stderr, "clformer: with CLBlast the bits of a line depend on its batch; --gemm native "
+                            "keeps them the same\n");
+        }
+    }
+    setup_close(&loser);
+    return status;
+}
+
+static int is_kept(const struct tune *tune, enum clf__knob knob)
+{
+    return tune->file.is_set[knob] && !(tune->flags.again && is_named(&tune->flags, clf__knobs[knob].name));
+}
+
+static clf_status tune_all(struct tune *tune)
+{
+    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
+        enum clf__knob knob = (enum clf__knob)i;
+        if (!is_named(&tune->flags, clf__knobs[i].name)) {
+            continue;
+        }
+        if (is_kept(tune, knob)) {
+            char value[CLF__KNOB_TEXT], line[64];
+            clf__knob_text(value, knob, tune->file.tuning.values[knob]);
+            snprintf(line, sizeof line, "%-8s kept from before", value);
+            print_line(tune, knob, line);
+            continue;
+        }
+        CLF__TRY(knob < CLF__KNOB_CHOICES ? tune_choice(tune, knob) : tune_number(tune, knob));
+    }
+    return CLF_OK;
+}
+
+/* What is there of before, and a device that takes it. What is measured again begins at its standard. Returns
+ * an exit status. */
+static int begin(struct tune *tune)
+{
+    struct clf_device *device;
+    struct clf_device_options options = tune->flags.device_options;
+    options.use_tuning = 0;
+    log_to_stderr(&tune->flags);
+    clf_status status = clf_device_open(&device, tune->flags.device, &options);
+    if (status == CLF_OK) {
+        status = clf__tuning_path(&tune->path, clf_device_describe(device));
+        clf_device_close(device);
+    }
+    if (status == CLF_OK) {
+        status = clf__tuning_read(&tune->file, tune->path);
+    }
+    if (status != CLF_OK) {
+        return report_failure(status);
+    }
+    tune->current = tune->file.tuning;
+    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
+        if (is_named(&tune->flags, clf__knobs[i].name) && !is_kept(tune, (enum clf__knob)i)) {
+            tune->current.values[i] = clf__knobs[i].standard;
+        }
+    }
+    return open_setup(tune, &tune->setup, &tune->current);
+}
+
+static int run(struct tune *tune)
+{
+    int result = begin(tune);
+    if (result != EXIT_DONE) {
+        return result;
+    }
+    const struct clf_device_info *info = clf_device_describe(tune->setup.device);
+    printf("device %d \"%s\", driver %s; kept in %s\n", info->index, info->name, info->driver, tune->path);
+    clf_status status = tune_all(tune);
+    if (status == CLF_INTERRUPTED) {
+        progress_clear(&tune->progress);
+        fprintf(stderr, "clformer: interrupted; what was measured is kept, and the same call goes on\n");
+        return EXIT_FAILED;
+    }
+    return status == CLF_OK ? EXIT_DONE : report_failure(status);
+}
+
+/* Returns -1, or the exit status of a wrong call. */
+static int check_names(const struct flags *flags)
+{
+    for (int i = 0; i < flags->operand_count; i++) {
+        int found = 0;
+        for (int j = 0; j < CLF__KNOB_COUNT; j++) {
+            found |= strcmp(flags->operands[i], clf__knobs[j].name) == 0;
+        }
+        if (!found) {
+            return report_wrong_call("there is nothing named \"%s\" to tune; `clformer tune --help` lists "
+                                     "the names",
+                                     flags->operands[i]);
+        }
+    }
+    return -1;
+}
+
+/* The help with the names, or NULL. */
+static char *whole_help(void)
+{
+    size_t size = sizeof help + sizeof example + CLF__KNOB_COUNT * sizeof clf__knobs[0].name;
+    char *text = malloc(size);
+    size_t used = 0, line = 0;
+    for (int i = 0; text != NULL && i < CLF__KNOB_COUNT; i++) {
+        if (i == 0) {
+            used = (size_t)snprintf(text, size, "%s", help);
+        }
+        const char *name = clf__knobs[i].name, *space = line == 0 ? "  " : " ";
+        used += (size_t)snprintf(text + used, size - used, "%s%s", space, name);
+        line += strlen(name) + 1;
+        if (line > 80 || i + 1 == CLF__KNOB_COUNT) {
+            used += (size_t)snprintf(text + used, size - used, "\n");
+            line = 0;
+        }
+    }
+    if (text != NULL) {
+        snprintf(text + used, size - used, "%s", example);
+    }
+    return text;
+}
+
+int verb_tune(int argc, char **argv)
+{
+    struct tune tune = {.path = NULL};
+    char *text = whole_help(), *demo = NULL;
+    int status = flags_parse(&tune.flags, argc, argv, TAKES_TUNE | TAKES_DEVICE, text != NULL ? text : help);
+    free(text);
+    if (status < 0) {
+        status = check_names(&tune.flags);
+    }
+    if (status >= 0) {
+        return status;
+    }
+    if (tune.flags.model == NULL) {
+        tune.flags.model = demo = demo_model_find();
+    }
+    if (tune.flags.model == NULL) {
+        fprintf(stderr, "clformer: the demo model is not installed; name a model with -m FOLDER\n");
+        return EXIT_FAILED;
+    }
+    name_model(&tune);
+    tune.patience = tune.flags.quick ? (struct tune_patience){3, 0.001} : (struct tune_patience){9, 0.02};
+    flags_choice(tune.precision, sizeof tune.precision, "precision", (int)tune.flags.model_options.precision);
+    tune.progress = (struct progress){.shown = !tune.flags.quiet && isatty(STDERR_FILENO)};
+    status = run(&tune);
+    setup_close(&tune.setup);
+    clf__tuning_file_free(&tune.file);
+    clf__free(tune.path);
+    free(demo);
+    return status;
+}
