@@ -80,6 +80,43 @@ struct clf__epilogue {
 clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
                             const struct clf__weight *weight, const struct clf__epilogue *epilogue);
 
+/* ---- weights that are trained: fp32, whose gradients and moments lie as they do ---- */
+
+/* A weight of zeros, laid out as every fp32 weight of these sizes on this device. */
+clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *device, int outputs,
+                                   int inputs, const char *what);
+
+/* Blocking copies of rows first .. first + count - 1 of an fp32 weight, from and to (count, inputs) host
+ * values. */
+clf_status clf__weight_read(const struct clf__weight *weight, int first, int count, float *target);
+clf_status clf__weight_write(struct clf__weight *weight, int first, int count, const float *source);
+
+/* How many floats an fp32 weight's layout has, for work that takes every element alike, whatever its place.
+ * What a layout adds beside the weight is zero, and has to stay so. */
+size_t clf__weight_elements(const struct clf__weight *weight);
+
+/* Products with this fp32 weight, or towards this gradient, are computed in `precision` (FP32 or BF16) from
+ * now on: in bf16 their operands are rounded, sums and results are fp32. The copies that they read are made
+ * anew by clf__weight_changed(), which whoever writes the values on the device calls behind it. */
+clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision);
+clf_status clf__weight_changed(struct clf__weight *weight);
+
+/* The gradients of y = scale * x Wᵀ. Each element is one chain over the outputs, or over the rows, in their
+ * order, on the native provider. */
+
+/* dx (rows, inputs) = scale * dy (rows, outputs) W + residual. residual.buffer may be NULL; it may be dx. */
+clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                    const struct clf__weight *weight, float scale,
+                                    struct clf__matrix residual);
+/* dW (outputs, inputs) += scale * dyᵀ x. */
+clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
+                                     int rows, float scale);
+
+/* Takes as much of the device's scratch memory as both need for so many rows, so that they allocate nothing.
+ */
+clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
+                                       clf_precision precision);
+
 /* In which precision products with this weight read x. fp32 they take too, and convert it first. Where it is
  * bf16 they can write y in bf16 as well, for the next product; the inputs of that one must be even in number.
  */

@@ -3,6 +3,7 @@
 #define CLF_OPS_ATTENTION_H
 
 #include "device/launch.h"
+#include "ops/dropout.h"
 #include "ops/mask.h"
 #include "tensor/tensor.h"
 
@@ -38,6 +39,8 @@ struct clf__attention_call {
     struct clf__attention_scratch *scratch; /* needed by the batched form and by maps */
     struct clf__tensor maps; /* (B * H * max_queries, max_keys): receives the probabilities, padding 0, and
                               * takes the batched form; packed; buffer NULL: not wanted */
+    struct clf__dropout dropout; /* of the probabilities, in training; fused form alone. Its row is query row
+                                  * times H plus head, its column the key's place in its sequence */
     int few_queries; /* set by a decoding step, whose sequences have a handful of queries: the GPU form then
                       * takes one query at a time. Not derived from max_queries, which is the batch's: a
                       * sequence alone must get the same bits */
@@ -53,6 +56,27 @@ clf_status clf__attention_forward(struct clf__tensor y, /* (query rows, H * valu
                                   struct clf__tensor k, /* (key rows, H * K) */
                                   struct clf__tensor v, /* (key rows, H * value_width) */
                                   const struct clf__attention_call *call);
+
+/* Where clf__attention_backward() puts what it finds. */
+struct clf__attention_gradients {
+    struct clf__tensor
+        query;              /* (query rows, H * K): these three are overwritten, and may be column views of */
+    struct clf__tensor key; /* (key rows, H * K)    one gradient of a fused projection */
+    struct clf__tensor value;    /* (key rows, H * value_width) */
+    struct clf__tensor relative; /* (H, 2 R + 1), added to; buffer NULL: not wanted */
+    struct clf__tensor scratch;  /* (1, n) floats */
+};
+/* Floats of scratch for a batch of these sizes; relative_width: 2 R + 1, or 0. */
+size_t clf__attention_backward_scratch(const struct clf__heads *heads, int query_rows, int sequences,
+                                       int relative_width);
+
+/* The gradients of clf__attention_forward(), fused whatever the caps say: the probabilities are computed
+ * anew, and dropout hides the same ones. A query that may look at nothing takes no part. */
+clf_status clf__attention_backward(const struct clf__attention_gradients *gradients,
+                                   struct clf__tensor dy, /* (query rows, H * value_width) */
+                                   struct clf__tensor q, struct clf__tensor k, struct clf__tensor v,
+                                   struct clf__tensor y, /* what the forward pass gave */
+                                   const struct clf__attention_call *call);
 
 /* Where a decoding step finds its keys and values (see ops/cache.h). */
 struct clf__attention_history {

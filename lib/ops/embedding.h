@@ -2,6 +2,8 @@
 #ifndef CLF_OPS_EMBEDDING_H
 #define CLF_OPS_EMBEDDING_H
 
+#include <stdint.h>
+
 #include "tensor/tensor.h"
 
 /* y[n] = scale * E[ids[n]]. The matrix may be the output projection's packed weight. Ids are checked by the
@@ -19,5 +21,22 @@ clf_status clf__embedding_positions_forward(struct clf__tensor y,   /* (N, D) */
                                             const struct clf__weight *weight, float scale,
                                             struct clf__tensor table,      /* (P, D) */
                                             struct clf__tensor positions); /* (1, N) i32 */
+
+/* The rows of a batch gathered by id, so that each row of a gradient is summed by one work-group, in the
+ * order of n: distinct id u has the rows order[first[u]] .. order[first[u + 1] - 1], ascending. */
+struct clf__gathered {
+    struct clf__tensor distinct; /* (1, U) i32, ascending */
+    struct clf__tensor first;    /* (1, U + 1) i32 */
+    struct clf__tensor order;    /* (1, N) i32 */
+};
+/* Fills host arrays of at most count, count + 1 and count integers from ids that are 0 or more, and says how
+ * many distinct ones there are. */
+clf_status clf__gather_ids(int32_t *distinct, int32_t *first, int32_t *order, int *distinct_count,
+                           const int32_t *ids, int count);
+
+/* dE[id] += scale * the sum of dy over the rows of id. */
+clf_status clf__embedding_backward(struct clf__weight *dweight, /* (V, D) fp32 */
+                                   struct clf__tensor dy,       /* (N, D) */
+                                   const struct clf__gathered *gathered, float scale);
 
 #endif

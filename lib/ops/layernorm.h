@@ -17,4 +17,18 @@ clf_status clf__layernorm_forward(struct clf__tensor y,     /* (N, D) */
                                   struct clf__tensor beta,  /* (1, D) */
                                   enum clf__norm_kind kind, float eps);
 
+/* Floats of scratch that clf__layernorm_backward() needs. */
+size_t clf__layernorm_backward_scratch(int rows, int columns);
+
+/* dx = the gradient of x, overwritten; dgamma and dbeta are added to; mean and variance are computed anew
+ * from x. dx may be dy. dbeta.buffer may be NULL. */
+clf_status clf__layernorm_backward(struct clf__tensor dx,     /* (N, D) */
+                                   struct clf__tensor dgamma, /* (1, D) */
+                                   struct clf__tensor dbeta,  /* (1, D) */
+                                   struct clf__tensor dy,     /* (N, D) */
+                                   struct clf__tensor x,      /* (N, D) */
+                                   struct clf__tensor gamma,  /* (1, D) */
+                                   enum clf__norm_kind kind, float eps,
+                                   struct clf__tensor scratch); /* (1, n) */
+
 #endif

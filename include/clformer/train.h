@@ -1,0 +1,93 @@
+/* Training a model on a device, and averaging what training kept. */
+#ifndef CLFORMER_TRAIN_H
+#define CLFORMER_TRAIN_H
+
+#include <stdint.h>
+
+#include <clformer/device.h>
+#include <clformer/recipe.h>
+#include <clformer/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the data is, told once before the first update. */
+struct clf_train_start {
+    int64_t parameters; /* values, shared ones once */
+    int pairs, lines;   /* that train, and that were read */
+    int left_out_empty, left_out_long, left_out_broken;
+    int validation_pairs;
+    int64_t first_update;  /* more than 1 where an earlier run goes on */
+    int64_t max_updates;   /* 0: no limit */
+    uint64_t device_bytes; /* taken on the device */
+};
+
+/* One update. */
+struct clf_train_update {
+    int64_t update; /* from 1 */
+    int epoch;      /* from 1 */
+    double loss;    /* what is trained, a counted label */
+    double nll;     /* -log p, a counted label */
+    double learning_rate;
+    double gradient_norm;                 /* before it was clipped */
+    int64_t source_tokens, target_tokens; /* of this update */
+    double seconds;                       /* of this update */
+    int64_t skipped;                      /* updates so far whose gradients were not finite */
+};
+
+struct clf_train_sample {
+    const char *source, *reference, *translation;
+};
+
+/* One validation. */
+struct clf_train_validation {
+    int64_t update;
+    int epoch;
+    double loss, nll, perplexity; /* a counted label, without smoothing and dropout in nll and perplexity */
+    double bleu;                  /* negative: not computed */
+    int is_best;
+    const struct clf_train_sample *samples; /* borrowed for the call */
+    int sample_count;
+    const char *checkpoint; /* folder */
+};
+
+/* What the caller hears of; each may be NULL. */
+struct clf_train_hooks {
+    void (*started)(void *user, const struct clf_train_start *start);
+    void (*updated)(void *user, const struct clf_train_update *update);
+    void (*validated)(void *user, const struct clf_train_validation *validation);
+    int (*interrupted)(
+        void *user); /* asked between updates: non-zero saves a checkpoint and ends with CLF_INTERRUPTED */
+    void *user;
+};
+
+/**
+ * Trains a model as a recipe says, or goes on where an earlier call with the same output stopped.
+ *
+ * @param device where to train; borrowed.
+ * @param output the model's folder: config.json, model.safetensors and the tokenizer's files when it is done,
+ * recipe.json from the start, and checkpoints/, each a model folder with the optimizer's state.
+ * @param hooks  NULL for none.
+ * @return CLF_FILE, CLF_FORMAT or CLF_TEXT for data that cannot be used; CLF_BAD_ARGUMENT for a recipe that
+ * contradicts itself or the one that the folder was begun with; CLF_DEVICE_MEMORY with the sizes;
+ * CLF_UNSUPPORTED after too many updates whose gradients are not finite; CLF_INTERRUPTED. The last good
+ * checkpoint stays in any case.
+ */
+clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
+                     const struct clf_train_hooks *hooks);
+
+/**
+ * Writes a model whose weights are the mean of several models' weights.
+ *
+ * @param output  a folder that does not exist yet; it gets the first model's other files.
+ * @param folders of models of one configuration.
+ * @param count   1 or more.
+ * @return CLF_FILE or CLF_FORMAT, naming folder and tensor.
+ */
+clf_status clf_average(const char *output, const char *const *folders, int count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

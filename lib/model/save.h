@@ -1,0 +1,37 @@
+/* Writing model folders: config.json, model.safetensors, and the first weights of a model that is to be
+ * trained. */
+#ifndef CLF_MODEL_SAVE_H
+#define CLF_MODEL_SAVE_H
+
+#include "model/parameters.h"
+
+/* Gives one parameter's values (rows * columns floats); index as in the list. */
+typedef clf_status clf__parameter_reader(void *user, int index, float *target);
+
+/* Writes the list's parameters in fp32 to a safetensors file, under canonical names with `suffix` behind each
+ * (NULL: none; an optimizer's moments have one), one parameter in memory at a time; the file appears whole or
+ * not at all, and is on the disk when it does. */
+clf_status clf__parameters_save(const char *path, const struct clf__parameter_list *list, const char *suffix,
+                                clf__parameter_reader *reader, void *user);
+
+/* Writes model.safetensors into a folder that has its config.json: each parameter drawn as its system's
+ * description says (README.md has the table), from the seed alone. */
+clf_status clf__model_initialise(const char *folder, uint64_t seed);
+
+/* Writes config.json and generation_config.json of a new model. */
+struct clf__model_description {
+    const char *preset; /* "marian", "paper", ... */
+    int source_vocabulary, target_vocabulary;
+    int separate_vocabularies;
+    int pad_id, start_id, end_id; /* start -1: none */
+    const char *const *keys;      /* further keys of config.json and their JSON values, over the preset's */
+    const char *const *values;
+    int key_count;
+};
+clf_status clf__model_describe(const char *folder, const struct clf__model_description *description);
+
+/* Writes the mean of several folders' weights to a new model.safetensors, with the first one's other files
+ * beside it, checkpoint state left out. The folder appears whole or not at all. */
+clf_status clf__model_average(const char *output, const char *const *folders, int count);
+
+#endif

@@ -1,0 +1,31 @@
+/* One step of Adam (Kingma & Ba 2015) or AdamW (Loshchilov & Hutter 2019), and the norm that clips its
+ * gradient. */
+#ifndef CLF_OPS_ADAM_H
+#define CLF_OPS_ADAM_H
+
+#include "tensor/tensor.h"
+
+/* For the t-th step, t = 1 ..: as torch.optim has them. */
+struct clf__adam {
+    float rate; /* of learning, of this step */
+    float beta1, beta2, epsilon;
+    float correction1, correction2; /* 1 - beta1^t, 1 - beta2^t */
+    float decay;                    /* AdamW: w -= rate * decay * w; 0: none */
+    float coupled_decay;            /* Adam: dw += coupled_decay * w; 0: none */
+    float gradient_scale;           /* of dw before anything else: clipping */
+};
+
+/* m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, w -= rate * (m / correction1) / (sqrt(v /
+ * correction2) + epsilon); dw becomes 0. All are (1, n) in any order, the same for each. */
+clf_status clf__adam_update(struct clf__tensor w, struct clf__tensor m, struct clf__tensor v,
+                            struct clf__tensor dw, const struct clf__adam *adam);
+
+/* How many partial sums clf__sum_squares() gives for n numbers. */
+int clf__sum_squares_parts(size_t n);
+
+/* parts[i] = the sum of squares of one stretch of x, whose place depends on n alone; the host adds them up in
+ * double, in their order. A number that is not finite shows as a sum that is not. */
+clf_status clf__sum_squares(struct clf__tensor parts, /* (1, clf__sum_squares_parts(n)) */
+                            struct clf__tensor x);    /* (1, n) */
+
+#endif

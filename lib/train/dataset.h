@@ -1,0 +1,56 @@
+/* Pairs of a parallel corpus as ids, and the batches of an epoch. */
+#ifndef CLF_TRAIN_DATASET_H
+#define CLF_TRAIN_DATASET_H
+
+#include "model/config.h"
+#include "model/training.h"
+#include "text/tokenizer.h"
+
+struct clf__dataset_options {
+    const char *source_path; /* text, one line a sentence; or with target_path NULL: source, tab, target a
+                              * line; for speech the path of a .npy file, tab, transcript */
+    const char *target_path;
+    int pieces;            /* lines are pieces between white space */
+    int max_source_length; /* ids, the end token included; longer pairs are left out */
+    int max_target_length;
+};
+
+/* Why a line has no part in training. */
+enum clf__left_out { CLF__EMPTY, CLF__TOO_LONG, CLF__BROKEN, CLF__LEFT_OUT_KINDS };
+
+struct clf__dataset_report {
+    int lines, pairs;
+    int left_out[CLF__LEFT_OUT_KINDS];
+    int first_line[CLF__LEFT_OUT_KINDS]; /* the first such line, counted from 1 */
+};
+
+struct clf__dataset;
+
+/* Lines that are left out are counted, and each is logged by its number (CLF_LOG_DEBUG). Files of different
+ * numbers of lines are CLF_FORMAT, and so is one without a pair. */
+clf_status clf__dataset_load(struct clf__dataset **out, const struct clf__config *config,
+                             const struct clf__tokenizer *tokenizer,
+                             const struct clf__dataset_options *options, struct clf__dataset_report *report);
+void clf__dataset_free(struct clf__dataset *dataset);
+
+struct clf__batching {
+    int tokens; /* of a batch: pairs times the longest source or target among them, the longer side counted */
+    int count_padding; /* 0: the tokens that are there, the longer side counted */
+    int max_pairs;     /* 0: any number */
+};
+
+/* Plans an epoch: pairs are shuffled, gathered by length into batches, and the batches shuffled, all from
+ * seed and epoch alone; epoch -1: in order of length, for validation. */
+clf_status clf__dataset_plan(struct clf__dataset *dataset, const struct clf__batching *batching,
+                             uint64_t seed, int epoch);
+int clf__dataset_batches(const struct clf__dataset *dataset);
+/* Batch `index` of the plan; borrowed until the next call. */
+clf_status clf__dataset_batch(struct clf__dataset *dataset, int index, struct clf__training_batch *out);
+/* The largest batch that any plan with this batching can have. */
+void clf__dataset_limits(struct clf__training_limits *out, const struct clf__dataset *dataset,
+                         const struct clf__batching *batching);
+/* Labels that count and source tokens of batch `index` of the plan. */
+void clf__dataset_batch_tokens(const struct clf__dataset *dataset, int index, int64_t *source_tokens,
+                               int64_t *labels);
+
+#endif
