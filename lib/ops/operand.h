@@ -1,8 +1,9 @@
-/* How an op hands a tensor to a kernel. */
+/* How an op hands a tensor, and a dropout, to a kernel. */
 #ifndef CLF_OPS_OPERAND_H
 #define CLF_OPS_OPERAND_H
 
 #include "device/launch.h"
+#include "ops/dropout.h"
 #include "tensor/tensor.h"
 
 /* clang-format off */
@@ -10,6 +11,11 @@
 #define CLF__OPERAND(t) CLF__VECTOR(t), CLF__INT((t).stride)
 /* Two arguments: buffer, offset. */
 #define CLF__VECTOR(t)  CLF__BUFFER((t).buffer), CLF__INT((int32_t)(t).offset)
+/* Six arguments: DROPOUT_ARGUMENTS of cl/philox.cl. */
+#define CLF__DROPOUT(d)                                                                                      \
+    CLF__INT((int32_t)(uint32_t)((double)(d).rate * 4294967296.0)), CLF__FLOAT(1.0f / (1.0f - (d).rate)),    \
+        CLF__INT((int32_t)(uint32_t)(d).seed), CLF__INT((int32_t)(uint32_t)((d).seed >> 32)),                \
+        CLF__INT((int32_t)(d).step), CLF__INT((int32_t)(d).site)
 /* clang-format on */
 
 /* Work-groups for `tasks` pieces of work, for kernels that loop over them: PoCL compiles a kernel anew for
