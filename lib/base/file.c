@@ -1,9 +1,11 @@
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -120,49 +122,104 @@ clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max
     return CLF_OK;
 }
 
-static clf_status write_all(int descriptor, const char *bytes, size_t size, const char *path)
+clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
 {
-    size_t done = 0;
-    while (done < size) {
-        ssize_t put = write(descriptor, bytes + done, size - done);
+    /* Unique among the threads and processes that may write the same path. */
+    static atomic_uint writes;
+    *out = (struct clf__file_writer){.descriptor = -1};
+    struct clf__file_writer writer = {.descriptor = -1};
+    clf_status status = clf__copy_string(&writer.path, path);
+    if (status == CLF_OK) {
+        status = clf__format(&writer.temporary, "%s.%ld-%u.tmp", path, (long)getpid(),
+                             atomic_fetch_add(&writes, 1));
+    }
+    if (status == CLF_OK) {
+        writer.descriptor = open(writer.temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (writer.descriptor < 0) {
+            status = fail_errno(path, "created");
+        }
+    }
+    if (status != CLF_OK) {
+        clf__free(writer.temporary);
+        clf__free(writer.path);
+        return status;
+    }
+    *out = writer;
+    return CLF_OK;
+}
+
+clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *bytes, size_t size)
+{
+    const char *next = bytes;
+    while (size > 0) {
+        ssize_t put = write(writer->descriptor, next, size);
         if (put < 0 && errno == EINTR) {
             continue;
         }
         if (put < 0) {
-            return fail_errno(path, "written");
+            return fail_errno(writer->path, "written");
         }
-        done += (size_t)put;
+        next += put;
+        size -= (size_t)put;
     }
     return CLF_OK;
 }
 
-clf_status clf__file_write(const char *path, const void *bytes, size_t size)
+/* The folder that holds a path, onto the disk: until then a rename may be forgotten. */
+static clf_status sync_parent(const char *path)
 {
-    /* Unique among the threads and processes that may write the same path. */
-    static atomic_uint writes;
-    char *temporary = NULL;
-    CLF__TRY(clf__format(&temporary, "%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&writes, 1)));
-    int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0) {
-        clf_status status = fail_errno(path, "created");
-        clf__free(temporary);
-        return status;
+    const char *slash = strrchr(path, '/');
+    char *folder = NULL;
+    CLF__TRY(clf__copy_bytes(&folder, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1));
+    clf_status status = CLF_OK;
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Not every file system can: EINVAL is its way to say so. */
+    if (descriptor >= 0 && fsync(descriptor) != 0 && errno != EINVAL) {
+        status = fail_errno(folder, "written");
     }
-    clf_status status = write_all(descriptor, bytes, size, path);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    clf__free(folder);
+    return status;
+}
+
+clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status status)
+{
     /* On the disk before it has its name: a power cut must not leave a named, half-written file. */
-    if (status == CLF_OK && fsync(descriptor) != 0 && errno != EINVAL) {
-        status = fail_errno(path, "written");
+    if (status == CLF_OK && fsync(writer->descriptor) != 0 && errno != EINVAL) {
+        status = fail_errno(writer->path, "written");
     }
-    if (close(descriptor) != 0 && status == CLF_OK) {
-        status = fail_errno(path, "written");
+    if (close(writer->descriptor) != 0 && status == CLF_OK) {
+        status = fail_errno(writer->path, "written");
     }
-    if (status == CLF_OK && rename(temporary, path) != 0) {
-        status = fail_errno(path, "written");
+    if (status == CLF_OK && rename(writer->temporary, writer->path) != 0) {
+        status = fail_errno(writer->path, "written");
     }
     if (status != CLF_OK) {
-        unlink(temporary);
+        unlink(writer->temporary);
+    } else {
+        status = sync_parent(writer->path);
     }
-    clf__free(temporary);
+    clf__free(writer->temporary);
+    clf__free(writer->path);
+    *writer = (struct clf__file_writer){.descriptor = -1};
+    return status;
+}
+
+clf_status clf__file_write(const char *path, const void *bytes, size_t size)
+{
+    struct clf__file_writer writer;
+    CLF__TRY(clf__file_writer_open(&writer, path));
+    return clf__file_writer_close(&writer, clf__file_writer_write(&writer, bytes, size));
+}
+
+clf_status clf__file_copy(const char *target, const char *source)
+{
+    struct clf__file_map map;
+    CLF__TRY(clf__file_map_open(&map, source));
+    clf_status status = clf__file_write(target, map.bytes, map.size);
+    clf__file_map_close(&map);
     return status;
 }
 
@@ -204,6 +261,98 @@ clf_status clf__folder_create(const char *path)
     }
     clf__free(partial);
     return status;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static clf_status add_name(struct clf__names *names, const char *name)
+{
+    /* Room grows at each power of two. */
+    if ((names->count & (names->count - 1)) == 0) {
+        int capacity = names->count > 0 ? 2 * names->count : 1;
+        CLF__TRY(clf__resize(&names->items, (size_t)capacity, sizeof *names->items));
+    }
+    CLF__TRY(clf__copy_string(&names->items[names->count], name));
+    names->count++;
+    return CLF_OK;
+}
+
+clf_status clf__folder_list(struct clf__names *out, const char *path)
+{
+    *out = (struct clf__names){0};
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return fail_errno(path, "opened");
+    }
+    struct clf__names names = {0};
+    clf_status status = CLF_OK;
+    for (struct dirent *entry = readdir(folder); entry != NULL && status == CLF_OK; entry = readdir(folder)) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            status = add_name(&names, entry->d_name);
+        }
+    }
+    closedir(folder);
+    if (status != CLF_OK) {
+        clf__names_free(&names);
+        return status;
+    }
+    if (names.count > 0) {
+        qsort(names.items, (size_t)names.count, sizeof *names.items, by_name);
+    }
+    *out = names;
+    return CLF_OK;
+}
+
+void clf__names_free(struct clf__names *names)
+{
+    for (int i = 0; i < names->count; i++) {
+        clf__free(names->items[i]);
+    }
+    clf__free(names->items);
+    *names = (struct clf__names){0};
+}
+
+static int is_folder_itself(const char *path)
+{
+    struct stat about;
+    return lstat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+clf_status clf__folder_remove(const char *path)
+{
+    if (!is_folder_itself(path)) {
+        return unlink(path) == 0 || errno == ENOENT ? CLF_OK : fail_errno(path, "removed");
+    }
+    struct clf__names names;
+    CLF__TRY(clf__folder_list(&names, path));
+    clf_status status = CLF_OK;
+    for (int i = 0; i < names.count && status == CLF_OK; i++) {
+        char *inside = NULL;
+        status = clf__path_join(&inside, path, names.items[i]);
+        if (status == CLF_OK) {
+            status = clf__folder_remove(inside);
+        }
+        clf__free(inside);
+    }
+    clf__names_free(&names);
+    if (status == CLF_OK && rmdir(path) != 0) {
+        status = fail_errno(path, "removed");
+    }
+    return status;
+}
+
+clf_status clf__folder_rename(const char *from, const char *to)
+{
+    if (clf__folder_exists(to)) { /* rename() would replace an empty one */
+        return clf__fail(CLF_FILE, "%s: exists already", to);
+    }
+    if (rename(from, to) != 0) {
+        return fail_errno(to, "created");
+    }
+    return sync_parent(to);
 }
 
 clf_status clf__path_join(char **out, const char *folder, const char *name)

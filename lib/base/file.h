@@ -23,9 +23,36 @@ clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max
 /* Writes to a temporary file beside path and renames it. */
 clf_status clf__file_write(const char *path, const void *bytes, size_t size);
 
+/* The same piece by piece. */
+struct clf__file_writer {
+    char *path, *temporary;
+    int descriptor;
+};
+clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path);
+clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *bytes, size_t size);
+/* Ends it: with CLF_OK the file takes its name, on the disk before it does; any other status, which is
+ * returned, leaves nothing. */
+clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status status);
+
+clf_status clf__file_copy(const char *target, const char *source); /* whole or not at all */
+
 int clf__file_exists(const char *path);
 int clf__folder_exists(const char *path);
 clf_status clf__folder_create(const char *path); /* with its parents; one that exists is fine */
+
+/* Names in a folder, sorted; without "." and "..". The caller frees the list with clf__names_free(). */
+struct clf__names {
+    char **items;
+    int count;
+};
+clf_status clf__folder_list(struct clf__names *out, const char *path);
+void clf__names_free(struct clf__names *names);
+
+/* A folder with all that is in it; one that is not there is fine. Links are removed, not followed. */
+clf_status clf__folder_remove(const char *path);
+/* Gives a folder, whose files are on the disk, its name; a folder of that name must not exist. */
+clf_status clf__folder_rename(const char *from, const char *to);
+
 clf_status clf__path_join(char **out, const char *folder, const char *name);
 
 #endif

@@ -155,6 +155,85 @@ static void test_folders(void **state)
     assert_false(clf__file_exists(below));
 }
 
+/* In pieces; given up half-way, nothing is left. */
+static void test_writing_in_pieces(void **state)
+{
+    (void)state;
+    char *path = fresh_path("file");
+    struct clf__file_writer writer;
+    assert_ok(clf__file_writer_open(&writer, path));
+    assert_ok(clf__file_writer_write(&writer, "abc", 3));
+    assert_false(clf__file_exists(path));
+    assert_ok(clf__file_writer_write(&writer, "", 0));
+    assert_ok(clf__file_writer_write(&writer, "de", 2));
+    assert_ok(clf__file_writer_close(&writer, CLF_OK));
+    check_contents(path, "abcde", 5);
+    assert_ok(clf__file_writer_open(&writer, path));
+    assert_ok(clf__file_writer_write(&writer, "other", 5));
+    assert_int_equal(clf__file_writer_close(&writer, CLF_INTERRUPTED), CLF_INTERRUPTED);
+    check_contents(path, "abcde", 5);
+    char *copy = support_array(300, 1);
+    snprintf(copy, 300, "%s.copy", path);
+    assert_ok(clf__file_copy(copy, path));
+    check_contents(copy, "abcde", 5);
+    for (int n = 1; n <= 2; n++) {
+        clf__memory_fail_at((uint64_t)n);
+        assert_fails(clf__file_writer_open(&writer, path), CLF_OUT_OF_MEMORY, "");
+        clf__memory_fail_at(0);
+    }
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(entries(path), 2);
+}
+
+static void test_whole_folders(void **state)
+{
+    (void)state;
+    char *folder = fresh_path("folder"), *other = fresh_path("other");
+    char path[300];
+    static const char *const names[] = {"b", "a", "c", "deep"};
+    struct clf__names list;
+    assert_fails(clf__folder_list(&list, folder), CLF_FILE, folder);
+    assert_ok(clf__folder_create(folder));
+    assert_ok(clf__folder_list(&list, folder));
+    assert_int_equal(list.count, 0);
+    clf__names_free(&list);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        assert_ok(clf__file_write(path, "x", 1));
+    }
+    snprintf(path, sizeof path, "%s/deep/er", folder);
+    assert_ok(clf__folder_create(path));
+    for (int n = 1; n <= 5; n++) {
+        clf__memory_fail_at((uint64_t)n);
+        assert_fails(clf__folder_list(&list, folder), CLF_OUT_OF_MEMORY, "");
+        clf__memory_fail_at(0);
+        assert_int_equal(list.count, 0);
+    }
+    assert_ok(clf__folder_list(&list, folder));
+    assert_int_equal(list.count, 4);
+    static const char *const sorted[] = {"a", "b", "c", "deep"};
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(list.items[i], sorted[i]);
+    }
+    clf__names_free(&list);
+    assert_ok(clf__folder_create(other));
+    assert_fails(clf__folder_rename(folder, other), CLF_FILE, "exists already");
+    assert_ok(clf__folder_remove(other));
+    assert_false(clf__folder_exists(other));
+    assert_ok(clf__folder_rename(folder, other));
+    assert_false(clf__folder_exists(folder));
+    assert_fails(clf__folder_rename(folder, folder), CLF_FILE, folder);
+    /* What a link points to stays. */
+    char *kept = fresh_path("kept");
+    assert_ok(clf__folder_create(kept));
+    snprintf(path, sizeof path, "%s/link", other);
+    assert_int_equal(symlink(kept, path), 0);
+    assert_ok(clf__folder_remove(other));
+    assert_false(clf__folder_exists(other));
+    assert_true(clf__folder_exists(kept));
+    assert_ok(clf__folder_remove(other));
+}
+
 static void test_joining_paths(void **state)
 {
     (void)state;
@@ -180,6 +259,8 @@ int main(void)
         cmocka_unit_test_teardown(test_a_failed_write_leaves_nothing, support_teardown),
         cmocka_unit_test_teardown(test_reading_fails_with_the_path, support_teardown),
         cmocka_unit_test_teardown(test_folders, support_teardown),
+        cmocka_unit_test_teardown(test_writing_in_pieces, support_teardown),
+        cmocka_unit_test_teardown(test_whole_folders, support_teardown),
         cmocka_unit_test(test_joining_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,20 @@
+/* Random numbers from counters: no state, so any of them can be had again. */
+#ifndef CLF_BASE_RANDOM_H
+#define CLF_BASE_RANDOM_H
+
+#include <stdint.h>
+
+/* One block of Philox4x32-10 (Salmon et al. 2011); cl/philox.cl has the same for kernels. */
+void clf__philox(uint32_t words[4], const uint32_t counter[4], uint64_t key);
+
+/* What numbers are for is the last word of their counter, so that no two uses share any. Dropout numbers its
+ * sites from 0. */
+enum clf__random_use { CLF__RANDOM_WEIGHTS = 0x7fffff00, CLF__RANDOM_PAIRS, CLF__RANDOM_BATCHES };
+
+/* Uniform in [0, 1), of 53 bits. */
+double clf__random_unit(uint32_t high, uint32_t low);
+
+/* Shuffles items; seed, use and `round` alone decide how. */
+void clf__shuffle(int *items, int count, uint64_t seed, enum clf__random_use use, uint32_t round);
+
+#endif
