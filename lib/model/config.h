@@ -73,6 +73,9 @@ struct clf__config {
     int share_target_output; /* the output projection is the target embedding */
     float output_scale;      /* of the logits */
     int logits_bias;
+    /* Rates of dropout, in training: of what sub-layers give (speech: the feed-forward alone), of the
+     * embedding sum, of the attention weights, and behind the activation. */
+    float dropout, embedding_dropout, attention_dropout, activation_dropout;
     /* Ids; -1 where a model has none. */
     int pad_id, start_id, end_id, decoder_start_id;
     int source_start_id, source_end_id; /* what frames a source line */

@@ -40,6 +40,8 @@ static void start_paper(struct clf__config *config, struct clf__config_choices *
         .ffn_bias = 1,
         .share_source_target = 1,
         .share_target_output = 1,
+        .dropout = 0.1f,
+        .embedding_dropout = 0.1f,
         .pad_id = 1,
         .start_id = 0,
         .end_id = 2,
@@ -74,6 +76,7 @@ static void start_jadore(struct clf__config *config, struct clf__config_choices 
     *choices = (struct clf__config_choices){CLF__SCALE_PROJECTION, 64, 64};
     config->max_positions = 200;
     config->norm_embedding = 1;
+    config->attention_dropout = 0.1f;
     config->mask_pad_tokens = 1;
     config->pad_id = 1;
     config->start_id = config->decoder_start_id = 2;
@@ -94,6 +97,7 @@ static void start_annotated(struct clf__config *config)
     bias_projections(config);
     config->share_source_target = config->share_target_output = 0;
     config->logits_bias = 1;
+    config->attention_dropout = config->activation_dropout = 0.1f;
     config->mask_pad_tokens = 1;
     config->start_id = config->decoder_start_id = 0;
     config->end_id = 1;

@@ -283,6 +283,28 @@ static clf_status read_kinds(struct clf__config *config, const struct clf__json 
     return CLF_OK;
 }
 
+static clf_status read_rate(const struct clf__json *json, const char *key, float *out)
+{
+    double rate = *out;
+    CLF__TRY(clf__json_double(json, key, 0, 0.999, &rate));
+    *out = (float)rate;
+    return CLF_OK;
+}
+
+/* "dropout" is the embedding's too, and the activation's in The Annotated Transformer, where these have no
+ * key of their own; attention weights keep theirs. */
+static clf_status read_dropout(struct clf__config *config, const struct clf__json *json)
+{
+    CLF__TRY(read_rate(json, "dropout", &config->dropout));
+    config->embedding_dropout = config->dropout;
+    if (config->system == CLF__ANNOTATED) {
+        config->activation_dropout = config->dropout;
+    }
+    CLF__TRY(read_rate(json, "embedding_dropout", &config->embedding_dropout));
+    CLF__TRY(read_rate(json, "attention_dropout", &config->attention_dropout));
+    return read_rate(json, "activation_dropout", &config->activation_dropout);
+}
+
 /* What a clformer folder may set and a MarianMT folder fixes. */
 static clf_status read_switches(struct clf__config *config, struct clf__config_choices *choices,
                                 const struct clf__json *json)
@@ -334,6 +356,7 @@ clf_status clf__config_read(struct clf__config *config, const struct clf__json *
     CLF__TRY(read_vocabularies(config, json));
     CLF__TRY(read_ids(config, json, is_ours));
     CLF__TRY(read_activation(config, json));
+    CLF__TRY(read_dropout(config, json));
     CLF__TRY(read_scale(&choices, json));
     CLF__TRY(is_ours ? read_sharing(config, json) : read_marian_sharing(config, json));
     if (is_ours) {

@@ -6,6 +6,18 @@
 #include "model/config.h"
 #include "model/safetensors.h"
 
+/* The values that a parameter has before training. */
+enum clf__initial_kind {
+    CLF__INITIAL_CONSTANT, /* `size` everywhere */
+    CLF__INITIAL_NORMAL,   /* of mean 0 and standard deviation `size` */
+    CLF__INITIAL_UNIFORM   /* in [-size, size) */
+};
+struct clf__initial {
+    enum clf__initial_kind kind;
+    float size;
+    int zero_row; /* a row that is zeros all the same: the pad token's; -1: none */
+};
+
 /* Canonical names, each only where the configuration has it (SIDE is encoder or decoder, N a layer, ATTENTION
  * self_attn, and in the decoder encoder_attn too): model.shared.weight (V, D)              where source and
  * target share it, else model.SIDE.embed_tokens.weight model.encoder.frontend.{weight,bias}    (D, feature
@@ -24,6 +36,9 @@
 struct clf__parameter {
     char name[96];
     int rows, columns;
+    struct clf__initial initial;
+    int decays;     /* under weight decay: matrices do; biases, norms and relative biases do not */
+    int is_trained; /* 0: a constant that the family stores (MarianMT's final_logits_bias) */
 };
 
 /* Every parameter that a configuration has, shared ones once, in a fixed order: walked by loading,
@@ -34,6 +49,10 @@ struct clf__parameter_list {
 };
 clf_status clf__parameter_list_create(struct clf__parameter_list *out, const struct clf__config *config);
 void clf__parameter_list_free(struct clf__parameter_list *list);
+
+/* The row of the embeddings that looking up the pad token does not train, as PyTorch's padding_idx has it in
+ * MarianMT's and jadore's code; -1: none. A tied projection trains it all the same. */
+int clf__padding_row(const struct clf__config *config);
 
 /* The canonical names under which the matrices at both ends stand in the list: embeddings are
  * "model.shared.weight" where the sides share one, and the projection is an embedding where it is tied. */

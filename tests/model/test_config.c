@@ -247,6 +247,35 @@ static void test_switches(void **state)
     clf__config_free(&c);
 }
 
+/* Rates of dropout follow "dropout" as each system's code does. */
+static void test_dropout(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *preset, *keys;
+        float dropout, embedding, attention, activation;
+    } cases[] = {
+        {"marian", "", 0.1f, 0.1f, 0, 0},
+        {"paper", "\"dropout\": 0.3", 0.3f, 0.3f, 0, 0},
+        {"jadore", "\"dropout\": 0.2", 0.2f, 0.2f, 0.1f, 0},
+        {"annotated", "\"dropout\": 0", 0, 0, 0.1f, 0},
+        {"annotated", "\"dropout\": 0.4, \"activation_dropout\": 0.25", 0.4f, 0.4f, 0.1f, 0.25f},
+        {"speech", "\"attention_dropout\": 0.5, \"embedding_dropout\": 0", 0.1f, 0, 0.5f, 0},
+        {"illustrated", "", 0.1f, 0.1f, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char members[96];
+        snprintf(members, sizeof members,
+                 "\"model_type\": \"clformer\", \"preset\": \"%s\", \"bos_token_id\": 0", cases[i].preset);
+        struct clf__config c = load(members, cases[i].keys, NULL);
+        assert_true(c.dropout == cases[i].dropout && c.embedding_dropout == cases[i].embedding);
+        assert_true(c.attention_dropout == cases[i].attention);
+        assert_true(c.activation_dropout == cases[i].activation);
+        clf__config_free(&c);
+    }
+    expect_failure(marian, "\"activation_dropout\": 1", NULL, CLF_FORMAT, "activation_dropout");
+}
+
 static void test_missing_and_unreadable(void **state)
 {
     (void)state;
@@ -481,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_presets),
         cmocka_unit_test(test_jadore_scales),
         cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_missing_and_unreadable),
         cmocka_unit_test(test_unknown_systems),
         cmocka_unit_test(test_bad_sizes),

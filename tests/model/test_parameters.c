@@ -370,6 +370,66 @@ static void test_failing_allocations(void **state)
     clf__config_free(&config);
 }
 
+static const struct clf__parameter *find(const struct clf__parameter_list *list, const char *name)
+{
+    for (int i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].name, name) == 0) {
+            return &list->items[i];
+        }
+    }
+    fail_msg("no parameter %s", name);
+    return NULL;
+}
+
+/* How each system's description starts its weights, what decays, and what is never trained. */
+static void test_beginnings(void **state)
+{
+    (void)state;
+    static const struct {
+        enum clf__system system;
+        const char *name;
+        enum clf__initial_kind kind;
+        double size;
+        int decays, is_trained, zero_row;
+    } cases[] = {
+        {CLF__MARIAN, "model.shared.weight", CLF__INITIAL_NORMAL, 0.02, 1, 1, 58100},
+        {CLF__MARIAN, "model.encoder.layers.0.fc1.weight", CLF__INITIAL_NORMAL, 0.02, 1, 1, -1},
+        {CLF__MARIAN, "model.encoder.layers.0.fc1.bias", CLF__INITIAL_CONSTANT, 0, 0, 1, -1},
+        {CLF__MARIAN, "model.decoder.layers.0.final_layer_norm.weight", CLF__INITIAL_CONSTANT, 1, 0, 1, -1},
+        {CLF__MARIAN, "final_logits_bias", CLF__INITIAL_CONSTANT, 0, 0, 0, -1},
+        {CLF__PAPER, "model.shared.weight", CLF__INITIAL_NORMAL, 0.04419417, 1, 1, -1},
+        {CLF__PAPER, "model.decoder.layers.5.fc2.weight", CLF__INITIAL_UNIFORM, 0.04841229, 1, 1, -1},
+        {CLF__JADORE, "model.shared.weight", CLF__INITIAL_UNIFORM, 0.01264709, 1, 1, -1},
+        {CLF__JADORE, "model.encoder.layers.0.fc2.bias", CLF__INITIAL_UNIFORM, 0.02209709, 0, 1, -1},
+        {CLF__ANNOTATED, "lm_head.weight", CLF__INITIAL_UNIFORM, 0.01264709, 1, 1, -1},
+        {CLF__ANNOTATED, "final_logits_bias", CLF__INITIAL_UNIFORM, 0.04419417, 0, 1, -1},
+        {CLF__SPEECH, "model.decoder.embed_tokens.weight", CLF__INITIAL_NORMAL, 1, 1, 1, -1},
+        {CLF__SPEECH, "model.encoder.frontend.weight", CLF__INITIAL_UNIFORM, 0.1118034, 1, 1, -1},
+        {CLF__SPEECH, "model.decoder.layers.0.encoder_attn.q_proj.weight", CLF__INITIAL_NORMAL, 0.05892557, 1,
+         1, -1},
+        {CLF__SPEECH, "model.decoder.layers.0.encoder_attn.out_proj.weight", CLF__INITIAL_NORMAL, 0.05892557,
+         1, 1, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct clf__config config;
+        struct clf__parameter_list list;
+        clf__config_preset(&config, cases[i].system);
+        assert_ok(clf__parameter_list_create(&list, &config));
+        const struct clf__parameter *item = find(&list, cases[i].name);
+        assert_int_equal(item->initial.kind, cases[i].kind);
+        assert_true(fabs(item->initial.size - cases[i].size) <= 1e-6 * cases[i].size);
+        assert_int_equal(item->initial.zero_row, cases[i].zero_row);
+        assert_int_equal(item->decays, cases[i].decays);
+        assert_int_equal(item->is_trained, cases[i].is_trained);
+        clf__parameter_list_free(&list);
+    }
+    struct clf__config config;
+    clf__config_preset(&config, CLF__MARIAN);
+    assert_int_equal(clf__padding_row(&config), config.pad_id);
+    clf__config_preset(&config, CLF__ANNOTATED);
+    assert_int_equal(clf__padding_row(&config), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_logits_bias_may_be_missing),
         cmocka_unit_test(test_shared_untied),
         cmocka_unit_test(test_nan_is_reported),
+        cmocka_unit_test(test_beginnings),
         cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
