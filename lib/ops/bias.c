@@ -1,0 +1,46 @@
+#include "ops/bias.h"
+
+#include <assert.h>
+
+#include "device/caps.h"
+#include "ops/chunks.h"
+#include "ops/operand.h"
+
+enum { CPU_COLUMNS = 1024, GPU_COLUMNS = 4 * CLF__GROUP };
+
+size_t clf__bias_backward_scratch(int rows, int columns)
+{
+    return (size_t)clf__chunks(rows).count * (size_t)columns;
+}
+
+clf_status clf__bias_backward(struct clf__tensor dbias, struct clf__tensor dy, float scale,
+                              struct clf__tensor scratch)
+{
+    assert(dbias.columns == dy.columns &&
+           (size_t)scratch.columns >= clf__bias_backward_scratch(dy.rows, dy.columns));
+    if (dy.rows <= 0) {
+        return CLF_OK;
+    }
+    struct clf_device *device = clf__buffer_device(dbias.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    int stretch = is_cpu ? CPU_COLUMNS : GPU_COLUMNS;
+    struct clf__chunks chunks = clf__chunks(dy.rows);
+    const struct clf__argument arguments[] = {CLF__VECTOR(scratch), CLF__OPERAND(dy), CLF__INT(dy.rows),
+                                              CLF__INT(dy.columns), CLF__INT(chunks.rows)};
+    double numbers = (double)dy.rows * dy.columns;
+    struct clf__launch launch = {
+        .program = "bias",
+        .kernel = is_cpu ? "bias_backward_cpu" : "bias_backward_gpu",
+        .groups = {(size_t)((dy.columns - 1) / stretch + 1), (size_t)chunks.count},
+        .local = {is_cpu ? 1 : CLF__GROUP},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = {.operations = numbers,
+                 .bytes = sizeof(float) * (numbers + (double)chunks.count * dy.columns)},
+    };
+    CLF__TRY(clf__launch(device, &launch));
+    struct clf__tensor sums = scratch;
+    sums.rows = chunks.count;
+    sums.columns = sums.stride = dy.columns;
+    return clf__chunks_add(dbias, sums, scale);
+}

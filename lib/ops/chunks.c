@@ -1,0 +1,34 @@
+#include "ops/chunks.h"
+
+#include "device/caps.h"
+#include "ops/operand.h"
+
+enum { LEAST_ROWS = 32, MOST_CHUNKS = 256, CPU_COLUMNS = 64, GPU_COLUMNS = 4 * CLF__GROUP };
+
+struct clf__chunks clf__chunks(int rows)
+{
+    int share = (rows - 1) / MOST_CHUNKS + 1;
+    struct clf__chunks chunks = {.rows = share < LEAST_ROWS ? LEAST_ROWS : share};
+    chunks.count = rows > 0 ? (rows - 1) / chunks.rows + 1 : 0;
+    return chunks;
+}
+
+clf_status clf__chunks_add(struct clf__tensor target, struct clf__tensor sums, float scale)
+{
+    struct clf_device *device = clf__buffer_device(target.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    int stretch = is_cpu ? CPU_COLUMNS : GPU_COLUMNS;
+    const struct clf__argument arguments[] = {CLF__VECTOR(target), CLF__OPERAND(sums), CLF__INT(sums.rows),
+                                              CLF__INT(target.columns), CLF__FLOAT(scale)};
+    double numbers = (double)sums.rows * target.columns;
+    struct clf__launch launch = {
+        .program = "chunks",
+        .kernel = is_cpu ? "chunks_add_cpu" : "chunks_add_gpu",
+        .groups = {clf__groups(((size_t)target.columns + (size_t)stretch - 1) / (size_t)stretch)},
+        .local = {is_cpu ? 1 : CLF__GROUP},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = {.operations = numbers, .bytes = sizeof(float) * (numbers + 2.0 * target.columns)},
+    };
+    return clf__launch(device, &launch);
+}
