@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -167,4 +168,28 @@ clf_status clf__json_string(const struct clf__json *json, const char *key, const
 int clf__json_has(const struct clf__json *json, const char *key)
 {
     return get(json, key) != NULL;
+}
+
+/* json_dumps() would hand out memory of jansson's allocator, which the program may have changed. */
+clf_status clf__json_text(char **out, const json_t *value, size_t flags)
+{
+    *out = NULL;
+    size_t size = value ? json_dumpb(value, NULL, 0, flags) : 0;
+    if (size == 0) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to write JSON");
+    }
+    CLF__TRY(clf__allocate(out, size + 2, 1));
+    json_dumpb(value, *out, size, flags);
+    return CLF_OK;
+}
+
+clf_status clf__json_write(const char *path, const json_t *value, size_t flags)
+{
+    char *text = NULL;
+    CLF__TRY(clf__json_text(&text, value, flags | JSON_INDENT(1)));
+    size_t size = strlen(text);
+    text[size] = '\n'; /* clf__json_text() left room */
+    clf_status status = clf__file_write(path, text, size + 1);
+    clf__free(text);
+    return status;
 }

@@ -26,4 +26,10 @@ clf_status clf__json_bool(const struct clf__json *json, const char *key, int *ou
 clf_status clf__json_string(const struct clf__json *json, const char *key, const char **out);
 int clf__json_has(const struct clf__json *json, const char *key); /* present and not null */
 
+/* A value as text, by jansson's flags; the caller frees *out. NULL, what jansson gives without memory, is
+ * CLF_OUT_OF_MEMORY. */
+clf_status clf__json_text(char **out, const json_t *value, size_t flags);
+/* Writes it to a file, one key a line; the file appears whole or not at all. */
+clf_status clf__json_write(const char *path, const json_t *value, size_t flags);
+
 #endif

@@ -1,0 +1,168 @@
+/* A recipe: the words of each choice, as they were given. */
+#include "train/recipe.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+struct choice {
+    char **words;
+    int count; /* 0: not chosen */
+};
+
+struct clf_recipe {
+    struct choice *choices; /* (key_count) */
+    int key_count;
+};
+
+static void clear(struct choice *choice)
+{
+    for (int i = 0; i < choice->count; i++) {
+        clf__free(choice->words[i]);
+    }
+    clf__free(choice->words);
+    *choice = (struct choice){0};
+}
+
+static clf_status append(struct choice *choice, const char *word)
+{
+    CLF__TRY(clf__resize(&choice->words, (size_t)choice->count + 1, sizeof *choice->words));
+    CLF__TRY(clf__copy_string(&choice->words[choice->count], word));
+    choice->count++;
+    return CLF_OK;
+}
+
+clf_status clf_recipe_create(struct clf_recipe **out)
+{
+    *out = NULL;
+    struct clf_recipe *recipe = NULL;
+    CLF__TRY(clf__allocate(&recipe, 1, sizeof *recipe));
+    clf_recipe_keys(&recipe->key_count);
+    clf_status status = clf__allocate(&recipe->choices, (size_t)recipe->key_count, sizeof *recipe->choices);
+    if (status != CLF_OK) {
+        clf__free(recipe);
+        return status;
+    }
+    *out = recipe;
+    return CLF_OK;
+}
+
+void clf_recipe_free(struct clf_recipe *recipe)
+{
+    if (recipe) {
+        for (int i = 0; i < recipe->key_count; i++) {
+            clear(&recipe->choices[i]);
+        }
+        clf__free(recipe->choices);
+        clf__free(recipe);
+    }
+}
+
+clf_status clf__recipe_copy(struct clf_recipe **out, const struct clf_recipe *recipe)
+{
+    struct clf_recipe *copy;
+    CLF__TRY(clf_recipe_create(&copy));
+    clf_status status = CLF_OK;
+    for (int i = 0; i < recipe->key_count && status == CLF_OK; i++) {
+        const struct choice *choice = &recipe->choices[i];
+        for (int j = 0; j < choice->count && status == CLF_OK; j++) {
+            status = append(&copy->choices[i], choice->words[j]);
+        }
+    }
+    if (status != CLF_OK) {
+        clf_recipe_free(copy);
+        copy = NULL;
+    }
+    *out = copy;
+    return status;
+}
+
+void clf__recipe_swap(struct clf_recipe *a, struct clf_recipe *b)
+{
+    struct clf_recipe held = *a;
+    *a = *b;
+    *b = held;
+}
+
+/* Takes away the pair whose KEY is the word's. */
+static void remove_pair(struct choice *choice, const char *word)
+{
+    size_t length = strcspn(word, "=");
+    for (int i = 0; i < choice->count; i++) {
+        if (strcspn(choice->words[i], "=") == length && strncmp(choice->words[i], word, length) == 0) {
+            clf__free(choice->words[i]);
+            choice->count--;
+            memmove(choice->words + i, choice->words + i + 1,
+                    (size_t)(choice->count - i) * sizeof *choice->words);
+            return;
+        }
+    }
+}
+
+clf_status clf__recipe_take(struct clf_recipe *recipe, int index, const char *const *words, int count)
+{
+    struct choice taken = {0};
+    struct choice *choice = &recipe->choices[index];
+    clf_status status = CLF_OK;
+    int is_pairs = clf__recipe_entry(index)->kind == CLF__PAIRS;
+    for (int i = 0; is_pairs && i < choice->count && status == CLF_OK; i++) {
+        status = append(&taken, choice->words[i]);
+    }
+    for (int i = 0; i < count && status == CLF_OK; i++) {
+        if (is_pairs) {
+            remove_pair(&taken, words[i]);
+        }
+        status = append(&taken, words[i]);
+    }
+    if (status != CLF_OK) {
+        clear(&taken);
+        return status;
+    }
+    clear(choice);
+    *choice = taken;
+    return CLF_OK;
+}
+
+clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values, int count)
+{
+    static const char *const on[] = {"true"};
+    int index = clf__recipe_find(name);
+    if (index < 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "\"%.64s\" is no choice of a recipe", name);
+    }
+    if (clf__recipe_entry(index)->kind == CLF__SWITCH && count == 0) {
+        values = on;
+        count = 1;
+    }
+    CLF__TRY(clf__recipe_check(index, values, count));
+    return clf__recipe_take(recipe, index, values, count);
+}
+
+static int is_set_to(const struct clf_recipe *recipe, const char *name, const char *value)
+{
+    struct clf__texts words = clf__recipe_words(recipe, clf__recipe_find(name));
+    return words.count == 1 && strcmp(words.items[0], value) == 0;
+}
+
+struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index)
+{
+    const struct choice *choice = &recipe->choices[index];
+    if (choice->count > 0) {
+        return (struct clf__texts){(const char *const *)choice->words, choice->count};
+    }
+    int key_count, exception_count;
+    const char *name = clf_recipe_keys(&key_count)[index].name;
+    const struct clf__recipe_exception *exceptions = clf__recipe_exceptions(&exception_count);
+    for (int i = 0; i < exception_count; i++) {
+        if (strcmp(exceptions[i].key, name) == 0 && is_set_to(recipe, exceptions[i].when, exceptions[i].is)) {
+            return (struct clf__texts){&exceptions[i].fallback, 1};
+        }
+    }
+    const struct clf__recipe_entry *entry = clf__recipe_entry(index);
+    return (struct clf__texts){&entry->fallback, entry->fallback != NULL};
+}
+
+int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name)
+{
+    return recipe->choices[clf__recipe_find(name)].count > 0;
+}

@@ -1,0 +1,110 @@
+/* The choices of a recipe as values, and the table that they come from. */
+#ifndef CLF_TRAIN_RECIPE_H
+#define CLF_TRAIN_RECIPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clformer/recipe.h>
+
+#include "base/status.h"
+
+/* The words of a choice, in the order in which its `value` names them. */
+enum clf__size { CLF__SIZE_TINY, CLF__SIZE_SMALL, CLF__SIZE_BASE, CLF__SIZE_BIG };
+enum clf__loss { CLF__LOSS_CROSS_ENTROPY, CLF__LOSS_KL };
+enum clf__normalize { CLF__NORMALIZE_LABELS, CLF__NORMALIZE_NONE };
+enum clf__optimizer { CLF__ADAM, CLF__ADAMW };
+enum clf__schedule_kind { CLF__NOAM, CLF__INVERSE_SQRT, CLF__LINEAR, CLF__CONSTANT };
+enum clf__products { CLF__PRODUCTS_FP32, CLF__PRODUCTS_BF16 };
+enum clf__bleu_choice { CLF__BLEU_13A, CLF__BLEU_SPACES, CLF__BLEU_NONE };
+
+struct clf__texts {
+    const char *const *items;
+    int count;
+};
+
+/* Every choice of the table by its kind: whole numbers int64_t, numbers double, words and switches int, texts
+ * borrowed from the recipe, NULL where there is none. */
+struct clf__settings {
+    int preset, size; /* enum clf__system, enum clf__size */
+    struct clf__texts config;
+    const char *from;
+    struct clf__texts train, valid;
+    int tokens;
+    int64_t vocabulary;
+    int separate_vocabularies;
+    const char *source_vocabulary, *target_vocabulary;
+    const char *source_language, *target_language;
+    int64_t max_source_length, max_target_length;
+    int64_t seed, batch_tokens, max_pairs, accumulate;
+    int count_padding;
+    int loss, normalize;
+    double label_smoothing;
+    int optimizer;
+    double beta1, beta2, epsilon, decay, clip_norm;
+    int precision;
+    int64_t bad_updates;
+    int schedule;
+    double learning_rate, initial_learning_rate, noam_factor;
+    int64_t warm_up, max_updates, max_epochs;
+    int64_t save_every, validate_every, patience, keep_best, keep_last, average;
+    int64_t beam;
+    double length_penalty;
+    int bleu, lower_case;
+    const char *joiner;
+    int64_t samples;
+};
+
+enum clf__recipe_kind {
+    CLF__TEXT,
+    CLF__TEXTS, /* one or two */
+    CLF__WHOLE_NUMBER,
+    CLF__NUMBER,
+    CLF__WORD, /* one of `value`, which has "|" between them */
+    CLF__SWITCH,
+    CLF__PAIRS, /* KEY=VALUE, any number of them */
+};
+
+/* One row of the table. */
+struct clf__recipe_entry {
+    enum clf__recipe_kind kind;
+    double low, high;     /* of a number */
+    const char *fallback; /* what it is where nothing is chosen, or NULL; exceptions come before it */
+    int may_change;       /* where a run goes on */
+    size_t field;         /* of struct clf__settings */
+};
+
+/* Entry i belongs to key i of clf_recipe_keys(). */
+const struct clf__recipe_entry *clf__recipe_entry(int index);
+/* The index of a key, or -1. */
+int clf__recipe_find(const char *name);
+
+/* A default of `key` where another choice has a certain value. */
+struct clf__recipe_exception {
+    const char *when, *is;
+    const char *key, *fallback;
+};
+const struct clf__recipe_exception *clf__recipe_exceptions(int *count);
+
+/* The words of choice i: chosen or by default; none where it has no value. Borrowed from the recipe. */
+struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index);
+
+int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name);
+
+/* Every choice as a value; CLF_BAD_ARGUMENT names choices that contradict each other. */
+clf_status clf__recipe_settings(struct clf__settings *out, const struct clf_recipe *recipe);
+
+/* Fails, naming the first key, where a run of `folder` cannot go on with `recipe` as it was begun. */
+clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct clf_recipe *begun,
+                                  const char *folder);
+
+/* Checks the words for choice i. `config` pairs are KEY=VALUE with a key of config.json. */
+clf_status clf__recipe_check(int index, const char *const *words, int count);
+
+/* Replaces the words of choice i with copies, unchecked; `config` pairs replace those of the same key. */
+clf_status clf__recipe_take(struct clf_recipe *recipe, int index, const char *const *words, int count);
+clf_status clf__recipe_copy(struct clf_recipe **out, const struct clf_recipe *recipe);
+/* Exchanges what two recipes hold. */
+void clf__recipe_swap(struct clf_recipe *a, struct clf_recipe *b);
+
+#endif

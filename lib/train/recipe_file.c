@@ -1,0 +1,220 @@
+/* Recipes as JSON: one object, the keys of the table. */
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "train/recipe.h"
+
+/* Numbers are written as a person would: what differs behind fifteen digits is the same choice. */
+enum { MAX_RECIPE_BYTES = 1 << 24, MAX_PAIRS = 256, REAL_DIGITS = 15 };
+
+/* Words taken from JSON; those that had to be made are owned. */
+struct words {
+    char *items[MAX_PAIRS];
+    int count;
+};
+
+static void free_words(struct words *words)
+{
+    for (int i = 0; i < words->count; i++) {
+        clf__free(words->items[i]);
+    }
+}
+
+static clf_status add_word(struct words *words, const char *before, const char *text)
+{
+    CLF__TRY(clf__format(&words->items[words->count], "%s%s", before, text));
+    words->count++;
+    return CLF_OK;
+}
+
+/* A string that would read as another kind of JSON keeps its quotes, so that it comes back as a string. */
+static clf_status add_scalar(struct words *words, const char *before, const json_t *value)
+{
+    json_t *other =
+        json_is_string(value) ? json_loads(json_string_value(value), JSON_DECODE_ANY, NULL) : NULL;
+    clf_status status;
+    if (json_is_string(value) && !other) {
+        status = add_word(words, before, json_string_value(value));
+    } else {
+        char *text = NULL;
+        status =
+            clf__json_text(&text, value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS));
+        if (status == CLF_OK) {
+            status = add_word(words, before, text);
+        }
+        clf__free(text);
+    }
+    json_decref(other);
+    return status;
+}
+
+static clf_status add_pairs(struct words *words, const json_t *object)
+{
+    void *iterator = json_object_iter((json_t *)object);
+    for (; iterator; iterator = json_object_iter_next((json_t *)object, iterator)) {
+        const char *key = json_object_iter_key(iterator);
+        char *before = NULL;
+        CLF__TRY(clf__format(&before, "%s=", key));
+        clf_status status = words->count < MAX_PAIRS
+                                ? add_scalar(words, before, json_object_iter_value(iterator))
+                                : clf__fail(CLF_FORMAT, "has more than %d pairs", MAX_PAIRS);
+        clf__free(before);
+        CLF__TRY(status);
+    }
+    return CLF_OK;
+}
+
+static clf_status add_texts(struct words *words, const json_t *array)
+{
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *item = json_array_get(array, i);
+        if (!json_is_string(item) || words->count == MAX_PAIRS) {
+            return clf__fail(CLF_FORMAT, "is not a list of files");
+        }
+        CLF__TRY(add_word(words, "", json_string_value(item)));
+    }
+    return CLF_OK;
+}
+
+/* The words of a value whose JSON type fits the kind. */
+static clf_status read_words(struct words *words, enum clf__recipe_kind kind, const json_t *value)
+{
+    if (kind == CLF__PAIRS && json_is_object(value)) {
+        return add_pairs(words, value);
+    }
+    if (kind == CLF__TEXTS && json_is_array(value)) {
+        return add_texts(words, value);
+    }
+    if ((kind == CLF__TEXT || kind == CLF__TEXTS || kind == CLF__WORD) && json_is_string(value)) {
+        return add_word(words, "", json_string_value(value));
+    }
+    if (kind == CLF__SWITCH && json_is_boolean(value)) {
+        return add_word(words, "", json_is_true(value) ? "true" : "false");
+    }
+    if ((kind == CLF__NUMBER || kind == CLF__WHOLE_NUMBER) && json_is_number(value)) {
+        return add_scalar(words, "", value);
+    }
+    return clf__fail(CLF_FORMAT, "is not %s",
+                     kind == CLF__PAIRS                                 ? "an object of keys of config.json"
+                     : kind == CLF__SWITCH                              ? "true or false"
+                     : kind == CLF__NUMBER || kind == CLF__WHOLE_NUMBER ? "a number"
+                                                                        : "a string");
+}
+
+static clf_status load_key(struct clf_recipe *recipe, const char *name, const json_t *value, const char *path)
+{
+    int index = clf__recipe_find(name);
+    if (index < 0) {
+        return clf__fail(CLF_FORMAT, "%s: \"%.64s\" is no choice of a recipe", path, name);
+    }
+    struct words words = {.count = 0};
+    clf_status status = read_words(&words, clf__recipe_entry(index)->kind, value);
+    if (status != CLF_OK) {
+        clf__fail_in(status, "%s: \"%s\"", path, name);
+    } else if (words.count > 0) {
+        status = clf__recipe_check(index, (const char *const *)words.items, words.count);
+        if (status != CLF_OK) {
+            status = CLF_FORMAT;
+            clf__fail_in(status, "%s", path);
+        } else {
+            status = clf__recipe_take(recipe, index, (const char *const *)words.items, words.count);
+        }
+    }
+    free_words(&words);
+    return status;
+}
+
+clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path)
+{
+    struct clf__json json;
+    CLF__TRY(clf__json_load(&json, path, MAX_RECIPE_BYTES));
+    struct clf_recipe *taken = NULL;
+    clf_status status = clf__recipe_copy(&taken, recipe);
+    void *iterator = json_object_iter(json.root);
+    for (; iterator && status == CLF_OK; iterator = json_object_iter_next(json.root, iterator)) {
+        if (!json_is_null(json_object_iter_value(iterator))) {
+            status = load_key(taken, json_object_iter_key(iterator), json_object_iter_value(iterator), path);
+        }
+    }
+    if (status == CLF_OK) {
+        clf__recipe_swap(recipe, taken);
+    }
+    clf_recipe_free(taken);
+    clf__json_free(&json);
+    return status;
+}
+
+/* A word as the JSON that it was, or as a string. */
+static json_t *scalar(const char *word)
+{
+    json_t *value = json_loads(word, JSON_DECODE_ANY, NULL);
+    return value ? value : json_string(word);
+}
+
+static json_t *pairs(struct clf__texts words)
+{
+    json_t *object = json_object();
+    for (int i = 0; object && i < words.count; i++) {
+        const char *value = strchr(words.items[i], '=') + 1;
+        size_t length = (size_t)(value - 1 - words.items[i]);
+        char key[64];
+        memcpy(key, words.items[i], length); /* a key of config.json, all of which are shorter */
+        key[length] = '\0';
+        if (json_object_set_new(object, key, scalar(value)) != 0) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+static json_t *texts(struct clf__texts words)
+{
+    json_t *array = json_array();
+    for (int i = 0; array && i < words.count; i++) {
+        if (json_array_append_new(array, json_string(words.items[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static json_t *value_of(enum clf__recipe_kind kind, struct clf__texts words)
+{
+    switch (kind) {
+    case CLF__PAIRS:
+        return pairs(words);
+    case CLF__TEXTS:
+        return texts(words);
+    case CLF__TEXT:
+    case CLF__WORD:
+        return json_string(words.items[0]);
+    default:
+        return scalar(words.items[0]);
+    }
+}
+
+clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path)
+{
+    int count;
+    const struct clf_recipe_key *keys = clf_recipe_keys(&count);
+    json_t *root = json_object();
+    int failed = root == NULL;
+    for (int i = 0; i < count && !failed; i++) {
+        struct clf__texts words = clf__recipe_words(recipe, i);
+        if (words.count > 0) {
+            failed = json_object_set_new(root, keys[i].name, value_of(clf__recipe_entry(i)->kind, words));
+        }
+    }
+    clf_status status = failed
+                            ? clf__fail(CLF_OUT_OF_MEMORY,
+                                        "%s: no host memory left to write it, or a value is not UTF-8", path)
+                            : clf__json_write(path, root, JSON_REAL_PRECISION(REAL_DIGITS));
+    json_decref(root);
+    return status;
+}

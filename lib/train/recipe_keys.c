@@ -1,0 +1,75 @@
+/* The table of choices: set, load, write and the command's help all come from it. */
+#include <string.h>
+
+#include "train/recipe.h"
+
+/* Rows of one group stand together. */
+#define MODEL      "model"
+#define DATA       "data"
+#define BATCHES    "batches"
+#define OPTIMIZER  "loss and optimizer"
+#define SCHEDULE   "schedule"
+#define VALIDATION "validation and checkpoints"
+
+/* Bounds. */
+#define MANY 2147483647
+#define FEW  1000000
+#define WIDE 1e15
+
+enum { FIXED, FREE }; /* whether it may change where a run goes on */
+
+static const struct clf_recipe_key keys[] = {
+#define KEY(kind, name, value, group, field, low, high, fallback, may_change, meaning)                       \
+    {name, value, group, meaning},
+#include "train/recipe_table.h"
+#undef KEY
+};
+
+static const struct clf__recipe_entry entries[] = {
+#define KEY(kind, name, value, group, field, low, high, fallback, may_change, meaning)                       \
+    {kind, low, high, fallback, may_change, offsetof(struct clf__settings, field)},
+#include "train/recipe_table.h"
+#undef KEY
+};
+enum { KEY_COUNT = sizeof keys / sizeof *keys };
+
+static const struct clf__recipe_exception exceptions[] = {
+    {"preset", "marian", "schedule", "inverse-sqrt"},
+    {"preset", "jadore", "noam-factor", "2"},
+    {"preset", "jadore", "normalize", "none"},
+    {"preset", "annotated", "loss", "kl"},
+    {"preset", "annotated", "warm-up", "3000"},
+    {"preset", "speech", "label-smoothing", "0"},
+    {"preset", "speech", "schedule", "inverse-sqrt"},
+    {"preset", "speech", "max-source-length", "3000"},
+    {"preset", "speech", "vocabulary", "0"},
+    {"tokens", "true", "vocabulary", "0"},
+    {"tokens", "true", "bleu", "spaces"},
+};
+
+const struct clf_recipe_key *clf_recipe_keys(int *count)
+{
+    *count = KEY_COUNT;
+    return keys;
+}
+
+const struct clf__recipe_entry *clf__recipe_entry(int index)
+{
+    return &entries[index];
+}
+
+const struct clf__recipe_exception *clf__recipe_exceptions(int *count)
+{
+    *count = sizeof exceptions / sizeof *exceptions;
+    return exceptions;
+}
+
+int clf__recipe_find(const char *name)
+{
+    for (int i = 0; i < KEY_COUNT; i++) {
+        if (strcmp(keys[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}

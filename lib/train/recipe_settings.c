@@ -1,0 +1,312 @@
+/* From the words of a recipe to values, and what contradicts what. */
+#include <math.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "model/config.h"
+#include "train/recipe.h"
+
+/* The keys of config.json that `config` may set; the others follow from other choices or are not read. */
+static const char *const config_keys[] = {
+    "d_model",
+    "encoder_layers",
+    "decoder_layers",
+    "encoder_attention_heads",
+    "decoder_attention_heads",
+    "encoder_ffn_dim",
+    "decoder_ffn_dim",
+    "max_position_embeddings",
+    "activation_function",
+    "scale_embedding",
+    "share_encoder_decoder_embeddings",
+    "emb_src_trg_weight_sharing",
+    "tie_word_embeddings",
+    "trg_emb_prj_weight_sharing",
+    "scale_emb_or_prj",
+    "d_k",
+    "d_v",
+    "feature_size",
+    "position_embedding_type",
+    "sinusoid_layout",
+    "sinusoid_frequency",
+    "position_offset",
+    "position_padding_aware",
+    "relative_attention_num_buckets",
+    "relative_attention_max_distance",
+    "norm",
+    "layer_norm_eps",
+    "normalize_before",
+    "add_final_layer_norm",
+    "normalize_embedding",
+    "q_proj_bias",
+    "k_proj_bias",
+    "v_proj_bias",
+    "out_proj_bias",
+    "feed_forward_bias",
+    "add_bias_logits",
+    "scale_attention",
+    "gated_feed_forward",
+    "mask_pad_tokens",
+    "encoder_embedding_scale",
+    "decoder_embedding_scale",
+    "output_scale",
+    "source_starts_with_bos",
+    "source_ends_with_eos",
+    "dropout",
+    "attention_dropout",
+    "activation_dropout",
+    "embedding_dropout",
+};
+
+static clf_status check_pair(const char *name, const char *word)
+{
+    size_t length = strcspn(word, "=");
+    if (length == 0 || word[length] == '\0' || word[length + 1] == '\0') {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is not KEY=VALUE", name, word);
+    }
+    for (size_t i = 0; i < sizeof config_keys / sizeof *config_keys; i++) {
+        if (strlen(config_keys[i]) == length && strncmp(config_keys[i], word, length) == 0) {
+            return CLF_OK;
+        }
+    }
+    return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.*s\" is no key of config.json that can be set", name,
+                     length < 64 ? (int)length : 64, word);
+}
+
+/* A JSON number in a word: the same in every locale. */
+static int parse_number(double *out, int64_t *whole, const char *word)
+{
+    json_t *json = json_loads(word, JSON_DECODE_ANY, NULL);
+    int is_number = json_is_number(json);
+    *out = json_number_value(json);
+    *whole = json_integer_value(json);
+    int is_whole = json_is_integer(json);
+    json_decref(json);
+    return is_number ? 1 + is_whole : 0;
+}
+
+static clf_status parse_whole_number(int64_t *out, const char *name, const struct clf__recipe_entry *entry,
+                                     const char *word)
+{
+    double number;
+    if (parse_number(&number, out, word) != 2 || number < entry->low || number > entry->high) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is not a whole number from %.0f to %.0f", name,
+                         word, entry->low, entry->high);
+    }
+    return CLF_OK;
+}
+
+static clf_status parse_real(double *out, const char *name, const struct clf__recipe_entry *entry,
+                             const char *word)
+{
+    int64_t whole;
+    if (parse_number(out, &whole, word) == 0 || *out < entry->low || *out > entry->high) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is not a number from %g to %g, such as 0.5", name,
+                         word, entry->low, entry->high);
+    }
+    return CLF_OK;
+}
+
+/* The place of a word among "one|two|three". */
+static clf_status parse_word(int *out, const char *name, const char *words, const char *word)
+{
+    *out = 0;
+    for (const char *next = words; *next; (*out)++) {
+        size_t length = strcspn(next, "|");
+        if (strlen(word) == length && strncmp(next, word, length) == 0) {
+            return CLF_OK;
+        }
+        next += length + (next[length] == '|');
+    }
+    return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is none of %s", name, word, words);
+}
+
+/* Parses a single word into the value of its kind. */
+static clf_status parse(void *out, const struct clf_recipe_key *key, const struct clf__recipe_entry *entry,
+                        const char *word)
+{
+    switch (entry->kind) {
+    case CLF__WHOLE_NUMBER:
+        return parse_whole_number(out, key->name, entry, word);
+    case CLF__NUMBER:
+        return parse_real(out, key->name, entry, word);
+    case CLF__WORD:
+        return parse_word(out, key->name, key->value, word);
+    case CLF__SWITCH:
+        return parse_word(out, key->name, "false|true", word);
+    default:
+        *(const char **)out = word;
+        return CLF_OK;
+    }
+}
+
+clf_status clf__recipe_check(int index, const char *const *words, int count)
+{
+    int key_count;
+    const struct clf_recipe_key *key = &clf_recipe_keys(&key_count)[index];
+    const struct clf__recipe_entry *entry = clf__recipe_entry(index);
+    int most = entry->kind == CLF__PAIRS ? count : entry->kind == CLF__TEXTS ? 2 : 1;
+    if (count < 1 || count > most) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: takes %s, and %d values were given", key->name,
+                         key->value ? key->value : "true or false", count);
+    }
+    for (int i = 0; i < count; i++) {
+        if (words[i][0] == '\0') {
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: a value is empty", key->name);
+        }
+        union {
+            int word;
+            int64_t whole;
+            double number;
+            const char *text;
+        } value;
+        CLF__TRY(entry->kind == CLF__PAIRS ? check_pair(key->name, words[i])
+                                           : parse(&value, key, entry, words[i]));
+    }
+    return CLF_OK;
+}
+
+static clf_status refuse_beside(const struct clf_recipe *recipe, const char *name, const char *beside,
+                                const char *reason)
+{
+    return clf__recipe_is_chosen(recipe, name)
+               ? clf__fail(CLF_BAD_ARGUMENT, "%s: cannot be chosen with %s, %s", name, beside, reason)
+               : CLF_OK;
+}
+
+/* What cannot stand beside `from`: the folder says it. */
+static clf_status check_from(const struct clf__settings *settings, const struct clf_recipe *recipe)
+{
+    static const char *const fixed[] = {"size", "vocabulary", "separate-vocabularies", "source-vocabulary",
+                                        "target-vocabulary"};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        CLF__TRY(refuse_beside(recipe, fixed[i], "from", "whose folder says it"));
+    }
+    for (int i = 0; i < settings->config.count; i++) {
+        const char *word = settings->config.items[i];
+        size_t length = strcspn(word, "=");
+        if (length < 7 || strncmp(word + length - 7, "dropout", 7) != 0) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "config: \"%.64s\" cannot be chosen with from: only dropout can change", word);
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status check_vocabularies(const struct clf__settings *settings)
+{
+    if (settings->target_vocabulary && !settings->separate_vocabularies && settings->preset != CLF__SPEECH) {
+        return clf__fail(CLF_BAD_ARGUMENT, "target-vocabulary: needs separate-vocabularies");
+    }
+    if (settings->separate_vocabularies && !settings->source_vocabulary != !settings->target_vocabulary) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s-vocabulary: is missing beside the other side's",
+                         settings->source_vocabulary ? "target" : "source");
+    }
+    int has_words = settings->tokens || settings->preset == CLF__SPEECH;
+    if (!has_words && settings->vocabulary < 8) {
+        return clf__fail(CLF_BAD_ARGUMENT, "vocabulary: %lld pieces are too few; take 8 or more",
+                         (long long)settings->vocabulary);
+    }
+    return CLF_OK;
+}
+
+static clf_status check(const struct clf__settings *settings, const struct clf_recipe *recipe)
+{
+    if (settings->train.count == 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "train: is missing, the text to learn from");
+    }
+    if (settings->preset == CLF__SPEECH && settings->train.count + settings->valid.count > 2) {
+        return clf__fail(CLF_BAD_ARGUMENT, "train: speech takes one table, and valid another");
+    }
+    if (settings->preset == CLF__SPEECH && (settings->tokens || settings->source_vocabulary)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: speech has no source text and characters as target",
+                         settings->tokens ? "tokens" : "source-vocabulary");
+    }
+    if (settings->schedule == CLF__LINEAR && settings->max_updates <= settings->warm_up) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "max-updates: schedule linear ends there, so it must be more than warm-up (%lld)",
+                         (long long)settings->warm_up);
+    }
+    if (settings->average > 0 && settings->valid.count == 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "average: needs valid, whose checkpoints are averaged");
+    }
+    if (settings->from) {
+        return check_from(settings, recipe);
+    }
+    return check_vocabularies(settings);
+}
+
+clf_status clf__recipe_settings(struct clf__settings *out, const struct clf_recipe *recipe)
+{
+    *out = (struct clf__settings){0};
+    int count;
+    const struct clf_recipe_key *keys = clf_recipe_keys(&count);
+    for (int i = 0; i < count; i++) {
+        const struct clf__recipe_entry *entry = clf__recipe_entry(i);
+        struct clf__texts words = clf__recipe_words(recipe, i);
+        void *field = (char *)out + entry->field;
+        if (entry->kind == CLF__TEXTS || entry->kind == CLF__PAIRS) {
+            *(struct clf__texts *)field = words;
+        } else if (words.count > 0) {
+            CLF__TRY(parse(field, &keys[i], entry, words.items[0]));
+        }
+    }
+    return check(out, recipe);
+}
+
+/* "max-updates" decides the whole of a linear schedule. */
+static int may_change(const struct clf_recipe *recipe, int index)
+{
+    int is_linear = strcmp(clf__recipe_words(recipe, clf__recipe_find("schedule")).items[0], "linear") == 0;
+    return clf__recipe_entry(index)->may_change && !(is_linear && index == clf__recipe_find("max-updates"));
+}
+
+/* The same value, however its words are written. */
+static int is_same_word(const struct clf__recipe_entry *entry, const char *a, const char *b)
+{
+    double numbers[2];
+    int64_t wholes[2];
+    if (entry->kind == CLF__NUMBER || entry->kind == CLF__WHOLE_NUMBER) {
+        return parse_number(&numbers[0], &wholes[0], a) && parse_number(&numbers[1], &wholes[1], b) &&
+               fabs(numbers[0] - numbers[1]) <= 1e-14 * fabs(numbers[0]); /* as many digits as are written */
+    }
+    return strcmp(a, b) == 0;
+}
+
+static int has_word(struct clf__texts texts, const char *word)
+{
+    for (int i = 0; i < texts.count; i++) {
+        if (strcmp(texts.items[i], word) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int is_same(const struct clf__recipe_entry *entry, struct clf__texts a, struct clf__texts b)
+{
+    int same = a.count == b.count;
+    for (int i = 0; same && i < a.count; i++) {
+        same =
+            entry->kind == CLF__PAIRS ? has_word(b, a.items[i]) : is_same_word(entry, a.items[i], b.items[i]);
+    }
+    return same;
+}
+
+clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct clf_recipe *begun,
+                                  const char *folder)
+{
+    int count;
+    const struct clf_recipe_key *keys = clf_recipe_keys(&count);
+    for (int i = 0; i < count; i++) {
+        struct clf__texts now = clf__recipe_words(recipe, i), then = clf__recipe_words(begun, i);
+        if (!may_change(recipe, i) && !is_same(clf__recipe_entry(i), now, then)) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "%s: is %.200s, but %s was begun with %.200s; take that, or another folder",
+                             keys[i].name, now.count > 0 ? now.items[0] : "not chosen", folder,
+                             then.count > 0 ? then.items[0] : "none");
+        }
+    }
+    return CLF_OK;
+}
