@@ -1,5 +1,10 @@
 #include "ops/layernorm.h"
 
+#include <assert.h>
+
+#include "device/caps.h"
+#include "ops/chunks.h"
+#include "ops/operand.h"
 #include "ops/rows.h"
 
 /* [kind][is there a beta] */
@@ -27,4 +32,53 @@ clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor x, st
         .extra_count = 1,
         .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 4 : 8, 2)};
     return clf__rows_launch(&launch);
+}
+
+size_t clf__layernorm_backward_scratch(int rows, int columns)
+{
+    return (size_t)clf__chunks(rows).count * 2 * (size_t)columns;
+}
+
+static clf_status add_sums(struct clf__tensor dgamma, struct clf__tensor dbeta, struct clf__tensor scratch,
+                           int count)
+{
+    struct clf__tensor sums = scratch;
+    sums.rows = count;
+    sums.columns = dgamma.columns;
+    sums.stride = 2 * dgamma.columns;
+    CLF__TRY(clf__chunks_add(dgamma, sums, 1.0f));
+    if (dbeta.buffer == NULL) {
+        return CLF_OK;
+    }
+    sums.offset += (size_t)dgamma.columns;
+    return clf__chunks_add(dbeta, sums, 1.0f);
+}
+
+clf_status clf__layernorm_backward(struct clf__tensor dx, struct clf__tensor dgamma, struct clf__tensor dbeta,
+                                   struct clf__tensor dy, struct clf__tensor x, struct clf__tensor gamma,
+                                   enum clf__norm_kind kind, float eps, struct clf__tensor scratch)
+{
+    assert(dy.columns == x.columns && dgamma.columns == x.columns &&
+           (size_t)scratch.columns >= clf__layernorm_backward_scratch(x.rows, x.columns));
+    if (x.rows <= 0) {
+        return CLF_OK;
+    }
+    struct clf_device *device = clf__buffer_device(dx.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    struct clf__chunks chunks = clf__chunks(x.rows);
+    const struct clf__argument arguments[] = {CLF__OPERAND(dx),    CLF__OPERAND(dy),      CLF__OPERAND(x),
+                                              CLF__VECTOR(gamma),  CLF__VECTOR(scratch),  CLF__INT(x.rows),
+                                              CLF__INT(x.columns), CLF__INT(chunks.rows), CLF__FLOAT(eps)};
+    struct clf__launch launch = {
+        .program = "layernorm",
+        .kernel = is_cpu ? "layernorm_backward_cpu" : "layernorm_backward_gpu",
+        .defines = defines[kind][dbeta.buffer != NULL],
+        .groups = {(size_t)chunks.count},
+        .local = {is_cpu ? 1 : CLF__GROUP},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 15 : 20, 3),
+    };
+    CLF__TRY(clf__launch(device, &launch));
+    return add_sums(dgamma, dbeta, scratch, chunks.count);
 }

@@ -5,7 +5,7 @@
 
 #include "cases/rows.h"
 #include "reference/layernorm.h"
-#include "support/support.h"
+#include "support/finite_difference.h"
 #include "support/views.h"
 
 enum { ROWS = 5 };
@@ -142,6 +142,161 @@ static void test_rows_are_independent(void **state)
     }
 }
 
+static struct clf__tensor scratch_for(struct clf_device *device, int rows, int columns)
+{
+    return support_tensor(device, CLF__F32, 1, (int)clf__layernorm_backward_scratch(rows, columns), NULL);
+}
+
+/* Twice, the second time with dx in the place of dy: the gradients of parameters are seen to add. */
+static void check_backward(struct clf_device *device, const struct problem *problem, int rows)
+{
+    int columns = problem->columns;
+    struct support_random random = {(uint64_t)columns};
+    size_t count = (size_t)rows * (size_t)columns, width = (size_t)columns;
+    float *x = support_uniform_array(&random, count, 2.0f);
+    float *dy = support_uniform_array(&random, count, 1.0f);
+    float *gamma = support_uniform_array(&random, width, 1.5f);
+    float *before = support_uniform_array(&random, width, 3.0f);
+    double *dx = support_array(count, sizeof *dx), *dgamma = support_array(width, sizeof *dgamma);
+    double *dbeta = support_array(width, sizeof *dbeta);
+    for (size_t i = 0; i < count; i++) {
+        x[i] += problem->mean;
+    }
+    for (int i = 0; i < columns; i++) {
+        dgamma[i] = dbeta[i] = (double)before[i];
+    }
+    for (int i = 0; i < 2; i++) {
+        reference_layernorm_backward(dx, dgamma, dbeta, dy, x, gamma, rows, columns, problem->kind,
+                                     (double)problem->eps);
+    }
+    struct support_view in = support_view(device, rows, columns, x);
+    struct support_view grad = support_view(device, rows, columns, dy);
+    struct support_view out = support_view(device, rows, columns, NULL);
+    struct support_view gain = support_view(device, 1, columns, before);
+    struct support_view shift = support_view(device, 1, columns, before);
+    struct clf__tensor shift_view = {.buffer = NULL}, factor = support_view(device, 1, columns, gamma).tensor;
+    struct clf__tensor scratch = scratch_for(device, rows, columns);
+    if (problem->has_beta) {
+        shift_view = shift.tensor;
+    }
+    assert_ok(clf__layernorm_backward(out.tensor, gain.tensor, shift_view, grad.tensor, in.tensor, factor,
+                                      problem->kind, problem->eps, scratch));
+    assert_close(support_read(out.tensor), dx, count, 2e-6);
+    support_view_check(&out);
+    assert_ok(clf__layernorm_backward(grad.tensor, gain.tensor, shift_view, grad.tensor, in.tensor, factor,
+                                      problem->kind, problem->eps, scratch));
+    assert_close(support_read(grad.tensor), dx, count, 2e-6);
+    support_view_check(&grad);
+    assert_close(support_read(gain.tensor), dgamma, width, 2e-6);
+    support_view_check(&gain);
+    if (problem->has_beta) {
+        assert_close(support_read(shift.tensor), dbeta, width, 2e-6);
+    } else {
+        assert_memory_equal(support_read(shift.tensor), before, width * sizeof *before);
+    }
+    support_view_check(&shift);
+}
+
+static void test_backward(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        for (int kind = CLF__NORM_LAYER; kind <= CLF__NORM_STD; kind++) {
+            for (int i = 0; i < row_edge_column_count; i++) {
+                struct problem problem = {row_edge_columns[i], (enum clf__norm_kind)kind, i % 2, 0.1f, 0.25f};
+                check_backward(device, &problem, ROWS);
+            }
+        }
+    }
+}
+
+/* Around the chunks of rows, and enough rows for chunks to be longer than the shortest. */
+static void test_backward_rows(void **state)
+{
+    (void)state;
+    static const int rows[] = {1, 31, 32, 33, 65, 8193};
+    FOR_EACH_FORM(device)
+    {
+        for (int i = 0; i < (support_small() ? 5 : 6); i++) {
+            struct problem problem = {33, CLF__NORM_LAYER, 1, 1e-5f, 0.25f};
+            check_backward(device, &problem, rows[i]);
+        }
+    }
+}
+
+/* A row of equal values has a gradient like others: x / std is no 0 / 0. */
+static void test_backward_constant_row(void **state)
+{
+    (void)state;
+    enum { C = 33 };
+    float x[C], gamma[C], dy[C];
+    double dx[C], dgamma[C] = {0}, dbeta[C] = {0};
+    for (int i = 0; i < C; i++) {
+        x[i] = 4.0f;
+        gamma[i] = 1.0f;
+        dy[i] = (float)i;
+    }
+    const struct clf__tensor none = {.buffer = NULL};
+    FOR_EACH_FORM(device)
+    {
+        for (int kind = CLF__NORM_LAYER; kind <= CLF__NORM_STD; kind++) {
+            struct clf__tensor out = support_tensor(device, CLF__F32, 1, C, NULL);
+            reference_layernorm_backward(dx, dgamma, dbeta, dy, x, gamma, 1, C, (enum clf__norm_kind)kind,
+                                         0.5);
+            assert_ok(clf__layernorm_backward(
+                out, support_tensor(device, CLF__F32, 1, C, support_array(C, sizeof(float))), none,
+                support_tensor(device, CLF__F32, 1, C, dy), support_tensor(device, CLF__F32, 1, C, x),
+                support_tensor(device, CLF__F32, 1, C, gamma), (enum clf__norm_kind)kind, 0.5f,
+                scratch_for(device, 1, C)));
+            assert_close(support_read(out), dx, C, 2e-6);
+        }
+    }
+}
+
+struct norming {
+    struct clf__tensor y, x, gamma, beta;
+    enum clf__norm_kind kind;
+};
+
+static void forward(void *context)
+{
+    struct norming *n = context;
+    assert_ok(clf__layernorm_forward(n->y, n->x, n->gamma, n->beta, n->kind, 0.1f));
+}
+
+static void check_differences(struct clf_device *device, enum clf__norm_kind kind)
+{
+    enum { R = 3, C = 19 };
+    struct support_random random = {(uint64_t)kind};
+    struct norming n = {support_tensor(device, CLF__F32, R, C, NULL),
+                        support_tensor(device, CLF__F32, R, C, support_uniform_array(&random, R * C, 2.0f)),
+                        support_tensor(device, CLF__F32, 1, C, support_uniform_array(&random, C, 1.5f)),
+                        support_tensor(device, CLF__F32, 1, C, support_uniform_array(&random, C, 1.0f)),
+                        kind};
+    const float *dy = support_uniform_array(&random, R * C, 1.0f);
+    struct clf__tensor dx = support_tensor(device, CLF__F32, R, C, NULL);
+    struct clf__tensor dgamma = support_tensor(device, CLF__F32, 1, C, support_array(C, sizeof(float)));
+    struct clf__tensor dbeta = support_tensor(device, CLF__F32, 1, C, support_array(C, sizeof(float)));
+    assert_ok(clf__layernorm_backward(dx, dgamma, dbeta, support_tensor(device, CLF__F32, R, C, dy), n.x,
+                                      n.gamma, kind, 0.1f, scratch_for(device, R, C)));
+    struct support_function function = {forward, &n, n.y, dy};
+    support_check_gradient(&function, n.x, support_read(dx), 0.03125, 1e-4);
+    support_check_gradient(&function, n.gamma, support_read(dgamma), 0.125, 1e-5);
+    support_check_gradient(&function, n.beta, support_read(dbeta), 0.125, 1e-5);
+}
+
+static void test_finite_differences(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        for (int kind = CLF__NORM_LAYER; kind <= CLF__NORM_STD; kind++) {
+            check_differences(device, (enum clf__norm_kind)kind);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +306,10 @@ int main(void)
         cmocka_unit_test_teardown(test_far_from_zero, support_teardown),
         cmocka_unit_test_teardown(test_constant_row, support_teardown),
         cmocka_unit_test_teardown(test_rows_are_independent, support_teardown),
+        cmocka_unit_test_teardown(test_backward, support_teardown),
+        cmocka_unit_test_teardown(test_backward_rows, support_teardown),
+        cmocka_unit_test_teardown(test_backward_constant_row, support_teardown),
+        cmocka_unit_test_teardown(test_finite_differences, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

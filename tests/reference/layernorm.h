@@ -8,4 +8,9 @@
 void reference_layernorm(double *y, const float *x, const float *gamma, const float *beta, int rows,
                          int columns, enum clf__norm_kind kind, double eps);
 
+/* dx overwritten, dgamma and dbeta (NULL: none) added to. */
+void reference_layernorm_backward(double *dx, double *dgamma, double *dbeta, const float *dy, const float *x,
+                                  const float *gamma, int rows, int columns, enum clf__norm_kind kind,
+                                  double eps);
+
 #endif
