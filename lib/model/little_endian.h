@@ -19,4 +19,17 @@ static inline uint64_t clf__read_64(const uint8_t *bytes)
     return clf__read_32(bytes) | (uint64_t)clf__read_32(bytes + 4) << 32;
 }
 
+static inline void clf__write_32(uint8_t *bytes, uint32_t value)
+{
+    for (int i = 0; i < 4; i++) {
+        bytes[i] = (uint8_t)(value >> 8 * i);
+    }
+}
+
+static inline void clf__write_64(uint8_t *bytes, uint64_t value)
+{
+    clf__write_32(bytes, (uint32_t)value);
+    clf__write_32(bytes + 4, (uint32_t)(value >> 32));
+}
+
 #endif

@@ -223,19 +223,6 @@ static clf_status describe(json_t **out, struct inspection *inspection)
     return *out != NULL ? CLF_OK : no_memory();
 }
 
-/* json_dumps() would hand out memory of jansson's allocator, which the program may have changed. */
-static clf_status dump(char **out, const json_t *object)
-{
-    size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(9);
-    size_t size = json_dumpb(object, NULL, 0, flags);
-    if (size == 0) {
-        return no_memory();
-    }
-    CLF__TRY(clf__allocate(out, size + 1, 1));
-    json_dumpb(object, *out, size, flags);
-    return CLF_OK;
-}
-
 clf_status clf_inspect(char **json, const char *folder)
 {
     *json = NULL;
@@ -243,7 +230,7 @@ clf_status clf_inspect(char **json, const char *folder)
     json_t *object = NULL;
     clf_status status = describe(&object, &inspection);
     if (status == CLF_OK) {
-        status = dump(json, object);
+        status = clf__json_text(json, object, JSON_COMPACT | JSON_REAL_PRECISION(9));
     }
     json_decref(object);
     json_decref(inspection.tensors);

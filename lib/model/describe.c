@@ -1,0 +1,300 @@
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "model/save.h"
+
+/* A key that a description may hold. */
+struct key {
+    const char *name;
+    int for_marian;     /* a MarianMT folder has it; its own arrangement fixes the others */
+    int for_generation; /* it stands in generation_config.json */
+};
+
+static const struct key keys[] = {
+    {"d_model", 1, 0},
+    {"encoder_layers", 1, 0},
+    {"decoder_layers", 1, 0},
+    {"encoder_attention_heads", 1, 0},
+    {"decoder_attention_heads", 1, 0},
+    {"encoder_ffn_dim", 1, 0},
+    {"decoder_ffn_dim", 1, 0},
+    {"max_position_embeddings", 1, 0},
+    {"activation_function", 1, 0},
+    {"dropout", 1, 0},
+    {"attention_dropout", 1, 0},
+    {"activation_dropout", 1, 0},
+    {"embedding_dropout", 1, 0},
+    {"scale_embedding", 1, 0},
+    {"share_encoder_decoder_embeddings", 1, 0},
+    {"tie_word_embeddings", 1, 0},
+    {"emb_src_trg_weight_sharing", 0, 0},
+    {"trg_emb_prj_weight_sharing", 0, 0},
+    {"scale_emb_or_prj", 0, 0},
+    {"d_k", 0, 0},
+    {"d_v", 0, 0},
+    {"feature_size", 0, 0},
+    {"position_embedding_type", 0, 0},
+    {"sinusoid_layout", 0, 0},
+    {"sinusoid_frequency", 0, 0},
+    {"position_offset", 0, 0},
+    {"position_padding_aware", 0, 0},
+    {"relative_attention_num_buckets", 0, 0},
+    {"relative_attention_max_distance", 0, 0},
+    {"norm", 0, 0},
+    {"layer_norm_eps", 0, 0},
+    {"normalize_before", 0, 0},
+    {"add_final_layer_norm", 0, 0},
+    {"normalize_embedding", 0, 0},
+    {"q_proj_bias", 0, 0},
+    {"k_proj_bias", 0, 0},
+    {"v_proj_bias", 0, 0},
+    {"out_proj_bias", 0, 0},
+    {"feed_forward_bias", 0, 0},
+    {"add_bias_logits", 0, 0},
+    {"scale_attention", 0, 0},
+    {"gated_feed_forward", 0, 0},
+    {"mask_pad_tokens", 0, 0},
+    {"encoder_embedding_scale", 0, 0},
+    {"decoder_embedding_scale", 0, 0},
+    {"output_scale", 0, 0},
+    {"source_starts_with_bos", 0, 0},
+    {"source_ends_with_eos", 0, 0},
+    {"num_beams", 1, 1},
+    {"num_return_sequences", 1, 1},
+    {"length_penalty", 1, 1},
+    {"length_rule", 0, 1},
+    {"early_stopping", 1, 1},
+    {"max_length", 1, 1},
+    {"max_new_tokens", 1, 1},
+    {"min_length", 1, 1},
+    {"min_new_tokens", 1, 1},
+    {"forced_bos_token_id", 1, 1},
+    {"forced_eos_token_id", 1, 1},
+    {"bad_words_ids", 1, 1},
+    {"suppress_tokens", 1, 1},
+    {"renormalize_logits", 1, 1},
+};
+
+/* Both files while they are made; `failed` where jansson had no memory. */
+struct draft {
+    const struct clf__model_description *description;
+    enum clf__system system;
+    json_t *config, *generation;
+    int failed;
+};
+
+static void set(struct draft *draft, json_t *object, const char *key, json_t *value)
+{
+    draft->failed |= json_object_set_new(object, key, value) != 0;
+}
+
+static json_t *id_or_null(int id)
+{
+    return id >= 0 ? json_integer(id) : json_null();
+}
+
+static clf_status find_system(enum clf__system *out, const char *preset)
+{
+    static const enum clf__system systems[] = {
+#define SYSTEM(name, word) CLF__##name,
+        CLF__SYSTEM_LIST(SYSTEM)
+#undef SYSTEM
+    };
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
+        if (strcmp(clf__system_word(systems[i]), preset) == 0) {
+            *out = systems[i];
+            return CLF_OK;
+        }
+    }
+    return clf__fail(CLF_BAD_ARGUMENT, "there is no preset \"%.64s\"", preset);
+}
+
+/* The sizes stand in the file even where they are the preset's: who reads it need not know those. */
+static void set_sizes(struct draft *draft)
+{
+    struct clf__config preset;
+    clf__config_preset(&preset, draft->system);
+    set(draft, draft->config, "d_model", json_integer(preset.d_model));
+    set(draft, draft->config, "encoder_layers", json_integer(preset.encoder_layers));
+    set(draft, draft->config, "decoder_layers", json_integer(preset.decoder_layers));
+    set(draft, draft->config, "encoder_attention_heads", json_integer(preset.encoder_heads));
+    set(draft, draft->config, "decoder_attention_heads", json_integer(preset.decoder_heads));
+    set(draft, draft->config, "encoder_ffn_dim", json_integer(preset.encoder_ffn));
+    set(draft, draft->config, "decoder_ffn_dim", json_integer(preset.decoder_ffn));
+    set(draft, draft->config, "max_position_embeddings", json_integer(preset.max_positions));
+}
+
+static void set_ids(struct draft *draft)
+{
+    const struct clf__model_description *description = draft->description;
+    int has_source = description->source_vocabulary > 0;
+    int first = draft->system == CLF__MARIAN ? description->pad_id : description->start_id;
+    if (has_source) {
+        set(draft, draft->config, "vocab_size", json_integer(description->source_vocabulary));
+    }
+    set(draft, draft->config, "decoder_vocab_size", json_integer(description->target_vocabulary));
+    set(draft, draft->config, "pad_token_id", id_or_null(description->pad_id));
+    set(draft, draft->config, "bos_token_id", id_or_null(description->start_id));
+    set(draft, draft->config, "eos_token_id", id_or_null(description->end_id));
+    set(draft, draft->config, "decoder_start_token_id", id_or_null(first));
+    set(draft, draft->generation, "pad_token_id", id_or_null(description->pad_id));
+    set(draft, draft->generation, "bos_token_id", id_or_null(description->start_id));
+    set(draft, draft->generation, "eos_token_id", id_or_null(description->end_id));
+    set(draft, draft->generation, "decoder_start_token_id", id_or_null(first));
+}
+
+/* What transformers needs to know, and how the models of OPUS-MT are arranged where its own defaults are
+ * others. */
+static void set_marian(struct draft *draft)
+{
+    const struct clf__model_description *description = draft->description;
+    json_t *config = draft->config, *generation = draft->generation;
+    set(draft, config, "model_type", json_string("marian"));
+    set(draft, config, "architectures", json_pack("[s]", "MarianMTModel"));
+    set(draft, config, "is_encoder_decoder", json_true());
+    set(draft, config, "activation_function", json_string("swish"));
+    set(draft, config, "scale_embedding", json_true());
+    set(draft, config, "static_position_embeddings", json_true());
+    set(draft, config, "share_encoder_decoder_embeddings", json_boolean(!description->separate_vocabularies));
+    set(draft, config, "tie_word_embeddings", json_true());
+    set(draft, config, "dropout", json_real(0.1));
+    set(draft, config, "attention_dropout", json_real(0));
+    set(draft, config, "activation_dropout", json_real(0));
+    set(draft, config, "dtype", json_string("float32"));
+    set(draft, config, "d_model", json_integer(512));
+    set(draft, config, "encoder_layers", json_integer(6));
+    set(draft, config, "decoder_layers", json_integer(6));
+    set(draft, config, "encoder_attention_heads", json_integer(8));
+    set(draft, config, "decoder_attention_heads", json_integer(8));
+    set(draft, config, "encoder_ffn_dim", json_integer(2048));
+    set(draft, config, "decoder_ffn_dim", json_integer(2048));
+    set(draft, config, "max_position_embeddings", json_integer(512));
+    set(draft, generation, "num_beams", json_integer(4));
+    set(draft, generation, "bad_words_ids", json_pack("[[i]]", description->pad_id));
+    set(draft, generation, "forced_eos_token_id", json_integer(description->end_id));
+    set(draft, generation, "renormalize_logits", json_true());
+}
+
+static void set_ours(struct draft *draft)
+{
+    set(draft, draft->config, "model_type", json_string("clformer"));
+    set(draft, draft->config, "preset", json_string(draft->description->preset));
+    if (draft->description->separate_vocabularies || draft->description->source_vocabulary == 0) {
+        set(draft, draft->config, "share_encoder_decoder_embeddings", json_false());
+    }
+}
+
+static clf_status find_key(const struct key **out, const struct draft *draft, const char *name)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(keys[i].name, name) != 0) {
+            continue;
+        }
+        if (draft->system == CLF__MARIAN && !keys[i].for_marian) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "\"%s\" cannot be chosen for the preset marian, whose arrangement fixes it",
+                             name);
+        }
+        *out = &keys[i];
+        return CLF_OK;
+    }
+    return clf__fail(CLF_BAD_ARGUMENT, "\"%.64s\" is no key of config.json that can be chosen", name);
+}
+
+static clf_status take_choices(struct draft *draft)
+{
+    const struct clf__model_description *description = draft->description;
+    for (int i = 0; i < description->key_count; i++) {
+        const char *name = description->keys[i], *text = description->values[i];
+        const struct key *key = NULL;
+        CLF__TRY(find_key(&key, draft, name));
+        json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+        if (!value) {
+            return clf__fail(CLF_BAD_ARGUMENT, "the value of \"%s\", %.64s, is no JSON", name, text);
+        }
+        set(draft, key->for_generation ? draft->generation : draft->config, name, value);
+    }
+    return CLF_OK;
+}
+
+/* transformers' own default would stop it after 20 tokens. */
+static void set_longest(struct draft *draft, const struct clf__config *config)
+{
+    if (!json_object_get(draft->generation, "max_length") &&
+        !json_object_get(draft->generation, "max_new_tokens")) {
+        int longest = config->generation.max_length;
+        /* The start token is counted, and has a position. */
+        longest += longest < config->max_positions;
+        set(draft, draft->generation, "max_length", json_integer(longest));
+    }
+}
+
+static clf_status write_file(const struct draft *draft, const char *folder, const char *name,
+                             const json_t *object)
+{
+    if (draft->failed) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+    }
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, name));
+    clf_status status = clf__json_write(path, object, JSON_SORT_KEYS | JSON_REAL_PRECISION(9));
+    clf__free(path);
+    return status;
+}
+
+/* What was written must be what was meant, and can only be judged as a whole. */
+static clf_status check(const struct clf__config *config, const struct clf__model_description *description)
+{
+    if (description->separate_vocabularies && !config->separate_vocabularies) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "source and target with a vocabulary each cannot share their embeddings");
+    }
+    if (!description->separate_vocabularies && config->separate_vocabularies) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "source and target of one vocabulary must share their embeddings in "
+                         "the preset marian; or give each a vocabulary");
+    }
+    if ((config->feature_size > 0) != (description->source_vocabulary == 0)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the source must be either frames (\"feature_size\") or text");
+    }
+    return CLF_OK;
+}
+
+static clf_status write_both(struct draft *draft, const char *folder)
+{
+    const struct clf__model_description *description = draft->description;
+    set_sizes(draft);
+    set_ids(draft);
+    if (draft->system == CLF__MARIAN) {
+        set_marian(draft);
+    } else {
+        set_ours(draft);
+    }
+    CLF__TRY(take_choices(draft));
+    CLF__TRY(write_file(draft, folder, "config.json", draft->config));
+    CLF__TRY(write_file(draft, folder, "generation_config.json", draft->generation));
+    struct clf__config config;
+    CLF__TRY(clf__config_load(&config, folder));
+    clf_status status = check(&config, description);
+    if (status == CLF_OK) {
+        set_longest(draft, &config);
+        status = write_file(draft, folder, "generation_config.json", draft->generation);
+    }
+    clf__config_free(&config);
+    return status;
+}
+
+clf_status clf__model_describe(const char *folder, const struct clf__model_description *description)
+{
+    struct draft draft = {.description = description};
+    CLF__TRY(find_system(&draft.system, description->preset));
+    draft.config = json_object();
+    draft.generation = json_object();
+    draft.failed = !draft.config || !draft.generation;
+    clf_status status = write_both(&draft, folder);
+    json_decref(draft.generation);
+    json_decref(draft.config);
+    return status;
+}

@@ -1,0 +1,88 @@
+#include <math.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "model/save.h"
+
+struct drawing {
+    const struct clf__parameter_list *list;
+    uint64_t seed;
+};
+
+/* Two values of a parameter, numbers 2 * pair and 2 * pair + 1, from one block of random words. */
+static void draw_pair(double out[2], const struct clf__initial *initial, const struct drawing *drawing,
+                      int index, uint64_t pair)
+{
+    uint32_t words[4];
+    const uint32_t counter[4] = {(uint32_t)pair, (uint32_t)(pair >> 32), (uint32_t)index,
+                                 CLF__RANDOM_WEIGHTS};
+    clf__philox(words, counter, drawing->seed);
+    double first = clf__random_unit(words[0], words[1]), second = clf__random_unit(words[2], words[3]);
+    if (initial->kind == CLF__INITIAL_UNIFORM) {
+        out[0] = (2 * first - 1) * initial->size;
+        out[1] = (2 * second - 1) * initial->size;
+        return;
+    }
+    /* Box & Muller 1958; 1 - first is never 0. */
+    const double pi = 3.14159265358979323846;
+    double radius = sqrt(-2 * log(1 - first)) * initial->size;
+    out[0] = radius * cos(2 * pi * second);
+    out[1] = radius * sin(2 * pi * second);
+}
+
+static void fill_constant(float *target, size_t count, float value)
+{
+    for (size_t i = 0; i < count; i++) {
+        target[i] = value;
+    }
+}
+
+/* A clf__parameter_reader. */
+static clf_status draw(void *user, int index, float *target)
+{
+    const struct drawing *drawing = user;
+    const struct clf__parameter *parameter = &drawing->list->items[index];
+    const struct clf__initial *initial = &parameter->initial;
+    size_t columns = (size_t)parameter->columns, count = (size_t)parameter->rows * columns;
+    if (initial->kind == CLF__INITIAL_CONSTANT) {
+        fill_constant(target, count, initial->size);
+    } else {
+        for (size_t i = 0; i < count; i += 2) {
+            double values[2];
+            draw_pair(values, initial, drawing, index, i / 2);
+            target[i] = (float)values[0];
+            if (i + 1 < count) {
+                target[i + 1] = (float)values[1];
+            }
+        }
+    }
+    if (initial->zero_row >= 0 && initial->zero_row < parameter->rows) {
+        fill_constant(target + (size_t)initial->zero_row * columns, columns, 0);
+    }
+    return CLF_OK;
+}
+
+static clf_status initialise(const char *folder, const struct clf__config *config, uint64_t seed)
+{
+    struct clf__parameter_list list;
+    char *path = NULL;
+    CLF__TRY(clf__parameter_list_create(&list, config));
+    clf_status status = clf__path_join(&path, folder, "model.safetensors");
+    if (status == CLF_OK) {
+        struct drawing drawing = {&list, seed};
+        status = clf__parameters_save(path, &list, NULL, draw, &drawing);
+    }
+    clf__free(path);
+    clf__parameter_list_free(&list);
+    return status;
+}
+
+clf_status clf__model_initialise(const char *folder, uint64_t seed)
+{
+    struct clf__config config;
+    CLF__TRY(clf__config_load(&config, folder));
+    clf_status status = initialise(folder, &config, seed);
+    clf__config_free(&config);
+    return status;
+}
