@@ -1,4 +1,5 @@
-/* y = activation(x), and y = activation(x) * gate: all (N, F); y may be x or gate.
+/* y = activation(x), and y = activation(x) * gate: all (N, F); y may be x or gate. The gradients: dx = dy *
+ * activation'(x); dx = dy * gate * activation'(x) with dgate = dy * activation(x); each may be one of its operands.
  *
  * CPU forms: a group takes whole rows. GPU forms: a group takes a row, work-item i its columns 4i .. 4i + 3,
  * then QUADS further on.
@@ -7,6 +8,47 @@
 #ifndef ACTIVATION
 #error "ACTIVATION: a value of enum clf__activation"
 #endif
+
+/* slope(v) = activation'(v); NaN stays NaN, but for ReLU. Far out, where a factor would overflow, v stands for all that
+ * lies beyond: the slope is 0 or 1 there. */
+#define CLAMPED(T, v, limit) ((v) > (T)(limit) ? (T)(limit) : (v) < (T)(-limit) ? (T)(-limit) : (v))
+#if ACTIVATION == 0
+#define SLOPE(T) return (T)(1.0f);
+#elif ACTIVATION == 1
+#define SLOPE(T) return v <= (T)(0.0f) ? (T)(0.0f) : (T)(1.0f);
+#elif ACTIVATION == 2 /* Φ(v) + v φ(v) */
+#define SLOPE(T)                                                                                                       \
+    v = CLAMPED(T, v, 16.0f);                                                                                          \
+    NORMAL_TAIL(T)                                                                                                     \
+    return fma(0.398942280f * v, density, v < (T)(0.0f) ? tail : 1.0f - tail);
+#elif ACTIVATION == 3 /* of v s, s = 1 / (1 + e), e = exp(-2u): s + 2u' v e s² */
+#define SLOPE(T)                                                                                                       \
+    v = CLAMPED(T, v, 10.0f);                                                                                          \
+    T square = v * v;                                                                                                  \
+    T e = exp(-1.59576912f * v * fma((T)(0.044715f), square, (T)(1.0f)));                                              \
+    T s = 1.0f / (1.0f + e);                                                                                           \
+    return fma(1.59576912f * v * fma((T)(0.134145f), square, (T)(1.0f)), e * s * s, s);
+#elif ACTIVATION == 4 /* likewise, e = exp(-v) */
+#define SLOPE(T)                                                                                                       \
+    v = CLAMPED(T, v, 80.0f);                                                                                          \
+    T e = exp(-v);                                                                                                     \
+    T s = 1.0f / (1.0f + e);                                                                                           \
+    return fma(v, e * s * s, s);
+#endif
+static inline float slope(float v)
+{
+    SLOPE(float)
+}
+
+static inline float16 slope16(float16 v)
+{
+    SLOPE(float16)
+}
+
+static inline float4 slope4(float4 v)
+{
+    return (float4)(slope(v.x), slope(v.y), slope(v.z), slope(v.w));
+}
 
 CPU_KERNEL void activation_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                        int x_offset, int x_stride, int rows, int columns)
@@ -66,6 +108,87 @@ GPU_KERNEL void gate_forward_gpu(__global float *y, int y_offset, int y_stride, 
         for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
             float4 value = activate4(load_quad(in + c, columns - c, 0.0f));
             store_quad(value * load_quad(factor + c, columns - c, 0.0f), out + c, columns - c);
+        }
+    }
+}
+
+CPU_KERNEL void activation_backward_cpu(__global float *dx, int dx_offset, int dx_stride, const __global float *dy,
+                                        int dy_offset, int dy_stride, const __global float *x, int x_offset,
+                                        int x_stride, int rows, int columns)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        __global float *out = dx + dx_offset + (size_t)n * dx_stride;
+        const __global float *grad = dy + dy_offset + (size_t)n * dy_stride;
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        int c = 0;
+        for (; c + 16 <= columns; c += 16) {
+            vstore16(vload16(0, grad + c) * slope16(vload16(0, in + c)), 0, out + c);
+        }
+        if (c < columns) {
+            int part = columns - c;
+            store_part(load_part(grad + c, part, 0.0f) * slope16(load_part(in + c, part, 0.0f)), out + c, part);
+        }
+    }
+}
+
+#define GATE_BACKWARD_ARGUMENTS                                                                                        \
+    __global float *dx, int dx_offset, int dx_stride, __global float *dgate, int dgate_offset, int dgate_stride,       \
+        const __global float *dy, int dy_offset, int dy_stride, const __global float *x, int x_offset, int x_stride,   \
+        const __global float *gate, int gate_offset, int gate_stride, int rows, int columns
+
+CPU_KERNEL void gate_backward_cpu(GATE_BACKWARD_ARGUMENTS)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        __global float *out = dx + dx_offset + (size_t)n * dx_stride;
+        __global float *gate_out = dgate + dgate_offset + (size_t)n * dgate_stride;
+        const __global float *grad = dy + dy_offset + (size_t)n * dy_stride;
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        const __global float *factor = gate + gate_offset + (size_t)n * gate_stride;
+        for (int c = 0; c < columns; c += 16) {
+            int left = columns - c;
+            if (left >= 16) {
+                float16 d = vload16(0, grad + c), v = vload16(0, in + c), g = vload16(0, factor + c);
+                vstore16(d * g * slope16(v), 0, out + c);
+                vstore16(d * activate16(v), 0, gate_out + c);
+            } else {
+                float16 d = load_part(grad + c, left, 0.0f), v = load_part(in + c, left, 0.0f);
+                float16 g = load_part(factor + c, left, 0.0f);
+                store_part(d * g * slope16(v), out + c, left);
+                store_part(d * activate16(v), gate_out + c, left);
+            }
+        }
+    }
+}
+
+GPU_KERNEL void activation_backward_gpu(__global float *dx, int dx_offset, int dx_stride, const __global float *dy,
+                                        int dy_offset, int dy_stride, const __global float *x, int x_offset,
+                                        int x_stride, int rows, int columns)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        __global float *out = dx + dx_offset + (size_t)n * dx_stride;
+        const __global float *grad = dy + dy_offset + (size_t)n * dy_stride;
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
+            float4 value = slope4(load_quad(in + c, columns - c, 0.0f));
+            store_quad(load_quad(grad + c, columns - c, 0.0f) * value, out + c, columns - c);
+        }
+    }
+}
+
+GPU_KERNEL void gate_backward_gpu(GATE_BACKWARD_ARGUMENTS)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        __global float *out = dx + dx_offset + (size_t)n * dx_stride;
+        __global float *gate_out = dgate + dgate_offset + (size_t)n * dgate_stride;
+        const __global float *grad = dy + dy_offset + (size_t)n * dy_stride;
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        const __global float *factor = gate + gate_offset + (size_t)n * gate_stride;
+        for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
+            int left = columns - c;
+            float4 d = load_quad(grad + c, left, 0.0f), v = load_quad(in + c, left, 0.0f);
+            float4 g = load_quad(factor + c, left, 0.0f);
+            store_quad(d * g * slope4(v), out + c, left);
+            store_quad(d * activate4(v), gate_out + c, left);
         }
     }
 }
