@@ -126,3 +126,73 @@ GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
         }
     }
 }
+
+#if PRECISION == 0
+/* dE[distinct[u]] += scale * the sum of the rows of dy (N, D) that gathered.cl has for u. A group takes distinct ids one
+ * after the other; an id that is no row of E is left out. GPU form: work-item i columns 4i .. 4i + 3, then QUADS further
+ * on. */
+#include "gathered.cl"
+
+#define BACKWARD_ARGUMENTS                                                                                             \
+    const __global float *dy, int dy_offset, int dy_stride, const __global int *distinct, int distinct_offset,         \
+        int distinct_stride, const __global int *first, int first_offset, int first_stride, const __global int *order, \
+        int order_offset, int order_stride, int ids, int columns, __global float *e, int panel, int outputs,           \
+        float scale, int rows
+
+/* Element k of the row of which this is column 0 grows by `value`. */
+static inline void grow(__global float *row, int panel, int k, float value, float scale)
+{
+    row[(size_t)k * panel] = fma(value, scale, row[(size_t)k * panel]);
+}
+
+CPU_KERNEL void embedding_backward_cpu(BACKWARD_ARGUMENTS)
+{
+    for (int u = (int)get_group_id(0); u < ids; u += (int)get_num_groups(0)) {
+        int id = distinct[distinct_offset + u];
+        int begin = max(first[first_offset + u], 0), end = min(first[first_offset + u + 1], rows);
+        if (id < 0 || id >= outputs) {
+            continue;
+        }
+        __global float *row = (__global float *)row_of(e, panel, id, columns);
+        for (int k = 0; k < columns; k += 16) {
+            int left = columns - k;
+            float16 sum = gathered_sum16(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
+            if (panel == 1 && left >= 16) {
+                vstore16(fma(sum, (float16)(scale), vload16(0, row + k)), 0, row + k);
+                continue;
+            }
+            float lanes[16];
+            vstore16(sum, 0, lanes);
+            for (int i = 0; i < min(left, 16); i++) {
+                grow(row, panel, k + i, lanes[i], scale);
+            }
+        }
+    }
+}
+
+GPU_KERNEL void embedding_backward_gpu(BACKWARD_ARGUMENTS)
+{
+    for (int u = (int)get_group_id(0); u < ids; u += (int)get_num_groups(0)) {
+        int id = distinct[distinct_offset + u];
+        int begin = max(first[first_offset + u], 0), end = min(first[first_offset + u + 1], rows);
+        if (id < 0 || id >= outputs) {
+            continue;
+        }
+        __global float *row = (__global float *)row_of(e, panel, id, columns);
+        for (int k = (int)get_local_id(0) * 4; k < columns; k += QUADS) {
+            int left = columns - k;
+            float4 sum = gathered_sum4(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
+            grow(row, panel, k, sum.x, scale);
+            if (left > 1) {
+                grow(row, panel, k + 1, sum.y, scale);
+            }
+            if (left > 2) {
+                grow(row, panel, k + 2, sum.z, scale);
+            }
+            if (left > 3) {
+                grow(row, panel, k + 3, sum.w, scale);
+            }
+        }
+    }
+}
+#endif

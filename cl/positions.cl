@@ -45,3 +45,51 @@ GPU_KERNEL void positions_forward_gpu(__global float *y, int y_offset, int y_str
         }
     }
 }
+
+/* dtable[distinct[u]] += the sum of the rows of dy (N, D) that gathered.cl has for u: dtable (P, D). A group takes distinct
+ * positions one after the other; one that is no row of the table is left out. */
+#include "gathered.cl"
+
+#define BACKWARD_ARGUMENTS                                                                                             \
+    __global float *dtable, int dtable_offset, int dtable_stride, const __global float *dy, int dy_offset,             \
+        int dy_stride, const __global int *distinct, int distinct_offset, int distinct_stride,                         \
+        const __global int *first, int first_offset, int first_stride, const __global int *order, int order_offset,    \
+        int order_stride, int positions, int columns, int table_rows, int rows
+
+CPU_KERNEL void positions_backward_cpu(BACKWARD_ARGUMENTS)
+{
+    for (int u = (int)get_group_id(0); u < positions; u += (int)get_num_groups(0)) {
+        int position = distinct[distinct_offset + u];
+        int begin = max(first[first_offset + u], 0), end = min(first[first_offset + u + 1], rows);
+        if (position < 0 || position >= table_rows) {
+            continue;
+        }
+        __global float *row = dtable + dtable_offset + (size_t)position * dtable_stride;
+        for (int k = 0; k < columns; k += 16) {
+            int left = columns - k;
+            float16 sum = gathered_sum16(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
+            if (left >= 16) {
+                vstore16(vload16(0, row + k) + sum, 0, row + k);
+            } else {
+                store_part(load_part(row + k, left, 0.0f) + sum, row + k, left);
+            }
+        }
+    }
+}
+
+GPU_KERNEL void positions_backward_gpu(BACKWARD_ARGUMENTS)
+{
+    for (int u = (int)get_group_id(0); u < positions; u += (int)get_num_groups(0)) {
+        int position = distinct[distinct_offset + u];
+        int begin = max(first[first_offset + u], 0), end = min(first[first_offset + u + 1], rows);
+        if (position < 0 || position >= table_rows) {
+            continue;
+        }
+        __global float *row = dtable + dtable_offset + (size_t)position * dtable_stride;
+        for (int k = (int)get_local_id(0) * 4; k < columns; k += QUADS) {
+            int left = columns - k;
+            float4 sum = gathered_sum4(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
+            store_quad(load_quad(row + k, left, 0.0f) + sum, row + k, left);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "ops/embedding.h"
 #include "ops/rows.h"
 
 clf_status clf__positions_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor table,
@@ -21,6 +22,26 @@ clf_status clf__positions_forward(struct clf__tensor y, struct clf__tensor x, st
                                       .extras = extras,
                                       .extra_count = 1,
                                       .cost = clf__rows_cost(x.rows, x.columns, 1, 3)};
+    return clf__rows_launch(&launch);
+}
+
+clf_status clf__positions_backward(struct clf__tensor dtable, struct clf__tensor dy,
+                                   const struct clf__gathered *gathered)
+{
+    assert(dy.columns == dtable.columns && gathered->order.columns == dy.rows);
+    const struct clf__tensor views[] = {dtable, dy, gathered->distinct, gathered->first, gathered->order};
+    const struct clf__argument extras[] = {CLF__INT(dtable.rows), CLF__INT(dy.rows)};
+    int positions = gathered->distinct.columns;
+    struct clf__rows_launch launch = {.program = "positions",
+                                      .cpu_kernel = "positions_backward_cpu",
+                                      .gpu_kernel = "positions_backward_gpu",
+                                      .views = views,
+                                      .view_count = 5,
+                                      .rows = positions,
+                                      .columns = dy.columns,
+                                      .extras = extras,
+                                      .extra_count = 2,
+                                      .cost = clf__rows_cost(dy.rows + 2 * positions, dy.columns, 1, 1)};
     return clf__rows_launch(&launch);
 }
 

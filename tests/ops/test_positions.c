@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-#include "support/support.h"
+#include "support/finite_difference.h"
+#include "support/gathered.h"
 #include "support/views.h"
 
 static const int widths[] = {1, 15, 16, 17, 33, 64, 65, 129};
@@ -129,10 +130,84 @@ static void test_narrow_sinusoids(void **state)
     }
 }
 
+enum { ROWS = 11 };
+static const int32_t row_positions[ROWS] = {0, 1, 2, 3, 0, 1, 0, 8, P, INT32_MAX, 1};
+
+/* Twice, so that it is seen to add. */
+static void check_backward(struct clf_device *device, int columns)
+{
+    struct support_random random = {(uint64_t)columns};
+    size_t size = (size_t)P * (size_t)columns;
+    float *before = support_uniform_array(&random, size, 3.0f);
+    float *dy = support_uniform_array(&random, (size_t)ROWS * (size_t)columns, 1.0f);
+    double *expected = support_array(size, sizeof *expected);
+    for (size_t i = 0; i < size; i++) {
+        expected[i] = (double)before[i];
+    }
+    for (int n = 0; n < ROWS; n++) {
+        for (int k = 0; k < columns && row_positions[n] < P; k++) {
+            expected[row_positions[n] * columns + k] += 2.0 * (double)dy[n * columns + k];
+        }
+    }
+    struct support_view dtable = support_view(device, P, columns, before);
+    struct support_view grad = support_view(device, ROWS, columns, dy);
+    struct clf__gathered gathered = support_gather(device, row_positions, ROWS);
+    assert_ok(clf__positions_backward(dtable.tensor, grad.tensor, &gathered));
+    assert_ok(clf__positions_backward(dtable.tensor, grad.tensor, &gathered));
+    assert_close(support_read(dtable.tensor), expected, size, 1e-6);
+    support_view_check(&dtable);
+}
+
+static void test_backward(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        for (int i = 0; i < WIDTHS; i++) {
+            check_backward(device, widths[i]);
+        }
+    }
+}
+
+struct adding {
+    struct clf__tensor y, x, table, positions;
+};
+
+static void forward(void *context)
+{
+    struct adding *a = context;
+    assert_ok(clf__positions_forward(a->y, a->x, a->table, a->positions));
+}
+
+static void test_finite_differences(void **state)
+{
+    (void)state;
+    enum { C = 17 };
+    struct support_random random = {3};
+    FOR_EACH_FORM(device)
+    {
+        struct adding a = {
+            support_tensor(device, CLF__F32, ROWS, C, NULL),
+            support_tensor(device, CLF__F32, ROWS, C, support_uniform_array(&random, ROWS * C, 1.0f)),
+            support_tensor(device, CLF__F32, P, C, support_uniform_array(&random, P * C, 1.0f)),
+            support_tensor(device, CLF__I32, 1, ROWS, row_positions)};
+        const float *dy = support_uniform_array(&random, ROWS * C, 1.0f);
+        struct clf__tensor dtable =
+            support_tensor(device, CLF__F32, P, C, support_array(P * C, sizeof(float)));
+        struct clf__gathered gathered = support_gather(device, row_positions, ROWS);
+        assert_ok(clf__positions_backward(dtable, support_tensor(device, CLF__F32, ROWS, C, dy), &gathered));
+        struct support_function function = {forward, &a, a.y, dy};
+        support_check_gradient(&function, a.table, support_read(dtable), 0.125, 1e-5);
+        support_check_gradient(&function, a.x, dy, 0.125, 1e-5);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_positions, support_teardown),
+        cmocka_unit_test_teardown(test_backward, support_teardown),
+        cmocka_unit_test_teardown(test_finite_differences, support_teardown),
         cmocka_unit_test_teardown(test_sinusoids, support_teardown),
         cmocka_unit_test_teardown(test_narrow_sinusoids, support_teardown),
     };
