@@ -67,11 +67,11 @@ enum clf__recipe_kind {
 
 /* One row of the table. */
 struct clf__recipe_entry {
-    enum clf__recipe_kind kind;
     double low, high;     /* of a number */
     const char *fallback; /* what it is where nothing is chosen, or NULL; exceptions come before it */
-    int may_change;       /* where a run goes on */
     size_t field;         /* of struct clf__settings */
+    enum clf__recipe_kind kind;
+    int may_change; /* where a run goes on */
 };
 
 /* Entry i belongs to key i of clf_recipe_keys(). */

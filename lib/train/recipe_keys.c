@@ -27,7 +27,7 @@ static const struct clf_recipe_key keys[] = {
 
 static const struct clf__recipe_entry entries[] = {
 #define KEY(kind, name, value, group, field, low, high, fallback, may_change, meaning)                       \
-    {kind, low, high, fallback, may_change, offsetof(struct clf__settings, field)},
+    {low, high, fallback, offsetof(struct clf__settings, field), kind, may_change},
 #include "train/recipe_table.h"
 #undef KEY
 };

@@ -1,0 +1,217 @@
+/* The rules of mteval-v13a in the order in which sacreBLEU applies them: each rule reads what the one before
+ * wrote, from left to right, and goes on behind what it matched.
+ *
+ * They are written for code points, and work on the bytes of UTF-8 all the same: a byte of a longer sequence
+ * is neither a digit nor punctuation, and a rule never takes half of a sequence away. */
+#include "train/bleu_words.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "train/lower_case.h"
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Python's str.isspace(): the bytes of the white space at text, 0 where there is none. */
+static size_t space_length(const char *text)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    if ((bytes[0] >= 0x09 && bytes[0] <= 0x0d) || (bytes[0] >= 0x1c && bytes[0] <= 0x20)) {
+        return 1;
+    }
+    if (bytes[0] == 0xc2 && (bytes[1] == 0x85 || bytes[1] == 0xa0)) {
+        return 2;
+    }
+    static const char *const longer[] = {"\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9",
+                                         "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80"};
+    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
+        if (strncmp(text, longer[i], 3) == 0) {
+            return 3;
+        }
+    }
+    int is_quad = bytes[0] == 0xe2 && bytes[1] == 0x80 && bytes[2] >= 0x80 && bytes[2] <= 0x8a;
+    return is_quad ? 3 : 0;
+}
+
+/* Takes the white space off the end. */
+static void strip_end(char *text)
+{
+    size_t end = 0;
+    for (size_t i = 0; text[i];) {
+        size_t space = space_length(text + i);
+        i += space ? space : 1;
+        end = space ? end : i;
+    }
+    text[end] = '\0';
+}
+
+/* Puts `with`, which is no longer, in place of each `what`. */
+static void replace(char *text, const char *what, const char *with)
+{
+    size_t length = strlen(what), shorter = strlen(with);
+    char *out = text;
+    while (*text) {
+        if (strncmp(text, what, length) == 0) {
+            memcpy(out, with, shorter);
+            out += shorter;
+            text += length;
+        } else {
+            *out++ = *text++;
+        }
+    }
+    *out = '\0';
+}
+
+static char *put_spaced(char *out, char c)
+{
+    *out++ = ' ';
+    *out++ = c;
+    *out++ = ' ';
+    return out;
+}
+
+/* ASCII punctuation but ' , - and . */
+static int is_punctuation(char c)
+{
+    return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||
+           (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
+}
+
+static void space_punctuation(char *out, const char *text)
+{
+    for (; *text; text++) {
+        if (is_punctuation(*text)) {
+            out = put_spaced(out, *text);
+        } else {
+            *out++ = *text;
+        }
+    }
+    *out = '\0';
+}
+
+static int is_mark(char c)
+{
+    return c == '.' || c == ',';
+}
+
+/* "x." to "x . " */
+static void space_marks_behind(char *out, const char *text)
+{
+    while (*text) {
+        *out++ = *text++;
+        if (!is_digit(text[-1]) && is_mark(*text)) {
+            out = put_spaced(out, *text++);
+        }
+    }
+    *out = '\0';
+}
+
+/* ".x" to " . x" */
+static void space_marks_before(char *out, const char *text)
+{
+    while (*text) {
+        if (is_mark(*text) && text[1] && !is_digit(text[1])) {
+            out = put_spaced(out, *text++);
+        }
+        *out++ = *text++;
+    }
+    *out = '\0';
+}
+
+/* "1-" to "1 - " */
+static void space_dashes(char *out, const char *text)
+{
+    while (*text) {
+        *out++ = *text++;
+        if (is_digit(text[-1]) && *text == '-') {
+            out = put_spaced(out, *text++);
+        }
+    }
+    *out = '\0';
+}
+
+/* The line with white space where 13a cuts; the caller frees *out. */
+static clf_status cut_13a(char **out, const char *line)
+{
+    char *a = NULL, *b = NULL;
+    size_t size = strlen(line);
+    /* A mark meets two rules and becomes five bytes at most, everything else three. */
+    clf_status status = clf__allocate(&a, size + 3, 5);
+    if (status == CLF_OK) {
+        status = clf__allocate(&b, size + 3, 5);
+    }
+    if (status != CLF_OK) {
+        clf__free(a);
+        return status;
+    }
+    a[0] = ' ';
+    memcpy(a + 1, line, size + 1);
+    strip_end(a + 1);
+    replace(a + 1, "<skipped>", "");
+    replace(a + 1, "-\n", "");
+    replace(a + 1, "\n", " ");
+    replace(a + 1, "&quot;", "\"");
+    replace(a + 1, "&amp;", "&");
+    replace(a + 1, "&lt;", "<");
+    replace(a + 1, "&gt;", ">");
+    strcat(a, " ");
+    space_punctuation(b, a);
+    space_marks_behind(a, b);
+    space_marks_before(b, a);
+    space_dashes(a, b);
+    clf__free(b);
+    *out = a;
+    return CLF_OK;
+}
+
+/* Cuts at white space. */
+static clf_status split(struct clf__words *words)
+{
+    size_t size = strlen(words->text);
+    if (size / 2 >= INT_MAX) {
+        return clf__fail(CLF_TEXT, "a line of %zu bytes has more words than can be counted", size);
+    }
+    CLF__TRY(clf__allocate(&words->items, size / 2 + 1, sizeof *words->items));
+    int in_word = 0;
+    for (char *text = words->text; *text;) {
+        size_t space = space_length(text);
+        if (space) {
+            *text = '\0';
+        } else if (!in_word) {
+            words->items[words->count++] = text;
+        }
+        in_word = !space;
+        text += space ? space : 1;
+    }
+    return CLF_OK;
+}
+
+clf_status clf__words_cut(struct clf__words *out, const char *line, clf_bleu_words words, int lower_case)
+{
+    *out = (struct clf__words){0};
+    char *lower = NULL;
+    clf_status status = lower_case ? clf__lower_case(&lower, line) : CLF_OK;
+    if (status == CLF_OK) {
+        const char *text = lower ? lower : line;
+        status = words == CLF_BLEU_13A ? cut_13a(&out->text, text) : clf__copy_string(&out->text, text);
+    }
+    clf__free(lower);
+    if (status == CLF_OK) {
+        status = split(out);
+    }
+    if (status != CLF_OK) {
+        clf__words_free(out);
+    }
+    return status;
+}
+
+void clf__words_free(struct clf__words *words)
+{
+    clf__free(words->items);
+    clf__free(words->text);
+    *words = (struct clf__words){0};
+}

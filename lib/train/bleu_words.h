@@ -1,0 +1,19 @@
+/* Lines to the words that BLEU counts. */
+#ifndef CLF_TRAIN_BLEU_WORDS_H
+#define CLF_TRAIN_BLEU_WORDS_H
+
+#include <clformer/bleu.h>
+
+#include "base/status.h"
+
+struct clf__words {
+    char *text;
+    const char **items; /* (count) into text, each ended by NUL */
+    int count;
+};
+
+/* Cuts a line of valid UTF-8. */
+clf_status clf__words_cut(struct clf__words *out, const char *line, clf_bleu_words words, int lower_case);
+void clf__words_free(struct clf__words *words);
+
+#endif
