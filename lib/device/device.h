@@ -24,9 +24,10 @@ struct clf_device {
     char *build_options; /* of every program */
     struct clf__programs programs;
     struct clf__program_cache cache;
-    uint64_t used_bytes;          /* of all buffers alive */
-    struct clf__profile *profile; /* NULL: off */
-    struct clf__buffer *operand;  /* scratch of operand.c, NULL until it is needed */
+    uint64_t used_bytes;            /* of all buffers alive */
+    struct clf__profile *profile;   /* NULL: off */
+    struct clf__buffer *operand;    /* scratch of operand.c, NULL until it is needed */
+    struct clf__buffer *transposed; /* scratch of gemm_gradient_native.c, likewise */
 };
 
 struct clf__buffer {

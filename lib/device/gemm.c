@@ -24,9 +24,8 @@ const char *clf__activation_define(enum clf__activation kind)
     return NULL;
 }
 
-/* first + (rows - 1) * stride + columns floats must lie in the buffer. */
-static clf_status check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
-                               int columns)
+clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
+                                  int columns)
 {
     if (matrix.buffer == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's %s has no buffer", what);
@@ -82,14 +81,14 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
         return clf__fail(CLF_BAD_ARGUMENT, "a matrix product of precisions %d and %d with a weight in %d",
                          (int)y.precision, (int)x.precision, (int)weight->precision);
     }
-    CLF__TRY(check_matrix("result", y, 0, rows, weight->outputs));
-    CLF__TRY(check_matrix("operand", x, 0, rows, weight->inputs));
+    CLF__TRY(clf__gemm_check_matrix("result", y, 0, rows, weight->outputs));
+    CLF__TRY(clf__gemm_check_matrix("operand", x, 0, rows, weight->inputs));
     if (epilogue->residual.buffer) {
-        CLF__TRY(check_matrix("residual", epilogue->residual, 0, rows, weight->outputs));
+        CLF__TRY(clf__gemm_check_matrix("residual", epilogue->residual, 0, rows, weight->outputs));
     }
     if (epilogue->bias) {
         struct clf__matrix bias = {.buffer = epilogue->bias, .stride = weight->outputs};
-        CLF__TRY(check_matrix("bias", bias, 0, 1, weight->outputs));
+        CLF__TRY(clf__gemm_check_matrix("bias", bias, 0, 1, weight->outputs));
     }
     return weight->panel == 1 ? clf__clblast_gemm_weight(y, x, rows, weight, epilogue)
                               : clf__native_gemm_weight(y, x, rows, weight, epilogue);
@@ -128,7 +127,7 @@ static clf_status check_batch(const char *what, struct clf__batched_matrix matri
                          "a batched product's %s lies %zu elements apart; at most %d is supported", what,
                          matrix.batch_stride, INT_MAX);
     }
-    return check_matrix(what, matrix.matrix, last, rows, columns);
+    return clf__gemm_check_matrix(what, matrix.matrix, last, rows, columns);
 }
 
 clf_status clf__gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,

@@ -89,18 +89,27 @@ static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, 
     return clf__launch(device, &launch);
 }
 
+/* c (m, n) = alpha * op(a) op(b) + beta * c, op(a) (m, k), op(b) (k, n) */
+struct product {
+    int m, n, k;
+    CLBlastTranspose transpose_a, transpose_b;
+    struct clf__matrix a, b, c;
+    float alpha, beta;
+    struct clf__cost cost;
+};
+
 /* Where CLBlast keeps its copies of the operands, NULL where it makes none: left alone it would allocate that
  * memory in every call. */
-static clf_status reserve_copies(cl_mem *out, struct clf_device *device, struct clf__matrix y,
-                                 struct clf__matrix x, const struct clf__batched_shape *shape)
+static clf_status reserve_copies(cl_mem *out, struct clf_device *device, const struct product *p)
 {
-    size_t m = (size_t)shape->m, n = (size_t)shape->n, k = (size_t)shape->k, bytes = 0;
+    size_t bytes = 0;
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSGemmTempBufferSize(
-        CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, m, n, k, x.offset, (size_t)x.stride,
-        0, k, y.offset, (size_t)y.stride, &device->queue, &bytes));
+        CLBlastLayoutRowMajor, p->transpose_a, p->transpose_b, (size_t)p->m, (size_t)p->n, (size_t)p->k,
+        p->a.offset, (size_t)p->a.stride, p->b.offset, (size_t)p->b.stride, p->c.offset, (size_t)p->c.stride,
+        &device->queue, &bytes));
     pthread_mutex_unlock(&one_call);
-    CLF__TRY(check(code, device, shape->m, shape->n, shape->k));
+    CLF__TRY(check(code, device, p->m, p->n, p->k));
     if (bytes > 0) {
         CLF__TRY(clf__operand_reserve(device, bytes));
         *out = device->operand->memory;
@@ -108,25 +117,111 @@ static clf_status reserve_copies(cl_mem *out, struct clf_device *device, struct 
     return CLF_OK;
 }
 
-/* y = alpha * x Wᵀ + beta * y */
-static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
-                           const struct clf__weight *weight, float alpha, float beta)
+static clf_status multiply(struct clf_device *device, const struct product *p)
 {
-    struct clf_device *device = weight->device;
-    const struct clf__batched_shape shape = {
-        .batches = 1, .m = rows, .n = weight->outputs, .k = weight->inputs};
-    size_t m = (size_t)rows, n = (size_t)weight->outputs, k = (size_t)weight->inputs;
+    const struct clf__batched_shape shape = {.batches = 1, .m = p->m, .n = p->n, .k = p->k};
     cl_event before = NULL, event = NULL;
     cl_mem copies = NULL;
-    CLF__TRY(reserve_copies(&copies, device, y, x, &shape));
+    CLF__TRY(reserve_copies(&copies, device, p));
     CLF__TRY(clf__profile_mark(device, &before));
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSgemmWithTempBuffer(
-        CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, m, n, k, alpha, x.buffer->memory,
-        x.offset, (size_t)x.stride, weight->buffer->memory, 0, k, beta, y.buffer->memory, y.offset,
-        (size_t)y.stride, &device->queue, clf__profile_slot(device->profile, &event), copies));
+        CLBlastLayoutRowMajor, p->transpose_a, p->transpose_b, (size_t)p->m, (size_t)p->n, (size_t)p->k,
+        p->alpha, p->a.buffer->memory, p->a.offset, (size_t)p->a.stride, p->b.buffer->memory, p->b.offset,
+        (size_t)p->b.stride, p->beta, p->c.buffer->memory, p->c.offset, (size_t)p->c.stride, &device->queue,
+        clf__profile_slot(device->profile, &event), copies));
     pthread_mutex_unlock(&one_call);
-    return finish(code, device, "CLBlastSgemm", &shape, clf__weight_cost(rows, weight, NULL), before, event);
+    return finish(code, device, "CLBlastSgemm", &shape, p->cost, before, event);
+}
+
+static struct clf__matrix matrix_of(const struct clf__weight *weight)
+{
+    return (struct clf__matrix){.buffer = weight->buffer, .stride = weight->inputs};
+}
+
+/* y = alpha * x Wᵀ + beta * y */
+static clf_status multiply_weight(struct clf__matrix y, struct clf__matrix x, int rows,
+                                  const struct clf__weight *weight, float alpha, float beta)
+{
+    const struct product product = {
+        .m = rows,
+        .n = weight->outputs,
+        .k = weight->inputs,
+        .transpose_a = CLBlastTransposeNo,
+        .transpose_b = CLBlastTransposeYes,
+        .a = x,
+        .b = matrix_of(weight),
+        .c = y,
+        .alpha = alpha,
+        .beta = beta,
+        .cost = clf__weight_cost(rows, weight, NULL),
+    };
+    return multiply(weight->device, &product);
+}
+
+clf_status clf__clblast_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                            const struct clf__weight *weight, float scale,
+                                            struct clf__matrix residual)
+{
+    int in_place = residual.buffer == dx.buffer && residual.offset == dx.offset;
+    const struct product product = {
+        .m = rows,
+        .n = weight->inputs,
+        .k = weight->outputs,
+        .transpose_a = CLBlastTransposeNo,
+        .transpose_b = CLBlastTransposeNo,
+        .a = dy,
+        .b = matrix_of(weight),
+        .c = dx,
+        .alpha = scale,
+        .beta = in_place ? 1.0f : 0.0f,
+        .cost = clf__weight_cost(rows, weight, NULL),
+    };
+    CLF__TRY(multiply(weight->device, &product));
+    if (in_place || residual.buffer == NULL) {
+        return CLF_OK;
+    }
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    epilogue.residual = residual;
+    return run_epilogue(weight->device, dx, dx, rows, weight->inputs, &epilogue);
+}
+
+clf_status clf__clblast_gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
+                                             struct clf__matrix x, int rows, float scale)
+{
+    const struct product product = {
+        .m = dweight->outputs,
+        .n = dweight->inputs,
+        .k = rows,
+        .transpose_a = CLBlastTransposeYes,
+        .transpose_b = CLBlastTransposeNo,
+        .a = dy,
+        .b = x,
+        .c = matrix_of(dweight),
+        .alpha = scale,
+        .beta = 1.0f,
+        .cost = clf__gradient_cost(rows, dweight),
+    };
+    return multiply(dweight->device, &product);
+}
+
+/* Offsets of one element make CLBlast copy whatever it may have to copy. */
+clf_status clf__clblast_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs)
+{
+    const struct product products[] = {
+        {.m = rows, .n = inputs, .k = outputs, .transpose_a = CLBlastTransposeNo},
+        {.m = outputs, .n = inputs, .k = rows, .transpose_a = CLBlastTransposeYes},
+    };
+    for (int i = 0; i < 2; i++) {
+        struct product product = products[i];
+        cl_mem copies = NULL;
+        product.transpose_b = CLBlastTransposeNo;
+        product.a = (struct clf__matrix){.offset = 1, .stride = outputs};
+        product.b = (struct clf__matrix){.offset = 1, .stride = inputs};
+        product.c = product.b;
+        CLF__TRY(reserve_copies(&copies, device, &product));
+    }
+    return CLF_OK;
 }
 
 static const char *row_major_defines(enum clf__activation activation, int is_aligned)
@@ -190,7 +285,7 @@ clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, 
     int in_place = rest.residual.buffer == y.buffer && rest.residual.offset == y.offset;
     if (in_place && rest.activation == CLF__IDENTITY) {
         rest.residual.buffer = NULL;
-        CLF__TRY(multiply(y, x, rows, weight, rest.scale, 1.0f));
+        CLF__TRY(multiply_weight(y, x, rows, weight, rest.scale, 1.0f));
     } else if (in_place) {
         /* The product would overwrite the residual, which an activation must not touch. */
         struct clf__buffer *product = NULL;
@@ -198,14 +293,14 @@ clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, 
                                     (size_t)rows * (size_t)weight->outputs * sizeof(float),
                                     "a matrix product before its activation"));
         struct clf__matrix packed = {.buffer = product, .stride = weight->outputs};
-        clf_status status = multiply(packed, x, rows, weight, rest.scale, 0.0f);
+        clf_status status = multiply_weight(packed, x, rows, weight, rest.scale, 0.0f);
         if (status == CLF_OK) {
             status = run_epilogue(weight->device, y, packed, rows, weight->outputs, &rest);
         }
         clf__buffer_free(product);
         return status;
     } else {
-        CLF__TRY(multiply(y, x, rows, weight, rest.scale, 0.0f));
+        CLF__TRY(multiply_weight(y, x, rows, weight, rest.scale, 0.0f));
     }
     if (rest.bias == NULL && rest.activation == CLF__IDENTITY && rest.residual.buffer == NULL) {
         return CLF_OK;

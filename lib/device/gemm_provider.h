@@ -21,6 +21,11 @@ struct clf__weight {
     int panel; /* CLF__PANEL, or 1: row-major fp32, for CLBlast */
 };
 
+clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what);
+/* A weight of checked sizes whose contents are undefined. */
+clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
+                                int outputs, int inputs, const char *what);
+
 /* weight_pack.c: how the elements of a panel lie (see clf__weight_layout). */
 struct clf__packing {
     int group;    /* inputs that lie together */
@@ -41,6 +46,10 @@ struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps);
 
+/* gemm.c: first + (rows - 1) * stride + columns elements must lie in the buffer, rows and columns > 0. */
+clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
+                                  int columns);
+
 clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int rows,
                                  const struct clf__weight *weight, const struct clf__epilogue *epilogue);
 clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
@@ -48,8 +57,23 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
 clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
                                     struct clf__batched_matrix b, const struct clf__batched_shape *shape);
 
+struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *dweight);
+
+clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs);
+clf_status clf__native_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                           const struct clf__weight *weight, float scale,
+                                           struct clf__matrix residual);
+clf_status clf__native_gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
+                                            struct clf__matrix x, int rows, float scale);
+
 clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
                                     const struct clf__weight *weight, const struct clf__epilogue *epilogue);
+clf_status clf__clblast_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs);
+clf_status clf__clblast_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                            const struct clf__weight *weight, float scale,
+                                            struct clf__matrix residual);
+clf_status clf__clblast_gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
+                                             struct clf__matrix x, int rows, float scale);
 /* k > 0 here. */
 clf_status clf__clblast_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
                                      struct clf__batched_matrix b, const struct clf__batched_shape *shape);

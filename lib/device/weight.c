@@ -134,13 +134,41 @@ static clf_status check_fits_half(const struct clf__weight_source *source)
     return CLF_OK;
 }
 
+clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what)
+{
+    if (inputs < 1 || outputs < 1 || outputs > INT_MAX - CLF__PANEL || clf__packing_of(precision) == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: a weight of %lld outputs and %d inputs in precision %d", what,
+                         outputs, inputs, (int)precision);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
+                                int outputs, int inputs, const char *what)
+{
+    struct clf__weight *weight = NULL;
+    CLF__TRY(clf__allocate(&weight, 1, sizeof *weight));
+    weight->device = device;
+    weight->precision = precision;
+    weight->inputs = inputs;
+    weight->outputs = outputs;
+    /* CLBlast serves fp32; everything else is the native kernels'. */
+    int is_row_major = clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST && precision == CLF_PRECISION_FP32;
+    weight->panel = is_row_major ? 1 : CLF__PANEL;
+    size_t bytes = is_row_major ? (size_t)outputs * (size_t)inputs * sizeof(float)
+                                : clf__weight_bytes(precision, outputs, inputs);
+    clf_status status = clf__buffer_create(&weight->buffer, device, bytes, what);
+    if (status != CLF_OK) {
+        clf__weight_free(weight);
+        return status;
+    }
+    *out = weight;
+    return CLF_OK;
+}
+
 static clf_status check_source(const struct clf__weight_source *source, long long outputs)
 {
-    if (source->inputs < 1 || outputs < 1 || outputs > INT_MAX - CLF__PANEL ||
-        clf__packing_of(source->precision) == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: a weight of %lld outputs and %d inputs in precision %d",
-                         source->what, outputs, source->inputs, (int)source->precision);
-    }
+    CLF__TRY(clf__weight_check(outputs, source->inputs, source->precision, source->what));
     if (source->precision == CLF_PRECISION_INT8 && source->inputs > CLF__INT8_INPUTS) {
         return clf__fail(CLF_UNSUPPORTED, "%s: %d inputs; in int8 at most %d are supported", source->what,
                          source->inputs, CLF__INT8_INPUTS);
@@ -156,24 +184,12 @@ clf_status clf__weight_create(struct clf__weight **out, struct clf_device *devic
         int rows = source->parts[i].rows;
         outputs += rows < 0 ? LLONG_MIN / 4 / source->part_count : rows;
     }
-    CLF__TRY(check_source(source, outputs));
     struct clf__weight *weight = NULL;
-    CLF__TRY(clf__allocate(&weight, 1, sizeof *weight));
-    weight->device = device;
-    weight->precision = source->precision;
-    weight->inputs = source->inputs;
-    weight->outputs = (int)outputs;
-    /* CLBlast serves fp32; everything else is the native kernels'. */
-    int is_row_major =
-        clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST && source->precision == CLF_PRECISION_FP32;
-    weight->panel = is_row_major ? 1 : CLF__PANEL;
-    size_t bytes = is_row_major ? (size_t)outputs * (size_t)source->inputs * sizeof(float)
-                                : clf__weight_bytes(source->precision, weight->outputs, weight->inputs);
-    clf_status status = clf__buffer_create(&weight->buffer, device, bytes, source->what);
-    if (status == CLF_OK) {
-        status = is_row_major ? write_rows(weight, source->parts, source->part_count)
-                              : write_panels(weight, source->parts, source->part_count);
-    }
+    CLF__TRY(check_source(source, outputs));
+    CLF__TRY(
+        clf__weight_allocate(&weight, device, source->precision, (int)outputs, source->inputs, source->what));
+    clf_status status = weight->panel == 1 ? write_rows(weight, source->parts, source->part_count)
+                                           : write_panels(weight, source->parts, source->part_count);
     if (status != CLF_OK) {
         clf__weight_free(weight);
         return status;

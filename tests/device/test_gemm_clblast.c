@@ -1,7 +1,7 @@
 /* CLBlast behind the door. It compiles for seconds at its first call, so all of it is tested in this one
  * process. */
 #include "device/buffer.h"
-#include "device/check_gemm.h"
+#include "device/check_gradient.h"
 #include "device/device.h"
 #include "device/testing.h"
 
@@ -171,6 +171,67 @@ static void large_batches_with_offsets(void **state)
     check_gemm_batched(clblast_device(CLF_FORM_CPU), check);
 }
 
+static void gradients(void **state)
+{
+    (void)state;
+    static const struct gemm_case cases[] = {{1, 1, 1}, {5, 33, 17}, {40, 70, 65}, {130, 31, 64}};
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
+        struct clf_device *device = clblast_device((clf_form)form);
+        for (int i = 0; i < 4; i++) {
+            struct gradient_check check = {.shape = cases[i], .scale = 1.0f};
+            check_weight_gradient(device, check);
+            for (int residual = NO_RESIDUAL; residual <= RESIDUAL_IN_PLACE; residual++) {
+                check.residual = (enum residual_choice)residual;
+                check_input_gradient(device, check);
+            }
+            check.offset = 3;
+            check.gap = 1 + i;
+            check.scale = 0.75f;
+            check_weight_gradient(device, check);
+            check_input_gradient(device, check);
+        }
+    }
+}
+
+/* Where CLBlast copies operands: into memory that was reserved for it. */
+static void large_gradients(void **state)
+{
+    (void)state;
+    if (support_small()) {
+        return;
+    }
+    struct gradient_check check = {.shape = {1031, 331, 337}, .scale = 1.0f};
+    for (int i = 0; i <= 1; i++) {
+        struct clf_device *device = clblast_device(CLF_FORM_CPU);
+        assert_ok(clf__gemm_reserve_gradients(device, check.shape.rows, check.shape.outputs,
+                                              check.shape.inputs, CLF_PRECISION_FP32));
+        const struct clf__buffer *reserved = device->operand;
+        check_input_gradient(device, check);
+        check_weight_gradient(device, check);
+        assert_ptr_equal(device->operand, reserved);
+        check.offset = 1;
+        check.gap = 2;
+    }
+}
+
+static void weight_rows(void **state)
+{
+    (void)state;
+    float rows[] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}, held[15], part[6];
+    struct clf__weight *weight = make_zero(clblast_device(CLF_FORM_CPU), 5, 3);
+    assert_int_equal(clf__weight_elements(weight), 15);
+    assert_ok(clf__weight_write(weight, 2, 2, rows));
+    assert_ok(clf__weight_read(weight, 0, 5, held));
+    for (int i = 0; i < 15; i++) {
+        assert_true(held[i] == (i >= 6 && i < 12 ? rows[i - 6] : 0.0f));
+    }
+    assert_ok(clf__weight_read(weight, 2, 2, part));
+    assert_memory_equal(part, rows, sizeof rows);
+    assert_ok(clf__weight_read(weight, 5, 0, NULL));
+    assert_fails(clf__weight_write(weight, 4, 2, rows), CLF_BAD_ARGUMENT, "5 outputs");
+    clf__weight_free(weight);
+}
+
 /* Each OpenCL call of a product fails in turn: a sentence every time, and nothing lost. */
 static void failing_calls(void **state)
 {
@@ -186,15 +247,17 @@ static void failing_calls(void **state)
     epilogue.residual = clf__tensor_matrix(y);
     struct clf__batched_matrix two = {clf__tensor_matrix(x), 8}, result = {clf__tensor_matrix(y), 8};
     struct clf__batched_shape shape = {2, 2, 2, 4, 1, 1.0f};
-    for (int batched = 0; batched <= 1; batched++) {
+    struct clf__matrix bare = clf__tensor_matrix(x);
+    for (int product = 0; product < 4; product++) {
         clf_status status = CLF_DEVICE;
         int failures = -1;
         for (uint64_t n = 1; status != CLF_OK; n++) {
             assert_true(n < 100);
             clf__device_fail_at(n);
-            status = batched ? clf__gemm_batched(result, two, two, &shape)
-                             : clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x), 4, weight,
-                                                &epilogue);
+            status = product == 0   ? clf__gemm_weight(epilogue.residual, bare, 4, weight, &epilogue)
+                     : product == 1 ? clf__gemm_batched(result, two, two, &shape)
+                     : product == 2 ? clf__gemm_input_gradient(epilogue.residual, bare, 4, weight, 1.0f, bare)
+                                    : clf__gemm_weight_gradient(weight, bare, epilogue.residual, 4, 1.0f);
             clf__device_fail_at(0);
             assert_true(status == CLF_OK || strlen(clf_last_error()) > 10);
             failures++;
@@ -214,6 +277,9 @@ int main(void)
         cmocka_unit_test_teardown(weights_lie_row_major, support_teardown),
         cmocka_unit_test_teardown(batches, support_teardown),
         cmocka_unit_test_teardown(large_batches_with_offsets, support_teardown),
+        cmocka_unit_test_teardown(gradients, support_teardown),
+        cmocka_unit_test_teardown(large_gradients, support_teardown),
+        cmocka_unit_test_teardown(weight_rows, support_teardown),
         cmocka_unit_test_teardown(failing_calls, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,3 +51,22 @@ void reference_gemm_row(double *y, const float *x, const float *w, int outputs, 
         y[n] = v + (residual ? (double)residual[n] : 0);
     }
 }
+
+void reference_input_gradient(double *dx, const float *dy, const float *w, int rows, int outputs, int inputs,
+                              double scale, const float *residual)
+{
+    size_t stride = (size_t)inputs;
+    for (size_t i = 0; i < (size_t)rows * stride; i++) {
+        size_t row = i / stride, column = i % stride;
+        dx[i] = reference_dot(dy + row * (size_t)outputs, 1, w + column, stride, outputs, scale) +
+                (residual ? (double)residual[i] : 0);
+    }
+}
+
+void reference_weight_gradient(double *dw, const float *dy, const float *x, int rows, int outputs, int inputs)
+{
+    size_t stride = (size_t)inputs;
+    for (size_t i = 0; i < (size_t)outputs * stride; i++) {
+        dw[i] += reference_dot(dy + i / stride, (size_t)outputs, x + i % stride, stride, rows, 1);
+    }
+}

@@ -13,6 +13,13 @@ double reference_activation(enum clf__activation kind, double v);
 void reference_gemm_row(double *y, const float *x, const float *w, int outputs, int inputs, double scale,
                         const float *bias, enum clf__activation kind, const float *residual);
 
+/* The gradients of y = scale * x Wᵀ: dx (rows, inputs) = scale * dy (rows, outputs) W + residual (may be
+ * NULL), and dw (outputs, inputs) += dyᵀ x. */
+void reference_input_gradient(double *dx, const float *dy, const float *w, int rows, int outputs, int inputs,
+                              double scale, const float *residual);
+void reference_weight_gradient(double *dw, const float *dy, const float *x, int rows, int outputs,
+                               int inputs);
+
 /* The nearest number of a 16-bit precision, ties to even; fp32 leaves it. */
 float reference_round(clf_precision precision, float value);
 

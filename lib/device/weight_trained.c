@@ -1,0 +1,150 @@
+/* Weights that are trained: made of zeros, read and written by rows, whatever their layout. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/gemm.h"
+#include "device/gemm_provider.h"
+
+clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *device, int outputs,
+                                   int inputs, const char *what)
+{
+    struct clf__weight *weight = NULL;
+    CLF__TRY(clf__weight_check(outputs, inputs, CLF_PRECISION_FP32, what));
+    CLF__TRY(clf__weight_allocate(&weight, device, CLF_PRECISION_FP32, outputs, inputs, what));
+    clf_status status = clf__buffer_fill(weight->buffer, 0, clf__buffer_bytes(weight->buffer), 0.0f);
+    if (status != CLF_OK) {
+        clf__weight_free(weight);
+        return status;
+    }
+    *out = weight;
+    return CLF_OK;
+}
+
+size_t clf__weight_elements(const struct clf__weight *weight)
+{
+    return clf__buffer_bytes(weight->buffer) / sizeof(float);
+}
+
+static clf_status check_rows(const struct clf__weight *weight, int first, int count)
+{
+    if (weight->precision != CLF_PRECISION_FP32) {
+        return clf__fail(CLF_BAD_ARGUMENT, "rows of a weight in precision %d; only fp32 is read and written",
+                         (int)weight->precision);
+    }
+    if (first < 0 || count < 0 || count > weight->outputs - first) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%d rows from row %d on of a weight of %d outputs", count, first,
+                         weight->outputs);
+    }
+    return CLF_OK;
+}
+
+/* The rows first .. end - 1 that lie in the panel of `first`. */
+struct panel_rows {
+    size_t offset, bytes; /* of the panel, in the weight's buffer */
+    int lane, count;
+    int is_whole; /* they are all that the panel has */
+};
+
+static struct panel_rows rows_of_panel(const struct clf__weight *weight, int first, int end)
+{
+    size_t bytes = (size_t)weight->inputs * CLF__PANEL * sizeof(float);
+    int lane = first % CLF__PANEL, start = first - lane;
+    int panel_end = weight->outputs - start < CLF__PANEL ? weight->outputs : start + CLF__PANEL;
+    int count = (end < panel_end ? end : panel_end) - first;
+    return (struct panel_rows){.offset = (size_t)(start / CLF__PANEL) * bytes,
+                               .bytes = bytes,
+                               .lane = lane,
+                               .count = count,
+                               .is_whole = lane == 0 && first + count == panel_end};
+}
+
+static clf_status read_panels(const struct clf__weight *weight, int first, int end, float *panel,
+                              float *target)
+{
+    size_t inputs = (size_t)weight->inputs;
+    while (first < end) {
+        struct panel_rows rows = rows_of_panel(weight, first, end);
+        CLF__TRY(clf__buffer_read(weight->buffer, rows.offset, rows.bytes, panel));
+        for (int i = 0; i < rows.count; i++, target += inputs) {
+            for (size_t k = 0; k < inputs; k++) {
+                target[k] = panel[k * CLF__PANEL + (size_t)(rows.lane + i)];
+            }
+        }
+        first += rows.count;
+    }
+    return CLF_OK;
+}
+
+static clf_status write_panels(struct clf__weight *weight, int first, int end, float *panel,
+                               const float *source)
+{
+    const struct clf__packing *packing = clf__packing_of(CLF_PRECISION_FP32);
+    while (first < end) {
+        struct panel_rows rows = rows_of_panel(weight, first, end);
+        if (rows.is_whole) {
+            memset(panel, 0, rows.bytes);
+        } else {
+            CLF__TRY(clf__buffer_read(weight->buffer, rows.offset, rows.bytes, panel));
+        }
+        for (int i = 0; i < rows.count; i++, source += weight->inputs) {
+            packing->pack_row(panel, rows.lane + i, source, weight->inputs);
+        }
+        CLF__TRY(clf__buffer_write(weight->buffer, rows.offset, rows.bytes, panel));
+        first += rows.count;
+    }
+    return CLF_OK;
+}
+
+/* A row-major weight has them as they are. */
+static size_t bytes_of(const struct clf__weight *weight, int rows)
+{
+    return (size_t)rows * (size_t)weight->inputs * sizeof(float);
+}
+
+clf_status clf__weight_read(const struct clf__weight *weight, int first, int count, float *target)
+{
+    CLF__TRY(check_rows(weight, first, count));
+    if (count == 0) {
+        return CLF_OK;
+    }
+    if (weight->panel == 1) {
+        return clf__buffer_read(weight->buffer, bytes_of(weight, first), bytes_of(weight, count), target);
+    }
+    float *panel = NULL;
+    CLF__TRY(clf__allocate(&panel, (size_t)weight->inputs * CLF__PANEL, sizeof *panel));
+    clf_status status = read_panels(weight, first, first + count, panel, target);
+    clf__free(panel);
+    return status;
+}
+
+clf_status clf__weight_write(struct clf__weight *weight, int first, int count, const float *source)
+{
+    CLF__TRY(check_rows(weight, first, count));
+    if (count == 0) {
+        return CLF_OK;
+    }
+    if (weight->panel == 1) {
+        return clf__buffer_write(weight->buffer, bytes_of(weight, first), bytes_of(weight, count), source);
+    }
+    float *panel = NULL;
+    CLF__TRY(clf__allocate(&panel, (size_t)weight->inputs * CLF__PANEL, sizeof *panel));
+    clf_status status = write_panels(weight, first, first + count, panel, source);
+    clf__free(panel);
+    return status;
+}
+
+clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision)
+{
+    if (weight->precision != CLF_PRECISION_FP32 || precision != CLF_PRECISION_FP32) {
+        return clf__fail(CLF_UNSUPPORTED, "products in precision %d of a weight in precision %d",
+                         (int)precision, (int)weight->precision);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__weight_changed(struct clf__weight *weight)
+{
+    (void)weight; /* in fp32 every product reads the values themselves */
+    return CLF_OK;
+}
