@@ -9,7 +9,7 @@
  * Keys are taken in tiles from the first one on, with a running maximum and sum, so a query's result depends
  * on nothing but its own sequence.
  *
- * Macros: KEY_WIDTH, VALUE_WIDTH (of one head). */
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
@@ -97,10 +97,10 @@ static inline void put_outputs(__global float *column, int stride, int count, fl
     }
 }
 
-/* The query whose maximum and sum a work-item keeps, the last key that it sees, and what masks it: hidden, bias (the
- * head's) and terms (the query's) may be null. */
+/* The query whose maximum and sum a work-item keeps, its row in the mask of dropout, the last key that it sees, and what
+ * masks it: hidden, bias (the head's) and terms (the query's) may be null. */
 struct view {
-    int query, last, reach;
+    int query, dropout_row, last, reach;
     const __global int *hidden;
     const __global float *bias, *terms;
 };
@@ -139,6 +139,21 @@ static inline float weigh_half_row(__local float *scores, float subtracted)
     }
     return sum;
 }
+
+#ifdef HAS_DROPOUT
+/* Drops the weights of half a tile's keys, `key` .., in a row of the mask. */
+static inline void drop_half_row(__local float *weights, int key, int row, DROPOUT_ARGUMENTS)
+{
+#pragma unroll 1
+    for (int j = 0; j < BLOCK / 2; j += 4) {
+        float4 kept = dropout_quad((key + j) / 4, row, DROPOUT_NAMES);
+        weights[j] *= kept.x;
+        weights[j + 1] *= kept.y;
+        weights[j + 2] *= kept.z;
+        weights[j + 3] *= kept.w;
+    }
+}
+#endif
 
 /* weights (BLOCK, BLOCK + 1) = scale * q kᵀ of up to BLOCK queries and keys, through tiles. */
 static inline void score_tile_gpu(__local float *weights, __local float *tiles, const __global float *q, int q_stride,
@@ -179,7 +194,8 @@ struct running {
 
 /* Masks the scores of the tile's keys and makes weights of them; factors (BLOCK) is what the sums so far shrink by. */
 static inline void weigh_tile(struct running *running, __local float *weights, __local float *parts,
-                              __local float *sum_parts, __local float *factors, int tile, const struct view *view)
+                              __local float *sum_parts, __local float *factors, int tile,
+                              const struct view *view COMMA_DROPOUT_ARGUMENTS)
 {
     int lane = (int)get_local_id(0);
     __local float *half_row = weights + lane / 2 * (BLOCK + 1) + lane % 2 * (BLOCK / 2);
@@ -190,6 +206,9 @@ static inline void weigh_tile(struct running *running, __local float *weights, _
     float subtracted = largest == -INFINITY ? 0.0f : largest;
     float factor = exp(running->maximum - subtracted);
     sum_parts[lane] = weigh_half_row(half_row, subtracted);
+#ifdef HAS_DROPOUT
+    drop_half_row(half_row, tile + lane % 2 * (BLOCK / 2), view->dropout_row, DROPOUT_NAMES);
+#endif
     if (lane % 2 == 0) {
         factors[lane / 2] = factor;
     }
@@ -266,7 +285,7 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
         int end = causal ? min(first + count + keys - queries, keys) : keys;
         int query = first + (int)get_local_id(0) / 2;
         int last = query >= queries ? -1 : causal ? min(query + keys - queries, keys - 1) : keys - 1;
-        struct view view = {query, last, reach, 0, 0, 0};
+        struct view view = {query, (span[0] + query) * heads + head, last, reach, 0, 0, 0};
         view.hidden = hidden ? hidden + hidden_offset + first_key : 0;
         view.bias = relative ? relative + relative_offset + (size_t)head * relative_stride : 0;
         if (additive) {
@@ -281,7 +300,7 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
                            k + k_offset + key_row * k_stride + head * KEY_WIDTH, k_stride, width, scale);
             load_values(tiles, v + v_offset + key_row * v_stride + head * VALUE_WIDTH + slice, v_stride, width,
                         VALUE_WIDTH - slice);
-            weigh_tile(&running, weights, parts, sum_parts, factors, tile, &view);
+            weigh_tile(&running, weights, parts, sum_parts, factors, tile, &view COMMA_DROPOUT_NAMES);
             add_values_gpu(&sums, factors, weights, tiles, width);
         }
         put_sums(y + y_offset + query_row * y_stride + head * VALUE_WIDTH + slice, y_stride, count,

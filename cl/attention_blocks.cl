@@ -2,6 +2,17 @@
  * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. */
 #include "exp2.cl"
 
+/* With -DHAS_DROPOUT, in training, weights are hidden after their sum was taken: key j's from query row r in head h as
+ * element (r * heads + h, j) of the mask. */
+#ifdef HAS_DROPOUT
+#include "philox.cl"
+#define COMMA_DROPOUT_ARGUMENTS , DROPOUT_ARGUMENTS
+#define COMMA_DROPOUT_NAMES     , DROPOUT_NAMES
+#else
+#define COMMA_DROPOUT_ARGUMENTS
+#define COMMA_DROPOUT_NAMES
+#endif
+
 /* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be null.
  * block_queries, at most MOST_QUERIES in the CPU form, decides who takes a query, not what comes out. */
 #define ATTENTION_ARGUMENTS                                                                                  \
@@ -10,12 +21,12 @@
         int v_stride, const __global int *spans, int spans_offset, const __global int *hidden,               \
         int hidden_offset, const __global float *additive, int additive_offset, int additive_stride,         \
         const __global float *relative, int relative_offset, int relative_stride, int reach, int sequences,  \
-        int heads, int max_queries, float scale, int causal, int block_queries
+        int heads, int max_queries, float scale, int causal, int block_queries COMMA_DROPOUT_ARGUMENTS
 
 #define ATTENTION_NAMES                                                                                                \
     y, y_offset, y_stride, q, q_offset, q_stride, k, k_offset, k_stride, v, v_offset, v_stride, spans, spans_offset,   \
         hidden, hidden_offset, additive, additive_offset, additive_stride, relative, relative_offset, relative_stride, \
-        reach, sequences, heads, max_queries, scale, causal, block_queries
+        reach, sequences, heads, max_queries, scale, causal, block_queries COMMA_DROPOUT_NAMES
 
 #define LANES          16
 #define VECTORS(width) (((width) + LANES - 1) / LANES)
@@ -87,21 +98,22 @@ static inline float16 load_columns(const __global float *row, int d, int width)
     return d + LANES <= width ? vload16(0, row + d) : load_part(row + d, width - d, 0.0f);
 }
 
-/* Packs count <= TILE_KEYS keys; the lanes beyond them repeat the last one. */
-static inline void pack_keys(struct attention_work *work, const __global float *k, int stride, int count, float scale)
+/* Packs count rows of `width` times scale: packed[n * width + d] is column d of rows 16 n .. 16 n + 15, those beyond the
+ * last one as it. */
+static inline void pack_rows(float16 *packed, const __global float *rows, int stride, int count, int width, float scale)
 {
-    for (int first = 0; first < count; first += LANES) {
-        for (int d = 0; d < KEY_WIDTH; d += LANES) {
+    for (int first = 0; first < count; first += LANES, packed += width) {
+        for (int d = 0; d < width; d += LANES) {
             float16 tile[LANES];
 #pragma unroll
             for (int i = 0; i < LANES; i++) {
-                tile[i] = load_columns(k + (size_t)min(first + i, count - 1) * stride, d, KEY_WIDTH);
+                tile[i] = load_columns(rows + (size_t)min(first + i, count - 1) * stride, d, width);
             }
             transpose16(tile);
 #pragma unroll
             for (int i = 0; i < LANES; i++) {
-                if (d + i < KEY_WIDTH) {
-                    work->keys[first / LANES][d + i] = tile[i] * scale;
+                if (d + i < width) {
+                    packed[d + i] = tile[i] * scale;
                 }
             }
         }
@@ -110,19 +122,19 @@ static inline void pack_keys(struct attention_work *work, const __global float *
 
 #define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
-/* hidden (of the tile's keys) may be null. */
-static inline void find_unseen(struct attention_work *work, const __global int *hidden, int count)
+/* unseen = -1 for hidden keys and those beyond count, else 0; hidden (of the tile's keys) may be null. */
+static inline void find_unseen(int16 *unseen, const __global int *hidden, int count)
 {
     for (int first = 0; first < count; first += LANES) {
-        int16 unseen = LANE_NUMBERS >= count - first;
+        int16 is_unseen = LANE_NUMBERS >= count - first;
         if (hidden) {
             int lanes[LANES];
             for (int i = 0; i < LANES; i++) {
                 lanes[i] = hidden[min(first + i, count - 1)];
             }
-            unseen |= vload16(0, lanes) != 0;
+            is_unseen |= vload16(0, lanes) != 0;
         }
-        work->unseen[first / LANES] = unseen;
+        unseen[first / LANES] = is_unseen;
     }
 }
 
@@ -215,6 +227,20 @@ static inline void weigh_rows(struct attention_work *work, int row, int rows, in
         work->totals[row + i] = total;
     }
 }
+
+#ifdef HAS_DROPOUT
+/* Drops a row's weights of the keys from `key`, a multiple of 64, on. */
+static inline void drop_weights(float16 *weights, int key, int vectors, int row, DROPOUT_ARGUMENTS)
+{
+    for (int vector = 0; vector < vectors; vector += 4) {
+        float16 kept[4];
+        dropout_block(kept, (key + vector * LANES) / 64, row, DROPOUT_NAMES);
+        for (int i = 0; i < 4; i++) {
+            weights[vector + i] *= kept[i];
+        }
+    }
+}
+#endif
 
 /* sums = sums * factor + the values of count keys by their weights: ROWS queries, COUNT vectors of columns from c on. */
 #define DEFINE_ADD(ROWS, COUNT)                                                                                        \
@@ -311,14 +337,14 @@ static inline void finish_rows(__global float *y, int stride, const struct atten
 
 /* Masks the scores of `rows` queries, the first one at `query`, of which it sees key `last` at most and a causal next
  * one a key more, for vectors of keys from `key` on. bias (the head's) and terms (the first query's row) may be null. */
-static inline void mask_rows(struct attention_work *work, int query, int rows, int key, int vectors, int keys, int last,
-                             int causal, const __global float *bias, int reach, const __global float *terms,
-                             int terms_stride)
+static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 *unseen, int query, int rows, int key,
+                             int vectors, int keys, int last, int causal, const __global float *bias, int reach,
+                             const __global float *terms, int terms_stride)
 {
     for (int row = 0; row < rows; row++) {
         for (int vector = 0; vector < vectors; vector++) {
             int first = key + vector * LANES;
-            float16 score = work->scores[row][vector];
+            float16 score = scores[row][vector];
             if (bias) {
                 float lanes[LANES];
                 for (int j = 0; j < LANES; j++) {
@@ -331,7 +357,7 @@ static inline void mask_rows(struct attention_work *work, int query, int rows, i
                 score = fma((float16)(M_LOG2E_F), term, score);
             }
             int16 is_later = causal ? LANE_NUMBERS + first > last + row : (int16)(0);
-            work->scores[row][vector] = (work->unseen[vector] | is_later) != 0 ? (float16)(-INFINITY) : score;
+            scores[row][vector] = (unseen[vector] | is_later) != 0 ? (float16)(-INFINITY) : score;
         }
     }
 }
@@ -371,8 +397,8 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
         size_t next_row = (size_t)(next_span[2] + next_key);
         const __global float *next_k = k + k_offset + next_row * k_stride + next_head * KEY_WIDTH;
         const __global float *next_v = v + v_offset + next_row * v_stride + next_head * VALUE_WIDTH;
-        pack_keys(work, tile_k, k_stride, width, scale * M_LOG2E_F);
-        find_unseen(work, hidden ? hidden + hidden_offset + first_key + tile : 0, width);
+        pack_rows(&work->keys[0][0], tile_k, k_stride, width, KEY_WIDTH, scale * M_LOG2E_F);
+        find_unseen(work->unseen, hidden ? hidden + hidden_offset + first_key + tile : 0, width);
         for (int row = 0, rows; row < count; row += rows) {
             rows = rows_together(count - row);
             int seen = causal ? clamp(last + row + rows - tile, 0, width) : width; /* by some of these queries */
@@ -386,10 +412,15 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
             const __global float *rows_q = block_q + (size_t)row * q_stride;
             score_rows(work, rows_q, q_stride, rows, vectors);
             if (vectors * LANES > seen || hidden || bias || terms || (causal && tile + seen - 1 > last + row)) {
-                mask_rows(work, first + row, rows, tile, vectors, keys, last + row, causal, bias, reach,
+                mask_rows(work->scores, work->unseen, first + row, rows, tile, vectors, keys, last + row, causal, bias, reach,
                           terms ? terms + (size_t)row * additive_stride : 0, additive_stride);
             }
             weigh_rows(work, row, rows, vectors, tile == 0);
+#ifdef HAS_DROPOUT
+            for (int i = 0; i < rows; i++) {
+                drop_weights(work->scores[i], tile, vectors, (span[0] + first + row + i) * heads + head, DROPOUT_NAMES);
+            }
+#endif
             add_values(work, row, rows, tile_v, v_stride, seen, tile == 0);
         }
         tile += TILE_KEYS;

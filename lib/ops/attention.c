@@ -25,13 +25,19 @@ static struct clf__cost count_cost(const struct clf__heads *heads, const struct 
                                                     sequences * spans->max_queries * spans->max_keys);
 }
 
+/* Whether one query is taken at a time. */
+static int takes_rows(const struct clf__attention_call *call, const struct clf__caps *caps)
+{
+    return caps->form == CLF_FORM_GPU && call->few_queries && call->dropout.rate == 0.0f;
+}
+
 /* Queries a group: what the GPU form is built for; in the CPU form many, which share packed keys, or fewer
  * where groups would not do for the processors. It decides who takes a query, not what comes out. */
 static int choose_block(const struct clf__attention_call *call, const struct clf__caps *caps)
 {
     enum { GPU_BLOCK = 32, MOST_CPU_BLOCK = 64, LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
     if (caps->form == CLF_FORM_GPU) {
-        return call->few_queries ? 1 : GPU_BLOCK;
+        return takes_rows(call, caps) ? 1 : GPU_BLOCK;
     }
     double pairs = (double)call->spans.sequences * call->heads.count * call->spans.max_queries;
     int block = MOST_CPU_BLOCK;
@@ -52,9 +58,10 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     struct clf_device *device = clf__buffer_device(y.buffer);
     const struct clf__caps *caps = clf__device_caps(device);
     int is_cpu = caps->form == CLF_FORM_CPU, block = choose_block(call, caps);
-    char defines[64];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d", heads->key_width,
-             heads->value_width);
+    int has_dropout = call->dropout.rate > 0.0f;
+    char defines[96];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s", heads->key_width,
+             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "");
     const struct clf__argument arguments[] = {
         CLF__OPERAND(y),
         CLF__OPERAND(q),
@@ -71,8 +78,10 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         CLF__FLOAT(heads->scale),
         CLF__INT(mask->causal),
         CLF__INT(block),
+        CLF__DROPOUT(call->dropout),
     };
-    int by_rows = call->few_queries && !is_cpu;
+    int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6);
+    int by_rows = takes_rows(call, caps);
     size_t slices = by_rows || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
     size_t blocks = ((size_t)spans->max_queries + (size_t)block - 1) / (size_t)block;
     size_t tasks = (size_t)spans->sequences * (size_t)heads->count * blocks * slices;
@@ -91,7 +100,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         .groups = {clf__groups(tasks)},
         .local = {is_cpu ? 1 : CLF__GROUP},
         .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        .argument_count = argument_count,
         .cost = count_cost(heads, spans, q.rows),
     };
     return clf__launch(device, &launch);
@@ -107,7 +116,9 @@ clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, st
         return CLF_OK;
     }
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(y.buffer));
-    if (call->maps.buffer || caps->attention == CLF_ATTENTION_BATCHED) {
+    int has_dropout = call->dropout.rate > 0.0f;
+    assert(!call->maps.buffer || !has_dropout);
+    if (call->maps.buffer || (caps->attention == CLF_ATTENTION_BATCHED && !has_dropout)) {
         return clf__attention_batched_forward(y, q, k, v, call);
     }
     return forward_fused(y, q, k, v, call);

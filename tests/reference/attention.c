@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "reference/philox.h"
+
 double reference_attention_mask(const struct reference_attention *problem, int b, int h, int i, int j)
 {
     const int32_t *span = problem->spans + 4 * b;
@@ -49,6 +51,14 @@ static void weigh(double *weights, const float *query, const float *k,
     }
 }
 
+/* What dropout multiplies the weight of key j for a query row and a head by. */
+static double kept(const struct reference_attention *problem, size_t row, int h, int j)
+{
+    uint32_t mask_row = (uint32_t)row * (uint32_t)problem->heads + (uint32_t)h;
+    return reference_dropout_factor(mask_row, (uint32_t)j, problem->dropout_seed, problem->dropout_step,
+                                    problem->dropout_site, problem->dropout);
+}
+
 void reference_attention_forward(double *y, double *maps, const float *q, const float *k, const float *v,
                                  const struct reference_attention *problem)
 {
@@ -72,10 +82,82 @@ void reference_attention_forward(double *y, double *maps, const float *q, const 
         for (int d = 0; d < value_width; d++) {
             double sum = 0;
             for (int j = 0; j < span[3]; j++) {
-                sum += weights[j] * v[(size_t)(span[2] + j) * heads * value_width + h * value_width + d];
+                double value = v[(size_t)(span[2] + j) * heads * value_width + h * value_width + d];
+                sum += weights[j] * kept(problem, row, h, j) * value;
             }
             y[row * heads * value_width + h * value_width + d] = sum;
         }
     }
     free(weights);
+}
+
+/* One query's part of the gradients. dscores is scratch (keys). */
+static void differentiate_query(double *dq, double *dk, double *dv, double *drelative, const float *dy,
+                                const float *q, const float *k, const float *v, const double *weights,
+                                double *dscores, const struct reference_attention *problem, int b, int h,
+                                int i)
+{
+    const int32_t *span = problem->spans + 4 * b;
+    int key_width = problem->key_width, value_width = problem->value_width, reach = problem->reach;
+    size_t key_stride = (size_t)(problem->heads * key_width), row = (size_t)(span[0] + i);
+    size_t value_stride = (size_t)(problem->heads * value_width);
+    size_t query = row * key_stride + (size_t)(h * key_width);
+    size_t output = row * value_stride + (size_t)(h * value_width);
+    double delta = 0;
+    for (int j = 0; j < span[3]; j++) {
+        size_t value = (size_t)(span[2] + j) * value_stride + (size_t)(h * value_width);
+        double factor = kept(problem, row, h, j), dweight = 0;
+        for (int c = 0; c < value_width; c++) {
+            dweight += factor * (double)dy[output + (size_t)c] * v[value + (size_t)c];
+            dv[value + (size_t)c] += weights[j] * factor * dy[output + (size_t)c];
+        }
+        dscores[j] = dweight;
+        delta += weights[j] * dweight;
+    }
+    for (int j = 0; j < span[3]; j++) {
+        size_t key = (size_t)(span[2] + j) * key_stride + (size_t)(h * key_width);
+        double dscore = weights[j] * (dscores[j] - delta);
+        for (int d = 0; d < key_width; d++) {
+            dq[query + (size_t)d] += problem->scale * dscore * k[key + (size_t)d];
+            dk[key + (size_t)d] += problem->scale * dscore * q[query + (size_t)d];
+        }
+        if (drelative) {
+            int distance = j - i < -reach ? -reach : j - i > reach ? reach : j - i;
+            drelative[h * (2 * reach + 1) + distance + reach] += dscore;
+        }
+    }
+}
+
+static void clear(double *gradient, int first, int rows, int columns)
+{
+    for (size_t n = 0; n < (size_t)rows * (size_t)columns; n++) {
+        gradient[(size_t)first * (size_t)columns + n] = 0;
+    }
+}
+
+void reference_attention_backward(double *dq, double *dk, double *dv, double *drelative, const float *dy,
+                                  const float *q, const float *k, const float *v,
+                                  const struct reference_attention *problem)
+{
+    int heads = problem->heads;
+    double *weights = calloc((size_t)problem->max_keys + 1, sizeof *weights);
+    double *dscores = calloc((size_t)problem->max_keys + 1, sizeof *dscores);
+    if (drelative) {
+        clear(drelative, 0, heads, 2 * problem->reach + 1);
+    }
+    for (int b = 0; b < problem->sequences; b++) {
+        const int32_t *span = problem->spans + 4 * b;
+        clear(dq, span[0], span[1], heads * problem->key_width);
+        clear(dk, span[2], span[3], heads * problem->key_width);
+        clear(dv, span[2], span[3], heads * problem->value_width);
+        for (int n = 0; n < heads * span[1]; n++) {
+            int i = n / heads, h = n % heads;
+            const float *query =
+                q + ((size_t)(span[0] + i) * (size_t)heads + (size_t)h) * (size_t)problem->key_width;
+            weigh(weights, query, k, problem, b, h, i);
+            differentiate_query(dq, dk, dv, drelative, dy, q, k, v, weights, dscores, problem, b, h, i);
+        }
+    }
+    free(weights);
+    free(dscores);
 }

@@ -33,6 +33,10 @@ struct attention_problem support_attention_problem(const struct attention_shape 
         .spans = spans,
         .causal = shape->causal,
         .reach = shape->relative,
+        .dropout = shape->dropout,
+        .dropout_seed = 0x0123456789abcdef + seed,
+        .dropout_step = 7,
+        .dropout_site = 3,
     };
     if (shape->hidden) {
         int32_t *hidden = support_array(keys, sizeof *hidden);
@@ -84,6 +88,8 @@ struct clf__attention_call support_attention_call(struct clf_device *device,
         .spans = {support_tensor(device, CLF__I32, sequences, 4, reference->spans), sequences,
                   reference->max_queries, reference->max_keys},
         .mask = CLF__MASK_NONE,
+        .dropout = {reference->dropout, reference->dropout_seed, reference->dropout_step,
+                    reference->dropout_site},
         .few_queries = problem->shape.few_queries,
     };
     call.mask.causal = reference->causal;

@@ -16,6 +16,7 @@ struct attention_shape {
     int causal, hidden, additive, relative; /* relative: the reach, 0 for none */
     int few_queries;
     int column_views; /* q, k and v are columns of wider matrices */
+    float dropout;
 };
 
 struct attention_problem {

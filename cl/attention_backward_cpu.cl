@@ -1,0 +1,397 @@
+/* The CPU form of attention_backward.cl: included, never built alone. A work-item takes a head of a sequence. Lanes are keys
+ * for what belongs to a query and a key, and columns for the rest; scores are times log2(e), so that their weights are
+ * powers of two. */
+#define KEY_VECTORS   VECTORS(KEY_WIDTH)
+#define VALUE_VECTORS VECTORS(VALUE_WIDTH)
+#define TILE_VECTORS  VECTORS(TILE_KEYS)
+#define BLOCK_QUERIES 32 /* a multiple of MOST_ROWS */
+
+/* What a work-item holds of a tile of keys and of a block of queries. Rows are filled up to a multiple of MOST_ROWS, and
+ * columns of a row to whole vectors, with zeros. */
+struct backward_work {
+    float16 packed_keys[TILE_VECTORS][KEY_WIDTH]; /* times the scale */
+    float16 packed_values[TILE_VECTORS][VALUE_WIDTH];
+    int16 unseen[TILE_VECTORS];
+    float16 keys[TILE_KEYS][KEY_VECTORS];
+    float16 dkeys[TILE_KEYS][KEY_VECTORS];
+    float16 dvalues[TILE_KEYS][VALUE_VECTORS];
+    float16 queries[BLOCK_QUERIES][KEY_VECTORS];
+    float16 dqueries[BLOCK_QUERIES][KEY_VECTORS];
+    float16 doutputs[BLOCK_QUERIES][VALUE_VECTORS];
+    float16 weights[BLOCK_QUERIES][TILE_VECTORS];  /* scores, then P, then P after dropout */
+    float16 dweights[BLOCK_QUERIES][TILE_VECTORS]; /* dy . v, then dS */
+    float maxima[BLOCK_QUERIES];                   /* of the scores */
+    float totals[BLOCK_QUERIES];                   /* of the weights below them */
+    float deltas[BLOCK_QUERIES];
+};
+
+/* A head of a sequence: where its rows start, and what masks them (which may be null). */
+struct backward_head {
+    __global float *dq, *dk, *dv;
+    const __global float *dy, *q, *k, *v, *y;
+    int dq_stride, dk_stride, dv_stride, dy_stride, q_stride, k_stride, v_stride, y_stride;
+    const __global int *hidden;
+    const __global float *bias, *terms;
+    int reach, terms_stride, causal;
+    __global float *maxima, *totals; /* of its queries, where keys take more than a tile */
+    int queries, keys, first_row, heads, number;
+    float scale;
+#ifdef HAS_DROPOUT
+    uint threshold, seed_low, seed_high, step, site;
+    float kept_scale;
+#endif
+};
+
+static inline void copy_rows(float16 *to, const __global float *rows, int stride, int count, int width)
+{
+    int n = 0;
+    for (; n < count; n++, rows += stride) {
+        for (int d = 0; d < width; d += LANES) {
+            *to++ = load_columns(rows, d, width);
+        }
+    }
+    for (; n % MOST_ROWS != 0; n++) {
+        for (int d = 0; d < width; d += LANES) {
+            *to++ = 0.0f;
+        }
+    }
+}
+
+static inline void clear_rows(float16 *rows, int count, int vectors)
+{
+    int filled = (count + MOST_ROWS - 1) / MOST_ROWS * MOST_ROWS;
+    for (int i = 0; i < filled * vectors; i++) {
+        rows[i] = 0.0f;
+    }
+}
+
+/* to = scale * rows, or that added to it. */
+static inline void store_rows(__global float *to, int stride, const float16 *rows, int count, int width, float scale,
+                              int adds)
+{
+    for (int n = 0; n < count; n++, to += stride) {
+        for (int d = 0; d < width; d += LANES) {
+            float16 value = scale * *rows++;
+            if (adds) {
+                value += load_columns(to, d, width);
+            }
+            if (d + LANES <= width) {
+                vstore16(value, 0, to + d);
+            } else {
+                store_part(value, to + d, width - d);
+            }
+        }
+    }
+}
+
+/* to (8, TILE_VECTORS) = products of eight rows with COUNT vectors of packed ones. */
+#define DEFINE_DOTS(COUNT)                                                                                             \
+    static inline void dots_##COUNT(float16 *to, const float16 *packed, const float *rows, int width)                  \
+    {                                                                                                                  \
+        float16 s[8 * COUNT];                                                                                          \
+        _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                          \
+        {                                                                                                              \
+            s[i] = 0.0f;                                                                                               \
+        }                                                                                                              \
+        for (int d = 0; d < width; d++) {                                                                              \
+            _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                      \
+            {                                                                                                          \
+                float element = rows[i / COUNT * VECTORS(width) * LANES + d];                                          \
+                s[i] = fma((float16)(element), packed[i % COUNT * width + d], s[i]);                                   \
+            }                                                                                                          \
+        }                                                                                                              \
+        _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                          \
+        {                                                                                                              \
+            to[i / COUNT * TILE_VECTORS + i % COUNT] = s[i];                                                           \
+        }                                                                                                              \
+    }
+DEFINE_DOTS(2)
+DEFINE_DOTS(1)
+
+static inline void dots(float16 *to, const float16 *packed, const float16 *rows, int width, int vectors)
+{
+    int n = 0;
+    for (; n + 2 <= vectors; n += 2) {
+        dots_2(to + n, packed + n * width, (const float *)rows, width);
+    }
+    if (n < vectors) {
+        dots_1(to + n, packed + n * width, (const float *)rows, width);
+    }
+}
+
+/* to (8 rows of `vectors`) += sum over n < count of a row's weight n times row n of `from`: a row's first weight is
+ * row_step after that of the row before, its next one `step` on. COUNT vectors of columns. */
+#define DEFINE_ADD_ROWS(COUNT)                                                                                         \
+    static inline void add_rows_##COUNT(float16 *to, const float *weights, int row_step, int step,                     \
+                                        const float16 *from, int count, int vectors)                                   \
+    {                                                                                                                  \
+        float16 s[8 * COUNT];                                                                                          \
+        _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                          \
+        {                                                                                                              \
+            s[i] = to[i / COUNT * vectors + i % COUNT];                                                                \
+        }                                                                                                              \
+        for (int n = 0; n < count; n++, weights += step, from += vectors) {                                            \
+            _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                      \
+            {                                                                                                          \
+                s[i] = fma((float16)(weights[i / COUNT * row_step]), from[i % COUNT], s[i]);                           \
+            }                                                                                                          \
+        }                                                                                                              \
+        _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                          \
+        {                                                                                                              \
+            to[i / COUNT * vectors + i % COUNT] = s[i];                                                                \
+        }                                                                                                              \
+    }
+DEFINE_ADD_ROWS(2)
+DEFINE_ADD_ROWS(1)
+
+static inline void add_rows(float16 *to, const float *weights, int row_step, int step, const float16 *from, int count,
+                            int vectors)
+{
+    int c = 0;
+    for (; c + 2 <= vectors; c += 2) {
+        add_rows_2(to + c, weights, row_step, step, from + c, count, vectors);
+    }
+    if (c < vectors) {
+        add_rows_1(to + c, weights, row_step, step, from + c, count, vectors);
+    }
+}
+
+/* What is subtracted from scores below these maxima: of a query that has seen nothing 0, for -inf would make NaN. */
+static inline float8 find_offsets(float8 maxima)
+{
+    return maxima == -INFINITY ? (float8)(0.0f) : maxima;
+}
+
+/* Scores of eight queries to weights below the largest of them; maxima and totals go on from what they are unless
+ * is_first. */
+static inline void measure_rows(struct backward_work *work, int row, int vectors, int is_first)
+{
+    float16 largest[MOST_ROWS], totals[MOST_ROWS];
+#pragma unroll
+    for (int i = 0; i < MOST_ROWS; i++) {
+        largest[i] = -INFINITY;
+        for (int n = 0; n < vectors; n++) {
+            float16 score = work->weights[row + i][n];
+            largest[i] = score > largest[i] ? score : largest[i];
+        }
+    }
+    float16 pairs = REDUCE(pair_maxima, largest);
+    float8 maxima = pairs.even > pairs.odd ? pairs.even : pairs.odd;
+    float8 before = is_first ? (float8)(-INFINITY) : vload8(0, work->maxima + row);
+    maxima = before > maxima ? before : maxima;
+    vstore8(maxima, 0, work->maxima + row);
+    float8 subtracted = find_offsets(maxima);
+    float offsets[MOST_ROWS];
+    vstore8(subtracted, 0, offsets);
+#pragma unroll
+    for (int i = 0; i < MOST_ROWS; i++) {
+        totals[i] = 0.0f;
+        for (int n = 0; n < vectors; n++) {
+            float16 weight = exp2_16(work->weights[row + i][n] - offsets[i]);
+            totals[i] += weight;
+            work->weights[row + i][n] = weight;
+        }
+    }
+    float16 sums = REDUCE(pair_sums, totals);
+    float8 total = sums.even + sums.odd;
+    if (!is_first) {
+        float8 factors = exp2_16((float16)(before - subtracted, before - subtracted)).lo;
+        total = fma(vload8(0, work->totals + row), factors, total);
+    }
+    vstore8(total, 0, work->totals + row);
+}
+
+/* Scores of eight queries to weights below maxima that are known. */
+static inline void weigh_rows_again(struct backward_work *work, int row, int vectors)
+{
+    float offsets[MOST_ROWS];
+    vstore8(find_offsets(vload8(0, work->maxima + row)), 0, offsets);
+    for (int i = 0; i < MOST_ROWS; i++) {
+        for (int n = 0; n < vectors; n++) {
+            work->weights[row + i][n] = exp2_16(work->weights[row + i][n] - offsets[i]);
+        }
+    }
+}
+
+/* deltas = dy . y of count queries from `first` on. */
+static inline void find_deltas(struct backward_work *work, const struct backward_head *head, int first, int count)
+{
+    const __global float *y = head->y + (size_t)first * head->y_stride;
+    for (int row = 0; row < count; row += MOST_ROWS) {
+        float16 products[MOST_ROWS];
+#pragma unroll
+        for (int i = 0; i < MOST_ROWS; i++) {
+            products[i] = 0.0f;
+            for (int c = 0; row + i < count && c < VALUE_VECTORS; c++) {
+                float16 output = load_columns(y + (size_t)(row + i) * head->y_stride, c * LANES, VALUE_WIDTH);
+                products[i] = fma(work->doutputs[row + i][c], output, products[i]);
+            }
+        }
+        float16 sums = REDUCE(pair_sums, products);
+        vstore8(sums.even + sums.odd, 0, work->deltas + row);
+    }
+}
+
+/* Of eight queries: dS = P * (f * dy . v - delta), and P * f. query: the first one's. */
+static inline void differentiate_rows(struct backward_work *work, const struct backward_head *head, int query, int row,
+                                      int tile, int vectors)
+{
+    float8 totals = vload8(0, work->totals + row);
+    float shares[MOST_ROWS];
+    vstore8(totals == 0.0f ? (float8)(0.0f) : 1.0f / totals, 0, shares);
+    for (int i = 0; i < MOST_ROWS; i++) {
+        float16 *weights = work->weights[row + i], *dweights = work->dweights[row + i];
+        float delta = work->deltas[row + i];
+#ifdef HAS_DROPOUT
+        int mask_row = (head->first_row + query + i) * head->heads + head->number;
+        for (int n = 0; n < vectors; n += 4) {
+            float16 kept[4];
+            dropout_block(kept, (tile + n * LANES) / 64, mask_row, head->threshold, head->kept_scale, head->seed_low,
+                          head->seed_high, head->step, head->site);
+            for (int m = n; m < n + 4; m++) {
+                float16 weight = weights[m] * shares[i];
+                dweights[m] = weight * fma(dweights[m], kept[m - n], (float16)(-delta));
+                weights[m] = weight * kept[m - n];
+            }
+        }
+#else
+        for (int n = 0; n < vectors; n++) {
+            float16 weight = weights[n] * shares[i];
+            dweights[n] = weight * (dweights[n] - delta);
+            weights[n] = weight;
+        }
+#endif
+    }
+}
+
+/* The tile's keys before the first one that none of the eight queries from `query` on sees. */
+static inline int count_seen(const struct backward_head *head, int query, int tile, int width)
+{
+    return head->causal ? clamp(query + MOST_ROWS + head->keys - head->queries - tile, 0, width) : width;
+}
+
+static inline void pack_tile(struct backward_work *work, const struct backward_head *head, int tile, int width)
+{
+    const __global float *k = head->k + (size_t)tile * head->k_stride;
+    pack_rows(&work->packed_keys[0][0], k, head->k_stride, width, KEY_WIDTH, head->scale * M_LOG2E_F);
+    find_unseen(work->unseen, head->hidden ? head->hidden + tile : 0, width);
+}
+
+/* Masked scores of up to eight queries and `seen` keys of the tile. */
+static inline void score_queries(struct backward_work *work, const struct backward_head *head, int query, int row,
+                                 int rows, int tile, int seen)
+{
+    int vectors = VECTORS(seen);
+    int last = head->causal ? query + head->keys - head->queries : head->keys - 1; /* that the first query sees */
+    dots(work->weights[row], &work->packed_keys[0][0], work->queries[row], KEY_WIDTH, vectors);
+    if (vectors * LANES > seen || head->hidden || head->bias || head->terms || tile + seen - 1 > last) {
+        const __global float *terms = head->terms ? head->terms + (size_t)query * head->terms_stride : 0;
+        mask_rows(work->weights + row, work->unseen, query, rows, tile, vectors, head->keys, last, head->causal,
+                  head->bias, head->reach, terms, head->terms_stride);
+    }
+}
+
+/* Maxima and totals of count queries from `first` on, as earlier tiles left them; zeros without any. */
+static inline void load_measures(struct backward_work *work, const struct backward_head *head, int first, int count)
+{
+    for (int i = 0; i < BLOCK_QUERIES; i++) {
+        work->maxima[i] = i < count ? head->maxima[first + i] : 0.0f;
+        work->totals[i] = i < count ? head->totals[first + i] : 0.0f;
+    }
+}
+
+/* Maxima and totals of all queries, where keys take more than a tile. */
+static inline void measure_queries(struct backward_work *work, const struct backward_head *head)
+{
+    for (int tile = 0; tile < head->keys; tile += TILE_KEYS) {
+        int width = min(head->keys - tile, TILE_KEYS);
+        pack_tile(work, head, tile, width);
+        for (int first = 0; first < head->queries; first += BLOCK_QUERIES) {
+            int count = min(head->queries - first, BLOCK_QUERIES);
+            const __global float *q = head->q + (size_t)first * head->q_stride;
+            copy_rows(&work->queries[0][0], q, head->q_stride, count, KEY_WIDTH);
+            load_measures(work, head, first, tile > 0 ? count : 0);
+            for (int row = 0; row < count; row += MOST_ROWS) {
+                int seen = count_seen(head, first + row, tile, width);
+                score_queries(work, head, first + row, row, min(count - row, MOST_ROWS), tile, seen);
+                measure_rows(work, row, VECTORS(seen), tile == 0);
+            }
+            for (int i = 0; i < count; i++) {
+                head->maxima[first + i] = work->maxima[i];
+                head->totals[first + i] = work->totals[i];
+            }
+        }
+    }
+}
+
+/* Weights and their gradients for a block of queries and a tile of keys; gives dq, or adds to what earlier tiles gave. */
+static inline void differentiate_queries(struct backward_work *work, const struct backward_head *head, int first,
+                                         int count, int tile, int width)
+{
+    int is_only = head->keys <= TILE_KEYS;
+    const __global float *q = head->q + (size_t)first * head->q_stride;
+    const __global float *dy = head->dy + (size_t)first * head->dy_stride;
+    copy_rows(&work->queries[0][0], q, head->q_stride, count, KEY_WIDTH);
+    copy_rows(&work->doutputs[0][0], dy, head->dy_stride, count, VALUE_WIDTH);
+    clear_rows(&work->dqueries[0][0], count, KEY_VECTORS);
+    find_deltas(work, head, first, count);
+    load_measures(work, head, first, is_only ? 0 : count);
+    for (int row = 0; row < count; row += MOST_ROWS) {
+        int query = first + row, seen = count_seen(head, query, tile, width), vectors = VECTORS(seen);
+        score_queries(work, head, query, row, min(count - row, MOST_ROWS), tile, seen);
+        if (is_only) {
+            measure_rows(work, row, vectors, 1);
+        } else {
+            weigh_rows_again(work, row, vectors);
+        }
+        dots(work->dweights[row], &work->packed_values[0][0], work->doutputs[row], VALUE_WIDTH, vectors);
+        differentiate_rows(work, head, query, row, tile, vectors);
+        const float *dweights = (const float *)work->dweights[row];
+        add_rows(work->dqueries[row], dweights, TILE_KEYS, 1, work->keys[0], seen, KEY_VECTORS);
+    }
+    __global float *dq = head->dq + (size_t)first * head->dq_stride;
+    store_rows(dq, head->dq_stride, &work->dqueries[0][0], count, KEY_WIDTH, head->scale, tile > 0);
+}
+
+/* Adds to dkeys and dvalues what a block of queries gives. */
+static inline void differentiate_keys(struct backward_work *work, const struct backward_head *head, int first, int count,
+                                      int tile, int width)
+{
+    for (int key = 0; key < width; key += MOST_ROWS) {
+        /* the first query that sees one of these keys */
+        int from = head->causal ? max(tile + key - (head->keys - head->queries) - first, 0) : 0;
+        if (from >= count) {
+            break;
+        }
+        const float *weights = (const float *)work->weights[from] + key;
+        const float *dweights = (const float *)work->dweights[from] + key;
+        add_rows(work->dvalues[key], weights, 1, TILE_KEYS, work->doutputs[from], count - from, VALUE_VECTORS);
+        add_rows(work->dkeys[key], dweights, 1, TILE_KEYS, work->queries[from], count - from, KEY_VECTORS);
+    }
+}
+
+static inline void differentiate_head(struct backward_work *work, const struct backward_head *head)
+{
+    if (head->keys > TILE_KEYS) {
+        measure_queries(work, head);
+    }
+    int tile = 0;
+    do { /* once even without keys: it gives dq */
+        int width = min(head->keys - tile, TILE_KEYS);
+        size_t row = (size_t)tile;
+        pack_tile(work, head, tile, width);
+        pack_rows(&work->packed_values[0][0], head->v + row * head->v_stride, head->v_stride, width, VALUE_WIDTH, 1.0f);
+        copy_rows(&work->keys[0][0], head->k + row * head->k_stride, head->k_stride, width, KEY_WIDTH);
+        clear_rows(&work->dkeys[0][0], width, KEY_VECTORS);
+        clear_rows(&work->dvalues[0][0], width, VALUE_VECTORS);
+        for (int first = 0; first < head->queries; first += BLOCK_QUERIES) {
+            int count = min(head->queries - first, BLOCK_QUERIES);
+            differentiate_queries(work, head, first, count, tile, width);
+            differentiate_keys(work, head, first, count, tile, width);
+        }
+        store_rows(head->dk + row * head->dk_stride, head->dk_stride, &work->dkeys[0][0], width, KEY_WIDTH, head->scale,
+                   0);
+        store_rows(head->dv + row * head->dv_stride, head->dv_stride, &work->dvalues[0][0], width, VALUE_WIDTH, 1.0f, 0);
+        tile += TILE_KEYS;
+    } while (tile < head->keys);
+}
