@@ -14,6 +14,7 @@ static const struct verb verbs[] = {
     {"inspect", "show what a model folder holds", verb_inspect},
     {"selftest", "prove every kernel on a device", verb_selftest},
     {"bench", "how fast a device runs a model", verb_bench},
+    {"curves", "an HTML page of the curves of training, from its logs", verb_curves},
     {"tune", "find what is fastest on a device, and keep it", verb_tune},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };

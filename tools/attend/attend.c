@@ -97,7 +97,7 @@ static int run(struct job *job)
 int verb_attend(int argc, char **argv)
 {
     struct job job = {.translator = NULL};
-    int takes = TAKES_MODEL | TAKES_DEVICE | TAKES_SEARCH | TAKES_LINES | TAKES_OUTPUT;
+    int takes = TAKES_MODEL | TAKES_DEVICE | TAKES_SEARCH | TAKES_LINES | TAKES_OUTPUT | TAKES_TARGET;
     int status = flags_parse(&job.flags, argc, argv, takes, help);
     if (status < 0) {
         status = flags_operands(&job.flags, 1, 1, "attend takes one text, in quotes");

@@ -23,6 +23,10 @@ int verb_inspect(int argc, char **argv);
 int verb_selftest(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_tune(int argc, char **argv);
+int verb_train(int argc, char **argv);
+int verb_curves(int argc, char **argv);
+int verb_average(int argc, char **argv);
+int verb_bleu(int argc, char **argv);
 
 /* Flags that mean the same in every verb. */
 struct flags {
@@ -47,6 +51,10 @@ struct flags {
     const char *work, *batches, *beams, *html;
     /* tune */
     int again, quick;
+    /* train */
+    const char *log, *recipe;
+    /* bleu */
+    int words, lower_case;
     /* What is left. */
     char **operands;
     int operand_count;
@@ -59,9 +67,13 @@ enum {
     TAKES_SEARCH = 4, /* beams, lengths, bans */
     TAKES_LINES = 8,  /* --batch-tokens, --tokens */
     TAKES_JSON = 16,
-    TAKES_OUTPUT = 32,
-    TAKES_BENCH = 64, /* with a model that need not be named */
-    TAKES_TUNE = 128, /* likewise */
+    TAKES_OUTPUT = 32, /* a page */
+    TAKES_BENCH = 64,  /* with a model that need not be named */
+    TAKES_TUNE = 128,  /* likewise */
+    TAKES_TARGET = 256,
+    TAKES_FOLDER = 512, /* to write */
+    TAKES_TRAIN = 1024,
+    TAKES_BLEU = 2048,
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong

@@ -5,8 +5,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* attend.html and bench.html, embedded by CMake. */
-extern const unsigned char attend_template[], bench_template[];
+/* attend.html, bench.html and train.html, embedded by CMake. */
+extern const unsigned char attend_template[], bench_template[], train_template[];
 
 /* Prints what stands for the name (capital letters, `length` of them) between two @. Returns an exit status.
  */

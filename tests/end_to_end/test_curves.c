@@ -1,0 +1,188 @@
+/* `clformer curves`: from logs of training to a page. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "support/process.h"
+
+/* One line without its newline: the loss is 10 / update; `more` stands behind the other keys. */
+static size_t put_line(char *log, size_t capacity, int update, const char *more)
+{
+    return (size_t)snprintf(log, capacity,
+                            "{\"update\":%d,\"epoch\":%d,\"loss\":%.17g,\"nll\":1,\"learning_rate\":0.1,"
+                            "\"gradient_norm\":2,\"source_tokens\":10,\"target_tokens\":30,\"seconds\":0.5,"
+                            "\"skipped\":0%s}\n",
+                            update, 1 + update / 100, 10.0 / update, more);
+}
+
+/* Writes the log of a run, every tenth update validated. */
+static void write_log(const char *folder, const char *name, int updates)
+{
+    size_t capacity = (size_t)updates * 512 + 512, size = 0;
+    char *log = support_array(capacity, 1);
+    for (int i = 1; i <= updates; i++) {
+        size += put_line(log + size, capacity - size, i,
+                         i == 1 ? ",\"start\":{\"device\":\"</script>\",\"recipe\":{\"seed\":7}}" : "");
+        if (i % 10 == 0) {
+            size += put_line(
+                log + size, capacity - size, i,
+                process_format(",\"validation\":{\"loss\":3,\"perplexity\":20,\"bleu\":%d,\"best\":true,"
+                               "\"samples\":[{\"source\":\"s\",\"reference\":\"<b>\","
+                               "\"translation\":\"t\"}]}",
+                               i));
+        }
+    }
+    process_write(folder, name, log, size);
+}
+
+/* The data of a page; the caller releases it. */
+static json_t *page_data(const char *page)
+{
+    const char *data = strstr(page, "<script type=\"application/json\" id=\"data\">");
+    assert_non_null(data);
+    data = strchr(data, '>') + 1;
+    json_t *object = json_loadb(data, strcspn(data, "<"), 0, NULL);
+    assert_non_null(object);
+    return object;
+}
+
+static const json_t *curve(const json_t *data, int run, const char *name)
+{
+    const json_t *curves =
+        json_object_get(json_array_get(json_object_get(data, "runs"), (size_t)run), "curves");
+    const json_t *values = json_object_get(curves, name);
+    assert_true(json_is_array(values));
+    return values;
+}
+
+static double value(const json_t *curve, size_t index)
+{
+    return json_number_value(json_array_get(curve, index));
+}
+
+static json_t *page_of(const char *arguments)
+{
+    struct process_result result = run_clformer(NULL, process_format("curves -o - %s", arguments));
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.errors, "");
+    return page_data(result.output);
+}
+
+static void test_page(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    write_log(folder, "one.log", 40);
+    struct process_result result =
+        run_clformer(NULL, process_format("curves %s/one.log -o %s/page.html", folder, folder));
+    assert_output(result, "");
+    size_t size;
+    char *page = process_read(folder, "page.html", &size);
+    assert_int_equal(strncmp(page, "<!DOCTYPE html>", 15), 0);
+    assert_int_equal(process_count(page, "<script"), process_count(page, "</script>"));
+    assert_int_equal(process_count(page, "http"), 0); /* nothing comes from a network */
+    assert_int_equal(process_count(page, "@TITLE@") + process_count(page, "@DATA@"), 0);
+    json_t *data = page_data(page);
+    assert_int_equal(json_array_size(curve(data, 0, "loss")), 40);
+    assert_true(value(curve(data, 0, "loss"), 3) == 2.5);
+    const json_t *run = json_array_get(json_object_get(data, "runs"), 0);
+    const json_t *validations = json_object_get(run, "validations");
+    assert_int_equal(json_array_size(validations), 4);
+    const json_t *last = json_array_get(validations, 3);
+    assert_int_equal(json_integer_value(json_object_get(last, "update")), 40);
+    assert_int_equal(json_integer_value(json_object_get(last, "bleu")), 40);
+    json_decref(data);
+}
+
+/* A long run is thinned: a point stands for equally many updates, and none is lost. */
+static void test_long(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    write_log(folder, "one.log", 3001);
+    write_log(folder, "two.log", 30);
+    json_t *data = page_of(process_format("%s/one.log %s/two.log", folder, folder));
+    const json_t *updates = curve(data, 0, "update"), *tokens = curve(data, 0, "tokens");
+    size_t count = json_array_size(updates);
+    assert_true(count > 600 && count <= 1200);
+    assert_true(value(updates, count - 1) == 3001);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += value(tokens, i);
+    }
+    assert_true(sum == 3001 * 40);
+    assert_true(value(curve(data, 0, "lowest"), 0) < value(curve(data, 0, "loss"), 0));
+    assert_true(value(curve(data, 0, "highest"), 0) == 10);
+    assert_int_equal(json_array_size(curve(data, 1, "loss")), 30);
+    json_decref(data);
+}
+
+/* A run that goes on from a checkpoint tells some updates again; a killed one leaves half a line. */
+static void test_told_again(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    static const char log[] =
+        "{\"update\":1,\"loss\":5}\n{\"update\":2,\"loss\":4}\n"
+        "{\"update\":2,\"loss\":4,\"validation\":{\"loss\":9}}\n{\"update\":3,\"loss\":null}\n"
+        "{\"update\":2,\"loss\":7}\n{\"update\":3,\"loss\":6}\n{\"update\":4,\"lo";
+    process_write(folder, "log", log, sizeof log - 1);
+    json_t *data = page_of(process_format("%s/log", folder));
+    const json_t *loss = curve(data, 0, "loss");
+    assert_int_equal(json_array_size(loss), 3);
+    assert_true(value(loss, 0) == 5 && value(loss, 1) == 7 && value(loss, 2) == 6);
+    const json_t *run = json_array_get(json_object_get(data, "runs"), 0);
+    assert_int_equal(json_array_size(json_object_get(run, "validations")), 0);
+    json_decref(data);
+}
+
+static void refuse_log(const char *text, const char *part)
+{
+    const char *folder = support_temporary_folder();
+    process_write(folder, "log", text, strlen(text));
+    struct process_result result =
+        run_clformer(NULL, process_format("curves %s/log -o %s/page", folder, folder));
+    assert_refused(result, 1, part);
+    struct stat status;
+    assert_int_not_equal(stat(process_format("%s/page", folder), &status), 0);
+}
+
+static void test_bad_logs(void **state)
+{
+    (void)state;
+    refuse_log("", "holds no update yet");
+    refuse_log("{\"update\":1,\"loss\":2}\nnonsense\n", "log, line 2: ");
+    refuse_log("{\"update\":1}\n", "line 1: it has no \"update\" and \"loss\"");
+    refuse_log("{\"update\":0,\"loss\":1}\n", "line 1");
+    refuse_log("[1]\n", "line 1");
+    refuse_log("{\"update\":1,\"loss\":[2],\"validation\":3,\"start\":\"x\"}\n{}\n", "line 2");
+}
+
+static void test_bad_calls(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(NULL, "curves -o page.html");
+    assert_refused(result, 2, "the logs of one or more runs");
+    result = run_clformer(NULL, "curves log");
+    assert_refused(result, 2, "-o FILE.html");
+    result = run_clformer(NULL, "curves /no/such/log -o -");
+    assert_refused(result, 1, "/no/such/log");
+    result = run_clformer(NULL, "curves / -o -");
+    assert_refused(result, 1, "/ cannot be read");
+    result = run_clformer(NULL, "curves --help");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output, "$ clformer curves"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_page, support_teardown),
+        cmocka_unit_test_teardown(test_long, support_teardown),
+        cmocka_unit_test_teardown(test_told_again, support_teardown),
+        cmocka_unit_test_teardown(test_bad_logs, support_teardown),
+        cmocka_unit_test_teardown(test_bad_calls, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

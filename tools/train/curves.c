@@ -1,0 +1,57 @@
+/* clformer curves */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "shared/command.h"
+#include "train/curves.h"
+#include "train/page.h"
+
+static const char help[] =
+    "Usage: clformer curves LOG... -o FILE.html\n\n"
+    "Writes one HTML page with the curves of the runs whose logs `clformer train --log LOG` kept: loss,\n"
+    "perplexity, BLEU, learning rate, gradient norm, and the sample translations. Several runs lie over "
+    "each\n"
+    "other. The page needs nothing else; open it in a browser. A run need not have ended.\n\n"
+    "Example:\n"
+    "  $ clformer train --train pairs.tsv --valid valid.tsv -o model --log model.log\n"
+    "  $ clformer curves model.log -o model.html\n"
+    "  $ clformer curves seed1.log seed2.log -o seeds.html\n";
+
+int curves_write(const char *path, char **logs, int count)
+{
+    struct train_history *runs = calloc((size_t)count, sizeof *runs);
+    if (runs == NULL) {
+        fprintf(stderr, "clformer: no memory left\n");
+        return EXIT_FAILED;
+    }
+    int status = EXIT_DONE;
+    for (int i = 0; i < count && status == EXIT_DONE; i++) {
+        runs[i].name = logs[i];
+        status = history_read(&runs[i], logs[i]);
+        if (status == EXIT_DONE && runs[i].count == 0) {
+            fprintf(stderr, "clformer: %s holds no update yet\n", logs[i]);
+            status = EXIT_FAILED;
+        }
+    }
+    if (status == EXIT_DONE) {
+        status = train_page_write(path, runs, count);
+    }
+    for (int i = 0; i < count; i++) {
+        history_free(&runs[i]);
+    }
+    free(runs);
+    return status;
+}
+
+int verb_curves(int argc, char **argv)
+{
+    struct flags flags;
+    int status = flags_parse(&flags, argc, argv, TAKES_OUTPUT, help);
+    if (status < 0) {
+        status = flags_operands(&flags, 1, INT_MAX, "curves takes the logs of one or more runs");
+    }
+    if (status < 0 && flags.output == NULL) {
+        status = report_wrong_call("curves needs a page to write: -o FILE.html");
+    }
+    return status >= 0 ? status : curves_write(flags.output, flags.operands, flags.operand_count);
+}

@@ -1,0 +1,155 @@
+#include "train/history.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/command.h"
+
+static double number_of(const json_t *line, const char *key)
+{
+    const json_t *value = json_object_get(line, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* Forgets the updates from `update` on: they are told again. */
+static void go_back(struct train_history *history, int64_t update)
+{
+    while (history->count > 0 && history->points[history->count - 1].update >= update) {
+        history->count--;
+    }
+    for (size_t i = json_array_size(history->validations); i > 0; i--) {
+        const json_t *last = json_array_get(history->validations, i - 1);
+        if (json_integer_value(json_object_get(last, "update")) < update) {
+            break;
+        }
+        json_array_remove(history->validations, i - 1);
+    }
+}
+
+static int append(struct train_history *history, const struct train_point *point)
+{
+    if (history->count == history->capacity) {
+        size_t capacity = history->capacity > 0 ? 2 * history->capacity : 1024;
+        struct train_point *points = realloc(history->points, capacity * sizeof *points);
+        if (points == NULL) {
+            return 0;
+        }
+        history->points = points;
+        history->capacity = capacity;
+    }
+    history->points[history->count++] = *point;
+    return 1;
+}
+
+/* What the line tells beside its update. */
+static int add_objects(struct train_history *history, json_t *line, int64_t update, int epoch)
+{
+    json_t *start = json_object_get(line, "start"), *validation = json_object_get(line, "validation");
+    if (json_is_object(start)) {
+        json_decref(history->start);
+        history->start = json_incref(start);
+    }
+    if (!json_is_object(validation)) {
+        return 1;
+    }
+    if (history->validations == NULL) {
+        history->validations = json_array();
+    }
+    json_t *copy = json_copy(validation);
+    int added = json_object_set_new(copy, "update", json_integer(update)) == 0 &&
+                json_object_set_new(copy, "epoch", json_integer(epoch)) == 0 &&
+                json_array_append(history->validations, copy) == 0;
+    json_decref(copy);
+    return added;
+}
+
+int history_add(struct train_history *history, json_t *line, const char *place)
+{
+    const json_t *update = json_object_get(line, "update");
+    if (!json_is_integer(update) || json_integer_value(update) < 1 || json_object_get(line, "loss") == NULL) {
+        fprintf(stderr,
+                "clformer: %s: it has no \"update\" and \"loss\": this is no log of `clformer train`\n",
+                place);
+        return EXIT_FAILED;
+    }
+    struct train_point point = {
+        .update = json_integer_value(update),
+        .epoch = (int)json_integer_value(json_object_get(line, "epoch")),
+        .loss = number_of(line, "loss"),
+        .nll = number_of(line, "nll"),
+        .learning_rate = number_of(line, "learning_rate"),
+        .gradient_norm = number_of(line, "gradient_norm"),
+        .seconds = number_of(line, "seconds"),
+        .source_tokens = number_of(line, "source_tokens"),
+        .target_tokens = number_of(line, "target_tokens"),
+        .skipped = number_of(line, "skipped"),
+    };
+    go_back(history, point.update);
+    if (!append(history, &point) || !add_objects(history, line, point.update, point.epoch)) {
+        fprintf(stderr, "clformer: no memory left for the curves of %s\n", history->name);
+        return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+/* One line of the file. */
+static int read_line(struct train_history *history, const char *text, size_t size, const char *place)
+{
+    json_error_t error;
+    json_t *line = json_loadb(text, size, 0, &error);
+    if (line == NULL) {
+        fprintf(stderr, "clformer: %s: %s\n", place, error.text);
+        return EXIT_FAILED;
+    }
+    int status = history_add(history, line, place);
+    json_decref(line);
+    return status;
+}
+
+static int read_lines(struct train_history *history, FILE *file, char **text, const char *path)
+{
+    size_t capacity = 0, place_size = strlen(path) + 32;
+    char *place = malloc(place_size);
+    int status = place != NULL ? EXIT_DONE : EXIT_FAILED;
+    ssize_t size;
+    for (long long number = 1; status == EXIT_DONE && (size = getline(text, &capacity, file)) > 0; number++) {
+        if ((*text)[size - 1] != '\n') {
+            break; /* cut off, or still being written */
+        }
+        snprintf(place, place_size, "%s, line %lld", path, number);
+        status = read_line(history, *text, (size_t)size, place);
+    }
+    free(place);
+    return status;
+}
+
+int history_read(struct train_history *history, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+    int status = EXIT_FAILED, failed = file == NULL;
+    if (!failed) {
+        status = read_lines(history, file, &text, path);
+        failed = ferror(file);
+    }
+    if (failed) {
+        fprintf(stderr, "clformer: %s cannot be read: %s\n", path, strerror(errno));
+        status = EXIT_FAILED;
+    }
+    free(text);
+    if (file != NULL) {
+        fclose(file);
+    }
+    return status;
+}
+
+void history_free(struct train_history *history)
+{
+    json_decref(history->start);
+    json_decref(history->validations);
+    free(history->points);
+    *history = (struct train_history){.name = NULL};
+}

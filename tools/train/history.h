@@ -1,0 +1,33 @@
+/* What became of a run, from the lines of its log: every update and every validation. */
+#ifndef CLF_TOOLS_TRAIN_HISTORY_H
+#define CLF_TOOLS_TRAIN_HISTORY_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One update; what the log does not say is NAN. */
+struct train_point {
+    int64_t update;
+    int epoch;
+    double loss, nll, learning_rate, gradient_norm, seconds;
+    double source_tokens, target_tokens, skipped;
+};
+
+struct train_history {
+    const char *name; /* of the run, borrowed: the model's folder or the log's file */
+    json_t *start;    /* what the run was begun with; NULL where the log does not say */
+    json_t *validations;
+    struct train_point *points; /* by update */
+    size_t count, capacity;
+};
+
+/* Takes an object of the log, which stays the caller's. A run that goes on from a checkpoint tells some
+ * updates again: what was told last counts. `place` is for the message ("FILE, line 3"). Returns an exit
+ * status. */
+int history_add(struct train_history *history, json_t *line, const char *place);
+/* Reads a log; it may be empty. A last line that was cut off is left out. Returns an exit status. */
+int history_read(struct train_history *history, const char *path);
+void history_free(struct train_history *history);
+
+#endif

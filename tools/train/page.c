@@ -1,0 +1,130 @@
+#include "train/page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/command.h"
+#include "shared/page.h"
+#include "shared/results.h"
+
+enum { MOST_POINTS = 1200 }; /* of a curve: more than a page is wide */
+
+/* The updates that share one point of the page. */
+struct bucket {
+    double loss, nll, gradient_norm; /* means */
+    double lowest, highest;          /* loss */
+    double largest_norm;
+    double learning_rate;
+    double tokens, seconds; /* of all of them */
+    int counted;            /* with a loss that is a number */
+};
+
+static void add_point(struct bucket *bucket, const struct train_point *point)
+{
+    bucket->learning_rate = point->learning_rate;
+    bucket->tokens += isfinite(point->source_tokens) ? point->source_tokens : 0;
+    bucket->tokens += isfinite(point->target_tokens) ? point->target_tokens : 0;
+    bucket->seconds += isfinite(point->seconds) ? point->seconds : 0;
+    bucket->largest_norm = fmax(bucket->largest_norm, point->gradient_norm); /* without those that are NAN */
+    if (!isfinite(point->loss)) {
+        return;
+    }
+    bucket->counted++;
+    bucket->loss += point->loss;
+    bucket->nll += point->nll;
+    bucket->gradient_norm += point->gradient_norm;
+    bucket->lowest = fmin(bucket->lowest, point->loss);
+    bucket->highest = fmax(bucket->highest, point->loss);
+}
+
+enum curve { UPDATE, EPOCH, LOSS, LOWEST, HIGHEST, NLL, RATE, NORM, LARGEST, TOKENS, SECONDS, CURVES };
+static const char *const names[CURVES] = {"update",       "epoch",  "loss",          "lowest",
+                                          "highest",      "nll",    "learning_rate", "gradient_norm",
+                                          "largest_norm", "tokens", "seconds"};
+
+static int put(json_t *curves, enum curve curve, double value)
+{
+    return json_array_append_new(json_object_get(curves, names[curve]), result_number(value)) == 0;
+}
+
+static int put_bucket(json_t *curves, const struct train_point *last, const struct bucket *bucket)
+{
+    double scale = bucket->counted > 0 ? 1.0 / bucket->counted : NAN;
+    const double values[CURVES] = {
+        [UPDATE] = (double)last->update,  [EPOCH] = last->epoch,
+        [LOSS] = bucket->loss * scale,    [LOWEST] = bucket->lowest,
+        [HIGHEST] = bucket->highest,      [NLL] = bucket->nll * scale,
+        [RATE] = bucket->learning_rate,   [NORM] = bucket->gradient_norm * scale,
+        [LARGEST] = bucket->largest_norm, [TOKENS] = bucket->tokens,
+        [SECONDS] = bucket->seconds,
+    };
+    for (int curve = 0; curve < CURVES; curve++) {
+        if (!put(curves, (enum curve)curve, values[curve])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Equal numbers of updates a point; NULL where memory ran out. */
+static json_t *curves_of(const struct train_history *run)
+{
+    json_t *curves = json_object();
+    for (int curve = 0; curve < CURVES; curve++) {
+        json_object_set_new(curves, names[curve], json_array());
+    }
+    size_t width = (run->count + MOST_POINTS - 1) / MOST_POINTS;
+    for (size_t first = 0; first < run->count; first += width) {
+        size_t end = first + width < run->count ? first + width : run->count;
+        struct bucket bucket = {.lowest = INFINITY, .highest = -INFINITY, .largest_norm = NAN};
+        for (size_t i = first; i < end; i++) {
+            add_point(&bucket, &run->points[i]);
+        }
+        if (!put_bucket(curves, &run->points[end - 1], &bucket)) {
+            json_decref(curves);
+            return NULL;
+        }
+    }
+    return curves;
+}
+
+static json_t *run_of(const struct train_history *run)
+{
+    const struct train_point *last = run->count > 0 ? &run->points[run->count - 1] : NULL;
+    double skipped = last != NULL && isfinite(last->skipped) ? last->skipped : 0;
+    return json_pack("{s:o, s:O?, s:O?, s:i, s:I, s:o}", "name", result_text(run->name, strlen(run->name)),
+                     "start", run->start, "validations", run->validations, "updates_a_point",
+                     (int)((run->count + MOST_POINTS - 1) / MOST_POINTS), "skipped", (json_int_t)skipped,
+                     "curves", curves_of(run));
+}
+
+struct content {
+    const struct train_history *runs;
+    int count;
+};
+
+static int print_field(FILE *file, const void *context, const char *name, size_t length)
+{
+    const struct content *content = context;
+    if (length == 5 && memcmp(name, "TITLE", length) == 0) {
+        page_print_escaped(file, content->count == 1 ? content->runs[0].name : "several runs");
+        return EXIT_DONE;
+    }
+    json_t *runs = json_array(); /* @DATA@ */
+    for (int i = 0; i < content->count; i++) {
+        if (json_array_append_new(runs, run_of(&content->runs[i])) != 0) {
+            json_decref(runs);
+            runs = NULL;
+            break;
+        }
+    }
+    return page_print_json(
+        file, runs == NULL ? NULL : json_pack("{s:s, s:o}", "clformer", CLF_VERSION, "runs", runs));
+}
+
+int train_page_write(const char *path, const struct train_history *runs, int count)
+{
+    struct content content = {runs, count};
+    return page_write(path, &(struct page){train_template, print_field, &content});
+}

@@ -1,0 +1,10 @@
+/* The page of the curves of one or more runs. */
+#ifndef CLF_TOOLS_TRAIN_PAGE_H
+#define CLF_TOOLS_TRAIN_PAGE_H
+
+#include "train/history.h"
+
+/* Writes it at once or not at all; "-" is standard output. Returns an exit status. */
+int train_page_write(const char *path, const struct train_history *runs, int count);
+
+#endif
