@@ -5,14 +5,15 @@
 
 #include "tensor/tensor.h"
 
-/* For the t-th step, t = 1 ..: as torch.optim has them. */
+/* For the t-th step, t = 1 ..: as torch.optim has them. In double, since 1 - beta2 of a float would be off in its
+ * fifth digit. */
 struct clf__adam {
-    float rate; /* of learning, of this step */
-    float beta1, beta2, epsilon;
-    float correction1, correction2; /* 1 - beta1^t, 1 - beta2^t */
-    float decay;                    /* AdamW: w -= rate * decay * w; 0: none */
-    float coupled_decay;            /* Adam: dw += coupled_decay * w; 0: none */
-    float gradient_scale;           /* of dw before anything else: clipping */
+    double rate; /* of learning, of this step */
+    double beta1, beta2, epsilon;
+    double correction1, correction2; /* 1 - beta1^t, 1 - beta2^t */
+    double decay;                    /* AdamW: w -= rate * decay * w; 0: none */
+    double coupled_decay;            /* Adam: dw += coupled_decay * w; 0: none */
+    double gradient_scale;           /* of dw before anything else: clipping */
 };
 
 /* m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, w -= rate * (m / correction1) / (sqrt(v /

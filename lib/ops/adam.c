@@ -1,0 +1,80 @@
+#include "ops/adam.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "device/caps.h"
+#include "ops/operand.h"
+
+/* Elements that a group takes at a time: STRETCH in cl/adam.cl. */
+enum { STRETCH = 16384, MOST_GROUPS = 4096 };
+
+static size_t stretches_of(size_t n)
+{
+    return (n + STRETCH - 1) / STRETCH;
+}
+
+static clf_status launch_stretches(struct clf__launch *launch, struct clf_device *device,
+                                   const char *cpu_kernel, const char *gpu_kernel, int n)
+{
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    size_t stretches = stretches_of((size_t)n);
+    launch->program = "adam";
+    launch->kernel = is_cpu ? cpu_kernel : gpu_kernel;
+    launch->groups[0] = stretches < MOST_GROUPS ? stretches : MOST_GROUPS;
+    launch->local[0] = is_cpu ? 1 : CLF__GROUP;
+    return clf__launch(device, launch);
+}
+
+clf_status clf__adam_update(struct clf__tensor w, struct clf__tensor m, struct clf__tensor v,
+                            struct clf__tensor dw, const struct clf__adam *adam)
+{
+    int n = w.columns;
+    assert(w.rows == 1 && m.columns == n && v.columns == n && dw.columns == n);
+    if (n <= 0) {
+        return CLF_OK;
+    }
+    const struct clf__argument arguments[] = {
+        CLF__VECTOR(w),
+        CLF__VECTOR(m),
+        CLF__VECTOR(v),
+        CLF__VECTOR(dw),
+        CLF__INT(n),
+        CLF__FLOAT((float)adam->gradient_scale),
+        CLF__FLOAT((float)adam->coupled_decay),
+        CLF__FLOAT((float)(1.0 - adam->beta1)),
+        CLF__FLOAT((float)adam->beta2),
+        CLF__FLOAT((float)(1.0 - adam->beta2)),
+        CLF__FLOAT((float)(1.0 / sqrt(adam->correction2))),
+        CLF__FLOAT((float)adam->epsilon),
+        CLF__FLOAT((float)(1.0 - adam->rate * adam->decay)),
+        CLF__FLOAT((float)(adam->rate / adam->correction1)),
+    };
+    struct clf__launch launch = {
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = {.operations = 16.0 * n, .bytes = 8.0 * sizeof(float) * n},
+    };
+    return launch_stretches(&launch, clf__buffer_device(w.buffer), "adam_update_cpu", "adam_update_gpu", n);
+}
+
+int clf__sum_squares_parts(size_t n)
+{
+    return (int)stretches_of(n);
+}
+
+clf_status clf__sum_squares(struct clf__tensor parts, struct clf__tensor x)
+{
+    int n = x.columns;
+    assert(x.rows == 1 && parts.columns == clf__sum_squares_parts((size_t)n));
+    if (n <= 0) {
+        return CLF_OK;
+    }
+    const struct clf__argument arguments[] = {CLF__VECTOR(parts), CLF__VECTOR(x), CLF__INT(n)};
+    struct clf__launch launch = {
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = {.operations = 2.0 * n, .bytes = (double)sizeof(float) * n},
+    };
+    return launch_stretches(&launch, clf__buffer_device(x.buffer), "sum_squares_cpu", "sum_squares_gpu", n);
+}
