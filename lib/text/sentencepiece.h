@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "text/split.h"
 
 struct clf__sentencepiece;
 
@@ -13,9 +14,6 @@ struct clf__sentencepiece;
 clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *bytes, size_t size,
                                    const char *path);
 void clf__sentencepiece_free(struct clf__sentencepiece *model);
-
-/* Called with each piece in turn; a failure ends the encoding and is its result. */
-typedef clf_status clf__piece_function(void *user, const char *piece, size_t length);
 
 /* Cuts text into pieces. */
 clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, const char *text, size_t size,

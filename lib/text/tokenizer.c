@@ -29,7 +29,8 @@ struct clf__tokenizer {
     struct clf__vocabulary vocabulary, target_vocabulary; /* the second where they are separate */
     struct side source, target;
     int max_length;
-    int cleans_up; /* clean_up_tokenization_spaces */
+    int cleans_up;   /* clean_up_tokenization_spaces */
+    char *delimiter; /* word_delimiter_token: text without models is characters, with this for a space */
 };
 
 void clf__ids_free(struct clf__ids *ids)
@@ -93,6 +94,11 @@ static clf_status read_config(struct clf__tokenizer *tokenizer, const struct clf
     CLF__TRY(clf__json_double(config, "model_max_length", 1, 1e300, &max_length));
     tokenizer->max_length = max_length < INT_MAX ? (int)max_length : 0;
     CLF__TRY(clf__json_bool(config, "clean_up_tokenization_spaces", &tokenizer->cleans_up));
+    const char *delimiter = NULL;
+    CLF__TRY(clf__json_string(config, "word_delimiter_token", &delimiter));
+    if (delimiter) {
+        CLF__TRY(clf__copy_string(&tokenizer->delimiter, delimiter));
+    }
     /* A token is a string, or an object in files of transformers 4. */
     const json_t *token = json_object_get(json_object_get(config->root, "unk_token"), "content");
     if (json_is_string(token)) {
@@ -214,6 +220,7 @@ void clf__tokenizer_free(struct clf__tokenizer *tokenizer)
         clf__sentencepiece_free(tokenizer->target.model);
         clf__vocabulary_free(&tokenizer->vocabulary);
         clf__vocabulary_free(&tokenizer->target_vocabulary);
+        clf__free(tokenizer->delimiter);
         clf__free(tokenizer);
     }
 }
@@ -247,25 +254,6 @@ static clf_status add_piece(void *user, const char *piece, size_t length)
                          piece, sink->side->vocabulary->path);
     }
     return clf__ids_append(sink->ids, id);
-}
-
-static int is_space(char byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r') || byte == '\0';
-}
-
-static clf_status add_words(struct sink *sink, const char *text, size_t size)
-{
-    size_t start = 0;
-    for (size_t i = 0; i <= size; i++) {
-        if (i == size || is_space(text[i])) {
-            if (i > start) {
-                CLF__TRY(add_piece(sink, text + start, i - start));
-            }
-            start = i + 1;
-        }
-    }
-    return CLF_OK;
 }
 
 /* The length of a >>code<< that a text begins with, or 0. */
@@ -337,7 +325,15 @@ struct frame {
     int32_t start_id, end_id;
 };
 
-static clf_status add_framed(struct sink *sink, struct frame frame, const char *text, size_t size, int pieces)
+/* `delimiter` is not NULL where the text is to be cut into characters. */
+static clf_status add_plain(struct sink *sink, const char *delimiter, const char *text, size_t size)
+{
+    return delimiter ? clf__split_characters(text, size, delimiter, add_piece, sink)
+                     : clf__split_words(text, size, add_piece, sink);
+}
+
+static clf_status add_framed(struct sink *sink, struct frame frame, const char *delimiter, const char *text,
+                             size_t size, int pieces)
 {
     size_t valid = clf__utf8_valid_prefix(text, size);
     if (valid != size) {
@@ -352,7 +348,7 @@ static clf_status add_framed(struct sink *sink, struct frame frame, const char *
     if (sink->side->model && !pieces) {
         CLF__TRY(add_text(sink, text, size));
     } else {
-        CLF__TRY(add_words(sink, text, size));
+        CLF__TRY(add_plain(sink, pieces ? NULL : delimiter, text, size));
     }
     return frame.end_id >= 0 ? clf__ids_append(sink->ids, frame.end_id) : CLF_OK;
 }
@@ -365,7 +361,7 @@ static clf_status encode(const struct clf__tokenizer *tokenizer, struct clf__ids
     struct frame frame = {target ? -1 : options->source_start_id,
                           target ? options->end_id : options->source_end_id};
     ids->count = 0;
-    clf_status status = add_framed(&sink, frame, text, size, pieces);
+    clf_status status = add_framed(&sink, frame, tokenizer->delimiter, text, size, pieces);
     if (status != CLF_OK) {
         ids->count = 0;
     }
@@ -416,7 +412,8 @@ static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const ch
     return CLF_OK;
 }
 
-static clf_status join_words(char **text, const char *const *words, int count)
+/* With a space between words, or between characters where the delimiter stands. */
+static clf_status join_words(char **text, const char *const *words, int count, const char *delimiter)
 {
     size_t bytes = 1;
     for (int i = 0; i < count; i++) {
@@ -426,11 +423,12 @@ static clf_status join_words(char **text, const char *const *words, int count)
     char *end = *text;
     for (int i = 0; i < count; i++) {
         size_t length = strlen(words[i]);
-        if (i > 0) {
+        int is_space = delimiter && strcmp(words[i], delimiter) == 0;
+        if (is_space || (i > 0 && !delimiter)) {
             *end++ = ' ';
         }
-        memcpy(end, words[i], length);
-        end += length;
+        memcpy(end, words[i], is_space ? 0 : length);
+        end += is_space ? 0 : length;
     }
     return CLF_OK;
 }
@@ -444,7 +442,7 @@ clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **
     CLF__TRY(clf__allocate(&pieces, (size_t)count, sizeof *pieces));
     clf_status status = choose_pieces(tokenizer, pieces, &chosen, ids, count);
     if (status == CLF_OK && !tokenizer->target.model) {
-        status = join_words(text, pieces, chosen);
+        status = join_words(text, pieces, chosen, tokenizer->delimiter);
     } else if (status == CLF_OK) {
         status = clf__sentencepiece_decode(tokenizer->target.model, text, pieces, chosen);
         if (status == CLF_OK) {

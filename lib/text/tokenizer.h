@@ -21,7 +21,8 @@ struct clf__tokenizer_options {
 
 /* Loads source.spm, target.spm, vocab.json, target_vocab.json and tokenizer_config.json of a folder,
  * whichever its kind needs: with source.spm and target.spm, pieces of SentencePiece looked up in the
- * vocabulary; without, words between white space. A vocabulary must hold the ids 0 .. size-1 once each;
+ * vocabulary; without, words between white space, or where tokenizer_config.json has word_delimiter_token (as
+ * transformers' Wav2Vec2CTCTokenizer) characters. A vocabulary must hold the ids 0 .. size-1 once each;
  * anything else names the file. */
 clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
                                const struct clf__tokenizer_options *options);

@@ -1,0 +1,39 @@
+/* Parallel text as its files have it: pairs of lines. */
+#ifndef CLF_TRAIN_CORPUS_H
+#define CLF_TRAIN_CORPUS_H
+
+#include "base/file.h"
+
+/* Lines end with a line feed, with a carriage return before it or not; the last one may lack it. */
+struct clf__corpus {
+    const char *source_path, *target_path; /* borrowed; the second NULL: source, tab, target a line */
+    struct clf__file_map source, target;
+    size_t source_at, target_at; /* where the next lines begin */
+    int lines;                   /* of each file */
+    int line;                    /* how many were read */
+};
+
+/* A part of a file's map. */
+struct clf__corpus_text {
+    const char *text;
+    size_t size;
+};
+
+struct clf__corpus_pair {
+    int line;    /* counted from 1 */
+    int is_torn; /* not one tab in the line; source is all of it then */
+    struct clf__corpus_text source, target;
+};
+
+/* Files of different numbers of lines are CLF_FORMAT. */
+clf_status clf__corpus_open(struct clf__corpus *out, const char *source_path, const char *target_path);
+void clf__corpus_close(struct clf__corpus *corpus);
+
+/* 0 at the end. */
+int clf__corpus_next(struct clf__corpus *corpus, struct clf__corpus_pair *pair);
+void clf__corpus_rewind(struct clf__corpus *corpus);
+
+/* A path that stands in a table: relative to the table's folder; the caller frees *out. */
+clf_status clf__corpus_path(char **out, const struct clf__corpus *corpus, struct clf__corpus_text text);
+
+#endif

@@ -1,0 +1,345 @@
+#include "train/tokenizer_files.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/sentencepiece.h"
+#include "text/split.h"
+#include "text/train_sentencepiece.h"
+#include "text/vocabulary.h"
+#include "text/vocabulary_build.h"
+#include "train/corpus.h"
+
+enum { MAX_SPECIALS = 4, MAX_VOCABULARY_BYTES = 1 << 28 };
+static const char *const word_delimiter = "|";
+
+/* The tokens that are no text, where they stand in a system's vocabularies. */
+struct specials {
+    const char *first[MAX_SPECIALS + 1]; /* the first ids; ends with NULL */
+    const char *last;                    /* the last id, or NULL */
+};
+
+struct making {
+    const struct clf__tokenizer_making *options;
+    const char *folder;
+    struct specials specials;
+};
+
+/* Which sides of the text a vocabulary is for, and the files that it goes to. */
+struct side {
+    int source, target;
+    const char *given; /* or NULL */
+    const char *file, *model;
+};
+
+/* The ids of one vocabulary. */
+struct made {
+    int size, pad_id, start_id, end_id;
+};
+
+static struct specials find_specials(const struct clf__tokenizer_making *options)
+{
+    int is_last = !options->separate || !options->pieces;
+    switch (options->system) {
+    case CLF__MARIAN:
+        /* <pad> is the last one in every MarianMT, and CTranslate2 cuts the last row off. Where two
+         * vocabularies differ in size that would be two ids, and there can only be one. */
+        return is_last ? (struct specials){{"</s>", "<unk>"}, "<pad>"}
+                       : (struct specials){{"</s>", "<unk>", "<pad>"}, NULL};
+    case CLF__JADORE:
+        return (struct specials){{"<unk>", "<pad>", "<s>", "</s>"}, NULL};
+    case CLF__ANNOTATED:
+        return (struct specials){{"<s>", "</s>", "<pad>", "<unk>"}, NULL};
+    case CLF__PAPER:
+    case CLF__SPEECH:
+    case CLF__ILLUSTRATED:
+        break;
+    }
+    return (struct specials){{"<s>", "<pad>", "</s>", "<unk>"}, NULL};
+}
+
+static int count_specials(const struct specials *specials)
+{
+    int count = specials->last != NULL;
+    for (int i = 0; specials->first[i]; i++) {
+        count++;
+    }
+    return count;
+}
+
+static int is_special(const struct specials *specials, const char *piece)
+{
+    for (int i = 0; specials->first[i]; i++) {
+        if (strcmp(specials->first[i], piece) == 0) {
+            return 1;
+        }
+    }
+    return specials->last && strcmp(specials->last, piece) == 0;
+}
+
+static clf_status count_line(const struct making *making, struct clf__piece_counts *counts,
+                             struct clf__corpus_text line)
+{
+    if (clf__utf8_valid_prefix(line.text, line.size) != line.size) {
+        return CLF_OK; /* the dataset reports it */
+    }
+    return making->options->frames
+               ? clf__split_characters(line.text, line.size, word_delimiter, clf__piece_counts_add, counts)
+               : clf__split_words(line.text, line.size, clf__piece_counts_add, counts);
+}
+
+/* Words, or characters of transcripts. */
+static clf_status count_text(const struct making *making, struct clf__piece_counts *counts,
+                             const struct side *side)
+{
+    struct clf__corpus corpus;
+    struct clf__corpus_pair pair;
+    CLF__TRY(clf__corpus_open(&corpus, making->options->source_path, making->options->target_path));
+    clf_status status = CLF_OK;
+    while (status == CLF_OK && clf__corpus_next(&corpus, &pair)) {
+        if (side->source && !pair.is_torn) {
+            status = count_line(making, counts, pair.source);
+        }
+        if (status == CLF_OK && side->target && !pair.is_torn) {
+            status = count_line(making, counts, pair.target);
+        }
+    }
+    clf__corpus_close(&corpus);
+    clf__piece_counts_sort(counts);
+    return status;
+}
+
+/* The first word of each line, as in fairseq's dictionaries. */
+static clf_status read_words(struct clf__piece_counts *counts, const char *path)
+{
+    struct clf__corpus corpus;
+    struct clf__corpus_pair pair;
+    CLF__TRY(clf__corpus_open(&corpus, path, NULL));
+    clf_status status = CLF_OK;
+    while (status == CLF_OK && clf__corpus_next(&corpus, &pair)) {
+        const char *text = pair.source.text, *end = text + pair.source.size;
+        const char *word_end = text;
+        while (word_end < end && *word_end != ' ' && *word_end != '\t') {
+            word_end++;
+        }
+        size_t length = (size_t)(word_end - text);
+        if (clf__utf8_valid_prefix(text, length) != length || memchr(text, '\0', length)) {
+            status = clf__fail(CLF_FORMAT, "%s: line %d is not UTF-8", path, pair.line);
+        } else if (length > 0) {
+            status = clf__piece_counts_add(counts, text, length);
+        }
+    }
+    clf__corpus_close(&corpus);
+    return status;
+}
+
+static int find_piece(const char *const *pieces, int count, const char *piece)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(pieces[i], piece) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static clf_status write_pieces(struct made *made, const struct making *making, const char *file,
+                               const char *const *pieces, int count)
+{
+    *made = (struct made){count, find_piece(pieces, count, "<pad>"), find_piece(pieces, count, "<s>"),
+                          find_piece(pieces, count, "</s>")};
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, making->folder, file));
+    clf_status status = clf__vocabulary_write(path, pieces, count);
+    clf__free(path);
+    return status;
+}
+
+/* Special tokens and counted pieces, as many as there may be. */
+static clf_status write_counted(struct made *made, const struct making *making, const char *file,
+                                const struct clf__piece_counts *counts)
+{
+    const struct specials *specials = &making->specials;
+    int special = count_specials(specials), limit = making->options->size;
+    int size = 0, room = limit > 0 ? limit - (specials->last != NULL) : INT_MAX;
+    const char **pieces = NULL;
+    CLF__TRY(clf__allocate(&pieces, (size_t)counts->count + (size_t)special, sizeof *pieces));
+    for (int i = 0; specials->first[i]; i++) {
+        pieces[size++] = specials->first[i];
+    }
+    for (int i = 0; i < counts->count && size < room; i++) {
+        if (!is_special(specials, counts->items[i].piece)) {
+            pieces[size++] = counts->items[i].piece;
+        }
+    }
+    if (specials->last) {
+        pieces[size++] = specials->last;
+    }
+    clf_status status = size > special
+                            ? write_pieces(made, making, file, pieces, size)
+                            : clf__fail(CLF_TEXT, "%s: there is no text for a vocabulary, or no room in it",
+                                        making->options->source_path);
+    clf__free(pieces);
+    return status;
+}
+
+/* A vocab.json: its ids are kept. */
+static clf_status copy_vocabulary(struct made *made, const struct making *making, const char *file,
+                                  const char *path)
+{
+    struct clf__json json;
+    struct clf__vocabulary vocabulary;
+    CLF__TRY(clf__json_load(&json, path, MAX_VOCABULARY_BYTES));
+    size_t size = json_object_size(json.root);
+    clf__json_free(&json);
+    CLF__TRY(clf__vocabulary_load(&vocabulary, path, size < INT_MAX ? (int)size : INT_MAX));
+    clf_status status = write_pieces(made, making, file, vocabulary.pieces, vocabulary.size);
+    clf__vocabulary_free(&vocabulary);
+    return status;
+}
+
+static int is_json(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 5 && strcmp(path + length - 5, ".json") == 0;
+}
+
+/* Fills counts with what goes between the special tokens. */
+static clf_status collect(const struct making *making, struct clf__piece_counts *counts,
+                          const struct side *side)
+{
+    if (side->given) {
+        return read_words(counts, side->given);
+    }
+    return count_text(making, counts, side);
+}
+
+static clf_status make_vocabulary(struct made *made, const struct making *making, const struct side *side)
+{
+    if (side->given && is_json(side->given)) {
+        return copy_vocabulary(made, making, side->file, side->given);
+    }
+    struct clf__piece_counts counts = {0};
+    clf_status status = collect(making, &counts, side);
+    if (status == CLF_OK) {
+        status = write_counted(made, making, side->file, &counts);
+    }
+    clf__piece_counts_free(&counts);
+    return status;
+}
+
+/* A vocabulary that was given may lack what its system needs. */
+static clf_status check_ids(const struct making *making, const struct side *side, const struct made *made)
+{
+    int needs_start = making->options->system != CLF__MARIAN;
+    const char *missing = made->end_id < 0                    ? "</s>"
+                          : made->pad_id < 0                  ? "<pad>"
+                          : needs_start && made->start_id < 0 ? "<s>"
+                                                              : NULL;
+    return missing
+               ? clf__fail(CLF_FORMAT, "%s: has no \"%s\"", side->given ? side->given : side->file, missing)
+               : CLF_OK;
+}
+
+static clf_status make_side(struct made *made, const struct making *making, const struct side *side)
+{
+    CLF__TRY(make_vocabulary(made, making, side));
+    return check_ids(making, side, made);
+}
+
+static clf_status make_vocabularies(struct clf__model_description *out, const struct making *making)
+{
+    const struct clf__tokenizer_making *options = making->options;
+    struct side first = {1, !options->separate, options->source_vocabulary, "vocab.json", "source.spm"};
+    struct side second = {0, 1, options->target_vocabulary, "target_vocab.json", "target.spm"};
+    struct made source, target;
+    if (options->frames) {
+        first = (struct side){
+            0, 1, options->target_vocabulary ? options->target_vocabulary : options->source_vocabulary,
+            "vocab.json", "target.spm"};
+    }
+    CLF__TRY(make_side(&source, making, &first));
+    target = source;
+    if (options->separate) {
+        CLF__TRY(make_side(&target, making, &second));
+        if (source.end_id != target.end_id || source.pad_id != target.pad_id ||
+            source.start_id != target.start_id) {
+            return clf__fail(CLF_FORMAT, "%s and %s do not agree on the ids of <s>, </s> and <pad>",
+                             first.given ? first.given : first.file,
+                             second.given ? second.given : second.file);
+        }
+    }
+    out->source_vocabulary = options->frames ? 0 : source.size;
+    out->target_vocabulary = target.size;
+    out->separate_vocabularies = options->separate;
+    out->pad_id = source.pad_id;
+    out->start_id = options->system == CLF__MARIAN ? -1 : source.start_id;
+    out->end_id = source.end_id;
+    return CLF_OK;
+}
+
+static clf_status write_config(const struct making *making)
+{
+    const struct clf__tokenizer_making *options = making->options;
+    int is_marian = options->system == CLF__MARIAN;
+    json_t *root = json_pack("{ss ss ss}", "unk_token", "<unk>", "eos_token", "</s>", "pad_token", "<pad>");
+    int failed = root == NULL;
+    if (options->max_length > 0) {
+        failed |= json_object_set_new(root, "model_max_length", json_integer(options->max_length)) != 0;
+    }
+    if (is_marian && !options->pieces) {
+        failed |= json_object_set_new(root, "tokenizer_class", json_string("MarianTokenizer")) != 0;
+        failed |= json_object_set_new(root, "separate_vocabs", json_boolean(options->separate)) != 0;
+    }
+    if (!is_marian) {
+        failed |= json_object_set_new(root, "bos_token", json_string("<s>")) != 0;
+    }
+    if (options->frames) {
+        failed |= json_object_set_new(root, "tokenizer_class", json_string("Wav2Vec2CTCTokenizer")) != 0;
+        failed |= json_object_set_new(root, "word_delimiter_token", json_string(word_delimiter)) != 0;
+    }
+    if (options->source_language) {
+        failed |= json_object_set_new(root, "source_lang", json_string(options->source_language)) != 0;
+    }
+    if (options->target_language) {
+        failed |= json_object_set_new(root, "target_lang", json_string(options->target_language)) != 0;
+    }
+    char *path = NULL;
+    clf_status status = clf__path_join(&path, making->folder, "tokenizer_config.json");
+    if (status == CLF_OK) {
+        status = clf__json_write(path, failed ? NULL : root, 0);
+    }
+    clf__free(path);
+    json_decref(root);
+    return status;
+}
+
+static clf_status check_options(const struct clf__tokenizer_making *options)
+{
+    struct specials specials = find_specials(options);
+    if (options->size > 0 && options->size <= count_specials(&specials)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary of %d has no room for text beside %d special tokens",
+                         options->size, count_specials(&specials));
+    }
+    if (options->frames && options->separate) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a model that reads frames has one vocabulary");
+    }
+    int is_given = options->source_vocabulary || options->target_vocabulary;
+    if (is_given && !options->pieces && !options->frames) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary can be given for tokens and for transcripts alone");
+    }
+    return CLF_OK;
+}
+
+clf_status clf__tokenizer_files_make(struct clf__model_description *out, const char *folder,
+                                     const struct clf__tokenizer_making *options)
+{
+    CLF__TRY(check_options(options));
+    struct making making = {options, folder, find_specials(options)};
+    CLF__TRY(make_vocabularies(out, &making));
+    return write_config(&making);
+}

@@ -1,0 +1,50 @@
+/* Small texts in temporary folders, for the tests of training. */
+#ifndef CLF_TESTS_TRAIN_FILES_H
+#define CLF_TESTS_TRAIN_FILES_H
+
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+
+/* <folder>/<name>; freed by support_free_all(). */
+static inline char *path_in(const char *folder, const char *name)
+{
+    char *path = support_array(strlen(folder) + strlen(name) + 2, 1);
+    sprintf(path, "%s/%s", folder, name);
+    return path;
+}
+
+static inline char *write_bytes(const char *folder, const char *name, const void *bytes, size_t size)
+{
+    char *path = path_in(folder, name);
+    assert_ok(clf__file_write(path, bytes, size));
+    return path;
+}
+
+static inline char *write_text(const char *folder, const char *name, const char *text)
+{
+    return write_bytes(folder, name, text, strlen(text));
+}
+
+/* A matrix of float32 as numpy.save() writes it, each value its row's number. */
+static inline char *write_frames(const char *folder, const char *name, int rows, int columns)
+{
+    char header[128];
+    int used =
+        sprintf(header, "\x93NUMPY%c%c%c%c{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", 1,
+                0, 118, 0, rows, columns);
+    memset(header + used, ' ', sizeof header - (size_t)used);
+    size_t values = (size_t)rows * (size_t)columns;
+    char *bytes = support_array(sizeof header + values * sizeof(float), 1);
+    memcpy(bytes, header, sizeof header);
+    for (size_t i = 0; i < values; i++) {
+        float value = (float)(i / (size_t)columns);
+        memcpy(bytes + sizeof header + i * sizeof value, &value, sizeof value);
+    }
+    return write_bytes(folder, name, bytes, sizeof header + values * sizeof(float));
+}
+
+#endif

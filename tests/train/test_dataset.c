@@ -1,0 +1,393 @@
+/* Pairs from every kind of file, what is left out and why, and plans: whole, within their budget, the same
+ * for the same seed. */
+#include "train/files.h"
+
+#include <clformer/log.h>
+
+#include "base/memory.h"
+#include "train/dataset.h"
+
+/* A vocabulary of letters; the ids of SYSTEM's framing are the first ones. */
+static const char *const letters =
+    "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2, \"<unk>\": 3, \"a\": 4, \"b\": 5, "
+    "\"c\": 6, \"d\": 7}";
+
+struct loaded {
+    struct clf__config config;
+    struct clf__tokenizer *tokenizer;
+    struct clf__dataset *dataset;
+    struct clf__dataset_report report;
+    struct clf__dataset_options options;
+};
+
+static void load_tokenizer(struct loaded *loaded, enum clf__system system, const char *folder)
+{
+    clf__config_preset(&loaded->config, system);
+    struct clf__config *config = &loaded->config;
+    config->source_vocabulary = config->feature_size > 0 ? 0 : 8;
+    config->target_vocabulary = 8;
+    struct clf__tokenizer_options options = {
+        .source_vocabulary = config->source_vocabulary,
+        .target_vocabulary = 8,
+        .source_start_id = config->source_start_id,
+        .source_end_id = config->source_end_id,
+        .pad_id = config->pad_id,
+        .start_id = config->start_id,
+        .end_id = config->end_id,
+    };
+    write_text(folder, "vocab.json", letters);
+    assert_ok(clf__tokenizer_load(&loaded->tokenizer, folder, &options));
+    loaded->options =
+        (struct clf__dataset_options){.pieces = 1, .max_source_length = 6, .max_target_length = 6};
+}
+
+static clf_status load(struct loaded *loaded)
+{
+    return clf__dataset_load(&loaded->dataset, &loaded->config, loaded->tokenizer, &loaded->options,
+                             &loaded->report);
+}
+
+static void unload(struct loaded *loaded)
+{
+    clf__dataset_free(loaded->dataset);
+    clf__tokenizer_free(loaded->tokenizer);
+    clf__config_free(&loaded->config);
+}
+
+static const struct clf__batching roomy = {.tokens = 1000, .count_padding = 1};
+
+#define assert_ints(actual, ...)                                                                             \
+    do {                                                                                                     \
+        const int expected_ints[] = {__VA_ARGS__};                                                           \
+        assert_memory_equal((actual), expected_ints, sizeof expected_ints);                                  \
+    } while (0)
+
+/* The frames that presets put around a line, and a decoder's inputs. */
+static void test_batches_of_tokens(void **state)
+{
+    (void)state;
+    static const enum clf__system systems[] = {CLF__PAPER, CLF__JADORE};
+    for (int i = 0; i < 2; i++) {
+        const char *folder = support_temporary_folder();
+        struct loaded loaded;
+        load_tokenizer(&loaded, systems[i], folder);
+        loaded.options.source_path = write_text(folder, "source", "a b\r\nc\n");
+        loaded.options.target_path = write_text(folder, "target", "d\nc b\ta");
+        assert_ok(load(&loaded));
+        assert_int_equal(loaded.report.lines, 2);
+        assert_int_equal(loaded.report.pairs, 2);
+        assert_ok(clf__dataset_plan(loaded.dataset, &roomy, 1, -1));
+        assert_int_equal(clf__dataset_batches(loaded.dataset), 1);
+        struct clf__training_batch batch;
+        assert_ok(clf__dataset_batch(loaded.dataset, 0, &batch));
+        assert_int_equal(batch.sources.count, 2);
+        assert_int_equal(batch.inputs.count, 2);
+        assert_ints(batch.inputs.first, 0, 4, 6);
+        if (systems[i] == CLF__PAPER) { /* source ... </s>; <s> ... </s> */
+            assert_ints(batch.sources.first, 0, 2, 5);
+            assert_ints(batch.sources.ids, 6, 2, 4, 5, 2);
+            assert_ints(batch.inputs.ids, 0, 6, 5, 4, 0, 7);
+            assert_ints(batch.labels, 6, 5, 4, 2, 7, 2);
+        } else { /* <s> ... </s> on both sides: 2 and 3 */
+            assert_ints(batch.sources.first, 0, 3, 7);
+            assert_ints(batch.sources.ids, 2, 6, 3, 2, 4, 5, 3);
+            assert_ints(batch.inputs.ids, 2, 6, 5, 4, 2, 7);
+            assert_ints(batch.labels, 6, 5, 4, 3, 7, 3);
+        }
+        assert_null(batch.sources.frames);
+        int64_t sources, labels;
+        clf__dataset_batch_tokens(loaded.dataset, 0, &sources, &labels);
+        assert_int_equal(sources, batch.sources.first[2]);
+        assert_int_equal(labels, 6);
+        unload(&loaded);
+    }
+}
+
+/* What the log got, line by line. */
+static int logged;
+static char last_logged[512];
+
+static void keep_message(void *user, clf_log_level level, const char *message)
+{
+    (void)user;
+    if (level == CLF_LOG_DEBUG) {
+        logged++;
+        snprintf(last_logged, sizeof last_logged, "%s", message);
+    }
+}
+
+static void test_what_is_left_out(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct loaded loaded;
+    load_tokenizer(&loaded, CLF__PAPER, folder);
+    loaded.options.source_path =
+        write_text(folder, "source", "a\n \n\na a a a a\na a a a a a\nb\n\xff\nd\nd\n");
+    loaded.options.target_path =
+        write_text(folder, "target", "a\na\n\na a a a a\na\na a a a a a\na\na\xc3\nd\n");
+    logged = 0;
+    clf_log_set(keep_message, NULL);
+    assert_ok(load(&loaded));
+    clf_log_set(NULL, NULL);
+    assert_int_equal(loaded.report.lines, 9);
+    assert_int_equal(loaded.report.pairs, 3); /* five words and the end token are just right */
+    assert_ints(loaded.report.left_out, 2, 2, 2);
+    assert_ints(loaded.report.first_line, 2, 5, 7);
+    assert_int_equal(logged, 6);
+    assert_non_null(
+        strstr(last_logged, "source: line 8 is left out: the line's byte at offset 1 is not UTF-8"));
+    unload(&loaded);
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct loaded loaded;
+    load_tokenizer(&loaded, CLF__PAPER, folder);
+    loaded.options.source_path = write_text(folder, "table", "a b\tc\r\na b c\nd\ta\tb\n\tb\nd\td\r\n\n");
+    loaded.options.target_path = NULL;
+    assert_ok(load(&loaded));
+    assert_int_equal(loaded.report.lines, 6);
+    assert_int_equal(loaded.report.pairs, 2);
+    assert_ints(loaded.report.left_out, 1, 0, 3);
+    assert_ints(loaded.report.first_line, 4, 0, 2);
+    assert_ok(clf__dataset_plan(loaded.dataset, &roomy, 1, -1));
+    struct clf__training_batch batch;
+    assert_ok(clf__dataset_batch(loaded.dataset, 0, &batch));
+    assert_ints(batch.sources.ids, 7, 2, 4, 5, 2);
+    assert_ints(batch.labels, 7, 2, 6, 2);
+    unload(&loaded);
+}
+
+static void test_frames(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct loaded loaded;
+    load_tokenizer(&loaded, CLF__SPEECH, folder);
+    write_frames(folder, "one.npy", 5, 80);
+    write_frames(folder, "two.npy", 3, 80);
+    write_frames(folder, "wide.npy", 3, 81);
+    write_frames(folder, "long.npy", 7, 80);
+    char table[1024];
+    snprintf(table, sizeof table,
+             "one.npy\ta b\n%s/two.npy\tc\nnone.npy\ta\nwide.npy\ta\nlong.npy\ta\n\ta\none.npy\t\n", folder);
+    loaded.options.source_path = write_text(folder, "table", table);
+    assert_ok(load(&loaded));
+    assert_int_equal(loaded.report.pairs, 2);
+    assert_ints(loaded.report.left_out, 2, 1, 2);
+    assert_ints(loaded.report.first_line, 6, 5, 3);
+    assert_ok(clf__dataset_plan(loaded.dataset, &roomy, 1, -1));
+    struct clf__training_batch batch;
+    assert_ok(clf__dataset_batch(loaded.dataset, 0, &batch));
+    assert_null(batch.sources.ids);
+    assert_ints(batch.sources.first, 0, 3, 8);
+    for (int row = 0; row < 8; row++) {
+        for (int column = 0; column < 80; column++) {
+            assert_true(batch.sources.frames[80 * row + column] == (float)(row < 3 ? row : row - 3));
+        }
+    }
+    assert_ints(batch.labels, 6, 2, 4, 5, 2);
+    /* A file that changes under a run. */
+    write_frames(folder, "one.npy", 4, 80);
+    assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 5");
+    unload(&loaded);
+}
+
+static void test_files_that_cannot_be(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct loaded loaded;
+    load_tokenizer(&loaded, CLF__PAPER, folder);
+    loaded.options.source_path = write_text(folder, "two", "a\nb");
+    loaded.options.target_path = write_text(folder, "three", "a\nb\nc\n");
+    assert_fails(load(&loaded), CLF_FORMAT, "has 2 lines and ");
+    assert_non_null(strstr(clf_last_error(), "three has 3"));
+    assert_null(loaded.dataset);
+    loaded.options.target_path = path_in(folder, "none");
+    assert_fails(load(&loaded), CLF_FILE, "none");
+    loaded.options.source_path = write_text(folder, "empty", "");
+    loaded.options.target_path = loaded.options.source_path;
+    assert_fails(load(&loaded), CLF_FORMAT, "no pair that can be used: of 0 lines");
+    loaded.options.source_path = loaded.options.target_path = write_text(folder, "blank", "\n\n");
+    assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 2 are empty, 0 too long, 0 broken");
+    unload(&loaded);
+}
+
+enum { PAIRS = 300, LONGEST = 40 };
+
+/* Many pairs of random lengths; pair i's source begins with its number, in letters. */
+static void load_many(struct loaded *loaded)
+{
+    const char *folder = support_temporary_folder();
+    struct support_random random = {7};
+    load_tokenizer(loaded, CLF__PAPER, folder);
+    char *texts[2] = {support_array(PAIRS * (LONGEST + 1) * 2, 1),
+                      support_array(PAIRS * (LONGEST + 1) * 2, 1)};
+    for (int side = 0; side < 2; side++) {
+        char *end = texts[side];
+        for (int i = 0; i < PAIRS; i++) {
+            int number = i;
+            for (int k = 6 + support_integer(&random, LONGEST - 8); k > 0; k--, number /= 4) {
+                *end++ = (char)('a' + number % 4);
+                *end++ = k > 1 ? ' ' : '\n';
+            }
+        }
+    }
+    loaded->options.source_path = write_text(folder, "source", texts[0]);
+    loaded->options.target_path = write_text(folder, "target", texts[1]);
+    loaded->options.max_source_length = loaded->options.max_target_length = LONGEST;
+    assert_ok(load(loaded));
+    assert_int_equal(loaded->report.pairs, PAIRS);
+}
+
+static int number_of(const int32_t *ids)
+{
+    int number = 0;
+    for (int k = 4; k >= 0; k--) {
+        number = 4 * number + ids[k] - 4;
+    }
+    return number;
+}
+
+/* Which pairs each batch has, in order, and that all are there, each once, within the budget. */
+static int *read_plan(struct loaded *loaded, const struct clf__batching *batching)
+{
+    int *order = support_array(PAIRS, sizeof *order), place = 0;
+    char seen[PAIRS] = {0};
+    struct clf__training_limits limits;
+    clf__dataset_limits(&limits, loaded->dataset, batching);
+    for (int b = 0; b < clf__dataset_batches(loaded->dataset); b++) {
+        struct clf__training_batch batch;
+        assert_ok(clf__dataset_batch(loaded->dataset, b, &batch));
+        int count = batch.sources.count, longest = 0;
+        const int *firsts[2] = {batch.sources.first, batch.inputs.first};
+        for (int i = 0; i < count; i++) {
+            int number = number_of(batch.sources.ids + batch.sources.first[i]);
+            assert_int_equal(number_of(batch.labels + batch.inputs.first[i]), number);
+            assert_in_range(number, 0, PAIRS - 1);
+            assert_int_equal(seen[number]++, 0);
+            order[place++] = number;
+            for (int side = 0; side < 2; side++) {
+                int length = firsts[side][i + 1] - firsts[side][i];
+                longest = length > longest ? length : longest;
+                assert_true(length <= (side == 0 ? limits.source_length : limits.target_length));
+            }
+        }
+        int sources = batch.sources.first[count], inputs = batch.inputs.first[count];
+        int tokens = batching->count_padding ? count * longest : sources > inputs ? sources : inputs;
+        assert_true(count == 1 || tokens <= batching->tokens);
+        assert_true(batching->max_pairs == 0 || count <= batching->max_pairs);
+        assert_true(count <= limits.sequences && sources <= limits.source_tokens &&
+                    inputs <= limits.target_tokens);
+    }
+    assert_int_equal(place, PAIRS);
+    return order;
+}
+
+static void test_plans(void **state)
+{
+    (void)state;
+    static const struct clf__batching cases[] = {
+        {.tokens = 200, .count_padding = 1}, {.tokens = 200},
+        {.tokens = 200, .max_pairs = 3},     {.tokens = 10},
+        {.tokens = 10, .count_padding = 1},  {.tokens = 1 << 30, .count_padding = 1},
+    };
+    struct loaded loaded;
+    load_many(&loaded);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const struct {
+            uint64_t seed;
+            int epoch;
+        } rounds[] = {{1, 0}, {1, 0}, {1, 1}, {2, 0}};
+        int *orders[4];
+        for (int k = 0; k < 4; k++) {
+            assert_ok(clf__dataset_plan(loaded.dataset, &cases[i], rounds[k].seed, rounds[k].epoch));
+            orders[k] = read_plan(&loaded, &cases[i]);
+        }
+        assert_memory_equal(orders[0], orders[1], PAIRS * sizeof **orders);
+        assert_memory_not_equal(orders[0], orders[2], PAIRS * sizeof **orders);
+        assert_memory_not_equal(orders[0], orders[3], PAIRS * sizeof **orders);
+        assert_ok(clf__dataset_plan(loaded.dataset, &cases[i], 1, -1));
+        int *first = read_plan(&loaded, &cases[i]);
+        assert_ok(clf__dataset_plan(loaded.dataset, &cases[i], 2, -1));
+        assert_memory_equal(first, read_plan(&loaded, &cases[i]), PAIRS * sizeof *first);
+    }
+    unload(&loaded);
+}
+
+/* Pairs of a batch have like lengths: little padding, though the order is random. */
+static void test_little_padding(void **state)
+{
+    (void)state;
+    struct loaded loaded;
+    load_many(&loaded);
+    static const struct clf__batching batching = {.tokens = 250, .count_padding = 1};
+    assert_ok(clf__dataset_plan(loaded.dataset, &batching, 3, 0));
+    int64_t real = 0, padded = 0;
+    for (int b = 0; b < clf__dataset_batches(loaded.dataset); b++) {
+        struct clf__training_batch batch;
+        assert_ok(clf__dataset_batch(loaded.dataset, b, &batch));
+        int longest = 0;
+        for (int i = 0; i < batch.sources.count; i++) {
+            int length = batch.sources.first[i + 1] - batch.sources.first[i];
+            longest = length > longest ? length : longest;
+        }
+        real += batch.sources.first[batch.sources.count];
+        padded += (int64_t)longest * batch.sources.count;
+    }
+    assert_true((double)padded < 1.1 * (double)real);
+    unload(&loaded);
+}
+
+/* Every allocation fails once: a sentence, nothing leaked, and the next attempt works. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    for (int frames = 0; frames < 2; frames++) {
+        struct loaded loaded;
+        load_tokenizer(&loaded, frames ? CLF__SPEECH : CLF__PAPER, folder);
+        loaded.options.source_path =
+            write_text(folder, "table", frames ? "x.npy\ta b\nx.npy\ta" : "a b\tc\na\td");
+        write_frames(folder, "x.npy", 2, 80);
+        clf_status status = CLF_OUT_OF_MEMORY;
+        for (uint64_t n = 1; status != CLF_OK; n++) {
+            assert_true(n < 100);
+            clf__memory_fail_at(n);
+            status = load(&loaded);
+            if (status == CLF_OK) {
+                status = clf__dataset_plan(loaded.dataset, &roomy, 1, 0);
+                struct clf__training_batch batch;
+                if (status == CLF_OK) {
+                    status = clf__dataset_batch(loaded.dataset, 0, &batch);
+                } else {
+                    assert_int_equal(clf__dataset_batches(loaded.dataset), 0);
+                }
+            }
+            clf__memory_fail_at(0);
+            assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
+            clf__dataset_free(loaded.dataset);
+            loaded.dataset = NULL;
+        }
+        unload(&loaded);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_batches_of_tokens, support_teardown),
+        cmocka_unit_test_teardown(test_what_is_left_out, support_teardown),
+        cmocka_unit_test_teardown(test_tables, support_teardown),
+        cmocka_unit_test_teardown(test_frames, support_teardown),
+        cmocka_unit_test_teardown(test_files_that_cannot_be, support_teardown),
+        cmocka_unit_test_teardown(test_plans, support_teardown),
+        cmocka_unit_test_teardown(test_little_padding, support_teardown),
+        cmocka_unit_test_teardown(test_no_memory, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,227 @@
+/* The tokenizer's files of new models: words, characters and pieces, built and given, where each preset has
+ * its special tokens; and that the tokenizer reads them. */
+#include "train/files.h"
+
+#include "base/memory.h"
+#include "text/tokenizer.h"
+#include "train/tokenizer_files.h"
+
+struct made {
+    const char *folder;
+    struct clf__model_description description;
+    struct clf__tokenizer *tokenizer;
+};
+
+static clf_status make(struct made *made, const struct clf__tokenizer_making *making)
+{
+    made->folder = support_temporary_folder();
+    made->description = (struct clf__model_description){.preset = ""};
+    return clf__tokenizer_files_make(&made->description, made->folder, making);
+}
+
+/* Loads what was made, with a source framed by the end token. */
+static void load(struct made *made)
+{
+    const struct clf__model_description *description = &made->description;
+    struct clf__tokenizer_options options = {
+        .source_vocabulary = description->source_vocabulary,
+        .target_vocabulary = description->target_vocabulary,
+        .separate = description->separate_vocabularies,
+        .source_start_id = -1,
+        .source_end_id = description->source_vocabulary > 0 ? description->end_id : -1,
+        .pad_id = description->pad_id,
+        .start_id = description->start_id,
+        .end_id = description->end_id,
+    };
+    assert_ok(clf__tokenizer_load(&made->tokenizer, made->folder, &options));
+}
+
+static void make_and_load(struct made *made, const struct clf__tokenizer_making *making)
+{
+    assert_ok(make(made, making));
+    load(made);
+}
+
+/* The target's pieces from `first` on, with spaces between. */
+static void assert_pieces(const struct made *made, int first, const char *expected)
+{
+    char text[512] = "";
+    for (int id = first; id < made->description.target_vocabulary; id++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s", id > first ? " " : "",
+                 clf__tokenizer_target_piece(made->tokenizer, id));
+    }
+    assert_string_equal(text, expected);
+}
+
+/* Words by frequency, then by bytes: the 3, a 3, b 2, and once each. */
+static const char *const source_text = "the a b\nthe \xc3\xa9 a\r\n";
+static const char *const target_text = "the a b\nz <unk> y\n";
+
+static void test_words(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    static const struct {
+        enum clf__system system;
+        int size, pad_id, start_id, end_id;
+        const char *pieces;
+    } cases[] = {
+        {CLF__PAPER, 0, 1, 0, 2, "<s> <pad> </s> <unk> a the b y z \xc3\xa9"},
+        {CLF__PAPER, 7, 1, 0, 2, "<s> <pad> </s> <unk> a the b"},
+        {CLF__ILLUSTRATED, 0, 1, 0, 2, "<s> <pad> </s> <unk> a the b y z \xc3\xa9"},
+        {CLF__JADORE, 0, 1, 2, 3, "<unk> <pad> <s> </s> a the b y z \xc3\xa9"},
+        {CLF__ANNOTATED, 0, 2, 0, 1, "<s> </s> <pad> <unk> a the b y z \xc3\xa9"},
+        {CLF__MARIAN, 0, 8, -1, 0, "</s> <unk> a the b y z \xc3\xa9 <pad>"},
+        {CLF__MARIAN, 5, 4, -1, 0, "</s> <unk> a the <pad>"},
+    };
+    struct clf__tokenizer_making making = {.pieces = 1, .max_length = 77};
+    making.source_path = write_text(folder, "source", source_text);
+    making.target_path = write_text(folder, "target", target_text);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made made;
+        making.system = cases[i].system;
+        making.size = cases[i].size;
+        make_and_load(&made, &making);
+        assert_int_equal(made.description.source_vocabulary, made.description.target_vocabulary);
+        assert_int_equal(made.description.pad_id, cases[i].pad_id);
+        assert_int_equal(made.description.start_id, cases[i].start_id);
+        assert_int_equal(made.description.end_id, cases[i].end_id);
+        assert_false(made.description.separate_vocabularies);
+        assert_pieces(&made, 0, cases[i].pieces);
+        assert_int_equal(clf__tokenizer_max_length(made.tokenizer), 77);
+        clf__tokenizer_free(made.tokenizer);
+    }
+}
+
+static void test_two_vocabularies(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct clf__tokenizer_making making = {.pieces = 1, .separate = 1};
+    making.source_path = write_text(folder, "table", "the a b\tthe a b\nthe \xc3\xa9 a\tz <unk> y\ntorn\n");
+    static const enum clf__system systems[] = {CLF__PAPER, CLF__MARIAN};
+    for (int i = 0; i < 2; i++) {
+        struct made made;
+        making.system = systems[i];
+        make_and_load(&made, &making);
+        int special = i == 0 ? 4 : 3;
+        assert_true(made.description.separate_vocabularies);
+        assert_int_equal(made.description.source_vocabulary, special + 4);
+        assert_int_equal(made.description.target_vocabulary, special + 5);
+        assert_int_equal(made.description.pad_id, i == 0 ? 1 : 2);
+        assert_pieces(&made, special, "a b the y z");
+        assert_string_equal(clf__tokenizer_source_piece(made.tokenizer, special), "a");
+        assert_string_equal(clf__tokenizer_source_piece(made.tokenizer, special + 1), "the");
+        clf__tokenizer_free(made.tokenizer);
+    }
+}
+
+static void test_given_vocabularies(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct clf__tokenizer_making making = {.system = CLF__PAPER, .pieces = 1};
+    making.source_path = making.target_path = write_text(folder, "text", "x\n");
+    making.source_vocabulary = write_text(folder, "dict.txt", "z 12\na 7\r\nthe\n\na 3\n");
+    struct made made;
+    make_and_load(&made, &making);
+    assert_pieces(&made, 0, "<s> <pad> </s> <unk> z a the");
+    clf__tokenizer_free(made.tokenizer);
+    /* JSON keeps its ids. */
+    making.source_vocabulary =
+        write_text(folder, "words.json", "{\"w\": 1, \"<s>\": 3, \"</s>\": 0, \"<pad>\": 2}");
+    make_and_load(&made, &making);
+    assert_pieces(&made, 0, "</s> w <pad> <s>");
+    assert_int_equal(made.description.start_id, 3);
+    assert_int_equal(made.description.end_id, 0);
+    clf__tokenizer_free(made.tokenizer);
+    making.separate = 1;
+    making.target_vocabulary =
+        write_text(folder, "other.json", "{\"w\": 0, \"<s>\": 3, \"</s>\": 1, \"<pad>\": 2}");
+    assert_fails(make(&made, &making), CLF_FORMAT, "do not agree");
+    making.separate = 0;
+    making.source_vocabulary = write_text(folder, "without.json", "{\"w\": 0, \"<pad>\": 1, \"</s>\": 2}");
+    assert_fails(make(&made, &making), CLF_FORMAT, "without.json: has no \"<s>\"");
+    making.source_vocabulary = write_text(folder, "bad.txt", "a\n\xff\n");
+    assert_fails(make(&made, &making), CLF_FORMAT, "bad.txt: line 2 is not UTF-8");
+    making.source_vocabulary = path_in(folder, "none.txt");
+    assert_fails(make(&made, &making), CLF_FILE, "none.txt");
+    making.pieces = 0;
+    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "can be given for tokens");
+}
+
+static void test_characters(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct clf__tokenizer_making making = {.system = CLF__SPEECH, .frames = 1};
+    making.source_path = write_text(folder, "table",
+                                    "one.npy\tab  \xc3\xa9"
+                                    "a\ntwo.npy\t a b \n");
+    struct made made;
+    make_and_load(&made, &making);
+    assert_int_equal(made.description.source_vocabulary, 0);
+    assert_pieces(&made, 0, "<s> <pad> </s> <unk> a b | \xc3\xa9");
+    struct clf__ids ids = {0};
+    assert_ok(clf__tokenizer_encode_target(made.tokenizer, &ids, "b  a\xc3\xa9x ", 7));
+    static const int32_t expected[] = {5, 6, 4, 7, 3, 2};
+    assert_int_equal(ids.count, 6);
+    assert_memory_equal(ids.data, expected, sizeof expected);
+    char *text;
+    assert_ok(clf__tokenizer_decode(made.tokenizer, &text, ids.data, ids.count));
+    assert_string_equal(text, "b a\xc3\xa9<unk>");
+    clf__free(text);
+    assert_ok(clf__tokenizer_encode_pieces(made.tokenizer, &ids, "a | b", 5, 1));
+    assert_int_equal(ids.count, 4);
+    clf__ids_free(&ids);
+    clf__tokenizer_free(made.tokenizer);
+    making.separate = 1;
+    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "has one vocabulary");
+}
+
+static void test_no_room(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct clf__tokenizer_making making = {.system = CLF__PAPER, .pieces = 1, .size = 4};
+    making.source_path = making.target_path = write_text(folder, "text", " \n");
+    struct made made;
+    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "a vocabulary of 4 has no room");
+    making.size = 0;
+    assert_fails(make(&made, &making), CLF_TEXT, "no text for a vocabulary");
+}
+
+/* Every allocation fails once. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct clf__tokenizer_making making = {.system = CLF__PAPER, .pieces = 1, .separate = 1};
+    making.source_path = write_text(folder, "table", "the a b\tthe a b\n");
+    making.source_vocabulary =
+        write_text(folder, "words.json", "{\"w\": 3, \"<s>\": 0, \"</s>\": 2, \"<pad>\": 1}");
+    clf_status status = CLF_OUT_OF_MEMORY;
+    for (uint64_t n = 1; status != CLF_OK; n++) {
+        struct made made;
+        assert_true(n < 200);
+        made.folder = folder;
+        clf__memory_fail_at(n);
+        status = clf__tokenizer_files_make(&made.description, folder, &making);
+        clf__memory_fail_at(0);
+        assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_words, support_teardown),
+        cmocka_unit_test_teardown(test_two_vocabularies, support_teardown),
+        cmocka_unit_test_teardown(test_given_vocabularies, support_teardown),
+        cmocka_unit_test_teardown(test_characters, support_teardown),
+        cmocka_unit_test_teardown(test_no_room, support_teardown),
+        cmocka_unit_test_teardown(test_no_memory, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
