@@ -29,7 +29,6 @@ static float scale_of(float squares, int columns, float eps)
 #define BETA(T, load) ((T)(0.0f))
 #endif
 
-#if NORM != 1
 static float row_mean(const __global float *x, int columns)
 {
     float16 a = (float16)(0.0f), b = a, c = a, d = a;
@@ -46,7 +45,6 @@ static float row_mean(const __global float *x, int columns)
     b += load_part(x + i, columns - i, 0.0f);
     return sum16((a + b) + (c + d)) / (float)columns;
 }
-#endif
 
 /* sum over i of (x[i] - mean)^2 */
 static float row_squares(const __global float *x, float mean, int columns)
@@ -155,11 +153,7 @@ static float projection_of(float squares, int columns, float scale)
 #endif
 }
 
-#if NORM == 1
-#define MEAN(sum, columns) (0.0f)
-#else
-#define MEAN(sum, columns) ((sum) / (float)(columns))
-#endif
+#define IS_CENTRED (NORM != 1)
 
 #define BACKWARD_ARGUMENTS                                                                                             \
     __global float *dx, int dx_offset, int dx_stride, const __global float *dy, int dy_offset, int dy_stride,          \
@@ -170,11 +164,7 @@ static inline void backward_row(__global float *out, const __global float *grad,
                                 const __global float *gamma, __global float *dgamma, __global float *dbeta, int columns,
                                 float eps)
 {
-#if NORM == 1
-    float mean = 0.0f;
-#else
-    float mean = row_mean(in, columns);
-#endif
+    float mean = IS_CENTRED ? row_mean(in, columns) : 0.0f;
     float squares = row_squares(in, mean, columns);
     float scale = scale_of(squares, columns, eps);
     float16 sum = (float16)(0.0f), product = sum;
@@ -200,7 +190,7 @@ static inline void backward_row(__global float *out, const __global float *grad,
         store_part(load_part(dbeta + i, left, 0.0f) + d, dbeta + i, left);
 #endif
     }
-    float middle = MEAN(sum16(sum), columns);
+    float middle = IS_CENTRED ? sum16(sum) / (float)columns : 0.0f;
     float along = sum16(product) * projection_of(squares, columns, scale);
     for (i = 0; i + 16 <= columns; i += 16) {
         float16 normal = (vload16(0, in + i) - mean) * scale;
@@ -242,15 +232,11 @@ GPU_KERNEL void layernorm_backward_gpu(BACKWARD_ARGUMENTS)
         const __global float *grad = dy + dy_offset + (size_t)n * dy_stride;
         const __global float *in = x + x_offset + (size_t)n * x_stride;
         float4 squares = 0.0f, sum = 0.0f, product = 0.0f;
-#if NORM == 1
-        float mean = 0.0f;
-#else
-        for (int c = first; c < columns; c += QUADS) {
+        for (int c = first; IS_CENTRED && c < columns; c += QUADS) {
             sum += load_quad(in + c, columns - c, 0.0f);
         }
-        float mean = group_sum(shared, sum4(sum)) / (float)columns;
+        float mean = IS_CENTRED ? group_sum(shared, sum4(sum)) / (float)columns : 0.0f;
         sum = 0.0f;
-#endif
         for (int c = first; c < columns; c += QUADS) {
             float4 p = load_quad(in + c, columns - c, mean) - mean;
             squares = fma(p, p, squares);
@@ -268,7 +254,7 @@ GPU_KERNEL void layernorm_backward_gpu(BACKWARD_ARGUMENTS)
             store_quad(load_quad(dbeta + c, left, 0.0f) + d, dbeta + c, left);
 #endif
         }
-        float middle = MEAN(group_sum(shared, sum4(sum)), columns);
+        float middle = IS_CENTRED ? group_sum(shared, sum4(sum)) / (float)columns : 0.0f;
         float along = group_sum(shared, sum4(product)) * projection_of(square_sum, columns, scale);
         for (int c = first; c < columns; c += QUADS) {
             int left = columns - c;
