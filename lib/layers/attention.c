@@ -9,6 +9,23 @@ void clf__attention_layer_free(struct clf__attention_layer *layer)
     clf__linear_free(&layer->output);
 }
 
+clf_status clf__attention_layer_create_zero(struct clf__attention_layer *out,
+                                            const struct clf__attention_layer *like)
+{
+    *out = (struct clf__attention_layer){.heads = like->heads};
+    clf_status status = clf__linear_create_zero(&out->input, &like->input, NULL, "an attention's gradients");
+    if (status == CLF_OK && like->memory.weight != NULL) {
+        status = clf__linear_create_zero(&out->memory, &like->memory, NULL, "an attention's gradients");
+    }
+    if (status == CLF_OK) {
+        status = clf__linear_create_zero(&out->output, &like->output, NULL, "an attention's gradients");
+    }
+    if (status != CLF_OK) {
+        clf__attention_layer_free(out);
+    }
+    return status;
+}
+
 static int key_columns(const struct clf__heads *heads)
 {
     return heads->count * heads->key_width;
@@ -29,21 +46,34 @@ int clf__memory_projection_width(const struct clf__heads *heads)
     return key_columns(heads) + value_columns(heads);
 }
 
-/* The stacked projection of x, as column views of its three parts. */
+/* A stacked projection, as column views of its parts. */
 struct projection {
     struct clf__tensor query, key, value;
 };
 
-static clf_status project_self(struct projection *out, struct clf__tensor x,
-                               const struct clf__attention_layer *layer,
-                               const struct clf__workspace *workspace)
+static struct projection split_self(struct clf__tensor all, const struct clf__heads *heads)
 {
-    const struct clf__heads *heads = &layer->heads;
-    struct clf__tensor all = clf__tensor_columns(workspace->projected, 0, clf__self_projection_width(heads));
+    int keys = key_columns(heads), values = value_columns(heads);
+    return (struct projection){.query = clf__tensor_columns(all, 0, keys),
+                               .key = clf__tensor_columns(all, keys, keys),
+                               .value = clf__tensor_columns(all, 2 * keys, values)};
+}
+
+static struct projection split_cross(struct clf__tensor query, struct clf__tensor memory,
+                                     const struct clf__heads *heads)
+{
+    int keys = key_columns(heads), values = value_columns(heads);
+    return (struct projection){.query = clf__tensor_columns(query, 0, keys),
+                               .key = clf__tensor_columns(memory, 0, keys),
+                               .value = clf__tensor_columns(memory, keys, values)};
+}
+
+static clf_status project_self(struct projection *out, struct clf__tensor x,
+                               const struct clf__attention_layer *layer, struct clf__tensor projected)
+{
+    struct clf__tensor all = clf__tensor_columns(projected, 0, clf__self_projection_width(&layer->heads));
     CLF__TRY(clf__linear_forward(all, x, &layer->input, CLF__IDENTITY, no_residual));
-    out->query = clf__tensor_columns(all, 0, key_columns(heads));
-    out->key = clf__tensor_columns(all, key_columns(heads), key_columns(heads));
-    out->value = clf__tensor_columns(all, 2 * key_columns(heads), value_columns(heads));
+    *out = split_self(all, &layer->heads);
     return CLF_OK;
 }
 
@@ -58,7 +88,7 @@ clf_status clf__self_attention_forward(struct clf__tensor y, struct clf__tensor 
                                        const struct clf__attention_call *call)
 {
     struct projection projection;
-    CLF__TRY(project_self(&projection, x, layer, workspace));
+    CLF__TRY(project_self(&projection, x, layer, workspace->projected));
     struct clf__tensor context = context_of(workspace, &layer->heads);
     CLF__TRY(clf__attention_forward(context, projection.query, projection.key, projection.value, call));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
@@ -70,7 +100,7 @@ clf_status clf__self_attention_step(struct clf__tensor y, struct clf__tensor x, 
                                     const struct clf__attention_history *history)
 {
     struct projection projection;
-    CLF__TRY(project_self(&projection, x, layer, workspace));
+    CLF__TRY(project_self(&projection, x, layer, workspace->projected));
     struct clf__tensor context = context_of(workspace, &layer->heads);
     CLF__TRY(clf__attention_step_forward(context, projection.query, projection.key, projection.value,
                                          &layer->heads, history));
@@ -85,9 +115,120 @@ clf_status clf__cross_attention_forward(struct clf__tensor y, struct clf__tensor
     const struct clf__heads *heads = &layer->heads;
     struct clf__tensor query = clf__tensor_columns(workspace->projected, 0, key_columns(heads));
     CLF__TRY(clf__linear_forward(query, x, &layer->input, CLF__IDENTITY, no_residual));
-    struct clf__tensor key = clf__tensor_columns(memory, 0, key_columns(heads));
-    struct clf__tensor value = clf__tensor_columns(memory, key_columns(heads), value_columns(heads));
+    struct projection projection = split_cross(query, memory, heads);
     struct clf__tensor context = context_of(workspace, heads);
-    CLF__TRY(clf__attention_forward(context, query, key, value, call));
+    CLF__TRY(clf__attention_forward(context, projection.query, projection.key, projection.value, call));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
+}
+
+clf_status clf__attention_record_reserve(struct clf__attention_record *record, struct clf__arena *arena,
+                                         const struct clf__attention_layer *layer, int rows, int source_rows)
+{
+    CLF__TRY(clf__arena_reserve(arena, &record->projected, CLF__F32, rows,
+                                clf__weight_outputs(layer->input.weight), "the queries, keys and values"));
+    if (layer->memory.weight != NULL) {
+        CLF__TRY(clf__arena_reserve(arena, &record->memory, CLF__F32, source_rows,
+                                    clf__weight_outputs(layer->memory.weight),
+                                    "the cross-attention's keys and values"));
+    }
+    return clf__arena_reserve(arena, &record->context, CLF__F32, rows, value_columns(&layer->heads),
+                              "attention's output");
+}
+
+struct clf__attention_record clf__attention_record_rows(const struct clf__attention_record *record, int rows,
+                                                        int source_rows)
+{
+    struct clf__attention_record out = {
+        .projected = clf__tensor_rows(record->projected, 0, rows),
+        .context = clf__tensor_rows(record->context, 0, rows),
+    };
+    if (record->memory.buffer != NULL) {
+        out.memory = clf__tensor_rows(record->memory, 0, source_rows);
+    }
+    return out;
+}
+
+clf_status clf__self_attention_record(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
+                                      const struct clf__attention_layer *layer,
+                                      const struct clf__attention_record *record,
+                                      const struct clf__attention_training *training)
+{
+    struct projection projection;
+    CLF__TRY(project_self(&projection, x, layer, record->projected));
+    CLF__TRY(clf__attention_forward(record->context, projection.query, projection.key, projection.value,
+                                    &training->call));
+    return clf__linear_dropout_forward(y, record->context, &layer->output, residual, &training->output);
+}
+
+/* Back to the gradient of the context, and from there to those of the projections. */
+static clf_status backward_to_projections(const struct projection *gradients,
+                                          const struct clf__attention_layer *gradient, struct clf__tensor dy,
+                                          const struct projection *projection,
+                                          const struct clf__attention_layer *layer,
+                                          const struct clf__attention_record *record,
+                                          const struct clf__gradient_workspace *workspace,
+                                          const struct clf__attention_training *training)
+{
+    struct clf__tensor doutput;
+    struct clf__tensor dcontext = clf__tensor_columns(workspace->context, 0, value_columns(&layer->heads));
+    CLF__TRY(clf__dropout_gradient(&doutput, workspace->branch, dy, &training->output));
+    CLF__TRY(clf__linear_backward(dcontext, &gradient->output, doutput, record->context, &layer->output,
+                                  no_residual, workspace->scratch));
+    const struct clf__attention_gradients out = {.query = gradients->query,
+                                                 .key = gradients->key,
+                                                 .value = gradients->value,
+                                                 .relative = training->drelative,
+                                                 .scratch = workspace->scratch};
+    return clf__attention_backward(&out, dcontext, projection->query, projection->key, projection->value,
+                                   record->context, &training->call);
+}
+
+clf_status clf__self_attention_backward(const struct clf__branch *branch,
+                                        const struct clf__attention_layer *gradient, struct clf__tensor x,
+                                        const struct clf__attention_layer *layer,
+                                        const struct clf__attention_record *record,
+                                        const struct clf__gradient_workspace *workspace,
+                                        const struct clf__attention_training *training)
+{
+    const struct clf__heads *heads = &layer->heads;
+    struct clf__tensor dall = clf__tensor_columns(workspace->projected, 0, clf__self_projection_width(heads));
+    struct projection projection = split_self(record->projected, heads), gradients = split_self(dall, heads);
+    CLF__TRY(backward_to_projections(&gradients, gradient, branch->dy, &projection, layer, record, workspace,
+                                     training));
+    return clf__linear_backward(branch->dx, &gradient->input, dall, x, &layer->input, branch->residual,
+                                workspace->scratch);
+}
+
+clf_status clf__cross_attention_record(struct clf__tensor y, struct clf__tensor x,
+                                       struct clf__tensor residual, const struct clf__encoded *encoded,
+                                       const struct clf__attention_layer *layer,
+                                       const struct clf__attention_record *record,
+                                       const struct clf__attention_training *training)
+{
+    CLF__TRY(clf__linear_forward(record->memory, encoded->x, &layer->memory, CLF__IDENTITY, no_residual));
+    CLF__TRY(clf__linear_forward(record->projected, x, &layer->input, CLF__IDENTITY, no_residual));
+    struct projection projection = split_cross(record->projected, record->memory, &layer->heads);
+    CLF__TRY(clf__attention_forward(record->context, projection.query, projection.key, projection.value,
+                                    &training->call));
+    return clf__linear_dropout_forward(y, record->context, &layer->output, residual, &training->output);
+}
+
+clf_status clf__cross_attention_backward(const struct clf__branch *branch, const struct clf__encoded *encoded,
+                                         const struct clf__attention_layer *gradient, struct clf__tensor x,
+                                         const struct clf__attention_layer *layer,
+                                         const struct clf__attention_record *record,
+                                         const struct clf__gradient_workspace *workspace,
+                                         const struct clf__attention_training *training)
+{
+    const struct clf__heads *heads = &layer->heads;
+    struct clf__tensor dquery = clf__tensor_columns(workspace->projected, 0, key_columns(heads));
+    struct projection projection = split_cross(record->projected, record->memory, heads);
+    struct projection gradients = split_cross(dquery, workspace->memory, heads);
+    CLF__TRY(backward_to_projections(&gradients, gradient, branch->dy, &projection, layer, record, workspace,
+                                     training));
+    CLF__TRY(clf__linear_backward(encoded->dx, &gradient->memory, workspace->memory, encoded->x,
+                                  &layer->memory, encoded->adds ? encoded->dx : no_residual,
+                                  workspace->scratch));
+    return clf__linear_backward(branch->dx, &gradient->input, dquery, x, &layer->input, branch->residual,
+                                workspace->scratch);
 }

@@ -16,6 +16,10 @@ struct clf__attention_layer {
 };
 void clf__attention_layer_free(struct clf__attention_layer *layer);
 
+/* Zeros of the same sizes. */
+clf_status clf__attention_layer_create_zero(struct clf__attention_layer *out,
+                                            const struct clf__attention_layer *like);
+
 /* Widths of the stacked projections. */
 int clf__self_projection_width(const struct clf__heads *heads);   /* H (2 K + d_v) */
 int clf__memory_projection_width(const struct clf__heads *heads); /* H (K + d_v) */
@@ -42,5 +46,56 @@ clf__cross_attention_forward(struct clf__tensor y, /* (R, D) */
                              struct clf__tensor residual, const struct clf__attention_layer *layer,
                              struct clf__tensor memory, /* (N, H (K + d_v)) projected keys and values */
                              const struct clf__workspace *workspace, const struct clf__attention_call *call);
+
+/* What training gives one attention: `call` with the dropout of its weights, the dropout of what it gives,
+ * and where the gradient of a relative bias is added (buffer NULL: nowhere). */
+struct clf__attention_training {
+    struct clf__attention_call call;
+    struct clf__dropout output;
+    struct clf__tensor drelative;
+};
+
+/* What the backward pass reads besides the operands. */
+struct clf__attention_record {
+    struct clf__tensor projected; /* (N, H (2 K + d_v)); cross-attention: (R, H K) */
+    struct clf__tensor memory;    /* (N, H (K + d_v)) in cross-attention */
+    struct clf__tensor context;   /* (N, H d_v) */
+};
+clf_status clf__attention_record_reserve(struct clf__attention_record *record, struct clf__arena *arena,
+                                         const struct clf__attention_layer *layer, int rows, int source_rows);
+struct clf__attention_record clf__attention_record_rows(const struct clf__attention_record *record, int rows,
+                                                        int source_rows);
+
+/* y = dropout(Attention(x)) + residual, with a record. */
+clf_status clf__self_attention_record(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
+                                      const struct clf__attention_layer *layer,
+                                      const struct clf__attention_record *record,
+                                      const struct clf__attention_training *training);
+clf_status clf__self_attention_backward(const struct clf__branch *branch,
+                                        const struct clf__attention_layer *gradient, struct clf__tensor x,
+                                        const struct clf__attention_layer *layer,
+                                        const struct clf__attention_record *record,
+                                        const struct clf__gradient_workspace *workspace,
+                                        const struct clf__attention_training *training);
+
+/* The encoder's output, which every decoder layer looks at, and its gradient: overwritten, or added to. */
+struct clf__encoded {
+    struct clf__tensor x;  /* (N, D) */
+    struct clf__tensor dx; /* (N, D) */
+    int adds;
+};
+
+/* The same looking at encoded->x. */
+clf_status clf__cross_attention_record(struct clf__tensor y, struct clf__tensor x,
+                                       struct clf__tensor residual, const struct clf__encoded *encoded,
+                                       const struct clf__attention_layer *layer,
+                                       const struct clf__attention_record *record,
+                                       const struct clf__attention_training *training);
+clf_status clf__cross_attention_backward(const struct clf__branch *branch, const struct clf__encoded *encoded,
+                                         const struct clf__attention_layer *gradient, struct clf__tensor x,
+                                         const struct clf__attention_layer *layer,
+                                         const struct clf__attention_record *record,
+                                         const struct clf__gradient_workspace *workspace,
+                                         const struct clf__attention_training *training);
 
 #endif

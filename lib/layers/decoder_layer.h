@@ -5,6 +5,7 @@
 #include "layers/attention.h"
 #include "layers/feed_forward.h"
 #include "layers/norm.h"
+#include "layers/sublayer.h"
 
 struct clf__decoder_layer {
     struct clf__attention_layer self_attention;
@@ -16,6 +17,9 @@ struct clf__decoder_layer {
     int norm_first;
 };
 void clf__decoder_layer_free(struct clf__decoder_layer *layer);
+/* Zeros of the same sizes. */
+clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
+                                          const struct clf__decoder_layer *like);
 
 /* What the two attentions of a layer look at: whole targets (`self_call`), or one step's history. */
 struct clf__decoder_call {
@@ -33,5 +37,38 @@ enum { CLF__DECODER_COUNTERS = 16 * 45 };
 clf_status clf__decoder_layer_forward(const struct clf__decoder_layer *layer,
                                       const struct clf__workspace *workspace,
                                       const struct clf__decoder_call *call);
+
+/* What the backward pass reads; feed_forward_sums.y is what comes out. */
+struct clf__decoder_layer_record {
+    struct clf__attention_record self_attention;
+    struct clf__sublayer_record self_attention_sums;
+    struct clf__attention_record cross_attention;
+    struct clf__sublayer_record cross_attention_sums;
+    struct clf__tensor hidden; /* of the feed-forward */
+    struct clf__sublayer_record feed_forward_sums;
+};
+clf_status clf__decoder_layer_record_reserve(struct clf__decoder_layer_record *record,
+                                             struct clf__arena *arena, const struct clf__decoder_layer *layer,
+                                             int rows, int source_rows);
+struct clf__decoder_layer_record
+clf__decoder_layer_record_rows(const struct clf__decoder_layer_record *record, int rows, int source_rows);
+
+struct clf__decoder_layer_training {
+    struct clf__attention_training self_attention, cross_attention;
+    struct clf__feed_forward_training feed_forward;
+    struct clf__encoded encoded;
+};
+
+/* The layer over x, with a record. */
+clf_status clf__decoder_layer_record(const struct clf__decoder_layer *layer, struct clf__tensor x,
+                                     const struct clf__decoder_layer_record *record,
+                                     const struct clf__gradient_workspace *workspace,
+                                     const struct clf__decoder_layer_training *training);
+/* workspace->x is the gradient of what came out, then that of x. */
+clf_status clf__decoder_layer_backward(const struct clf__decoder_layer *gradient,
+                                       const struct clf__decoder_layer *layer, struct clf__tensor x,
+                                       const struct clf__decoder_layer_record *record,
+                                       const struct clf__gradient_workspace *workspace,
+                                       const struct clf__decoder_layer_training *training);
 
 #endif

@@ -2,17 +2,30 @@
 
 #include "ops/activation.h"
 
+static const struct clf__tensor no_residual = {.buffer = NULL};
+
 void clf__feed_forward_free(struct clf__feed_forward *layer)
 {
     clf__linear_free(&layer->up);
     clf__linear_free(&layer->down);
 }
 
+clf_status clf__feed_forward_create_zero(struct clf__feed_forward *out, const struct clf__feed_forward *like)
+{
+    *out = (struct clf__feed_forward){
+        .activation = like->activation, .width = like->width, .gated = like->gated};
+    CLF__TRY(clf__linear_create_zero(&out->up, &like->up, NULL, "a feed-forward's gradients"));
+    clf_status status = clf__linear_create_zero(&out->down, &like->down, NULL, "a feed-forward's gradients");
+    if (status != CLF_OK) {
+        clf__feed_forward_free(out);
+    }
+    return status;
+}
+
 clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
                                      const struct clf__feed_forward *layer,
                                      const struct clf__workspace *workspace)
 {
-    const struct clf__tensor no_residual = {.buffer = NULL};
     struct clf__tensor hidden = clf__tensor_columns(workspace->hidden, 0, layer->width);
     if (layer->gated) {
         struct clf__tensor both = clf__tensor_columns(workspace->hidden, 0, 2 * layer->width);
@@ -26,4 +39,87 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x,
         CLF__TRY(clf__linear_forward(hidden, x, &layer->up, layer->activation, no_residual));
     }
     return clf__linear_forward(y, hidden, &layer->down, CLF__IDENTITY, residual);
+}
+
+/* ReLU's derivative can be told from what it gives; the others need what went in. */
+static int records_activations(const struct clf__feed_forward *layer)
+{
+    return !layer->gated && (layer->activation == CLF__RELU || layer->activation == CLF__IDENTITY);
+}
+
+/* The two halves of a gated layer. */
+static struct clf__tensor activated_half(struct clf__tensor hidden, const struct clf__feed_forward *layer)
+{
+    return clf__tensor_columns(hidden, 0, layer->width);
+}
+
+static struct clf__tensor gate_half(struct clf__tensor hidden, const struct clf__feed_forward *layer)
+{
+    return clf__tensor_columns(hidden, layer->width, layer->width);
+}
+
+/* dropout(activation(up(x))) from the record, in both passes: *out is the record itself or in the workspace.
+ */
+static clf_status activate(struct clf__tensor *out, const struct clf__feed_forward *layer,
+                           struct clf__tensor hidden, const struct clf__gradient_workspace *workspace,
+                           const struct clf__dropout *dropout)
+{
+    struct clf__tensor activated = clf__tensor_columns(workspace->activated, 0, layer->width);
+    *out = records_activations(layer) ? hidden : activated;
+    if (layer->gated) {
+        CLF__TRY(clf__gate_forward(activated, activated_half(hidden, layer), gate_half(hidden, layer),
+                                   layer->activation));
+    } else if (!records_activations(layer)) {
+        CLF__TRY(clf__activation_forward(activated, hidden, layer->activation));
+    }
+    if (dropout->rate > 0.0f) {
+        CLF__TRY(clf__dropout_forward(activated, *out, no_residual, dropout));
+        *out = activated;
+    }
+    return CLF_OK;
+}
+
+clf_status clf__feed_forward_record(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
+                                    const struct clf__feed_forward *layer, struct clf__tensor hidden,
+                                    const struct clf__gradient_workspace *workspace,
+                                    const struct clf__feed_forward_training *training)
+{
+    struct clf__tensor activated;
+    enum clf__activation fused = records_activations(layer) ? layer->activation : CLF__IDENTITY;
+    CLF__TRY(clf__linear_forward(hidden, x, &layer->up, fused, no_residual));
+    CLF__TRY(activate(&activated, layer, hidden, workspace, &training->activation));
+    return clf__linear_dropout_forward(y, activated, &layer->down, residual, &training->output);
+}
+
+/* From the gradient of the activations (in the gate's half where there is one) to that of up(x), in place. */
+static clf_status activate_backward(struct clf__tensor dhidden, struct clf__tensor dactivated,
+                                    const struct clf__feed_forward *layer, struct clf__tensor hidden,
+                                    const struct clf__dropout *dropout)
+{
+    if (dropout->rate > 0.0f) {
+        CLF__TRY(clf__dropout_backward(dactivated, dactivated, dropout));
+    }
+    if (layer->gated) {
+        return clf__gate_backward(activated_half(dhidden, layer), gate_half(dhidden, layer), dactivated,
+                                  activated_half(hidden, layer), gate_half(hidden, layer), layer->activation);
+    }
+    return clf__activation_backward(dhidden, dactivated, hidden, layer->activation);
+}
+
+clf_status clf__feed_forward_backward(const struct clf__branch *branch,
+                                      const struct clf__feed_forward *gradient, struct clf__tensor x,
+                                      const struct clf__feed_forward *layer, struct clf__tensor hidden,
+                                      const struct clf__gradient_workspace *workspace,
+                                      const struct clf__feed_forward_training *training)
+{
+    struct clf__tensor doutput, activated;
+    struct clf__tensor dhidden = clf__tensor_columns(workspace->hidden, 0, hidden.columns);
+    struct clf__tensor dactivated = layer->gated ? gate_half(dhidden, layer) : dhidden;
+    CLF__TRY(clf__dropout_gradient(&doutput, workspace->branch, branch->dy, &training->output));
+    CLF__TRY(activate(&activated, layer, hidden, workspace, &training->activation));
+    CLF__TRY(clf__linear_backward(dactivated, &gradient->down, doutput, activated, &layer->down, no_residual,
+                                  workspace->scratch));
+    CLF__TRY(activate_backward(dhidden, dactivated, layer, hidden, &training->activation));
+    return clf__linear_backward(branch->dx, &gradient->up, dhidden, x, &layer->up, branch->residual,
+                                workspace->scratch);
 }

@@ -13,11 +13,30 @@ struct clf__feed_forward {
     int gated;
 };
 void clf__feed_forward_free(struct clf__feed_forward *layer);
+/* Zeros of the same sizes. */
+clf_status clf__feed_forward_create_zero(struct clf__feed_forward *out, const struct clf__feed_forward *like);
 
 /* y = down(activation(up(x))) + residual. */
 clf_status clf__feed_forward_forward(struct clf__tensor y, /* (N, D) */
                                      struct clf__tensor x, /* (N, D) */
                                      struct clf__tensor residual, const struct clf__feed_forward *layer,
                                      const struct clf__workspace *workspace);
+
+/* The dropouts of training: behind the activation, and of what comes out. */
+struct clf__feed_forward_training {
+    struct clf__dropout activation, output;
+};
+
+/* y = dropout(down(dropout(activation(up(x))))) + residual. hidden (N, F, or 2 F where gated) is for the
+ * backward pass: up(x), or the activations where they are enough. */
+clf_status clf__feed_forward_record(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
+                                    const struct clf__feed_forward *layer, struct clf__tensor hidden,
+                                    const struct clf__gradient_workspace *workspace,
+                                    const struct clf__feed_forward_training *training);
+clf_status clf__feed_forward_backward(const struct clf__branch *branch,
+                                      const struct clf__feed_forward *gradient, struct clf__tensor x,
+                                      const struct clf__feed_forward *layer, struct clf__tensor hidden,
+                                      const struct clf__gradient_workspace *workspace,
+                                      const struct clf__feed_forward_training *training);
 
 #endif

@@ -1,11 +1,27 @@
 #include "layers/linear.h"
 
+#include "ops/bias.h"
+
 clf_status clf__buffer_from_host(struct clf__buffer **out, struct clf_device *device, const float *values,
                                  size_t count, const char *what)
 {
     struct clf__buffer *buffer;
     CLF__TRY(clf__buffer_create(&buffer, device, count * sizeof *values, what));
     clf_status status = clf__buffer_write(buffer, 0, count * sizeof *values, values);
+    if (status != CLF_OK) {
+        clf__buffer_free(buffer);
+        return status;
+    }
+    *out = buffer;
+    return CLF_OK;
+}
+
+clf_status clf__buffer_of_zeros(struct clf__buffer **out, struct clf_device *device, size_t count,
+                                const char *what)
+{
+    struct clf__buffer *buffer;
+    CLF__TRY(clf__buffer_create(&buffer, device, count * sizeof(float), what));
+    clf_status status = clf__buffer_fill(buffer, 0, count * sizeof(float), 0.0f);
     if (status != CLF_OK) {
         clf__buffer_free(buffer);
         return status;
@@ -40,6 +56,24 @@ clf_status clf__linear_create_shared(struct clf__linear *out, struct clf_device 
     return CLF_OK;
 }
 
+clf_status clf__linear_create_zero(struct clf__linear *out, const struct clf__linear *like,
+                                   struct clf__weight *shared, const char *what)
+{
+    struct clf_device *device = clf__buffer_device(clf__weight_layout(like->weight).buffer);
+    int outputs = clf__weight_outputs(like->weight), inputs = clf__weight_inputs(like->weight);
+    *out = (struct clf__linear){.scale = 1.0f, .weight_is_shared = shared != NULL};
+    if (like->bias != NULL) {
+        CLF__TRY(clf__buffer_of_zeros(&out->bias, device, (size_t)outputs, what));
+    }
+    out->weight = shared;
+    clf_status status =
+        shared != NULL ? CLF_OK : clf__weight_create_zero(&out->weight, device, outputs, inputs, what);
+    if (status != CLF_OK) {
+        clf__linear_free(out);
+    }
+    return status;
+}
+
 void clf__linear_free(struct clf__linear *linear)
 {
     if (!linear->weight_is_shared) {
@@ -60,4 +94,48 @@ clf_status clf__linear_forward(struct clf__tensor y, struct clf__tensor x, const
         epilogue.residual = clf__tensor_matrix(residual);
     }
     return clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x), x.rows, linear->weight, &epilogue);
+}
+
+clf_status clf__linear_backward(struct clf__tensor dx, const struct clf__linear *gradient,
+                                struct clf__tensor dy, struct clf__tensor x, const struct clf__linear *linear,
+                                struct clf__tensor residual, struct clf__tensor scratch)
+{
+    struct clf__matrix dy_matrix = clf__tensor_matrix(dy);
+    if (gradient->bias != NULL) {
+        struct clf__tensor dbias = {.buffer = gradient->bias,
+                                    .type = CLF__F32,
+                                    .rows = 1,
+                                    .columns = dy.columns,
+                                    .stride = dy.columns};
+        CLF__TRY(clf__bias_backward(dbias, dy, 1.0f, scratch));
+    }
+    CLF__TRY(clf__gemm_weight_gradient(gradient->weight, dy_matrix, clf__tensor_matrix(x), dy.rows,
+                                       linear->scale));
+    if (dx.buffer == NULL) {
+        return CLF_OK;
+    }
+    struct clf__matrix residual_matrix = {.buffer = NULL};
+    if (residual.buffer != NULL) {
+        residual_matrix = clf__tensor_matrix(residual);
+    }
+    return clf__gemm_input_gradient(clf__tensor_matrix(dx), dy_matrix, dy.rows, linear->weight, linear->scale,
+                                    residual_matrix);
+}
+
+clf_status clf__linear_dropout_forward(struct clf__tensor y, struct clf__tensor x,
+                                       const struct clf__linear *linear, struct clf__tensor residual,
+                                       const struct clf__dropout *dropout)
+{
+    if (dropout->rate == 0.0f) {
+        return clf__linear_forward(y, x, linear, CLF__IDENTITY, residual);
+    }
+    CLF__TRY(clf__linear_forward(y, x, linear, CLF__IDENTITY, (struct clf__tensor){.buffer = NULL}));
+    return clf__dropout_forward(y, y, residual, dropout);
+}
+
+clf_status clf__dropout_gradient(struct clf__tensor *out, struct clf__tensor kept, struct clf__tensor dy,
+                                 const struct clf__dropout *dropout)
+{
+    *out = dropout->rate == 0.0f ? dy : kept;
+    return dropout->rate == 0.0f ? CLF_OK : clf__dropout_backward(kept, dy, dropout);
 }

@@ -2,6 +2,7 @@
 #ifndef CLF_LAYERS_LINEAR_H
 #define CLF_LAYERS_LINEAR_H
 
+#include "ops/dropout.h"
 #include "tensor/tensor.h"
 
 struct clf__linear {
@@ -17,6 +18,10 @@ clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device
 /* The same over a weight that already lies on the device and is not owned. */
 clf_status clf__linear_create_shared(struct clf__linear *out, struct clf_device *device,
                                      struct clf__weight *weight, const float *bias, const char *what);
+/* Zeros of the same sizes, for gradients and moments: a gradient of a layer is a layer that holds gradients.
+ * `weight` is the one that is shared where like's is, else NULL. */
+clf_status clf__linear_create_zero(struct clf__linear *out, const struct clf__linear *like,
+                                   struct clf__weight *shared, const char *what);
 void clf__linear_free(struct clf__linear *linear);
 
 /* residual.buffer may be NULL; residual may be y. */
@@ -25,6 +30,26 @@ clf_status clf__linear_forward(struct clf__tensor y, /* (N, outputs) */
                                const struct clf__linear *linear, enum clf__activation activation,
                                struct clf__tensor residual); /* (N, outputs) */
 
+/* The gradients of clf__linear_forward() without activation, dy being that of y: gradient's weight and bias
+ * are added to (a bias of NULL is not trained), dx = dy's share + residual. */
+clf_status
+clf__linear_backward(struct clf__tensor dx, /* (N, inputs); buffer NULL: not wanted */
+                     const struct clf__linear *gradient, struct clf__tensor dy, /* (N, outputs) */
+                     struct clf__tensor x,                                      /* (N, inputs) */
+                     const struct clf__linear *linear,
+                     struct clf__tensor residual, /* (N, inputs); may be dx, or buffer NULL */
+                     struct clf__tensor scratch); /* (1, n): as clf__bias_backward_scratch() says */
+
+/* y = dropout(x Wᵀ + b) + residual, and the gradient of what was dropped out: dy itself, or in `kept`. */
+clf_status clf__linear_dropout_forward(struct clf__tensor y, struct clf__tensor x,
+                                       const struct clf__linear *linear, struct clf__tensor residual,
+                                       const struct clf__dropout *dropout);
+clf_status clf__dropout_gradient(struct clf__tensor *out, struct clf__tensor kept, struct clf__tensor dy,
+                                 const struct clf__dropout *dropout);
+
+/* A device buffer of count floats of zero. */
+clf_status clf__buffer_of_zeros(struct clf__buffer **out, struct clf_device *device, size_t count,
+                                const char *what);
 /* A device buffer of count floats: biases, norms' gains, tables. */
 clf_status clf__buffer_from_host(struct clf__buffer **out, struct clf_device *device, const float *values,
                                  size_t count, const char *what);

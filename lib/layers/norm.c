@@ -18,6 +18,22 @@ clf_status clf__norm_create(struct clf__norm *out, struct clf_device *device, en
     return status;
 }
 
+clf_status clf__norm_create_zero(struct clf__norm *out, const struct clf__norm *like, const char *what)
+{
+    struct clf_device *device = clf__buffer_device(like->gamma.buffer);
+    size_t width = (size_t)like->gamma.columns;
+    *out = *like;
+    out->gamma.buffer = out->beta.buffer = NULL;
+    clf_status status = clf__buffer_of_zeros(&out->gamma.buffer, device, width, what);
+    if (status == CLF_OK && like->beta.buffer != NULL) {
+        status = clf__buffer_of_zeros(&out->beta.buffer, device, width, what);
+    }
+    if (status != CLF_OK) {
+        clf__norm_free(out);
+    }
+    return status;
+}
+
 void clf__norm_free(struct clf__norm *norm)
 {
     clf__buffer_free(norm->gamma.buffer);
@@ -28,4 +44,11 @@ void clf__norm_free(struct clf__norm *norm)
 clf_status clf__norm_forward(struct clf__tensor y, struct clf__tensor x, const struct clf__norm *norm)
 {
     return clf__layernorm_forward(y, x, norm->gamma, norm->beta, norm->kind, norm->epsilon);
+}
+
+clf_status clf__norm_backward(struct clf__tensor dx, const struct clf__norm *gradient, struct clf__tensor dy,
+                              struct clf__tensor x, const struct clf__norm *norm, struct clf__tensor scratch)
+{
+    return clf__layernorm_backward(dx, gradient->gamma, gradient->beta, dy, x, norm->gamma, norm->kind,
+                                   norm->epsilon, scratch);
 }

@@ -15,10 +15,19 @@ struct clf__norm {
 clf_status clf__norm_create(struct clf__norm *out, struct clf_device *device, enum clf__norm_kind kind,
                             float epsilon, int width, const float *gamma, const float *beta,
                             const char *what);
+/* Zeros of the same sizes. */
+clf_status clf__norm_create_zero(struct clf__norm *out, const struct clf__norm *like, const char *what);
 void clf__norm_free(struct clf__norm *norm);
 
 clf_status clf__norm_forward(struct clf__tensor y, /* (N, D); may be x */
                              struct clf__tensor x, /* (N, D) */
                              const struct clf__norm *norm);
+
+/* dx = the gradient of x; gradient's gain and shift are added to. */
+clf_status clf__norm_backward(struct clf__tensor dx,                                   /* (N, D); may be dy */
+                              const struct clf__norm *gradient, struct clf__tensor dy, /* (N, D) */
+                              struct clf__tensor x, /* (N, D) what went in */
+                              const struct clf__norm *norm,
+                              struct clf__tensor scratch); /* (1, n): clf__layernorm_backward_scratch() */
 
 #endif

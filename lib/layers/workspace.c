@@ -24,3 +24,41 @@ struct clf__workspace clf__workspace_rows(const struct clf__workspace *workspace
         .hidden = clf__tensor_rows(workspace->hidden, 0, rows),
     };
 }
+
+clf_status clf__gradient_workspace_reserve(struct clf__gradient_workspace *workspace,
+                                           struct clf__arena *arena, const struct clf__gradient_sizes *sizes)
+{
+    const struct clf__workspace_widths *widths = &sizes->widths;
+    int rows = sizes->rows;
+    CLF__TRY(clf__arena_reserve(arena, &workspace->x, CLF__F32, rows, widths->d_model,
+                                "the gradient of the layers' rows"));
+    CLF__TRY(clf__arena_reserve(arena, &workspace->branch, CLF__F32, rows, widths->d_model,
+                                "the gradient of a sub-layer"));
+    CLF__TRY(clf__arena_reserve(arena, &workspace->projected, CLF__F32, rows, widths->projected,
+                                "the gradient of queries, keys and values"));
+    CLF__TRY(clf__arena_reserve(arena, &workspace->context, CLF__F32, rows, widths->context,
+                                "the gradient of attention's output"));
+    CLF__TRY(clf__arena_reserve(arena, &workspace->activated, CLF__F32, rows, sizes->activated,
+                                "the feed-forward's activations"));
+    CLF__TRY(clf__arena_reserve(arena, &workspace->hidden, CLF__F32, rows, widths->hidden,
+                                "the gradient of the feed-forward rows"));
+    CLF__TRY(clf__arena_reserve(arena, &workspace->memory, CLF__F32, sizes->source_rows, sizes->memory,
+                                "the gradient of the cross-attention's keys and values"));
+    return clf__arena_reserve(arena, &workspace->scratch, CLF__F32, 1, (int64_t)sizes->scratch,
+                              "the sums over rows");
+}
+
+struct clf__gradient_workspace clf__gradient_workspace_rows(const struct clf__gradient_workspace *workspace,
+                                                            int rows, int source_rows)
+{
+    return (struct clf__gradient_workspace){
+        .x = clf__tensor_rows(workspace->x, 0, rows),
+        .branch = clf__tensor_rows(workspace->branch, 0, rows),
+        .projected = clf__tensor_rows(workspace->projected, 0, rows),
+        .context = clf__tensor_rows(workspace->context, 0, rows),
+        .activated = clf__tensor_rows(workspace->activated, 0, rows),
+        .hidden = clf__tensor_rows(workspace->hidden, 0, rows),
+        .memory = clf__tensor_rows(workspace->memory, 0, source_rows),
+        .scratch = workspace->scratch,
+    };
+}

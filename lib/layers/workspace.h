@@ -25,4 +25,35 @@ clf_status clf__workspace_reserve(struct clf__workspace *workspace, struct clf__
 /* The same tensors cut to their first rows. */
 struct clf__workspace clf__workspace_rows(const struct clf__workspace *workspace, int rows);
 
+/* What the backward pass of a sub-layer's function f is asked for: dx = the gradient of its input where dy is
+ * that of dropout(f(x)), plus residual (buffer NULL: none). dx may be dy and residual. */
+struct clf__branch {
+    struct clf__tensor dx, dy, residual;
+};
+
+/* The gradients that the layers write over and over in training, and what they compute anew. */
+struct clf__gradient_workspace {
+    struct clf__tensor x;         /* (N, D) the gradient of what flows from layer to layer */
+    struct clf__tensor branch;    /* (N, D) of a sub-layer's own input or output */
+    struct clf__tensor projected; /* (N, H (2 K + d_v)) */
+    struct clf__tensor context;   /* (N, H d_v) */
+    struct clf__tensor activated; /* (N, F) the feed-forward's activations, in the forward pass too */
+    struct clf__tensor hidden;    /* (N, F), or (N, 2 F) where the feed-forward is gated */
+    struct clf__tensor memory;    /* (source rows, H (K + d_v)) */
+    struct clf__tensor scratch;   /* (1, n) floats for those who sum over rows */
+};
+
+struct clf__gradient_sizes {
+    struct clf__workspace_widths widths;
+    int rows, source_rows;
+    int activated; /* F */
+    int memory;    /* H (K + d_v) */
+    size_t scratch;
+};
+
+clf_status clf__gradient_workspace_reserve(struct clf__gradient_workspace *workspace,
+                                           struct clf__arena *arena, const struct clf__gradient_sizes *sizes);
+struct clf__gradient_workspace clf__gradient_workspace_rows(const struct clf__gradient_workspace *workspace,
+                                                            int rows, int source_rows);
+
 #endif
