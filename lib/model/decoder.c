@@ -77,6 +77,37 @@ clf_status clf__decoder_load(struct clf__decoder *out, const struct clf__loader 
     return status;
 }
 
+static clf_status create_zero(struct clf__decoder *out, const struct clf__decoder *like,
+                              struct clf__weight *source_tokens, int positions, int bias)
+{
+    CLF__TRY(clf__embedder_create_zero(&out->embedder, &like->embedder,
+                                       like->embedder.tokens_are_shared ? source_tokens : NULL, positions));
+    CLF__TRY(clf__allocate(&out->layers, (size_t)like->layer_count, sizeof *out->layers));
+    out->layer_count = like->layer_count;
+    for (int i = 0; i < like->layer_count; i++) {
+        CLF__TRY(clf__decoder_layer_create_zero(&out->layers[i], &like->layers[i]));
+    }
+    if (like->norm.gamma.buffer != NULL) {
+        CLF__TRY(clf__norm_create_zero(&out->norm, &like->norm, "a norm's gradients"));
+    }
+    struct clf__linear projection = like->projection;
+    projection.bias = bias ? projection.bias : NULL;
+    return clf__linear_create_zero(&out->projection, &projection,
+                                   projection.weight_is_shared ? out->embedder.tokens : NULL,
+                                   "the projection's gradients");
+}
+
+clf_status clf__decoder_create_zero(struct clf__decoder *out, const struct clf__decoder *like,
+                                    struct clf__weight *source_tokens, int positions, int bias)
+{
+    *out = (struct clf__decoder){.layers = NULL};
+    clf_status status = create_zero(out, like, source_tokens, positions, bias);
+    if (status != CLF_OK) {
+        clf__decoder_free(out);
+    }
+    return status;
+}
+
 void clf__decoder_free(struct clf__decoder *decoder)
 {
     clf__linear_free(&decoder->projection);

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "model/relative.h"
-#include "ops/embedding.h"
 #include "ops/positions.h"
 
 const char *clf__side_word(enum clf__side side)
@@ -66,6 +65,10 @@ static clf_status load_relative(struct clf__embedder *out, const struct clf__loa
                             config->relative_distance, side == CLF__ENCODER);
         status = table_from_host(&out->relative, loader->device, by_distance, heads, width, name);
     }
+    if (status == CLF_OK) {
+        status = table_from_host(&out->relative_by_bucket, loader->device, by_bucket,
+                                 config->relative_buckets, heads, name);
+    }
     clf__free(by_bucket);
     clf__free(by_distance);
     return status;
@@ -117,6 +120,52 @@ clf_status clf__embedder_load(struct clf__embedder *out, const struct clf__loade
     return status;
 }
 
+static clf_status table_of_zeros(struct clf__tensor *out, const struct clf__tensor *like,
+                                 struct clf_device *device)
+{
+    *out = *like;
+    out->buffer = NULL;
+    return clf__buffer_of_zeros(&out->buffer, device, (size_t)like->rows * (size_t)like->columns,
+                                "an embedding's gradients");
+}
+
+static clf_status create_zero(struct clf__embedder *out, const struct clf__embedder *like,
+                              struct clf__weight *shared, int positions)
+{
+    const struct clf__weight *input = like->tokens != NULL ? like->tokens : like->frontend.weight;
+    struct clf_device *device = clf__buffer_device(clf__weight_layout(input).buffer);
+    if (like->tokens == NULL) {
+        CLF__TRY(clf__linear_create_zero(&out->frontend, &like->frontend, NULL, "the front end's gradients"));
+    } else if (shared != NULL) {
+        out->tokens = shared;
+        out->tokens_are_shared = 1;
+    } else {
+        CLF__TRY(clf__weight_create_zero(&out->tokens, device, clf__weight_outputs(like->tokens),
+                                         clf__weight_inputs(like->tokens), "an embedding's gradients"));
+    }
+    if (positions && like->positions.buffer != NULL) {
+        CLF__TRY(table_of_zeros(&out->positions, &like->positions, device));
+    }
+    if (like->relative.buffer != NULL) {
+        CLF__TRY(table_of_zeros(&out->relative, &like->relative, device));
+        CLF__TRY(table_of_zeros(&out->relative_by_bucket, &like->relative_by_bucket, device));
+    }
+    return like->norm.gamma.buffer != NULL
+               ? clf__norm_create_zero(&out->norm, &like->norm, "a norm's gradients")
+               : CLF_OK;
+}
+
+clf_status clf__embedder_create_zero(struct clf__embedder *out, const struct clf__embedder *like,
+                                     struct clf__weight *shared, int positions)
+{
+    *out = (struct clf__embedder){.scale = like->scale};
+    clf_status status = create_zero(out, like, shared, positions);
+    if (status != CLF_OK) {
+        clf__embedder_free(out);
+    }
+    return status;
+}
+
 void clf__embedder_free(struct clf__embedder *embedder)
 {
     if (!embedder->tokens_are_shared) {
@@ -125,26 +174,106 @@ void clf__embedder_free(struct clf__embedder *embedder)
     clf__linear_free(&embedder->frontend);
     clf__buffer_free(embedder->positions.buffer);
     clf__buffer_free(embedder->relative.buffer);
+    clf__buffer_free(embedder->relative_by_bucket.buffer);
     clf__norm_free(&embedder->norm);
     *embedder = (struct clf__embedder){.scale = 0};
+}
+
+/* y = scale * E[ids] + P[positions], or the front end's rows + P[positions]. */
+static clf_status sum_embeddings(struct clf__tensor y, const struct clf__embedder *embedder,
+                                 struct clf__tensor ids, struct clf__tensor frames,
+                                 struct clf__tensor positions)
+{
+    if (embedder->tokens != NULL) {
+        return clf__embedding_positions_forward(y, ids, embedder->tokens, embedder->scale,
+                                                embedder->positions, positions);
+    }
+    CLF__TRY(clf__linear_forward(y, frames, &embedder->frontend, CLF__IDENTITY,
+                                 (struct clf__tensor){.buffer = NULL}));
+    return embedder->positions.buffer != NULL ? clf__positions_forward(y, y, embedder->positions, positions)
+                                              : CLF_OK;
 }
 
 clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedder *embedder,
                                  struct clf__tensor ids, struct clf__tensor frames,
                                  struct clf__tensor positions)
 {
+    CLF__TRY(sum_embeddings(y, embedder, ids, frames, positions));
+    return embedder->norm.gamma.buffer != NULL ? clf__norm_forward(y, y, &embedder->norm) : CLF_OK;
+}
+
+static clf_status drop(struct clf__tensor y, const struct clf__dropout *dropout)
+{
+    return dropout->rate > 0.0f ? clf__dropout_forward(y, y, (struct clf__tensor){.buffer = NULL}, dropout)
+                                : CLF_OK;
+}
+
+clf_status clf__embedder_record(struct clf__tensor y, const struct clf__embedder *embedder,
+                                const struct clf__embedder_training *training)
+{
+    int has_norm = embedder->norm.gamma.buffer != NULL;
+    struct clf__tensor sums = has_norm ? training->sums : y;
+    CLF__TRY(sum_embeddings(sums, embedder, training->ids, training->frames, training->positions));
+    if (!has_norm) {
+        return drop(y, &training->dropout);
+    }
+    if (training->drops_before_norm) {
+        CLF__TRY(drop(sums, &training->dropout));
+        return clf__norm_forward(y, sums, &embedder->norm);
+    }
+    CLF__TRY(clf__norm_forward(y, sums, &embedder->norm));
+    return drop(y, &training->dropout);
+}
+
+static clf_status drop_backward(struct clf__tensor dy, const struct clf__dropout *dropout)
+{
+    return dropout->rate > 0.0f ? clf__dropout_backward(dy, dy, dropout) : CLF_OK;
+}
+
+clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct clf__tensor dy,
+                                  const struct clf__embedder *embedder,
+                                  const struct clf__embedder_training *training, struct clf__tensor scratch)
+{
+    int has_norm = embedder->norm.gamma.buffer != NULL;
+    if (!has_norm || !training->drops_before_norm) {
+        CLF__TRY(drop_backward(dy, &training->dropout));
+    }
+    if (has_norm) {
+        CLF__TRY(clf__norm_backward(dy, &gradient->norm, dy, training->sums, &embedder->norm, scratch));
+    }
+    if (has_norm && training->drops_before_norm) {
+        CLF__TRY(drop_backward(dy, &training->dropout));
+    }
+    if (gradient->positions.buffer != NULL) {
+        CLF__TRY(clf__positions_backward(gradient->positions, dy, &training->gathered_positions));
+    }
     if (embedder->tokens != NULL) {
-        CLF__TRY(clf__embedding_positions_forward(y, ids, embedder->tokens, embedder->scale,
-                                                  embedder->positions, positions));
-    } else {
-        CLF__TRY(clf__linear_forward(y, frames, &embedder->frontend, CLF__IDENTITY,
-                                     (struct clf__tensor){.buffer = NULL}));
-        if (embedder->positions.buffer != NULL) {
-            CLF__TRY(clf__positions_forward(y, y, embedder->positions, positions));
-        }
+        return clf__embedding_backward(gradient->tokens, dy, &training->gathered, embedder->scale);
     }
-    if (embedder->norm.gamma.buffer != NULL) {
-        CLF__TRY(clf__norm_forward(y, y, &embedder->norm));
-    }
-    return CLF_OK;
+    const struct clf__tensor none = {.buffer = NULL};
+    return clf__linear_backward(none, &gradient->frontend, dy, training->frames, &embedder->frontend, none,
+                                scratch);
+}
+
+clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
+                                        const struct clf__config *config, enum clf__side side, float *values)
+{
+    struct clf__tensor by_bucket = embedder->relative_by_bucket;
+    float *by_distance = values + (size_t)by_bucket.rows * (size_t)by_bucket.columns;
+    CLF__TRY(clf__tensor_read(by_bucket, values));
+    clf__relative_table(by_distance, values, by_bucket.columns, config->relative_buckets,
+                        config->relative_distance, side == CLF__ENCODER);
+    return clf__tensor_write(embedder->relative, by_distance);
+}
+
+clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,
+                                           const struct clf__config *config, enum clf__side side,
+                                           float *values)
+{
+    struct clf__tensor by_bucket = gradient->relative_by_bucket;
+    float *by_distance = values + (size_t)by_bucket.rows * (size_t)by_bucket.columns;
+    CLF__TRY(clf__tensor_read(gradient->relative, by_distance));
+    clf__relative_table_backward(values, by_distance, by_bucket.columns, config->relative_buckets,
+                                 config->relative_distance, side == CLF__ENCODER);
+    return clf__tensor_write(by_bucket, values);
 }

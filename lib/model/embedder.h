@@ -5,6 +5,7 @@
 #include "layers/linear.h"
 #include "layers/norm.h"
 #include "model/loader.h"
+#include "ops/embedding.h"
 
 enum clf__side { CLF__ENCODER, CLF__DECODER };
 const char *clf__side_word(enum clf__side side); /* "encoder", "decoder" */
@@ -17,11 +18,15 @@ struct clf__embedder {
     struct clf__tensor positions; /* (P, D), owned; buffer NULL: none */
     struct clf__norm norm;        /* of the sum; gamma NULL: none */
     struct clf__tensor relative;  /* (H, 2 R + 1), owned: the stack's relative bias; buffer NULL: none */
+    struct clf__tensor relative_by_bucket; /* (buckets, H), owned: the parameter that `relative` is made of */
 };
 
 /* `shared` is the other side's embedding where the two are one, else NULL. */
 clf_status clf__embedder_load(struct clf__embedder *out, const struct clf__loader *loader,
                               enum clf__side side, struct clf__weight *shared);
+/* Zeros of the same sizes; `positions` where they are trained. */
+clf_status clf__embedder_create_zero(struct clf__embedder *out, const struct clf__embedder *like,
+                                     struct clf__weight *shared, int positions);
 void clf__embedder_free(struct clf__embedder *embedder);
 
 /* y = norm(scale * E[ids] + P[positions]). */
@@ -30,5 +35,31 @@ clf_status clf__embedder_forward(struct clf__tensor y, /* (N, D) */
                                  struct clf__tensor ids,        /* (1, N) i32; unused for frames */
                                  struct clf__tensor frames,     /* (N, feature size); unused for tokens */
                                  struct clf__tensor positions); /* (1, N) i32 */
+
+/* The rows of a batch and what training needs of them. */
+struct clf__embedder_training {
+    struct clf__tensor ids, frames, positions;         /* as above */
+    struct clf__gathered gathered, gathered_positions; /* unused where they are not trained */
+    struct clf__tensor sums;                           /* (N, D) what goes into the norm; unused without */
+    struct clf__dropout dropout;
+    int drops_before_norm; /* norm(dropout(sum)), else dropout(norm(sum)) */
+};
+
+/* clf__embedder_forward() with dropout and a record. */
+clf_status clf__embedder_record(struct clf__tensor y, /* (N, D) */
+                                const struct clf__embedder *embedder,
+                                const struct clf__embedder_training *training);
+/* dy is spoilt. */
+clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct clf__tensor dy, /* (N, D) */
+                                  const struct clf__embedder *embedder,
+                                  const struct clf__embedder_training *training, struct clf__tensor scratch);
+
+/* `relative` anew from `relative_by_bucket`, and the gradient of that from the gradient of the former; by way
+ * of the host. `values` has room for both. */
+clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
+                                        const struct clf__config *config, enum clf__side side, float *values);
+clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,
+                                           const struct clf__config *config, enum clf__side side,
+                                           float *values);
 
 #endif

@@ -42,6 +42,29 @@ clf_status clf__encoder_load(struct clf__encoder *out, const struct clf__loader 
     return status;
 }
 
+static clf_status create_zero(struct clf__encoder *out, const struct clf__encoder *like, int positions)
+{
+    CLF__TRY(clf__embedder_create_zero(&out->embedder, &like->embedder, NULL, positions));
+    CLF__TRY(clf__allocate(&out->layers, (size_t)like->layer_count, sizeof *out->layers));
+    out->layer_count = like->layer_count;
+    for (int i = 0; i < like->layer_count; i++) {
+        CLF__TRY(clf__encoder_layer_create_zero(&out->layers[i], &like->layers[i]));
+    }
+    return like->norm.gamma.buffer != NULL
+               ? clf__norm_create_zero(&out->norm, &like->norm, "a norm's gradients")
+               : CLF_OK;
+}
+
+clf_status clf__encoder_create_zero(struct clf__encoder *out, const struct clf__encoder *like, int positions)
+{
+    *out = (struct clf__encoder){.layers = NULL};
+    clf_status status = create_zero(out, like, positions);
+    if (status != CLF_OK) {
+        clf__encoder_free(out);
+    }
+    return status;
+}
+
 void clf__encoder_free(struct clf__encoder *encoder)
 {
     clf__embedder_free(&encoder->embedder);

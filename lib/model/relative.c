@@ -33,3 +33,18 @@ void clf__relative_table(float *table, const float *by_bucket, int heads, int bu
         }
     }
 }
+
+void clf__relative_table_backward(float *dby_bucket, const float *dtable, int heads, int buckets,
+                                  int max_distance, int bidirectional)
+{
+    int width = 2 * max_distance + 1;
+    for (int i = 0; i < buckets * heads; i++) {
+        dby_bucket[i] = 0.0f;
+    }
+    for (int i = 0; i < width; i++) {
+        int bucket = clf__relative_bucket(i - max_distance, buckets, max_distance, bidirectional);
+        for (int h = 0; h < heads; h++) {
+            dby_bucket[bucket * heads + h] += dtable[h * width + i];
+        }
+    }
+}

@@ -11,5 +11,8 @@ int clf__relative_bucket(int distance, int buckets, int max_distance, int bidire
  * the same. by_bucket is the stored parameter (buckets, heads). */
 void clf__relative_table(float *table, const float *by_bucket, int heads, int buckets, int max_distance,
                          int bidirectional);
+/* The gradient of by_bucket, overwritten, from that of the table. */
+void clf__relative_table_backward(float *dby_bucket, const float *dtable, int heads, int buckets,
+                                  int max_distance, int bidirectional);
 
 #endif

@@ -43,13 +43,6 @@ static int64_t larger_count(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static clf_status reserve_upload(struct clf__upload *upload, struct clf__arena *arena, int64_t count)
-{
-    count = larger_count(count, 1);
-    CLF__TRY(clf__arena_reserve(arena, &upload->tensor, CLF__I32, 1, count, "the ids and positions"));
-    return clf__allocate(&upload->staging, (size_t)count, sizeof *upload->staging);
-}
-
 static clf_status reserve_attention(struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
@@ -119,7 +112,7 @@ static clf_status reserve_decoder(struct clf__session *session)
     int64_t sources = limits->sources;
     int64_t step = 7 * (int64_t)limits->slots + 1 + 4 * sources + limits->banned;
     int64_t force = 4 * (int64_t)limits->target_tokens + 8 * sources;
-    return reserve_upload(&session->target, arena, larger_count(step, force));
+    return clf__upload_reserve(&session->target, arena, larger_count(step, force));
 }
 
 static clf_status reserve_places(struct clf__session *session)
@@ -132,7 +125,7 @@ static clf_status reserve_places(struct clf__session *session)
     for (size_t i = 0; i < sources; i++) {
         session->places[i].first = -1;
     }
-    return reserve_upload(&session->placed, &session->arena, 3 * (int64_t)session->limits.source_tokens);
+    return clf__upload_reserve(&session->placed, &session->arena, 3 * (int64_t)session->limits.source_tokens);
 }
 
 static clf_status reserve(struct clf__session *session)
@@ -147,8 +140,8 @@ static clf_status reserve(struct clf__session *session)
                                     config->feature_size, "the frames"));
     }
     CLF__TRY(reserve_places(session));
-    CLF__TRY(reserve_upload(&session->source, arena,
-                            3 * (int64_t)limits->source_tokens + 4 * (int64_t)limits->sources));
+    CLF__TRY(clf__upload_reserve(&session->source, arena,
+                                 3 * (int64_t)limits->source_tokens + 4 * (int64_t)limits->sources));
     CLF__TRY(reserve_decoder(session));
     return reserve_attention(session);
 }
@@ -220,48 +213,6 @@ void clf__session_free(struct clf__session *session)
     clf__free(session->target.staging);
     clf__free(session->results_host);
     clf__free(session);
-}
-
-struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32_t **target)
-{
-    *target = upload->staging + upload->count;
-    struct clf__tensor view = clf__tensor_columns(upload->tensor, upload->count, count);
-    upload->count += count;
-    return view;
-}
-
-struct clf__spans clf__upload_take_spans(struct clf__upload *upload, int sequences, int32_t **target)
-{
-    struct clf__tensor table = clf__upload_take(upload, 4 * sequences, target);
-    table.rows = sequences;
-    table.columns = table.stride = 4;
-    return (struct clf__spans){.table = table, .sequences = sequences};
-}
-
-clf_status clf__upload_send(const struct clf__upload *upload)
-{
-    return clf__tensor_write(clf__tensor_columns(upload->tensor, 0, upload->count), upload->staging);
-}
-
-void clf__session_positions(const struct clf__config *config, int32_t *positions, const int32_t *ids,
-                            int count)
-{
-    int next = config->position_offset;
-    for (int i = 0; i < count; i++) {
-        int is_pad = config->position_padding_aware && ids != NULL && ids[i] == config->pad_id;
-        positions[i] = is_pad ? config->pad_id : next++;
-    }
-}
-
-int clf__session_hidden(const struct clf__config *config, int32_t *hidden, const int32_t *ids, int count)
-{
-    if (!config->mask_pad_tokens || ids == NULL) {
-        return 0;
-    }
-    for (int i = 0; i < count; i++) {
-        hidden[i] = ids[i] == config->pad_id;
-    }
-    return 1;
 }
 
 struct clf__tensor clf__session_map(const struct clf__session *session, int which, int rows, int columns)

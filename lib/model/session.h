@@ -6,6 +6,7 @@
 #define CLF_MODEL_SESSION_H
 
 #include "model/transformer.h"
+#include "model/upload.h"
 #include "search/search.h"
 
 /* The largest batch that a session takes. */
@@ -21,14 +22,6 @@ struct clf__session_limits {
     int target_length; /* of one of them */
     int maps;          /* attention maps are wanted */
     int logits;        /* logits are wanted */
-};
-
-/* Several sequences behind each other: sequence b is rows first[b] .. first[b + 1] - 1. */
-struct clf__sequences {
-    int count;
-    const int *first;    /* (count + 1) */
-    const int32_t *ids;  /* tokens, or NULL for frames */
-    const float *frames; /* (rows, feature size), or NULL for tokens */
 };
 
 struct clf__session;

@@ -5,41 +5,27 @@
 #include "model/stack.h"
 
 struct target_views {
-    struct clf__tensor ids, positions, hidden;
-    struct clf__spans self, cross;
+    struct clf__sequence_views inputs;
+    struct clf__spans cross;
 };
 
 static clf_status upload_targets(struct clf__session *session, struct target_views *views,
                                  const struct clf__sequences *inputs)
 {
-    const struct clf__config *config = &session->transformer->config;
     struct clf__upload *upload = &session->target;
-    int rows = inputs->first[inputs->count], longest = 0, longest_source = 0;
-    int32_t *ids, *positions, *hidden, *self, *cross;
+    int longest_source = 0;
+    int32_t *cross;
     upload->count = 0;
-    views->ids = clf__upload_take(upload, rows, &ids);
-    views->positions = clf__upload_take(upload, rows, &positions);
-    views->hidden = clf__upload_take(upload, rows, &hidden);
-    views->self = clf__upload_take_spans(upload, inputs->count, &self);
+    clf__upload_take_sequences(&views->inputs, upload, &session->transformer->config, inputs, 1);
     views->cross = clf__upload_take_spans(upload, inputs->count, &cross);
-    memcpy(ids, inputs->ids, (size_t)rows * sizeof *ids);
-    memset(hidden, 0, (size_t)rows * sizeof *hidden);
-    if (!clf__session_hidden(config, hidden, ids, rows)) {
-        views->hidden.buffer = NULL;
-    }
     for (int b = 0; b < inputs->count; b++) {
         int first = inputs->first[b], length = inputs->first[b + 1] - first;
         const struct clf__session_place *source = &session->places[b];
-        clf__session_positions(config, positions + first, ids + first, length);
-        memcpy(self + 4 * b, (int32_t[4]){first, length, first, length}, 4 * sizeof *self);
         memcpy(cross + 4 * b, (int32_t[4]){first, length, source->first, source->length}, 4 * sizeof *cross);
-        longest = length > longest ? length : longest;
         longest_source = source->length > longest_source ? source->length : longest_source;
     }
-    views->self.max_queries = views->self.max_keys = longest;
-    views->cross.max_queries = longest;
+    views->cross.max_queries = views->inputs.spans.max_queries;
     views->cross.max_keys = longest_source;
-    clf__spans_count(&views->self, self, 1);
     clf__spans_count(&views->cross, cross, 0);
     return clf__upload_send(upload);
 }
@@ -54,13 +40,13 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
     struct target_views views;
     CLF__TRY(upload_targets(session, &views, inputs));
     struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, rows);
-    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.ids, (struct clf__tensor){.buffer = NULL},
-                                   views.positions));
+    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.inputs.ids,
+                                   (struct clf__tensor){.buffer = NULL}, views.inputs.positions));
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
     struct clf__attention_call self = {
         .heads = heads,
-        .spans = views.self,
-        .mask = {.causal = 1, .hidden_keys = views.hidden, .relative = decoder->embedder.relative},
+        .spans = views.inputs.spans,
+        .mask = {.causal = 1, .hidden_keys = views.inputs.hidden, .relative = decoder->embedder.relative},
         .scratch = &session->scratch,
     };
     struct clf__attention_call cross = {

@@ -7,18 +7,6 @@
 #include "ops/attention.h"
 #include "ops/projection.h"
 
-/* Integers that go to the device in one copy: collected on the host, handed out as views of one tensor. */
-struct clf__upload {
-    struct clf__tensor tensor; /* (1, capacity) i32 */
-    int32_t *staging;          /* (capacity) */
-    int count;
-};
-/* The next `count` integers: *target is where to put them, the view is what kernels get. */
-struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32_t **target);
-/* The same as a table of spans. */
-struct clf__spans clf__upload_take_spans(struct clf__upload *upload, int sequences, int32_t **target);
-clf_status clf__upload_send(const struct clf__upload *upload);
-
 /* The rows of a place in the memory. */
 struct clf__session_place {
     int first; /* -1: the place is free */
@@ -59,13 +47,6 @@ struct clf__session {
     /* The forced targets. */
     int target_rows;
 };
-
-/* Fills the position-table rows of one whole sequence; ids NULL for frames. */
-void clf__session_positions(const struct clf__config *config, int32_t *positions, const int32_t *ids,
-                            int count);
-
-/* Marks pad tokens; 1 where the configuration hides them at all. */
-int clf__session_hidden(const struct clf__config *config, int32_t *hidden, const int32_t *ids, int count);
 
 /* Onto the vocabulary. */
 struct clf__projection clf__session_projection(const struct clf__session *session);

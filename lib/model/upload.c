@@ -1,0 +1,75 @@
+#include "model/upload.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+clf_status clf__upload_reserve(struct clf__upload *upload, struct clf__arena *arena, int64_t count)
+{
+    count = count > 1 ? count : 1;
+    CLF__TRY(clf__arena_reserve(arena, &upload->tensor, CLF__I32, 1, count, "the ids and positions"));
+    return clf__allocate(&upload->staging, (size_t)count, sizeof *upload->staging);
+}
+
+struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32_t **target)
+{
+    *target = upload->staging + upload->count;
+    struct clf__tensor view = clf__tensor_columns(upload->tensor, upload->count, count);
+    upload->count += count;
+    return view;
+}
+
+struct clf__spans clf__upload_take_spans(struct clf__upload *upload, int sequences, int32_t **target)
+{
+    struct clf__tensor table = clf__upload_take(upload, 4 * sequences, target);
+    table.rows = sequences;
+    table.columns = table.stride = 4;
+    return (struct clf__spans){.table = table, .sequences = sequences};
+}
+
+clf_status clf__upload_send(const struct clf__upload *upload)
+{
+    return clf__tensor_write(clf__tensor_columns(upload->tensor, 0, upload->count), upload->staging);
+}
+
+/* Rows of the table of positions for one whole sequence; ids NULL for frames. */
+static void fill_positions(const struct clf__config *config, int32_t *positions, const int32_t *ids,
+                           int count)
+{
+    int next = config->position_offset;
+    for (int i = 0; i < count; i++) {
+        int is_pad = config->position_padding_aware && ids != NULL && ids[i] == config->pad_id;
+        positions[i] = is_pad ? config->pad_id : next++;
+    }
+}
+
+void clf__upload_take_sequences(struct clf__sequence_views *views, struct clf__upload *upload,
+                                const struct clf__config *config, const struct clf__sequences *sequences,
+                                int causal)
+{
+    int rows = sequences->first[sequences->count], longest = 0;
+    int32_t *ids, *positions, *hidden, *spans;
+    views->ids = clf__upload_take(upload, rows, &ids);
+    views->positions = clf__upload_take(upload, rows, &positions);
+    views->hidden = clf__upload_take(upload, rows, &hidden);
+    views->spans = clf__upload_take_spans(upload, sequences->count, &spans);
+    int hides = config->mask_pad_tokens && sequences->ids != NULL;
+    for (int i = 0; i < rows; i++) {
+        ids[i] = sequences->ids != NULL ? sequences->ids[i] : 0;
+        hidden[i] = hides && ids[i] == config->pad_id;
+    }
+    if (!hides) {
+        views->hidden.buffer = NULL;
+    }
+    for (int b = 0; b < sequences->count; b++) {
+        int first = sequences->first[b], length = sequences->first[b + 1] - first;
+        const int32_t *sequence = sequences->ids != NULL ? sequences->ids + first : NULL;
+        fill_positions(config, positions + first, sequence, length);
+        memcpy(spans + 4 * b, (int32_t[4]){first, length, first, length}, 4 * sizeof *spans);
+        longest = length > longest ? length : longest;
+    }
+    views->spans.max_queries = views->spans.max_keys = longest;
+    clf__spans_count(&views->spans, spans, causal);
+    views->host_positions = positions;
+    views->host_hidden = hidden;
+}
