@@ -1,0 +1,142 @@
+/* Losses, gradients and steps of Adam of every system against PyTorch's, on the same weights and batches. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/support.h"
+#include "support/training_fixture.h"
+
+struct subject {
+    struct clf__transformer *transformer;
+    struct clf__training *training;
+};
+
+static struct subject open_subject(struct clf_device *device, const struct training_fixture *fixture)
+{
+    struct subject subject;
+    struct clf__training_limits limits = training_fixture_limits(fixture);
+    const struct clf__training_options options = {
+        .products = CLF_PRECISION_FP32, .seed = 1, .smoothing = fixture->smoothing};
+    assert_ok(clf__transformer_load(&subject.transformer, device, fixture->folder, CLF_PRECISION_FP32));
+    assert_ok(clf__training_create(&subject.training, subject.transformer, &limits, &options));
+    return subject;
+}
+
+static void close_subject(struct subject *subject)
+{
+    clf__training_free(subject->training);
+    clf__transformer_free(subject->transformer);
+}
+
+static void assert_near(double actual, double expected, double tolerance)
+{
+    if (!(fabs(actual - expected) <= tolerance * fabs(expected))) {
+        fail_msg("%.9g is not %.9g", actual, expected);
+    }
+}
+
+/* A key projection's bias moves every score of a query alike: its gradient is zero but for rounding. */
+static int is_key_bias(const char *name)
+{
+    return strstr(name, ".k_proj.bias") != NULL;
+}
+
+/* Every parameter's `which` against the values that stand in a folder of the fixture under the system's own
+ * names. */
+static void check_parameters(const struct subject *subject, const struct training_fixture *fixture,
+                             const char *folder, enum clf__training_values which, double tolerance)
+{
+    char path[640];
+    snprintf(path, sizeof path, "%s/%s", fixture->folder, folder);
+    struct clf__parameters *expected;
+    assert_ok(clf__parameters_load(&expected, &subject->transformer->config, path));
+    const struct clf__parameter_list *list = clf__training_parameters(subject->training);
+    for (int i = 0; i < list->count; i++) {
+        const struct clf__parameter *item = &list->items[i];
+        size_t count = (size_t)item->rows * (size_t)item->columns;
+        float *actual = support_array(count, sizeof *actual), *wanted = support_array(count, sizeof *wanted);
+        assert_ok(clf__training_read(subject->training, which, i, actual));
+        if (!item->is_trained && which == CLF__GRADIENTS) {
+            for (size_t k = 0; k < count; k++) {
+                assert_true(actual[k] == 0.0f);
+            }
+            continue;
+        }
+        assert_ok(clf__parameters_read(expected, item->name, wanted));
+        double difference = 0, norm = 0;
+        for (size_t k = 0; k < count; k++) {
+            difference += pow((double)actual[k] - wanted[k], 2);
+            norm += pow(wanted[k], 2);
+        }
+        double error = sqrt(difference), bound = tolerance * sqrt(norm);
+        if (is_key_bias(item->name)) {
+            bound = which == CLF__GRADIENTS ? 1e-5 : INFINITY;
+        }
+        if (!(error <= bound)) {
+            fail_msg("%s: %s is off by %g of %g", fixture->folder, item->name, error, sqrt(norm));
+        }
+    }
+    clf__parameters_free(expected);
+}
+
+static void check_gradients(struct clf_device *device, const struct training_fixture *fixture)
+{
+    struct subject subject = open_subject(device, fixture);
+    struct clf__training_loss loss;
+    for (int i = 0; i < TRAINING_BATCHES; i++) {
+        assert_ok(clf__training_evaluate(subject.training, &fixture->batches[i], &loss));
+        assert_near(loss.loss, fixture->losses[i], 1e-5);
+        assert_near(loss.nll, fixture->nlls[i], 1e-5);
+        assert_ok(clf__training_backward(subject.training, &fixture->batches[i], fixture->scales[i],
+                                         (uint32_t)i, &loss));
+        assert_near(loss.loss, fixture->losses[i], 1e-5);
+    }
+    check_parameters(&subject, fixture, "gradients", CLF__GRADIENTS, 1e-4);
+    close_subject(&subject);
+}
+
+static void check_steps(struct clf_device *device, const struct training_fixture *fixture)
+{
+    struct subject subject = open_subject(device, fixture);
+    struct clf__training_loss loss;
+    for (int step = 1; step <= TRAINING_STEPS; step++) {
+        int i = (step - 1) % TRAINING_BATCHES;
+        assert_ok(clf__training_backward(subject.training, &fixture->batches[i], fixture->scales[i],
+                                         (uint32_t)step, &loss));
+        assert_near(loss.loss, fixture->curve[step - 1], 1e-4);
+        struct clf__adam adam = fixture->adam;
+        adam.correction1 = (float)(1 - pow(adam.beta1, step));
+        adam.correction2 = (float)(1 - pow(adam.beta2, step));
+        assert_ok(clf__training_update(subject.training, &adam));
+    }
+    check_parameters(&subject, fixture, "trained", CLF__VALUES, 1e-3);
+    close_subject(&subject);
+}
+
+static void check_all(struct clf_device *device)
+{
+    for (const char *const *name = training_fixtures; *name != NULL; name++) {
+        print_message("%s\n", *name);
+        struct training_fixture fixture = training_fixture_load(*name);
+        check_gradients(device, &fixture);
+        check_steps(device, &fixture);
+        support_free_all();
+    }
+}
+
+static void test_forms(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        check_all(device);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_forms, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
