@@ -79,6 +79,21 @@ void clf__sentencepiece_free(struct clf__sentencepiece *model)
     delete model;
 }
 
+clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__piece_function *function,
+                                     void *user)
+{
+    return guard(model->path.c_str(), [&] {
+        for (int id = 0; id < model->processor.GetPieceSize(); id++) {
+            if (!model->processor.IsUnknown(id) && !model->processor.IsControl(id) &&
+                !model->processor.IsUnused(id)) {
+                const std::string &piece = model->processor.IdToPiece(id);
+                CLF__TRY(function(user, piece.data(), piece.size()));
+            }
+        }
+        return CLF_OK;
+    });
+}
+
 clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, const char *text, size_t size,
                                      clf__piece_function *function, void *user)
 {

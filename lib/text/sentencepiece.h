@@ -15,6 +15,10 @@ clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *
                                    const char *path);
 void clf__sentencepiece_free(struct clf__sentencepiece *model);
 
+/* Goes through the pieces of text: not the unknown one, nor those that are none. */
+clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__piece_function *function,
+                                     void *user);
+
 /* Cuts text into pieces. */
 clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, const char *text, size_t size,
                                      clf__piece_function *function, void *user);

@@ -2,17 +2,26 @@
 #ifndef CLF_TEXT_TRAIN_SENTENCEPIECE_H
 #define CLF_TEXT_TRAIN_SENTENCEPIECE_H
 
+#include <stddef.h>
+
 #include "base/status.h"
 
+/* Gives the next sentence, borrowed until the next call; 0 where there is none. Sentences that are not valid
+ * UTF-8 or longer than 4,192 bytes teach nothing. */
+typedef int clf__sentence_function(void *user, const char **text, size_t *size);
+
 struct clf__piece_training {
-    const char *const *paths; /* text files, one line a sentence */
-    int path_count;
-    int pieces;         /* how many, unknown, start and end among them */
+    clf__sentence_function *next;
+    void (*rewind)(void *user); /* the next sentence is the first again */
+    void *user;
+    int pieces;         /* how many, the unknown one among them; there are no start, end and pad */
+    int others;         /* what a vocabulary holds beside these pieces: messages speak of its size */
     const char *output; /* the .spm file to write; it appears whole or not at all */
 };
 
-/* The same text gives the same model. Text that is too short for so many pieces is CLF_TEXT, saying how many
- * there can be. */
+/* Unigram pieces (Kudo 2018) of text normalised by NFKC. The same text gives the same model. Text that is too
+ * short for so many pieces is CLF_TEXT, saying how many there can be; so are fewer pieces than the text has
+ * characters, saying how many there must be. */
 clf_status clf__sentencepiece_train(const struct clf__piece_training *training);
 
 #endif

@@ -20,7 +20,7 @@ struct clf__piece_counts {
     uint32_t slot_count;
 };
 /* Counts one piece: a clf__piece_function whose user is the counts. */
-clf_status clf__piece_counts_add(void *counts, const char *piece, size_t length);
+clf_status clf__piece_counts_add(void *user, const char *piece, size_t length);
 /* Most frequent first, equally frequent ones in the order of their bytes. Nothing can be counted after it. */
 void clf__piece_counts_sort(struct clf__piece_counts *counts);
 void clf__piece_counts_free(struct clf__piece_counts *counts);

@@ -14,7 +14,8 @@
 #include "text/vocabulary_build.h"
 #include "train/corpus.h"
 
-enum { MAX_SPECIALS = 4, MAX_VOCABULARY_BYTES = 1 << 28 };
+/* SentencePiece holds all its sentences in memory; more teach it little. */
+enum { MAX_SPECIALS = 4, MAX_VOCABULARY_BYTES = 1 << 28, DEFAULT_SIZE = 8000, MAX_SENTENCES = 1000000 };
 static const char *const word_delimiter = "|";
 
 /* The tokens that are no text, where they stand in a system's vocabularies. */
@@ -29,11 +30,11 @@ struct making {
     struct specials specials;
 };
 
-/* Which sides of the text a vocabulary is for, and the files that it goes to. */
+/* Which sides of the text a vocabulary is for, and the file that it goes to. */
 struct side {
     int source, target;
     const char *given; /* or NULL */
-    const char *file, *model;
+    const char *file;
 };
 
 /* The ids of one vocabulary. */
@@ -208,6 +209,110 @@ static int is_json(const char *path)
     return length > 5 && strcmp(path + length - 5, ".json") == 0;
 }
 
+/* Sentences of one side or both for SentencePiece: every `stride`-th. */
+struct sentences {
+    struct clf__corpus corpus;
+    const struct side *side;
+    struct clf__corpus_pair pair;
+    int has_target; /* the pair's target is still to be given */
+    int stride;
+};
+
+static int next_sentence(void *user, const char **text, size_t *size)
+{
+    struct sentences *sentences = user;
+    if (!sentences->has_target) {
+        int read = 0;
+        do {
+            if (!clf__corpus_next(&sentences->corpus, &sentences->pair)) {
+                return 0;
+            }
+            read = (sentences->pair.line - 1) % sentences->stride == 0 && !sentences->pair.is_torn;
+        } while (!read);
+    }
+    const struct clf__corpus_text *given = &sentences->pair.source;
+    if (sentences->has_target || !sentences->side->source) {
+        given = &sentences->pair.target;
+    }
+    sentences->has_target = given == &sentences->pair.source && sentences->side->target;
+    *text = given->text;
+    *size = given->size;
+    return 1;
+}
+
+static void rewind_sentences(void *user)
+{
+    struct sentences *sentences = user;
+    clf__corpus_rewind(&sentences->corpus);
+    sentences->has_target = 0;
+}
+
+static clf_status train_model(const struct making *making, const struct side *side, const char *path)
+{
+    const struct clf__tokenizer_making *options = making->options;
+    int special = count_specials(&making->specials), size = options->size > 0 ? options->size : DEFAULT_SIZE;
+    struct sentences sentences = {.side = side};
+    CLF__TRY(clf__corpus_open(&sentences.corpus, options->source_path, options->target_path));
+    int64_t count = (int64_t)sentences.corpus.lines * (side->source + side->target);
+    sentences.stride = (int)((count + MAX_SENTENCES - 1) / MAX_SENTENCES);
+    sentences.stride = sentences.stride < 1 ? 1 : sentences.stride;
+    if (sentences.stride > 1) {
+        clf__log(CLF_LOG_NOTICE, "%s: SentencePiece learns from each %dth of %d lines", options->source_path,
+                 sentences.stride, sentences.corpus.lines);
+    }
+    /* The model's unknown piece is one of the special tokens. */
+    struct clf__piece_training training = {
+        .next = next_sentence,
+        .rewind = rewind_sentences,
+        .user = &sentences,
+        .pieces = size - special + 1,
+        .others = special - 1,
+        .output = path,
+    };
+    clf_status status = clf__sentencepiece_train(&training);
+    clf__corpus_close(&sentences.corpus);
+    return status == CLF_TEXT ? clf__fail_in(status, "%s",
+                                             side->source || !options->target_path ? options->source_path
+                                                                                   : options->target_path)
+                              : status;
+}
+
+static clf_status read_model(struct clf__piece_counts *counts, const char *path)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    struct clf__sentencepiece *model = NULL;
+    CLF__TRY(clf__file_read(&bytes, &size, path, MAX_VOCABULARY_BYTES));
+    clf_status status = clf__sentencepiece_load(&model, bytes, size, path);
+    clf__free(bytes);
+    if (status == CLF_OK) {
+        status = clf__sentencepiece_pieces(model, clf__piece_counts_add, counts);
+    }
+    clf__sentencepiece_free(model);
+    return status;
+}
+
+/* Learns a model, writes it under each of its names and takes its pieces, the likeliest first. */
+static clf_status learn_pieces(const struct making *making, struct clf__piece_counts *counts,
+                               const struct side *side)
+{
+    char *path = NULL, *other = NULL;
+    CLF__TRY(clf__path_join(&path, making->folder, side->source ? "source.spm" : "target.spm"));
+    clf_status status = clf__path_join(&other, making->folder, "target.spm");
+    if (status == CLF_OK) {
+        status = train_model(making, side, path);
+    }
+    if (status == CLF_OK && side->source && side->target) {
+        status = clf__file_copy(other, path);
+    }
+    if (status == CLF_OK) {
+        status = read_model(counts, path);
+    }
+    clf__free(other);
+    clf__free(path);
+    return status;
+}
+
 /* Fills counts with what goes between the special tokens. */
 static clf_status collect(const struct making *making, struct clf__piece_counts *counts,
                           const struct side *side)
@@ -215,7 +320,10 @@ static clf_status collect(const struct making *making, struct clf__piece_counts 
     if (side->given) {
         return read_words(counts, side->given);
     }
-    return count_text(making, counts, side);
+    if (making->options->pieces || making->options->frames) {
+        return count_text(making, counts, side);
+    }
+    return learn_pieces(making, counts, side);
 }
 
 static clf_status make_vocabulary(struct made *made, const struct making *making, const struct side *side)
@@ -254,13 +362,13 @@ static clf_status make_side(struct made *made, const struct making *making, cons
 static clf_status make_vocabularies(struct clf__model_description *out, const struct making *making)
 {
     const struct clf__tokenizer_making *options = making->options;
-    struct side first = {1, !options->separate, options->source_vocabulary, "vocab.json", "source.spm"};
-    struct side second = {0, 1, options->target_vocabulary, "target_vocab.json", "target.spm"};
+    struct side first = {1, !options->separate, options->source_vocabulary, "vocab.json"};
+    struct side second = {0, 1, options->target_vocabulary, "target_vocab.json"};
     struct made source, target;
     if (options->frames) {
         first = (struct side){
             0, 1, options->target_vocabulary ? options->target_vocabulary : options->source_vocabulary,
-            "vocab.json", "target.spm"};
+            "vocab.json"};
     }
     CLF__TRY(make_side(&source, making, &first));
     target = source;

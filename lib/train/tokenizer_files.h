@@ -22,6 +22,6 @@ struct clf__tokenizer_making {
 /* Writes source.spm and target.spm, vocab.json, target_vocab.json and tokenizer_config.json, whichever there
  * must be, and fills in what the model's description has from them: sizes, ids, whether they are separate. */
 clf_status clf__tokenizer_files_make(struct clf__model_description *out, const char *folder,
-                                     const struct clf__tokenizer_making *making);
+                                     const struct clf__tokenizer_making *options);
 
 #endif

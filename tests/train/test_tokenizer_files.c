@@ -180,6 +180,128 @@ static void test_characters(void **state)
     assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "has one vocabulary");
 }
 
+/* The demo's own sentences, a few hundred of each language. */
+static struct clf__tokenizer_making text_making(char *source, char *target)
+{
+    strcpy(source, support_fixture("fr-en-small/source.fr"));
+    strcpy(target, support_fixture("fr-en-small/reference.en"));
+    return (struct clf__tokenizer_making){.system = CLF__MARIAN,
+                                          .source_path = source,
+                                          .target_path = target,
+                                          .size = 300,
+                                          .max_length = 64,
+                                          .source_language = "fr",
+                                          .target_language = "en"};
+}
+
+static char *read_file(const char *folder, const char *name, size_t *size)
+{
+    char *bytes;
+    assert_ok(clf__file_read(&bytes, size, path_in(folder, name), 1 << 24));
+    return bytes;
+}
+
+static void assert_same_file(const char *folder, const char *name, const char *other, const char *other_name,
+                             int is_same)
+{
+    size_t size, other_size;
+    char *bytes = read_file(folder, name, &size), *others = read_file(other, other_name, &other_size);
+    assert_int_equal(size == other_size && memcmp(bytes, others, size) == 0, is_same);
+    clf__free(bytes);
+    clf__free(others);
+}
+
+static void assert_round_trip(const struct made *made, const char *text)
+{
+    struct clf__ids ids = {0};
+    char *again;
+    assert_ok(clf__tokenizer_encode_target(made->tokenizer, &ids, text, strlen(text)));
+    assert_true(ids.count > 2 && ids.count < (int)strlen(text));
+    assert_ok(clf__tokenizer_decode(made->tokenizer, &again, ids.data, ids.count));
+    assert_string_equal(again, text);
+    clf__free(again);
+    clf__ids_free(&ids);
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    char source[512], target[512];
+    struct clf__tokenizer_making making = text_making(source, target);
+    struct made made, again;
+    make_and_load(&made, &making);
+    assert_int_equal(made.description.source_vocabulary, 300);
+    assert_int_equal(made.description.target_vocabulary, 300);
+    assert_int_equal(made.description.pad_id, 299);
+    assert_int_equal(made.description.end_id, 0);
+    assert_int_equal(made.description.start_id, -1);
+    assert_string_equal(clf__tokenizer_target_piece(made.tokenizer, 0), "</s>");
+    assert_string_equal(clf__tokenizer_target_piece(made.tokenizer, 1), "<unk>");
+    assert_string_equal(clf__tokenizer_target_piece(made.tokenizer, 299), "<pad>");
+    assert_round_trip(&made, "The cat is asleep on the table.");
+    assert_round_trip(&made, "Le chat dort sur la table.");
+    clf__tokenizer_free(made.tokenizer);
+    assert_same_file(made.folder, "source.spm", made.folder, "target.spm", 1);
+    /* The same text, the same files. */
+    assert_ok(make(&again, &making));
+    static const char *const files[] = {"source.spm", "vocab.json", "tokenizer_config.json"};
+    for (int i = 0; i < 3; i++) {
+        assert_same_file(made.folder, files[i], again.folder, files[i], 1);
+    }
+    struct clf__names names;
+    assert_ok(clf__folder_list(&names, made.folder));
+    assert_int_equal(names.count, 4);
+    clf__names_free(&names);
+}
+
+static void test_pieces_of_each_side(void **state)
+{
+    (void)state;
+    char source[512], target[512];
+    struct clf__tokenizer_making making = text_making(source, target);
+    making.system = CLF__PAPER;
+    making.separate = 1;
+    struct made made;
+    make_and_load(&made, &making);
+    assert_int_equal(made.description.source_vocabulary, 300);
+    assert_int_equal(made.description.target_vocabulary, 300);
+    assert_int_equal(made.description.start_id, 0);
+    assert_true(made.description.separate_vocabularies);
+    assert_same_file(made.folder, "source.spm", made.folder, "target.spm", 0);
+    assert_same_file(made.folder, "vocab.json", made.folder, "target_vocab.json", 0);
+    assert_true(clf__tokenizer_target_id(made.tokenizer, "\u2581the") > 3);
+    assert_round_trip(&made, "The cat is asleep on the table.");
+    clf__tokenizer_free(made.tokenizer);
+}
+
+/* What SentencePiece cannot do is said in terms of the vocabulary that was asked for; text without a word
+ * ends in a sentence, not in the end of the process. */
+static void test_text_without_pieces(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    static const struct {
+        const char *text, *part;
+        int size;
+        enum clf__system system;
+    } cases[] = {
+        {"ab\n", "no vocabulary of 300; there can be 6 at most", 300, CLF__MARIAN},
+        {"ab\n", "no vocabulary of 300; there can be 7 at most", 300, CLF__PAPER},
+        {"abcdef\n", "a vocabulary of 5 cannot hold the characters of the text; 10 can", 5, CLF__MARIAN},
+        {"", "no text to learn pieces from", 300, CLF__MARIAN},
+        {"\n \n", "no text to learn pieces from", 300, CLF__MARIAN},
+        {"\u3000\u200b\u2581\n\u2585\n\xff\n", "no text to learn pieces from", 300, CLF__MARIAN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct clf__tokenizer_making making = {.system = cases[i].system, .size = cases[i].size};
+        making.source_path = making.target_path = write_text(folder, "text", cases[i].text);
+        struct made made;
+        assert_fails(make(&made, &making), CLF_TEXT, cases[i].part);
+        assert_non_null(strstr(clf_last_error(), making.source_path));
+        assert_false(clf__file_exists(path_in(made.folder, "source.spm")));
+    }
+}
+
 static void test_no_room(void **state)
 {
     (void)state;
@@ -220,6 +342,9 @@ int main(void)
         cmocka_unit_test_teardown(test_two_vocabularies, support_teardown),
         cmocka_unit_test_teardown(test_given_vocabularies, support_teardown),
         cmocka_unit_test_teardown(test_characters, support_teardown),
+        cmocka_unit_test_teardown(test_pieces, support_teardown),
+        cmocka_unit_test_teardown(test_pieces_of_each_side, support_teardown),
+        cmocka_unit_test_teardown(test_text_without_pieces, support_teardown),
         cmocka_unit_test_teardown(test_no_room, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),
     };
