@@ -11,6 +11,8 @@
  * the cache, leaves exp(d) in dx, the third makes it the gradient. GPU form: a group takes a row, work-item i its columns
  * 4i .. 4i + 3, then QUADS further on, and computes exp(d) twice. No macros are needed. */
 
+#include "exp2.cl"
+
 #define ARGUMENTS                                                                                                      \
     __global float *losses, int losses_offset, int losses_stride, __global float *dx, int dx_offset, int dx_stride,    \
         const __global float *x, int x_offset, int x_stride, const __global int *labels, int labels_offset,            \
@@ -59,7 +61,8 @@ static float row_max(const __global float *x, int columns)
     return max16(fmax(fmax(a, b), fmax(e, f)));
 }
 
-#define LANES (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define LOG2_E 1.44269504f
+#define LANES  (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 /* Leaves exp(d) in out, where it is not null. */
 static struct row_sums row_exp(__global float *out, const __global float *x, float largest, int columns, int label,
@@ -69,7 +72,7 @@ static struct row_sums row_exp(__global float *out, const __global float *x, flo
     int16 at = LANES;
     int c = 0;
     for (; c + 16 <= columns; c += 16, at += 16) {
-        float16 d = vload16(0, x + c) - largest, e = exp(d);
+        float16 d = vload16(0, x + c) - largest, e = exp2_16(d * LOG2_E);
         if (out) {
             vstore16(e, 0, out + c);
         }
@@ -78,7 +81,7 @@ static struct row_sums row_exp(__global float *out, const __global float *x, flo
     }
     int left = columns - c;
     if (left > 0) {
-        float16 d = load_part(x + c, left, -INFINITY) - largest, e = exp(d);
+        float16 d = load_part(x + c, left, -INFINITY) - largest, e = exp2_16(d * LOG2_E);
         if (out) {
             store_part(e, out + c, left);
         }

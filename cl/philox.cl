@@ -30,24 +30,38 @@ static inline float4 dropout_quad(int quad, int row, DROPOUT_ARGUMENTS)
                     w2 < threshold ? 0.0f : kept_scale, w3 < threshold ? 0.0f : kept_scale);
 }
 
-/* The same for columns 64 * block .. 64 * block + 63, 16 a vector. */
-static inline void dropout_block(float16 *factors, int block, int row, DROPOUT_ARGUMENTS)
+/* The same for columns 64 * block .. 64 * block + 63, 16 a vector. Sixteen blocks of Philox are computed as two times
+ * eight, in the low halves of 64 bits, where a product leaves its high word above its low one; what else comes to lie in
+ * the high halves is never looked at. */
+#define PHILOX_LOW(w) ((w) & 0xffffffffUL)
+#define PHILOX_WIDE_ROUND(w0, w1, w2, w3, k0, k1)                                                                      \
+    {                                                                                                                  \
+        ulong8 first = PHILOX_LOW(w0) * 0xd2511f53UL, second = PHILOX_LOW(w2) * 0xcd9e8d57UL;                          \
+        w0 = (second >> 32) ^ w1 ^ (ulong)(k0);                                                                        \
+        w1 = second;                                                                                                   \
+        w2 = (first >> 32) ^ w3 ^ (ulong)(k1);                                                                         \
+        w3 = first;                                                                                                    \
+    }
+
+/* The factors of words 0 .. 3 of quads first + (0, 4, 1, 5, 2, 6, 3, 7): two vectors in the order of the columns. */
+static inline __attribute__((always_inline)) void dropout_half_block(float16 *factors, uint first, int row, DROPOUT_ARGUMENTS)
 {
-    uint16 w0 = (uint16)((uint)block * 16) + (uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    uint16 w1 = (uint16)((uint)row), w2 = (uint16)(step), w3 = (uint16)(site);
+    ulong8 w0 = (ulong)first + (ulong8)(0, 4, 1, 5, 2, 6, 3, 7), w1 = (ulong8)((ulong)(uint)row);
+    ulong8 w2 = (ulong8)((ulong)step), w3 = (ulong8)((ulong)site);
     uint k0 = seed_low, k1 = seed_high;
 #pragma unroll
     for (int i = 0; i < PHILOX_ROUNDS; i++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {
-        PHILOX_ROUND(uint16, w0, w1, w2, w3, k0, k1)
+        PHILOX_WIDE_ROUND(w0, w1, w2, w3, k0, k1)
     }
-#define PHILOX_WORDS(l) w0.s##l, w1.s##l, w2.s##l, w3.s##l
-#define PHILOX_FACTORS(a, b, c, d)                                                                                     \
-    select((float16)(kept_scale), (float16)(0.0f),                                                                     \
-           as_int16((uint16)(PHILOX_WORDS(a), PHILOX_WORDS(b), PHILOX_WORDS(c), PHILOX_WORDS(d)) < (uint16)(threshold)))
-    factors[0] = PHILOX_FACTORS(0, 1, 2, 3);
-    factors[1] = PHILOX_FACTORS(4, 5, 6, 7);
-    factors[2] = PHILOX_FACTORS(8, 9, a, b);
-    factors[3] = PHILOX_FACTORS(c, d, e, f);
-#undef PHILOX_FACTORS
-#undef PHILOX_WORDS
+    ulong8 a = PHILOX_LOW(w0) | w1 << 32, b = PHILOX_LOW(w2) | w3 << 32;
+    uint16 near = as_uint16((ulong8)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6));
+    uint16 far = as_uint16((ulong8)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7));
+    factors[0] = select((float16)(kept_scale), (float16)(0.0f), as_int16(near < (uint16)(threshold)));
+    factors[1] = select((float16)(kept_scale), (float16)(0.0f), as_int16(far < (uint16)(threshold)));
+}
+
+static inline void dropout_block(float16 *factors, int block, int row, DROPOUT_ARGUMENTS)
+{
+    dropout_half_block(factors, (uint)block * 16, row, DROPOUT_NAMES);
+    dropout_half_block(factors + 2, (uint)block * 16 + 8, row, DROPOUT_NAMES);
 }
