@@ -1,8 +1,8 @@
 """One peer, loaded once, that times cases on request.
 
 Reads one JSON object a line from standard input, such as {"work": "translate", "batch": 8, "beam": 4, "calls": 3}, and
-answers with {"seconds": [...]}, one number a call, behind one call that warms up where the case is new; or with
-{"error": "..."}. Loading, conversion and compilation are never in the numbers. Every translation is forced to 32
+answers with {"seconds": [...]}, one number a call, behind one call that warms up where the case is new, and
+"peak_bytes", the most memory that the process ever held; or with {"error": "..."}. Loading, conversion and compilation are never in the numbers. Every translation is forced to 32
 tokens, except "text", which translates a model's real lines as long as they come out.
 """
 import argparse
@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import time
@@ -94,7 +95,37 @@ class OpenVino:
         self.request.infer({0: self.source[:case["batch"]]})
 
 
-ENGINES = {"ctranslate2": CTranslate2, "openvino": OpenVino}
+class Torch:
+    """A step of training: torch.compile, fused Adam, bf16 by autocast. Each line is its own translation."""
+
+    def __init__(self, arguments):
+        import torch
+        from transformers import MarianMTModel
+        torch.manual_seed(1)
+        ids = json.loads((arguments.model / "vocab.json").read_text())
+        lines = arguments.work.read_text().splitlines()
+        self.labels = torch.tensor([[ids[name] for name in line.split()] + [ids["</s>"]] for line in lines])
+        self.model = MarianMTModel.from_pretrained(arguments.model, dtype=torch.float32).train()
+        start = torch.full_like(self.labels[:, :1], self.model.config.decoder_start_token_id)
+        self.inputs = torch.cat([start, self.labels[:, :-1]], 1)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self.cast = lambda: torch.autocast("cpu", torch.bfloat16, enabled=arguments.precision == "bf16")
+        self.loss = torch.compile(self.compute_loss)
+
+    def compute_loss(self, labels, inputs):
+        import torch
+        logits = self.model(input_ids=labels, decoder_input_ids=inputs).logits
+        return torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), labels.flatten(), label_smoothing=0.1)
+
+    def call(self, case):
+        with self.cast():
+            loss = self.loss(self.labels[:case["batch"]], self.inputs[:case["batch"]])
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+
+
+ENGINES = {"ctranslate2": CTranslate2, "openvino": OpenVino, "torch": Torch}
 
 
 def answer(engine, case, seen):
@@ -107,7 +138,7 @@ def answer(engine, case, seen):
         begin = time.perf_counter()
         engine.call(case)
         seconds.append(time.perf_counter() - begin)
-    return {"seconds": seconds}
+    return {"seconds": seconds, "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}
 
 
 def main():

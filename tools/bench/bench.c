@@ -25,6 +25,7 @@ static const char help[] =
     "  encode     the encoder alone; tokens are the source's\n"
     "  translate  from text to text; tokens are those generated, end token included\n"
     "  score      each line as a translation of itself\n"
+    "  train      a step of training: forward, backward, Adam; each line is its own translation\n"
     "  ops        every op at the sizes of a Transformer-base, beside the device's measured peaks\n"
     "  products   matrix products alone, in the precision and by the provider that the flags name\n"
     "  start      from the start of the process to the first line, warm and with nothing cached\n\n"
@@ -81,6 +82,11 @@ static int check_call(struct bench_call *call)
     if (status < 0 && flags->beams != NULL && flags->stage >= 0 && flags->stage != BENCH_TRANSLATE) {
         status = report_wrong_call("--beam belongs to --stage translate");
     }
+    clf_precision precision = flags->model_options.precision;
+    if (status < 0 && flags->stage == BENCH_TRAIN && precision != CLF_PRECISION_FP32 &&
+        precision != CLF_PRECISION_BF16) {
+        status = report_wrong_call("--stage train takes --precision fp32 or bf16");
+    }
     if (status < 0 && (flags->repeats == 0 || flags->repeats > TIMING_MOST_REPEATS)) {
         status = report_wrong_call("--repeats is 1 to %d", (int)TIMING_MOST_REPEATS);
     }
@@ -121,6 +127,7 @@ static int run(struct bench_call *call)
     case BENCH_ENCODE:
     case BENCH_TRANSLATE:
     case BENCH_SCORE:
+    case BENCH_TRAIN:
         return bench_stage_run(call);
     case BENCH_OPS:
     case BENCH_PRODUCTS:

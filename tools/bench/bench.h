@@ -11,7 +11,15 @@
 #include "shared/timing.h"
 
 /* In the order of --stage. */
-enum bench_stage { BENCH_ENCODE, BENCH_TRANSLATE, BENCH_SCORE, BENCH_OPS, BENCH_PRODUCTS, BENCH_START };
+enum bench_stage {
+    BENCH_ENCODE,
+    BENCH_TRANSLATE,
+    BENCH_SCORE,
+    BENCH_TRAIN,
+    BENCH_OPS,
+    BENCH_PRODUCTS,
+    BENCH_START
+};
 
 enum { BENCH_REPEATS = 5 }; /* unless --repeats says another number */
 
@@ -33,6 +41,9 @@ struct bench_call {
 /* Times the cases of flags.stage, each as soon as it is measured given to bench_print(). Returns an exit
  * status. */
 int bench_stage_run(struct bench_call *call);
+/* One case of the stage "train", whose model was loaded in fp32: a step of the first `batch` lines. */
+int bench_train_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
+                    int batch);
 /* Times the ops, or the matrix products alone, in the same way. Needs no model. */
 int bench_ops_run(struct bench_call *call);
 

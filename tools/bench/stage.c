@@ -183,8 +183,9 @@ static int run_cases(struct bench_call *call, const struct setup *setup, const s
     int status = EXIT_DONE, has_beams = call->flags.stage == BENCH_TRANSLATE;
     for (int i = 0; i < call->batches.count; i++) {
         for (int j = 0; j < (has_beams ? call->beams.count : 1) && status == EXIT_DONE; j++) {
-            status =
-                run_case(call, setup, lines, call->batches.values[i], has_beams ? call->beams.values[j] : 1);
+            int batch = call->batches.values[i], beam = has_beams ? call->beams.values[j] : 1;
+            status = call->flags.stage == BENCH_TRAIN ? bench_train_run(call, setup, lines, batch)
+                                                      : run_case(call, setup, lines, batch, beam);
         }
     }
     return status;
@@ -218,8 +219,12 @@ int bench_stage_run(struct bench_call *call)
     struct window window = {.bytes = NULL};
     struct setup setup = {NULL, NULL};
     int status = read_work(&window, call);
+    struct flags flags = call->flags;
+    if (flags.stage == BENCH_TRAIN) {
+        flags.model_options.precision = CLF_PRECISION_FP32; /* --precision is that of the products alone */
+    }
     if (status == EXIT_DONE) {
-        status = setup_open(&setup, &call->flags);
+        status = setup_open(&setup, &flags);
     }
     if (status == EXIT_DONE) {
         status = print_kernel_times(setup.device, run_cases(call, &setup, window.lines));

@@ -1,0 +1,170 @@
+/* Times a step of training: forward, backward, the norm of the gradients, Adam. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "bench/bench.h"
+#include "device/launch.h"
+#include "model/training.h"
+#include "translate/internal.h"
+
+/* The lines of one side behind each other. */
+struct side {
+    int *first; /* (batch + 1) */
+    struct clf__ids ids;
+    int longest;
+};
+
+/* Each line is its own translation. */
+struct train_case {
+    struct clf_device *device;
+    struct clf__training *training;
+    struct side sources, labels;
+    int32_t *inputs; /* the labels, moved by the start token */
+    int batch;
+    uint32_t steps; /* so far */
+};
+
+static clf_status read_line(struct clf__ids *ids, const struct clf_model *model, const struct flags *flags,
+                            const struct clf_line *line, int is_target)
+{
+    const struct clf__tokenizer *tokenizer = model->tokenizer;
+    if (flags->pieces) {
+        return clf__tokenizer_encode_pieces(tokenizer, ids, line->text, line->size, is_target);
+    }
+    return is_target ? clf__tokenizer_encode_target(tokenizer, ids, line->text, line->size)
+                     : clf__tokenizer_encode(tokenizer, ids, line->text, line->size);
+}
+
+static clf_status append(struct side *side, int index, const struct clf__ids *ids)
+{
+    for (int i = 0; i < ids->count; i++) {
+        CLF__TRY(clf__ids_append(&side->ids, ids->data[i]));
+    }
+    side->first[index + 1] = side->ids.count;
+    side->longest = ids->count > side->longest ? ids->count : side->longest;
+    return CLF_OK;
+}
+
+static clf_status read_side(struct side *side, const struct clf_model *model, const struct flags *flags,
+                            const struct clf_line *lines, int batch, int is_target)
+{
+    CLF__TRY(clf__allocate(&side->first, (size_t)batch + 1, sizeof *side->first));
+    struct clf__ids ids = {NULL, 0, 0};
+    clf_status status = CLF_OK;
+    for (int i = 0; i < batch && status == CLF_OK; i++) {
+        status = read_line(&ids, model, flags, &lines[i], is_target);
+        if (status == CLF_OK) {
+            status = append(side, i, &ids);
+        } else {
+            status = clf__fail_in(status, "line %d of the work", i + 1);
+        }
+    }
+    clf__ids_free(&ids);
+    return status;
+}
+
+static clf_status make_inputs(struct train_case *one, int32_t start_id)
+{
+    CLF__TRY(clf__allocate(&one->inputs, (size_t)one->labels.ids.count, sizeof *one->inputs));
+    for (int i = 0; i < one->batch; i++) {
+        int first = one->labels.first[i], count = one->labels.first[i + 1] - first;
+        one->inputs[first] = start_id;
+        memcpy(one->inputs + first + 1, one->labels.ids.data + first,
+               (size_t)(count - 1) * sizeof *one->inputs);
+    }
+    return CLF_OK;
+}
+
+static clf_status prepare(struct train_case *one, const struct bench_call *call, struct clf_model *model,
+                          const struct clf_line *lines)
+{
+    const struct clf__config *config = &model->transformer->config;
+    if (config->feature_size > 0) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: takes frames; a step of training is timed with text alone",
+                         model->folder);
+    }
+    CLF__TRY(read_side(&one->sources, model, &call->flags, lines, one->batch, 0));
+    CLF__TRY(read_side(&one->labels, model, &call->flags, lines, one->batch, 1));
+    CLF__TRY(make_inputs(one, config->decoder_start_id));
+    struct clf__training_limits limits = {
+        .sequences = one->batch,
+        .source_tokens = one->sources.ids.count,
+        .target_tokens = one->labels.ids.count,
+        .source_length = one->sources.longest,
+        .target_length = one->labels.longest,
+    };
+    struct clf__training_options options = {
+        .products = call->flags.model_options.precision,
+        .seed = 1,
+        .smoothing = {0.1f, 0.1f / (float)(config->target_vocabulary - 1), -1},
+    };
+    return clf__training_create(&one->training, model->transformer, &limits, &options);
+}
+
+static clf_status step(void *context)
+{
+    struct train_case *one = context;
+    struct clf__training_batch batch = {
+        .sources = {.count = one->batch, .first = one->sources.first, .ids = one->sources.ids.data},
+        .inputs = {.count = one->batch, .first = one->labels.first, .ids = one->inputs},
+        .labels = one->labels.ids.data,
+    };
+    one->steps++;
+    struct clf__adam adam = {.rate = 1e-4, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .gradient_scale = 1};
+    adam.correction1 = 1 - pow(adam.beta1, one->steps);
+    adam.correction2 = 1 - pow(adam.beta2, one->steps);
+    struct clf__training_loss loss;
+    double norm;
+    CLF__TRY(clf__training_backward(one->training, &batch, 1.0f / (float)one->labels.ids.count, one->steps,
+                                    &loss));
+    CLF__TRY(clf__training_gradient_norm(one->training, &norm));
+    CLF__TRY(clf__training_update(one->training, &adam));
+    return clf__device_finish(one->device);
+}
+
+static void release(struct train_case *one)
+{
+    clf__training_free(one->training);
+    clf__free(one->inputs);
+    clf__free(one->sources.first);
+    clf__free(one->labels.first);
+    clf__ids_free(&one->sources.ids);
+    clf__ids_free(&one->labels.ids);
+}
+
+static json_t *train_row(const struct bench_call *call, const struct train_case *one,
+                         const struct timing *timing)
+{
+    json_t *row = bench_row(call, one->device, "train");
+    int failed = json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
+                 json_object_set_new(row, "beam", json_integer(1)) != 0 ||
+                 bench_row_time(row, timing, one->labels.ids.count) != EXIT_DONE;
+    if (failed) {
+        json_decref(row);
+        return NULL;
+    }
+    return row;
+}
+
+int bench_train_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
+                    int batch)
+{
+    struct train_case one = {.device = setup->device, .batch = batch};
+    struct timing timing;
+    clf_status status = prepare(&one, call, setup->model, lines);
+    if (status == CLF_OK) {
+        status = timing_measure(&timing, step, &one,
+                                call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
+    }
+    int result;
+    if (status == CLF_INTERRUPTED) {
+        fprintf(stderr, "clformer: interrupted\n");
+        result = EXIT_FAILED;
+    } else {
+        result =
+            status == CLF_OK ? bench_print(call, train_row(call, &one, &timing)) : report_failure(status);
+    }
+    release(&one);
+    return result;
+}
