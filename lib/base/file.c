@@ -122,16 +122,19 @@ clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max
     return CLF_OK;
 }
 
+clf_status clf__temporary_path(char **out, const char *path)
+{
+    static atomic_uint made;
+    return clf__format(out, "%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&made, 1));
+}
+
 clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
 {
-    /* Unique among the threads and processes that may write the same path. */
-    static atomic_uint writes;
     *out = (struct clf__file_writer){.descriptor = -1};
     struct clf__file_writer writer = {.descriptor = -1};
     clf_status status = clf__copy_string(&writer.path, path);
     if (status == CLF_OK) {
-        status = clf__format(&writer.temporary, "%s.%ld-%u.tmp", path, (long)getpid(),
-                             atomic_fetch_add(&writes, 1));
+        status = clf__temporary_path(&writer.temporary, path);
     }
     if (status == CLF_OK) {
         writer.descriptor = open(writer.temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -342,6 +345,14 @@ clf_status clf__folder_remove(const char *path)
         status = fail_errno(path, "removed");
     }
     return status;
+}
+
+clf_status clf__folder_discard(const char *path, clf_status status)
+{
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", clf_last_error());
+    clf__folder_remove(path);
+    return clf__fail(status, "%s", sentence);
 }
 
 clf_status clf__folder_rename(const char *from, const char *to)

@@ -23,6 +23,10 @@ clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max
 /* Writes to a temporary file beside path and renames it. */
 clf_status clf__file_write(const char *path, const void *bytes, size_t size);
 
+/* A name beside path for what will be renamed to it: unique among the threads and processes that may write
+ * the same path. The caller frees *out. */
+clf_status clf__temporary_path(char **out, const char *path);
+
 /* The same piece by piece. */
 struct clf__file_writer {
     char *path, *temporary;
@@ -50,6 +54,8 @@ void clf__names_free(struct clf__names *names);
 
 /* A folder with all that is in it; one that is not there is fine. Links are removed, not followed. */
 clf_status clf__folder_remove(const char *path);
+/* The same after a failure: returns its status, with its sentence kept. */
+clf_status clf__folder_discard(const char *path, clf_status status);
 /* Gives a folder, whose files are on the disk, its name; a folder of that name must not exist. */
 clf_status clf__folder_rename(const char *from, const char *to);
 

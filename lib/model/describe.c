@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "model/save.h"
 
+enum { MAX_CONFIG_BYTES = 1 << 24 };
+
 /* A key that a description may hold. */
 struct key {
     const char *name;
@@ -296,5 +298,31 @@ clf_status clf__model_describe(const char *folder, const struct clf__model_descr
     clf_status status = write_both(&draft, folder);
     json_decref(draft.generation);
     json_decref(draft.config);
+    return status;
+}
+
+/* Whether an object says fp32 of its weights now. */
+static int say_fp32(json_t *object, const char *key)
+{
+    const json_t *type = json_object_get(object, key);
+    return !json_is_string(type) || json_object_set_new(object, key, json_string("float32")) == 0;
+}
+
+clf_status clf__model_copy_config(const char *target, const char *source)
+{
+    char *from = NULL, *to = NULL;
+    struct clf__json json = {0};
+    CLF__TRY(clf__path_join(&from, source, "config.json"));
+    clf_status status = clf__path_join(&to, target, "config.json");
+    if (status == CLF_OK) {
+        status = clf__json_load(&json, from, MAX_CONFIG_BYTES);
+    }
+    if (status == CLF_OK) {
+        int is_said = say_fp32(json.root, "dtype") && say_fp32(json.root, "torch_dtype");
+        status = clf__json_write(to, is_said ? json.root : NULL, JSON_REAL_PRECISION(15));
+    }
+    clf__json_free(&json);
+    clf__free(to);
+    clf__free(from);
     return status;
 }

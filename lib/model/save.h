@@ -30,6 +30,10 @@ struct clf__model_description {
 };
 clf_status clf__model_describe(const char *folder, const struct clf__model_description *description);
 
+/* Copies a folder's config.json for weights that clf__parameters_save() writes: what it says of their type
+ * becomes fp32, which transformers would round them to else. */
+clf_status clf__model_copy_config(const char *target, const char *source);
+
 /* Writes the mean of several folders' weights to a new model.safetensors, with the first one's other files
  * beside it, checkpoint state left out. The folder appears whole or not at all. */
 clf_status clf__model_average(const char *output, const char *const *folders, int count);

@@ -1,0 +1,227 @@
+/* The mean of models: of fixtures and of new ones; what differs is named; the folder appears whole or not at
+ * all. */
+#include "support/support.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <clformer/train.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "model/save.h"
+
+static char *path_in(const char *folder, const char *name)
+{
+    char *path = support_array(strlen(folder) + strlen(name) + 2, 1);
+    sprintf(path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    assert_ok(clf__file_write(path_in(folder, name), text, strlen(text)));
+}
+
+/* A small new model of one seed, with a tokenizer's file and what a checkpoint has beside. */
+static const char *make_model(uint64_t seed, const char *key, const char *value)
+{
+    static const char *const presets[] = {"d_model", "encoder_layers", "decoder_layers",
+                                          "encoder_attention_heads", "decoder_attention_heads"};
+    const char *keys[6], *values[6] = {"8", "1", "1", "2", "2", value};
+    memcpy(keys, presets, sizeof presets);
+    keys[5] = key;
+    struct clf__model_description description = {.preset = "paper",
+                                                 .source_vocabulary = 7,
+                                                 .target_vocabulary = 7,
+                                                 .pad_id = 1,
+                                                 .start_id = 0,
+                                                 .end_id = 2,
+                                                 .keys = keys,
+                                                 .values = values,
+                                                 .key_count = 6};
+    const char *folder = support_temporary_folder();
+    assert_ok(clf__model_describe(folder, &description));
+    assert_ok(clf__model_initialise(folder, seed));
+    write_text(folder, "vocab.json", "{}");
+    write_text(folder, "state.json", "{}");
+    write_text(folder, "optimizer.safetensors", "moments");
+    write_text(folder, "half.tmp", "");
+    assert_ok(clf__folder_create(path_in(folder, "checkpoints")));
+    return folder;
+}
+
+static void load(struct clf__parameters **out, const char *folder)
+{
+    struct clf__config config;
+    assert_ok(clf__config_load(&config, folder));
+    assert_ok(clf__parameters_load(out, &config, folder));
+    clf__config_free(&config);
+}
+
+enum { MODELS = 3, MOST = 20000 };
+
+static void check_means(const char *output, const char *const *folders)
+{
+    struct clf__parameters *models[MODELS], *mean;
+    float *values[MODELS], *means = support_array(MOST, sizeof *means);
+    load(&mean, output);
+    for (int i = 0; i < MODELS; i++) {
+        load(&models[i], folders[i]);
+        values[i] = support_array(MOST, sizeof **values);
+    }
+    const struct clf__parameter_list *list = clf__parameters_list(mean);
+    for (int p = 0; p < list->count; p++) {
+        size_t count = (size_t)list->items[p].rows * (size_t)list->items[p].columns;
+        assert_true(count <= MOST);
+        assert_ok(clf__parameters_read(mean, list->items[p].name, means));
+        for (int i = 0; i < MODELS; i++) {
+            assert_ok(clf__parameters_read(models[i], list->items[p].name, values[i]));
+        }
+        for (size_t k = 0; k < count; k++) {
+            assert_true(means[k] == (float)(((double)values[0][k] + values[1][k] + values[2][k]) / 3));
+        }
+    }
+    clf__parameters_free(mean);
+    for (int i = 0; i < MODELS; i++) {
+        clf__parameters_free(models[i]);
+    }
+}
+
+static int entries(const char *folder)
+{
+    struct clf__names names;
+    assert_ok(clf__folder_list(&names, folder));
+    int count = names.count;
+    clf__names_free(&names);
+    return count;
+}
+
+static void test_means(void **state)
+{
+    (void)state;
+    const char *folders[MODELS];
+    for (int i = 0; i < MODELS; i++) {
+        folders[i] = make_model((uint64_t)i, "dropout", i == 1 ? "0.3" : "0.1"); /* no matter here */
+    }
+    const char *parent = support_temporary_folder();
+    static const char *const names[] = {"mean", "mean2/", "mean3//"};
+    for (int i = 0; i < 3; i++) {
+        char *output = path_in(parent, names[i]);
+        assert_ok(clf_average(output, folders, MODELS));
+        check_means(output, folders);
+        assert_int_equal(entries(output), 4); /* config, generation, vocabulary, weights */
+        assert_int_equal(entries(parent), i + 1);
+    }
+    assert_fails(clf_average(path_in(parent, "mean"), folders, MODELS), CLF_FILE, "exists already");
+    char *alone = path_in(parent, "alone");
+    assert_ok(clf_average(alone, folders, 1));
+    size_t sizes[2];
+    char *bytes[2];
+    const char *sources[] = {alone, folders[0]};
+    for (int i = 0; i < 2; i++) {
+        assert_ok(clf__file_read(&bytes[i], &sizes[i], path_in(sources[i], "model.safetensors"), 1 << 24));
+    }
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(bytes[0], bytes[1], sizes[0]);
+    clf__free(bytes[0]);
+    clf__free(bytes[1]);
+}
+
+/* Weights of other types, in shards, with other names: whatever is read can be averaged. */
+static void test_folders_of_others(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"models/marian-float16", "models/marian-shards",
+                                         "models/jadore-prj-output", "models/annotated",
+                                         "models/speech-all-names"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char folder[512];
+        strcpy(folder, support_fixture(models[i]));
+        const char *const folders[] = {folder, folder, folder};
+        char *output = path_in(support_temporary_folder(), "mean");
+        assert_ok(clf_average(output, folders, MODELS));
+        check_means(output, folders);
+        assert_false(clf__file_exists(path_in(output, "model.safetensors.index.json")));
+        char *config;
+        size_t size;
+        assert_ok(clf__file_read(&config, &size, path_in(output, "config.json"), 1 << 16));
+        /* What was in half precision is no more. */
+        assert_null(strstr(config, "float16"));
+        assert_int_equal(strstr(config, "\"dtype\": \"float32\"") != NULL, i < 2);
+        clf__free(config);
+    }
+}
+
+static void test_what_differs(void **state)
+{
+    (void)state;
+    const char *folders[2] = {NULL, NULL};
+    char *output = path_in(support_temporary_folder(), "mean");
+    static const char *const keys[][3] = {{"activation_function", "\"relu\"", "\"gelu\""},
+                                          {"encoder_ffn_dim", "8", "16"},
+                                          {"norm", "\"layer\"", "\"rms\""}};
+    for (int i = 0; i < 3; i++) {
+        folders[0] = make_model(1, keys[i][0], keys[i][1]);
+        folders[1] = make_model(1, keys[i][0], keys[i][2]);
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "differ in \"%s\"", keys[i][0]);
+        assert_fails(clf_average(output, folders, 2), CLF_FORMAT, wanted);
+        assert_non_null(strstr(clf_last_error(), folders[1]));
+    }
+    folders[0] = make_model(1, "activation_function", "\"relu\"");
+    folders[1] = make_model(2, "activation_function", "\"relu\"");
+    write_text(folders[1], "vocab.json", "{ }");
+    assert_fails(clf_average(output, folders, 2), CLF_FORMAT, "vocab.json are not the same");
+    folders[1] = path_in(folders[0], "none");
+    assert_fails(clf_average(output, folders, 2), CLF_FILE, "none/config.json");
+    assert_fails(clf_average(output, folders, 0), CLF_BAD_ARGUMENT, "no model to average");
+    assert_false(clf__folder_exists(output));
+}
+
+/* No memory, no room on the disk: nothing is left, and the first failure is told. */
+static void test_nothing_half_written(void **state)
+{
+    (void)state;
+    const char *folders[] = {make_model(1, "dropout", "0"), make_model(2, "dropout", "0")};
+    const char *parent = support_temporary_folder();
+    char *output = path_in(parent, "mean");
+    clf_status status = CLF_OUT_OF_MEMORY;
+    for (uint64_t n = 1; status != CLF_OK; n++) {
+        assert_true(n < 2000);
+        clf__memory_fail_at(n);
+        status = clf_average(output, folders, 2);
+        clf__memory_fail_at(0);
+        if (status == CLF_OUT_OF_MEMORY && clf__folder_exists(output)) {
+            clf__folder_remove(output); /* the last allocation, behind the rename */
+        } else if (status != CLF_OK) {
+            assert_int_equal(status, CLF_OUT_OF_MEMORY);
+
+            assert_int_equal(entries(parent), 0);
+        }
+    }
+    clf__folder_remove(output);
+    struct rlimit all, little = {.rlim_cur = 3000};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
+    little.rlim_max = all.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    status = clf_average(output, folders, 2);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+    assert_fails(status, CLF_FILE, "cannot be written");
+    assert_int_equal(entries(parent), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_means, support_teardown),
+        cmocka_unit_test_teardown(test_folders_of_others, support_teardown),
+        cmocka_unit_test_teardown(test_what_differs, support_teardown),
+        cmocka_unit_test_teardown(test_nothing_half_written, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
