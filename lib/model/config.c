@@ -144,3 +144,17 @@ void clf__config_free(struct clf__config *config)
     clf__free((void *)config->generation.bad_word_offsets);
     *config = (struct clf__config){0};
 }
+
+struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config *config)
+{
+    return (struct clf__tokenizer_options){
+        .source_vocabulary = config->source_vocabulary,
+        .target_vocabulary = config->target_vocabulary,
+        .separate = config->separate_vocabularies,
+        .source_start_id = config->source_start_id,
+        .source_end_id = config->source_end_id,
+        .pad_id = config->pad_id,
+        .start_id = config->start_id,
+        .end_id = config->end_id,
+    };
+}

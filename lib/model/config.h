@@ -9,6 +9,7 @@
 #include "ops/layernorm.h"
 #include "ops/positions.h"
 #include "search/search.h"
+#include "text/tokenizer.h"
 
 /* X(NAME, word): the systems whose folders we read; the word is the preset's name in config.json. */
 #define CLF__SYSTEM_LIST(X)                                                                                  \
@@ -91,5 +92,8 @@ void clf__config_free(struct clf__config *config);
 
 /* The preset's own values, sizes included (for MARIAN: what transformers' MarianConfig defaults to). */
 void clf__config_preset(struct clf__config *out, enum clf__system system);
+
+/* What it fixes for the text. */
+struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config *config);
 
 #endif

@@ -188,6 +188,16 @@ static void set_ours(struct draft *draft)
     }
 }
 
+int clf__model_has_key(const char *key, size_t length)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strlen(keys[i].name) == length && strncmp(keys[i].name, key, length) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static clf_status find_key(const struct key **out, const struct draft *draft, const char *name)
 {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

@@ -281,9 +281,9 @@ static clf_status sort_tensors(struct clf__checkpoint *checkpoint)
     return CLF_OK;
 }
 
-static clf_status open_single(struct clf__checkpoint *checkpoint, const char *folder)
+static clf_status open_single(struct clf__checkpoint *checkpoint, const char *folder, const char *name)
 {
-    CLF__TRY(add_shard(checkpoint, folder, "model.safetensors"));
+    CLF__TRY(add_shard(checkpoint, folder, name));
     CLF__TRY(open_shard(checkpoint, &checkpoint->shards[0]));
     return sort_tensors(checkpoint);
 }
@@ -357,11 +357,16 @@ static clf_status fail_missing(const struct clf__checkpoint *checkpoint, const c
                      has_pickle ? "; convert pytorch_model.bin with transformers' save_pretrained()" : "");
 }
 
-static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *folder)
+/* name NULL: the weights of a model folder, in one file or several. */
+static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *folder, const char *name)
 {
+    if (name) {
+        CLF__TRY(clf__path_join(&checkpoint->path, folder, name));
+        return open_single(checkpoint, folder, name);
+    }
     CLF__TRY(clf__path_join(&checkpoint->path, folder, "model.safetensors"));
     if (clf__file_exists(checkpoint->path)) {
-        return open_single(checkpoint, folder);
+        return open_single(checkpoint, folder, "model.safetensors");
     }
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, "model.safetensors.index.json"));
@@ -380,10 +385,15 @@ static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *fo
 
 clf_status clf__checkpoint_open(struct clf__checkpoint **out, const char *folder)
 {
+    return clf__checkpoint_open_file(out, folder, NULL);
+}
+
+clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *folder, const char *name)
+{
     *out = NULL;
     struct clf__checkpoint *checkpoint = NULL;
     CLF__TRY(clf__allocate(&checkpoint, 1, sizeof *checkpoint));
-    clf_status status = open_folder(checkpoint, folder);
+    clf_status status = open_folder(checkpoint, folder, name);
     if (status != CLF_OK) {
         clf__checkpoint_close(checkpoint);
         return status;

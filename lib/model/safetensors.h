@@ -28,6 +28,8 @@ struct clf__checkpoint;
 /* Opens <folder>/model.safetensors, or the shards of its index. Every header length, offset and shape is
  * checked against the files before anything is read. */
 clf_status clf__checkpoint_open(struct clf__checkpoint **out, const char *folder);
+/* The same with <folder>/<name> alone, whatever else is there; name NULL: as above. */
+clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *folder, const char *name);
 void clf__checkpoint_close(struct clf__checkpoint *checkpoint);
 
 /* NULL when absent; borrowed. */

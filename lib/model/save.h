@@ -29,6 +29,8 @@ struct clf__model_description {
     int key_count;
 };
 clf_status clf__model_describe(const char *folder, const struct clf__model_description *description);
+/* Whether there is such a key, of length bytes; not each fits each preset. */
+int clf__model_has_key(const char *key, size_t length);
 
 /* Copies a folder's config.json for weights that clf__parameters_save() writes: what it says of their type
  * becomes fp32, which transformers would round them to else. */

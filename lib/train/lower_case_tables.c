@@ -1,5 +1,6 @@
-/* clang-format off: written by tests/fixtures/bleu/make_lower_case_tables.py from the Unicode 14.0.0
- * tables of Python 3.11.7. */
+/* Written by tests/fixtures/bleu/make_lower_case_tables.py from the Unicode 14.0.0 tables of
+ * Python 3.11.7. */
+/* clang-format off */
 #include "train/lower_case_tables.h"
 
 const struct clf__lower_range clf__lower_ranges[] = {

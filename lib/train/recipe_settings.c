@@ -5,59 +5,8 @@
 #include <jansson.h>
 
 #include "model/config.h"
+#include "model/save.h"
 #include "train/recipe.h"
-
-/* The keys of config.json that `config` may set; the others follow from other choices or are not read. */
-static const char *const config_keys[] = {
-    "d_model",
-    "encoder_layers",
-    "decoder_layers",
-    "encoder_attention_heads",
-    "decoder_attention_heads",
-    "encoder_ffn_dim",
-    "decoder_ffn_dim",
-    "max_position_embeddings",
-    "activation_function",
-    "scale_embedding",
-    "share_encoder_decoder_embeddings",
-    "emb_src_trg_weight_sharing",
-    "tie_word_embeddings",
-    "trg_emb_prj_weight_sharing",
-    "scale_emb_or_prj",
-    "d_k",
-    "d_v",
-    "feature_size",
-    "position_embedding_type",
-    "sinusoid_layout",
-    "sinusoid_frequency",
-    "position_offset",
-    "position_padding_aware",
-    "relative_attention_num_buckets",
-    "relative_attention_max_distance",
-    "norm",
-    "layer_norm_eps",
-    "normalize_before",
-    "add_final_layer_norm",
-    "normalize_embedding",
-    "q_proj_bias",
-    "k_proj_bias",
-    "v_proj_bias",
-    "out_proj_bias",
-    "feed_forward_bias",
-    "add_bias_logits",
-    "scale_attention",
-    "gated_feed_forward",
-    "mask_pad_tokens",
-    "encoder_embedding_scale",
-    "decoder_embedding_scale",
-    "output_scale",
-    "source_starts_with_bos",
-    "source_ends_with_eos",
-    "dropout",
-    "attention_dropout",
-    "activation_dropout",
-    "embedding_dropout",
-};
 
 static clf_status check_pair(const char *name, const char *word)
 {
@@ -65,10 +14,8 @@ static clf_status check_pair(const char *name, const char *word)
     if (length == 0 || word[length] == '\0' || word[length + 1] == '\0') {
         return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is not KEY=VALUE", name, word);
     }
-    for (size_t i = 0; i < sizeof config_keys / sizeof *config_keys; i++) {
-        if (strlen(config_keys[i]) == length && strncmp(config_keys[i], word, length) == 0) {
-            return CLF_OK;
-        }
+    if (clf__model_has_key(word, length)) {
+        return CLF_OK;
     }
     return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.*s\" is no key of config.json that can be set", name,
                      length < 64 ? (int)length : 64, word);

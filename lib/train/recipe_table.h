@@ -7,7 +7,8 @@ KEY(CLF__WORD, "size", "tiny|small|base|big", MODEL, size, 0, 0, "base", FIXED,
     "layers, width, inner width and heads: tiny 4+4 128 256 4, small 3+3 256 1024 4, base 6+6 512 2048 8, "
     "big 6+6 1024 4096 16 (base)")
 KEY(CLF__PAIRS, "config", "KEY=VALUE", MODEL, config, 0, 0, NULL, FIXED,
-    "any key of config.json over preset and size, such as dropout=0.3; can be given again")
+    "any key of config.json or generation_config.json over preset and size, such as dropout=0.3; can be "
+    "given again")
 KEY(CLF__TEXT, "from", "FOLDER", MODEL, from, 0, 0, NULL, FIXED,
     "goes on with the weights, configuration and tokenizer of this model, on new data")
 
@@ -24,7 +25,7 @@ KEY(CLF__SWITCH, "separate-vocabularies", NULL, DATA, separate_vocabularies, 0, 
     "one vocabulary a side, and nothing shared between the sides (false)")
 KEY(CLF__TEXT, "source-vocabulary", "FILE", DATA, source_vocabulary, 0, 0, NULL, FIXED,
     "a vocab.json, or a text file whose lines begin with a piece, in place of a vocabulary made from the "
-    "text; without separate-vocabularies it is for both sides")
+    "text, with tokens or for speech; without separate-vocabularies it is for both sides")
 KEY(CLF__TEXT, "target-vocabulary", "FILE", DATA, target_vocabulary, 0, 0, NULL, FIXED,
     "the same for the target")
 KEY(CLF__TEXT, "source-language", "CODE", DATA, source_language, 0, 0, NULL, FIXED,

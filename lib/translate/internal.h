@@ -27,9 +27,6 @@ struct clf_translator {
     struct clf_stage_times times;
 };
 
-/* The tokenizer's options that a configuration fixes. */
-struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config *config);
-
 /* One source that was read: ids or frames. */
 struct clf__source {
     struct clf__ids ids;

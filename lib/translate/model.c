@@ -3,20 +3,6 @@
 #include "base/memory.h"
 #include "translate/internal.h"
 
-struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config *config)
-{
-    return (struct clf__tokenizer_options){
-        .source_vocabulary = config->source_vocabulary,
-        .target_vocabulary = config->target_vocabulary,
-        .separate = config->separate_vocabularies,
-        .source_start_id = config->source_start_id,
-        .source_end_id = config->source_end_id,
-        .pad_id = config->pad_id,
-        .start_id = config->start_id,
-        .end_id = config->end_id,
-    };
-}
-
 static clf_status describe(struct clf_model *model)
 {
     const struct clf__config *config = &model->transformer->config;

@@ -1,0 +1,306 @@
+#include "train/checkpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "model/save.h"
+#include "train/checkpoint_files.h"
+
+static const char prefix[] = "update-", making_suffix[] = ".tmp", damaged_suffix[] = ".damaged";
+
+/* The update of a checkpoint's name, or -1 for any other name. */
+static int64_t update_of(const char *name)
+{
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0) {
+        return -1;
+    }
+    const char *digits = name + sizeof prefix - 1;
+    size_t length = strspn(digits, "0123456789");
+    return length >= 8 && length <= 18 && digits[length] == '\0' ? strtoll(digits, NULL, 10) : -1;
+}
+
+static int is_left_over(const char *name)
+{
+    size_t length = strlen(name), suffix = sizeof making_suffix - 1;
+    return strncmp(name, prefix, sizeof prefix - 1) == 0 && length > suffix &&
+           strcmp(name + length - suffix, making_suffix) == 0;
+}
+
+static clf_status remove_in(const struct clf__checkpoints *checkpoints, const char *name)
+{
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, checkpoints->folder, name));
+    clf_status status = clf__folder_remove(path);
+    clf__free(path);
+    return status;
+}
+
+static clf_status remove_left_overs(const struct clf__checkpoints *checkpoints)
+{
+    struct clf__names names;
+    CLF__TRY(clf__folder_list(&names, checkpoints->folder));
+    clf_status status = CLF_OK;
+    for (int i = 0; i < names.count && status == CLF_OK; i++) {
+        if (is_left_over(names.items[i])) {
+            status = remove_in(checkpoints, names.items[i]);
+        }
+    }
+    clf__names_free(&names);
+    return status;
+}
+
+clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *output)
+{
+    *out = (struct clf__checkpoints){0};
+    CLF__TRY(clf__path_join(&out->folder, output, "checkpoints"));
+    clf_status status = clf__folder_create(out->folder);
+    if (status == CLF_OK) {
+        status = remove_left_overs(out);
+    }
+    if (status != CLF_OK) {
+        clf__checkpoints_close(out);
+    }
+    return status;
+}
+
+void clf__checkpoints_close(struct clf__checkpoints *checkpoints)
+{
+    clf__free(checkpoints->folder);
+    *checkpoints = (struct clf__checkpoints){0};
+}
+
+clf_status clf__checkpoints_path(char **out, const struct clf__checkpoints *checkpoints, int64_t update)
+{
+    return clf__format(out, "%s/%s%08" PRId64, checkpoints->folder, prefix, update);
+}
+
+/* Gives a checkpoint that is not wanted under its name another one; the caller frees *renamed. */
+static clf_status rename_with(char **renamed, const char *path, const char *suffix)
+{
+    CLF__TRY(clf__format(renamed, "%s%s", path, suffix));
+    clf_status status = clf__folder_remove(*renamed);
+    if (status == CLF_OK) {
+        status = clf__folder_rename(path, *renamed);
+    }
+    if (status != CLF_OK) {
+        clf__free(*renamed);
+        *renamed = NULL;
+    }
+    return status;
+}
+
+/* Under another name first: a checkpoint half of whose files are gone must not look like one. */
+static clf_status remove_checkpoint(const char *path)
+{
+    char *renamed;
+    CLF__TRY(rename_with(&renamed, path, making_suffix));
+    clf_status status = clf__folder_remove(renamed);
+    clf__free(renamed);
+    return status;
+}
+
+static clf_status set_aside(const char *path)
+{
+    char *renamed;
+    clf__log(CLF_LOG_WARNING, "%s; passed over, and renamed to %s%s", clf_last_error(), path, damaged_suffix);
+    CLF__TRY(rename_with(&renamed, path, damaged_suffix));
+    clf__free(renamed);
+    return CLF_OK;
+}
+
+static clf_status read_checkpoint(struct clf__train_state *state, const char *path)
+{
+    char *state_path = NULL;
+    json_t *files = NULL;
+    CLF__TRY(clf__path_join(&state_path, path, "state.json"));
+    clf_status status = clf__train_state_read(state, &files, state_path);
+    clf__free(state_path);
+    CLF__TRY(status);
+    status = clf__checkpoint_files_check(files, path);
+    json_decref(files);
+    if (status != CLF_OK) {
+        clf__train_state_free(state);
+    }
+    return status;
+}
+
+clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
+                                   const struct clf__checkpoints *checkpoints)
+{
+    *path = NULL;
+    struct clf__names names;
+    CLF__TRY(clf__folder_list(&names, checkpoints->folder));
+    clf_status status = CLF_OK;
+    char *found = NULL;
+    /* Names are sorted, and updates have so many digits that their order is the names'. */
+    for (int i = names.count - 1; i >= 0 && status == CLF_OK && !*path; i--) {
+        if (update_of(names.items[i]) < 0) {
+            continue;
+        }
+        clf__free(found);
+        status = clf__path_join(&found, checkpoints->folder, names.items[i]);
+        clf_status read = status == CLF_OK ? read_checkpoint(state, found) : status;
+        if (read == CLF_FORMAT || read == CLF_FILE) {
+            status = set_aside(found);
+        } else if (read == CLF_OK) {
+            *path = found;
+            found = NULL;
+        } else {
+            status = read;
+        }
+    }
+    clf__free(found);
+    clf__names_free(&names);
+    return status;
+}
+
+clf_status clf__checkpoints_begin(char **path, const struct clf__checkpoints *checkpoints, int64_t update)
+{
+    CLF__TRY(clf__format(path, "%s/%s%08" PRId64 "%s", checkpoints->folder, prefix, update, making_suffix));
+    clf_status status = clf__folder_remove(*path);
+    if (status == CLF_OK) {
+        status = clf__folder_create(*path);
+    }
+    if (status != CLF_OK) {
+        clf__free(*path);
+        *path = NULL;
+    }
+    return status;
+}
+
+static clf_status write_state(const char *folder, const struct clf__train_state *state)
+{
+    char *path = NULL;
+    json_t *files = NULL;
+    CLF__TRY(clf__path_join(&path, folder, "state.json"));
+    clf_status status = clf__checkpoint_files_mark(&files, folder);
+    if (status == CLF_OK) {
+        status = clf__train_state_write(state, files, path);
+    }
+    json_decref(files);
+    clf__free(path);
+    return status;
+}
+
+clf_status clf__checkpoints_end(const char *making, const struct clf__checkpoints *checkpoints,
+                                const struct clf__train_state *state)
+{
+    char *path = NULL;
+    CLF__TRY(clf__checkpoints_path(&path, checkpoints, state->update));
+    clf_status status = write_state(making, state);
+    if (status == CLF_OK) {
+        status = clf__folder_rename(making, path);
+    }
+    clf__free(path);
+    return status;
+}
+
+static clf_status save_into(const char *making, const struct clf__training *training,
+                            const struct clf__train_state *state, const char *model)
+{
+    CLF__TRY(clf__checkpoint_files_copy(making, model));
+    return clf__checkpoint_files_write(making, training, state->update > 0);
+}
+
+clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,
+                                 const struct clf__training *training, const struct clf__train_state *state,
+                                 const char *model)
+{
+    char *making;
+    CLF__TRY(clf__checkpoints_begin(&making, checkpoints, state->update));
+    clf_status status = save_into(making, training, state, model);
+    if (status == CLF_OK) {
+        status = clf__checkpoints_end(making, checkpoints, state);
+    }
+    clf__checkpoints_abandon(making, status);
+    clf__free(making);
+    return status;
+}
+
+void clf__checkpoints_abandon(const char *making, clf_status status)
+{
+    if (status != CLF_OK) {
+        /* The first failure is the one to tell: this puts it before what removing may say. */
+        char *sentence = NULL;
+        int is_kept = clf__copy_string(&sentence, clf_last_error()) == CLF_OK;
+        clf__folder_remove(making);
+        if (is_kept) {
+            clf__fail(status, "%s", sentence);
+        }
+        clf__free(sentence);
+    }
+}
+
+clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
+                                 const struct clf__train_state *state)
+{
+    char *path;
+    CLF__TRY(clf__checkpoints_path(&path, checkpoints, state->update));
+    clf_status status = write_state(path, state);
+    clf__free(path);
+    return status;
+}
+
+/* Updates of all checkpoints, ascending; the caller frees them. */
+static clf_status list_updates(int64_t **out, int *count, const struct clf__checkpoints *checkpoints)
+{
+    struct clf__names names;
+    *count = 0;
+    CLF__TRY(clf__folder_list(&names, checkpoints->folder));
+    clf_status status = clf__allocate(out, (size_t)names.count, sizeof **out);
+    for (int i = 0; i < names.count && status == CLF_OK; i++) {
+        int64_t update = update_of(names.items[i]);
+        if (update >= 0) {
+            (*out)[(*count)++] = update;
+        }
+    }
+    clf__names_free(&names);
+    return status;
+}
+
+/* How many validations of checkpoints that are there came behind this one, or were better. */
+static int count_before(const struct clf__train_state *state, const struct clf__validated *entry,
+                        const int64_t *updates, int count, int by_quality)
+{
+    int before = 0;
+    for (int i = 0; i < count; i++) {
+        const struct clf__validated *other = clf__train_state_find(state, updates[i]);
+        if (other && other != entry) {
+            int is_equal = !clf__validated_is_better(entry, other) && !clf__validated_is_better(other, entry);
+            int is_better = is_equal ? other->update < entry->update : clf__validated_is_better(other, entry);
+            before += by_quality ? is_better : other->update > entry->update;
+        }
+    }
+    return before;
+}
+
+clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
+                                  const struct clf__train_state *state, const struct clf__settings *settings)
+{
+    int64_t *updates = NULL;
+    int count;
+    CLF__TRY(list_updates(&updates, &count, checkpoints));
+    clf_status status = CLF_OK;
+    for (int i = 0; i < count && status == CLF_OK; i++) {
+        const struct clf__validated *entry = clf__train_state_find(state, updates[i]);
+        int is_last = count - i <= settings->keep_last;
+        int is_best = entry && count_before(state, entry, updates, count, 1) < settings->keep_best;
+        int is_averaged = entry && count_before(state, entry, updates, count, 0) < settings->average;
+        if (!is_last && !is_best && !is_averaged) {
+            char *path = NULL;
+            status = clf__checkpoints_path(&path, checkpoints, updates[i]);
+            if (status == CLF_OK) {
+                status = remove_checkpoint(path);
+            }
+            clf__free(path);
+        }
+    }
+    clf__free(updates);
+    return status;
+}

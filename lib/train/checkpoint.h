@@ -1,0 +1,51 @@
+/* The checkpoints of a run: folders checkpoints/update-NNNNNNNN, each a model folder with
+ * optimizer.safetensors (the moments) and state.json beside.
+ *
+ * A checkpoint appears whole: it is made as update-NNNNNNNN.tmp and renamed when everything is on the disk.
+ */
+#ifndef CLF_TRAIN_CHECKPOINT_H
+#define CLF_TRAIN_CHECKPOINT_H
+
+#include "model/training.h"
+#include "train/recipe.h"
+#include "train/state.h"
+
+struct clf__checkpoints {
+    char *folder; /* OUTPUT/checkpoints */
+};
+
+/* Makes the folder, and takes away what killed runs left. */
+clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *output);
+void clf__checkpoints_close(struct clf__checkpoints *checkpoints);
+
+/* The path of the checkpoint at an update; the caller frees it. */
+clf_status clf__checkpoints_path(char **out, const struct clf__checkpoints *checkpoints, int64_t update);
+
+/* The newest whole checkpoint; *path NULL where there is none. Damaged ones are renamed, with a warning. The
+ * caller frees both. */
+clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
+                                   const struct clf__checkpoints *checkpoints);
+
+/* Makes the folder in which a checkpoint of this update is made; the caller frees *path. */
+clf_status clf__checkpoints_begin(char **path, const struct clf__checkpoints *checkpoints, int64_t update);
+/* Marks the files of the folder `making`, writes state.json and gives the folder its name. */
+clf_status clf__checkpoints_end(const char *making, const struct clf__checkpoints *checkpoints,
+                                const struct clf__train_state *state);
+
+/* After a failure: removes a folder that was being made, and keeps the sentence. */
+void clf__checkpoints_abandon(const char *making, clf_status status);
+
+/* Makes a checkpoint with the other files of the folder `model`; on failure nothing is left of it. */
+clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,
+                                 const struct clf__training *training, const struct clf__train_state *state,
+                                 const char *model);
+
+/* Writes a state.json with the validation of the checkpoint itself. */
+clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
+                                 const struct clf__train_state *state);
+
+/* Removes those that nobody needs: not among the last ones, the best ones, those to average. */
+clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
+                                  const struct clf__train_state *state, const struct clf__settings *settings);
+
+#endif

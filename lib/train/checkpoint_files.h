@@ -1,0 +1,23 @@
+/* The files of one checkpoint. */
+#ifndef CLF_TRAIN_CHECKPOINT_FILES_H
+#define CLF_TRAIN_CHECKPOINT_FILES_H
+
+#include <jansson.h>
+
+#include "model/training.h"
+
+/* Sizes and checksums of all files in a folder but state.json; the caller ends with json_decref(). */
+clf_status clf__checkpoint_files_mark(json_t **files, const char *folder);
+/* Checks a folder against them; CLF_FORMAT or CLF_FILE names the file that is missing or not as it was. */
+clf_status clf__checkpoint_files_check(const json_t *files, const char *folder);
+
+/* Copies the configuration and the tokenizer's files of a model folder, whichever there are. */
+clf_status clf__checkpoint_files_copy(const char *target, const char *source);
+
+/* Writes model.safetensors, and optimizer.safetensors where there are moments. */
+clf_status clf__checkpoint_files_write(const char *folder, const struct clf__training *training,
+                                       int has_moments);
+/* Reads the moments back. */
+clf_status clf__checkpoint_files_restore(struct clf__training *training, const char *folder);
+
+#endif

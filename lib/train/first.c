@@ -1,0 +1,190 @@
+/* The model that a run begins with. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "model/save.h"
+#include "train/checkpoint_files.h"
+#include "train/run.h"
+#include "train/tokenizer_files.h"
+
+enum { SIZE_KEYS = 7, MAX_CONFIG_BYTES = 1 << 24 };
+
+static const struct {
+    const char *key;
+    const char *values[4]; /* of tiny, small, base, big */
+} sizes[SIZE_KEYS] = {
+    {"encoder_layers", {"4", "3", "6", "6"}},
+    {"decoder_layers", {"4", "3", "6", "6"}},
+    {"d_model", {"128", "256", "512", "1024"}},
+    {"encoder_ffn_dim", {"256", "1024", "2048", "4096"}},
+    {"decoder_ffn_dim", {"256", "1024", "2048", "4096"}},
+    {"encoder_attention_heads", {"4", "4", "8", "16"}},
+    {"decoder_attention_heads", {"4", "4", "8", "16"}},
+};
+
+/* Keys of config.json with their values as JSON. */
+struct keys {
+    char **names, **values;
+    int count;
+};
+
+static clf_status add_key(struct keys *keys, const char *name, size_t length, const char *value)
+{
+    CLF__TRY(clf__copy_bytes(&keys->names[keys->count], name, length));
+    json_t *json = json_loads(value, JSON_DECODE_ANY, NULL);
+    json_t *string = json ? NULL : json_string(value);
+    clf_status status =
+        clf__json_text(&keys->values[keys->count], json ? json : string, JSON_ENCODE_ANY | JSON_COMPACT);
+    json_decref(string);
+    json_decref(json);
+    if (status != CLF_OK) {
+        clf__free(keys->names[keys->count]);
+        return status;
+    }
+    keys->count++;
+    return CLF_OK;
+}
+
+static void free_keys(struct keys *keys)
+{
+    for (int i = 0; i < keys->count; i++) {
+        clf__free(keys->names[i]);
+        clf__free(keys->values[i]);
+    }
+    clf__free(keys->names);
+    clf__free(keys->values);
+}
+
+/* The keys of the size, then those that were chosen one by one, which stand over them. */
+static clf_status make_keys(struct keys *keys, const struct clf__settings *settings)
+{
+    size_t most = (size_t)(SIZE_KEYS + settings->config.count);
+    CLF__TRY(clf__allocate(&keys->names, most, sizeof *keys->names));
+    CLF__TRY(clf__allocate(&keys->values, most, sizeof *keys->values));
+    for (int i = 0; i < SIZE_KEYS; i++) {
+        CLF__TRY(add_key(keys, sizes[i].key, strlen(sizes[i].key), sizes[i].values[settings->size]));
+    }
+    for (int i = 0; i < settings->config.count; i++) {
+        const char *word = settings->config.items[i], *equals = strchr(word, '=');
+        CLF__TRY(add_key(keys, word, (size_t)(equals - word), equals + 1));
+    }
+    return CLF_OK;
+}
+
+static clf_status make_new(const char *folder, const struct clf__settings *settings, const struct keys *keys)
+{
+    struct clf__tokenizer_making making = {
+        .system = (enum clf__system)settings->preset,
+        .frames = settings->preset == CLF__SPEECH,
+        .source_path = settings->train.items[0],
+        .target_path = settings->train.count > 1 ? settings->train.items[1] : NULL,
+        .pieces = settings->tokens,
+        .size = (int)settings->vocabulary,
+        .separate = settings->separate_vocabularies,
+        .source_vocabulary = settings->source_vocabulary,
+        .target_vocabulary = settings->target_vocabulary,
+        .source_language = settings->source_language,
+        .target_language = settings->target_language,
+    };
+    struct clf__model_description description = {
+        .preset = clf__system_word((enum clf__system)settings->preset),
+        .keys = (const char *const *)keys->names,
+        .values = (const char *const *)keys->values,
+        .key_count = keys->count,
+    };
+    CLF__TRY(clf__tokenizer_files_make(&description, folder, &making));
+    CLF__TRY(clf__model_describe(folder, &description));
+    return clf__model_initialise(folder, (uint64_t)settings->seed);
+}
+
+/* What changes in the configuration of a model that is trained further: rates of dropout, and that its
+ * weights are stored in fp32 now. */
+static clf_status change_config(const char *path, const struct clf__settings *settings)
+{
+    struct clf__json json;
+    CLF__TRY(clf__json_load(&json, path, MAX_CONFIG_BYTES));
+    int failed = 0;
+    static const char *const types[] = {"dtype", "torch_dtype"};
+    for (int i = 0; i < 2; i++) {
+        if (json_object_get(json.root, types[i])) {
+            failed |= json_object_set_new(json.root, types[i], json_string("float32"));
+        }
+    }
+    for (int i = 0; i < settings->config.count; i++) {
+        const char *word = settings->config.items[i], *equals = strchr(word, '=');
+        char key[64]; /* a key of config.json, all of which are shorter */
+        snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
+        json_t *value = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
+        failed |= json_object_set_new(json.root, key, value ? value : json_string(equals + 1));
+    }
+    clf_status status = clf__json_write(path, failed ? NULL : json.root, JSON_REAL_PRECISION(9));
+    clf__json_free(&json);
+    return status;
+}
+
+static clf_status read_parameter(void *user, int index, float *target)
+{
+    const struct clf__parameters *parameters = user;
+    return clf__parameters_read(parameters, clf__parameters_list(parameters)->items[index].name, target);
+}
+
+static clf_status copy_weights(const char *folder, const struct clf__config *config, const char *from)
+{
+    char *path = NULL;
+    struct clf__parameters *parameters = NULL;
+    CLF__TRY(clf__path_join(&path, folder, "model.safetensors"));
+    clf_status status = clf__parameters_load(&parameters, config, from);
+    if (status == CLF_OK) {
+        status =
+            clf__parameters_save(path, clf__parameters_list(parameters), NULL, read_parameter, parameters);
+    }
+    clf__parameters_free(parameters);
+    clf__free(path);
+    return status;
+}
+
+static clf_status make_from(const char *folder, const struct clf__settings *settings)
+{
+    CLF__TRY(clf__checkpoint_files_copy(folder, settings->from));
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, "config.json"));
+    clf_status status = change_config(path, settings);
+    clf__free(path);
+    CLF__TRY(status);
+    struct clf__config config;
+    CLF__TRY(clf__config_load(&config, folder));
+    status = copy_weights(folder, &config, settings->from);
+    clf__config_free(&config);
+    return status;
+}
+
+static clf_status make(const char *folder, const struct clf__settings *settings)
+{
+    if (settings->from) {
+        return make_from(folder, settings);
+    }
+    struct keys keys = {0};
+    clf_status status = make_keys(&keys, settings);
+    if (status == CLF_OK) {
+        status = make_new(folder, settings, &keys);
+    }
+    free_keys(&keys);
+    return status;
+}
+
+clf_status clf__run_make_first(const struct clf__checkpoints *checkpoints,
+                               const struct clf__settings *settings, const struct clf__train_state *state)
+{
+    char *making;
+    CLF__TRY(clf__checkpoints_begin(&making, checkpoints, state->update));
+    clf_status status = make(making, settings);
+    if (status == CLF_OK) {
+        status = clf__checkpoints_end(making, checkpoints, state);
+    }
+    clf__checkpoints_abandon(making, status);
+    clf__free(making);
+    return status;
+}

@@ -1,0 +1,209 @@
+/* Getting everything ready before the first update. */
+#include "train/run.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "train/checkpoint_files.h"
+
+/* The recipe that a folder was begun with, if it was. */
+static clf_status check_recipe(const struct clf_recipe *recipe, const char *path, const char *output)
+{
+    if (!clf__file_exists(path)) {
+        return CLF_OK;
+    }
+    struct clf_recipe *begun;
+    CLF__TRY(clf_recipe_create(&begun));
+    clf_status status = clf_recipe_load(begun, path);
+    if (status == CLF_OK) {
+        status = clf__recipe_check_same(recipe, begun, output);
+    }
+    clf_recipe_free(begun);
+    return status;
+}
+
+static clf_status keep_recipe(const struct clf_recipe *recipe, const char *output)
+{
+    char *path = NULL;
+    CLF__TRY(clf__folder_create(output));
+    CLF__TRY(clf__path_join(&path, output, "recipe.json"));
+    clf_status status = check_recipe(recipe, path, output);
+    if (status == CLF_OK) {
+        status = clf_recipe_write(recipe, path);
+    }
+    clf__free(path);
+    return status;
+}
+
+/* Goes on from the newest checkpoint, or makes the first. */
+static clf_status find_checkpoint(struct clf__run *run)
+{
+    CLF__TRY(clf__checkpoints_open(&run->checkpoints, run->output));
+    CLF__TRY(clf__checkpoints_newest(&run->saved, &run->state, &run->checkpoints));
+    if (!run->saved) {
+        run->state = (struct clf__train_state){.epoch = 1};
+        CLF__TRY(clf__run_make_first(&run->checkpoints, &run->settings, &run->state));
+        CLF__TRY(clf__checkpoints_path(&run->saved, &run->checkpoints, 0));
+    }
+    run->saved_update = run->state.update;
+    return CLF_OK;
+}
+
+static clf_status load_model(struct clf__run *run)
+{
+    CLF__TRY(clf__transformer_load(&run->transformer, run->device, run->saved, CLF_PRECISION_FP32));
+    struct clf__tokenizer_options options = clf__tokenizer_options_of(&run->transformer->config);
+    return clf__tokenizer_load(&run->tokenizer, run->saved, &options);
+}
+
+static void say_left_out(const struct clf__dataset_report *report, const char *path)
+{
+    static const char *const words[CLF__LEFT_OUT_KINDS] = {"empty", "too long", "broken"};
+    for (int i = 0; i < CLF__LEFT_OUT_KINDS; i++) {
+        if (report->left_out[i] > 0) {
+            clf__log(CLF_LOG_WARNING,
+                     "%s: %d of %d lines have no part, because they are %s; the first is line %d", path,
+                     report->left_out[i], report->lines, words[i], report->first_line[i]);
+        }
+    }
+}
+
+static clf_status load_text(struct clf__dataset **out, struct clf__dataset_report *report,
+                            const struct clf__run *run, const struct clf__texts *texts)
+{
+    const struct clf__config *config = &run->transformer->config;
+    struct clf__dataset_options options = {
+        .source_path = texts->items[0],
+        .target_path = texts->count > 1 ? texts->items[1] : NULL,
+        .pieces = run->settings.tokens,
+        .max_source_length = (int)fmin((double)run->settings.max_source_length, config->max_positions),
+        .max_target_length = (int)fmin((double)run->settings.max_target_length, config->max_positions),
+    };
+    CLF__TRY(clf__dataset_load(out, config, run->tokenizer, &options, report));
+    say_left_out(report, options.source_path);
+    return CLF_OK;
+}
+
+static clf_status load_data(struct clf__run *run)
+{
+    CLF__TRY(load_text(&run->train, &run->train_report, run, &run->settings.train));
+    if (run->settings.valid.count > 0) {
+        CLF__TRY(load_text(&run->valid, &run->valid_report, run, &run->settings.valid));
+    }
+    run->batching = (struct clf__batching){
+        .tokens = (int)run->settings.batch_tokens,
+        .count_padding = run->settings.count_padding,
+        .max_pairs = (int)run->settings.max_pairs,
+    };
+    struct clf__train_state *state = &run->state;
+    if (state->pairs > 0 &&
+        (state->pairs != run->train_report.pairs || state->lines != run->train_report.lines)) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%s: has %d pairs of %d lines, but %s was begun with %d of %d; take that text, or "
+                         "another folder",
+                         run->settings.train.items[0], run->train_report.pairs, run->train_report.lines,
+                         run->output, state->pairs, state->lines);
+    }
+    state->pairs = run->train_report.pairs;
+    state->lines = run->train_report.lines;
+    return CLF_OK;
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static struct clf__training_limits limits_of(const struct clf__run *run)
+{
+    struct clf__training_limits limits, valid;
+    clf__dataset_limits(&limits, run->train, &run->batching);
+    if (run->valid) {
+        clf__dataset_limits(&valid, run->valid, &run->batching);
+        limits.sequences = larger(limits.sequences, valid.sequences);
+        limits.source_tokens = larger(limits.source_tokens, valid.source_tokens);
+        limits.target_tokens = larger(limits.target_tokens, valid.target_tokens);
+        limits.source_length = larger(limits.source_length, valid.source_length);
+        limits.target_length = larger(limits.target_length, valid.target_length);
+    }
+    return limits;
+}
+
+/* Cross-entropy spreads the smoothing over all other classes, KL as in The Annotated Transformer: never on
+ * padding. */
+static struct clf__smoothing smoothing_of(struct clf__run *run)
+{
+    const struct clf__config *config = &run->transformer->config;
+    int is_kl = run->settings.loss == CLF__LOSS_KL;
+    double smoothing = run->settings.label_smoothing;
+    int others = config->target_vocabulary - (is_kl ? 2 : 1);
+    double share = others > 0 ? smoothing / others : 0;
+    if (is_kl && share > 0) {
+        run->entropy = -(1 - smoothing) * log(1 - smoothing) - smoothing * log(share);
+    }
+    return (struct clf__smoothing){(float)smoothing, (float)share, is_kl ? config->pad_id : -1};
+}
+
+static clf_status open_training(struct clf__run *run)
+{
+    struct clf__training_limits limits = limits_of(run);
+    struct clf__training_options options = {
+        .products = run->settings.precision == CLF__PRODUCTS_BF16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP32,
+        .seed = (uint64_t)run->settings.seed,
+        .smoothing = smoothing_of(run),
+    };
+    struct clf__session_size size;
+    CLF__TRY(clf__training_measure(&size, run->transformer, &limits, &options));
+    CLF__TRY(clf__training_create(&run->training, run->transformer, &limits, &options));
+    if (run->state.update > 0) {
+        CLF__TRY(clf__checkpoint_files_restore(run->training, run->saved));
+    }
+    if (run->hooks.started) {
+        const struct clf__dataset_report *report = &run->train_report;
+        struct clf_train_start start = {
+            .parameters = run->transformer->parameter_count,
+            .pairs = report->pairs,
+            .lines = report->lines,
+            .left_out_empty = report->left_out[CLF__EMPTY],
+            .left_out_long = report->left_out[CLF__TOO_LONG],
+            .left_out_broken = report->left_out[CLF__BROKEN],
+            .validation_pairs = run->valid_report.pairs,
+            .first_update = run->state.update + 1,
+            .max_updates = run->settings.max_updates,
+            .device_bytes = run->transformer->weight_bytes + size.bytes,
+        };
+        run->hooks.started(run->hooks.user, &start);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const struct clf_recipe *recipe,
+                         const char *output)
+{
+    run->device = device;
+    run->recipe = recipe;
+    run->output = output;
+    CLF__TRY(clf__recipe_settings(&run->settings, recipe));
+    CLF__TRY(keep_recipe(recipe, output));
+    CLF__TRY(find_checkpoint(run));
+    CLF__TRY(load_model(run));
+    CLF__TRY(load_data(run));
+    run->schedule = clf__schedule_of(&run->settings, run->transformer->config.d_model);
+    CLF__TRY(open_training(run));
+    return clf__dataset_plan(run->train, &run->batching, (uint64_t)run->settings.seed, run->state.epoch);
+}
+
+void clf__run_close(struct clf__run *run)
+{
+    clf__training_free(run->training);
+    clf__dataset_free(run->train);
+    clf__dataset_free(run->valid);
+    clf__tokenizer_free(run->tokenizer);
+    clf__transformer_free(run->transformer);
+    clf__train_state_free(&run->state);
+    clf__checkpoints_close(&run->checkpoints);
+    clf__free(run->saved);
+}

@@ -1,0 +1,58 @@
+/* A training run: what its files share. */
+#ifndef CLF_TRAIN_RUN_H
+#define CLF_TRAIN_RUN_H
+
+#include <clformer/train.h>
+
+#include "model/training.h"
+#include "model/transformer.h"
+#include "text/tokenizer.h"
+#include "train/checkpoint.h"
+#include "train/dataset.h"
+#include "train/recipe.h"
+#include "train/schedule.h"
+#include "train/state.h"
+
+struct clf__run {
+    struct clf_device *device;
+    const struct clf_recipe *recipe;
+    const char *output;
+    struct clf_train_hooks hooks;
+    struct clf__settings settings;
+    struct clf__checkpoints checkpoints;
+    struct clf__train_state state;
+    char *saved;          /* the checkpoint that was begun from, or the last one that was saved */
+    int64_t saved_update; /* of it */
+    struct clf__transformer *transformer;
+    struct clf__tokenizer *tokenizer;
+    struct clf__dataset *train, *valid; /* valid NULL: there is none */
+    struct clf__dataset_report train_report, valid_report;
+    struct clf__batching batching;
+    struct clf__training *training;
+    struct clf__schedule schedule;
+    double entropy; /* of a label's smoothed distribution: what KL's loss leaves out of the cross-entropy; 0
+                     * where the loss is that */
+};
+
+/* Makes the checkpoint of update 0: tokenizer, configuration and first weights, or those of `from`. */
+clf_status clf__run_make_first(const struct clf__checkpoints *checkpoints,
+                               const struct clf__settings *settings, const struct clf__train_state *state);
+
+/* Everything before the first update; clf__run_close() also after a failure. */
+clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const struct clf_recipe *recipe,
+                         const char *output);
+void clf__run_close(struct clf__run *run);
+
+/* Batches, backward passes and Adam of one update. */
+clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out);
+
+/* Saves a checkpoint of the state, unless that is the last one. */
+clf_status clf__run_save(struct clf__run *run);
+
+/* Loss, BLEU and samples of the last checkpoint, which must be of the state; adds them to it. */
+clf_status clf__run_validate(struct clf__run *run);
+
+/* Writes the final model to the output folder. */
+clf_status clf__run_finish(struct clf__run *run);
+
+#endif

@@ -1,0 +1,47 @@
+/* Where a run stands: all that a checkpoint says beside weights and moments. */
+#ifndef CLF_TRAIN_STATE_H
+#define CLF_TRAIN_STATE_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/status.h"
+
+/* The result of one validation, a counted label. */
+struct clf__validated {
+    int64_t update;
+    int epoch;
+    double loss, nll;
+    double bleu; /* negative: not computed */
+};
+
+struct clf__train_state {
+    int64_t update;  /* done */
+    int epoch;       /* from 1, the one that goes on */
+    int batch;       /* of the epoch's plan, the next */
+    int64_t pass;    /* forward passes in training, done */
+    int64_t skipped; /* of the updates: gradients were not finite */
+    int64_t skipped_in_a_row;
+    /* What data it was, so that other data is noticed. */
+    int pairs, lines;
+    struct clf__validated *history; /* (count), by update */
+    int count;
+};
+
+void clf__train_state_free(struct clf__train_state *state);
+clf_status clf__train_state_add(struct clf__train_state *state, const struct clf__validated *validated);
+
+/* The validation at this update, or NULL. */
+const struct clf__validated *clf__train_state_find(const struct clf__train_state *state, int64_t update);
+/* Whether a is better than b: of more BLEU, or of less loss where that was not computed. */
+int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b);
+/* The best of the first `count` of a history, the first of equals; NULL for none. */
+const struct clf__validated *clf__train_state_best(const struct clf__train_state *state, int count);
+
+/* state.json; `files` is kept in it, an object that says what the files beside it must be. Reading gives it
+ * back to the caller, who ends with json_decref(). */
+clf_status clf__train_state_write(const struct clf__train_state *state, json_t *files, const char *path);
+clf_status clf__train_state_read(struct clf__train_state *out, json_t **files, const char *path);
+
+#endif

@@ -1,0 +1,105 @@
+/* Training as a whole: updates, checkpoints and validations in their turns. */
+#include "train/run.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+
+/* Validations behind the best one. */
+static int64_t count_since_best(const struct clf__train_state *state)
+{
+    const struct clf__validated *best = clf__train_state_best(state, state->count);
+    return best ? state->count - 1 - (best - state->history) : 0;
+}
+
+static int is_done(const struct clf__run *run)
+{
+    const struct clf__settings *settings = &run->settings;
+    const struct clf__train_state *state = &run->state;
+    return (settings->max_updates > 0 && state->update >= settings->max_updates) ||
+           (settings->max_epochs > 0 && state->epoch > settings->max_epochs) ||
+           (settings->patience > 0 && count_since_best(state) >= settings->patience);
+}
+
+static int is_due(int64_t every, int64_t update)
+{
+    return every > 0 && update % every == 0;
+}
+
+/* At a checkpoint that a killed run left without its validation this is true again. */
+static int is_validation_due(const struct clf__run *run)
+{
+    const struct clf__train_state *state = &run->state;
+    int64_t every = run->settings.validate_every;
+    int has_turn = every > 0 ? is_due(every, state->update) : state->batch == 0;
+    return run->valid && state->update > 0 && (has_turn || is_done(run)) &&
+           !clf__train_state_find(state, state->update);
+}
+
+static clf_status save_and_validate(struct clf__run *run)
+{
+    int validates = is_validation_due(run);
+    if (validates || is_due(run->settings.save_every, run->state.update) || is_done(run)) {
+        CLF__TRY(clf__run_save(run));
+    }
+    return validates ? clf__run_validate(run) : CLF_OK;
+}
+
+static int is_interrupted(const struct clf__run *run)
+{
+    return run->hooks.interrupted && run->hooks.interrupted(run->hooks.user);
+}
+
+static clf_status train(struct clf__run *run)
+{
+    CLF__TRY(save_and_validate(run));
+    while (!is_done(run)) {
+        struct clf_train_update update;
+        if (is_interrupted(run)) {
+            CLF__TRY(clf__run_save(run));
+            return clf__fail(CLF_INTERRUPTED,
+                             "training was interrupted after update %lld; the same command "
+                             "goes on from %s",
+                             (long long)run->state.update, run->saved);
+        }
+        CLF__TRY(clf__run_update(run, &update));
+        if (run->hooks.updated) {
+            run->hooks.updated(run->hooks.user, &update);
+        }
+        CLF__TRY(save_and_validate(run));
+    }
+    return clf__run_finish(run);
+}
+
+clf_status clf__run_save(struct clf__run *run)
+{
+    if (run->saved_update == run->state.update) {
+        return CLF_OK;
+    }
+    clf_status status = clf__checkpoints_save(&run->checkpoints, run->training, &run->state, run->saved);
+    if (status == CLF_FILE) {
+        return clf__fail_in(status, "update %lld is not saved, the last checkpoint is %s",
+                            (long long)run->state.update, run->saved);
+    }
+    CLF__TRY(status);
+    char *path;
+    CLF__TRY(clf__checkpoints_path(&path, &run->checkpoints, run->state.update));
+    clf__free(run->saved);
+    run->saved = path;
+    run->saved_update = run->state.update;
+    return clf__checkpoints_prune(&run->checkpoints, &run->state, &run->settings);
+}
+
+clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
+                     const struct clf_train_hooks *hooks)
+{
+    struct clf__run run = {.device = device};
+    if (hooks) {
+        run.hooks = *hooks;
+    }
+    clf_status status = clf__run_open(&run, device, recipe, output);
+    if (status == CLF_OK) {
+        status = train(&run);
+    }
+    clf__run_close(&run);
+    return status;
+}

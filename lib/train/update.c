@@ -1,0 +1,110 @@
+/* One update: batches, backward passes, clipping, Adam. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "train/run.h"
+
+/* How many batches of the epoch are left for this update. */
+static int count_batches(const struct clf__run *run)
+{
+    int left = clf__dataset_batches(run->train) - run->state.batch;
+    return left < run->settings.accumulate ? left : (int)run->settings.accumulate;
+}
+
+static int64_t count_tokens(const struct clf__run *run, int batches, struct clf_train_update *out)
+{
+    int64_t labels = 0;
+    for (int i = 0; i < batches; i++) {
+        int64_t source_tokens, batch_labels;
+        clf__dataset_batch_tokens(run->train, run->state.batch + i, &source_tokens, &batch_labels);
+        out->source_tokens += source_tokens;
+        labels += batch_labels;
+    }
+    out->target_tokens = labels;
+    return labels;
+}
+
+static clf_status run_batches(struct clf__run *run, struct clf_train_update *out)
+{
+    int batches = count_batches(run);
+    int64_t labels = count_tokens(run, batches, out);
+    float scale = run->settings.normalize == CLF__NORMALIZE_LABELS ? 1 / (float)labels : 1;
+    for (int i = 0; i < batches; i++) {
+        struct clf__training_batch batch;
+        struct clf__training_loss loss;
+        CLF__TRY(clf__dataset_batch(run->train, run->state.batch, &batch));
+        CLF__TRY(clf__training_backward(run->training, &batch, scale, (uint32_t)run->state.pass, &loss));
+        out->loss += loss.loss;
+        out->nll += loss.nll;
+        run->state.batch++;
+        run->state.pass++;
+    }
+    out->loss = out->loss / (double)labels - run->entropy;
+    out->nll /= (double)labels;
+    return CLF_OK;
+}
+
+static clf_status skip(struct clf__run *run)
+{
+    struct clf__train_state *state = &run->state;
+    state->skipped++;
+    state->skipped_in_a_row++;
+    CLF__TRY(clf__training_clear(run->training));
+    if (state->skipped_in_a_row >= run->settings.bad_updates) {
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "the gradients of %lld updates in a row are not finite, the last of update %lld; begin "
+            "anew in another folder with a lower learning-rate, a longer warm-up or a clip-norm; "
+            "the last checkpoint is %s",
+            (long long)state->skipped_in_a_row, (long long)state->update, run->saved);
+    }
+    clf__log(CLF_LOG_WARNING, "update %lld is skipped: its gradients are not finite",
+             (long long)state->update);
+    return CLF_OK;
+}
+
+static clf_status step(struct clf__run *run, double rate, double norm)
+{
+    const struct clf__settings *settings = &run->settings;
+    double steps = (double)(run->state.update - run->state.skipped);
+    int is_clipped = settings->clip_norm > 0 && norm > settings->clip_norm;
+    struct clf__adam adam = {
+        .rate = (float)rate,
+        .beta1 = (float)settings->beta1,
+        .beta2 = (float)settings->beta2,
+        .epsilon = (float)settings->epsilon,
+        .correction1 = (float)(1 - pow(settings->beta1, steps)),
+        .correction2 = (float)(1 - pow(settings->beta2, steps)),
+        .decay = settings->optimizer == CLF__ADAMW ? (float)settings->decay : 0,
+        .coupled_decay = settings->optimizer == CLF__ADAM ? (float)settings->decay : 0,
+        .gradient_scale = is_clipped ? (float)(settings->clip_norm / norm) : 1,
+    };
+    run->state.skipped_in_a_row = 0;
+    return clf__training_update(run->training, &adam);
+}
+
+/* Behind the last batch comes the next epoch. */
+static clf_status turn_epoch(struct clf__run *run)
+{
+    if (run->state.batch < clf__dataset_batches(run->train)) {
+        return CLF_OK;
+    }
+    run->state.epoch++;
+    run->state.batch = 0;
+    return clf__dataset_plan(run->train, &run->batching, (uint64_t)run->settings.seed, run->state.epoch);
+}
+
+clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out)
+{
+    double start = clf__seconds();
+    run->state.update++;
+    *out = (struct clf_train_update){.update = run->state.update, .epoch = run->state.epoch};
+    out->learning_rate = clf__schedule_rate(&run->schedule, run->state.update);
+    CLF__TRY(run_batches(run, out));
+    CLF__TRY(clf__training_gradient_norm(run->training, &out->gradient_norm));
+    CLF__TRY(isfinite(out->gradient_norm) ? step(run, out->learning_rate, out->gradient_norm) : skip(run));
+    out->skipped = run->state.skipped;
+    out->seconds = clf__seconds() - start;
+    return turn_epoch(run);
+}

@@ -1,0 +1,80 @@
+#include <limits.h>
+#include <math.h>
+
+#include "train/translation.h"
+
+/* Loss without dropout over the whole validation text. */
+static clf_status evaluate(struct clf__run *run, struct clf__validated *out)
+{
+    int64_t labels = 0;
+    CLF__TRY(clf__dataset_plan(run->valid, &run->batching, 0, -1));
+    for (int i = 0; i < clf__dataset_batches(run->valid); i++) {
+        struct clf__training_batch batch;
+        struct clf__training_loss loss;
+        CLF__TRY(clf__dataset_batch(run->valid, i, &batch));
+        CLF__TRY(clf__training_evaluate(run->training, &batch, &loss));
+        out->loss += loss.loss;
+        out->nll += loss.nll;
+        labels += loss.labels;
+    }
+    out->loss = out->loss / (double)labels - run->entropy;
+    out->nll /= (double)labels;
+    return CLF_OK;
+}
+
+/* At the end of an epoch the state is already at the next one's beginning. */
+static int epoch_of(const struct clf__train_state *state)
+{
+    return state->batch == 0 ? state->epoch - 1 : state->epoch;
+}
+
+static void tell(const struct clf__run *run, const struct clf__validated *validated,
+                 const struct clf__translated *translated)
+{
+    if (!run->hooks.validated) {
+        return;
+    }
+    const struct clf__train_state *state = &run->state;
+    struct clf_train_validation validation = {
+        .update = validated->update,
+        .epoch = validated->epoch,
+        .loss = validated->loss,
+        .nll = validated->nll,
+        .perplexity = exp(validated->nll),
+        .bleu = validated->bleu,
+        .is_best = clf__train_state_best(state, state->count) == &state->history[state->count - 1],
+        .samples = translated->lines,
+        .sample_count =
+            translated->count < run->settings.samples ? translated->count : (int)run->settings.samples,
+        .checkpoint = run->saved,
+    };
+    run->hooks.validated(run->hooks.user, &validation);
+}
+
+static clf_status note(struct clf__run *run, const struct clf__validated *validated,
+                       const struct clf__translated *translated)
+{
+    CLF__TRY(clf__train_state_add(&run->state, validated));
+    CLF__TRY(clf__checkpoints_note(&run->checkpoints, &run->state));
+    tell(run, validated, translated);
+    return clf__checkpoints_prune(&run->checkpoints, &run->state, &run->settings);
+}
+
+clf_status clf__run_validate(struct clf__run *run)
+{
+    struct clf__validated validated = {
+        .update = run->state.update, .epoch = epoch_of(&run->state), .bleu = -1};
+    struct clf__translated translated = {0};
+    int has_bleu = run->settings.bleu != CLF__BLEU_NONE;
+    CLF__TRY(evaluate(run, &validated));
+    CLF__TRY(clf__translated_make(&translated, run, has_bleu ? INT_MAX : (int)run->settings.samples));
+    clf_status status = CLF_OK;
+    if (has_bleu) {
+        status = clf__translated_bleu(&validated.bleu, &translated, &run->settings);
+    }
+    if (status == CLF_OK) {
+        status = note(run, &validated, &translated);
+    }
+    clf__translated_free(&translated);
+    return status;
+}

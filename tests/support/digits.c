@@ -1,0 +1,94 @@
+#include "support/digits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static FILE *open_side(const char *folder, const char *name, const char *side)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.%s", folder, name, side);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    return file;
+}
+
+void digits_write(const char *folder, const char *name, int lines, int longest, uint64_t seed)
+{
+    struct support_random random = {seed};
+    FILE *source = open_side(folder, name, "source"), *target = open_side(folder, name, "target");
+    for (int line = 0; line < lines; line++) {
+        int digits[64], count = 1 + support_integer(&random, longest);
+        assert_true(count <= 64);
+        for (int i = 0; i < count; i++) {
+            digits[i] = support_integer(&random, 10);
+        }
+        for (int i = 0; i < count; i++) {
+            const char *end = i + 1 < count ? " " : "\n";
+            fprintf(source, "%d%s", digits[i], end);
+            fprintf(target, "%d%s", digits[count - 1 - i], end);
+        }
+    }
+    assert_int_equal(fclose(source), 0);
+    assert_int_equal(fclose(target), 0);
+}
+
+void digits_set(struct clf_recipe *recipe, const char *name, const char *value)
+{
+    assert_ok(clf_recipe_set(recipe, name, &value, 1));
+}
+
+static void set_files(struct clf_recipe *recipe, const char *key, const char *folder)
+{
+    char paths[2][512];
+    snprintf(paths[0], sizeof paths[0], "%s/%s.source", folder, key);
+    snprintf(paths[1], sizeof paths[1], "%s/%s.target", folder, key);
+    const char *const files[] = {paths[0], paths[1]};
+    assert_ok(clf_recipe_set(recipe, key, files, 2));
+}
+
+struct clf_recipe *digits_recipe(const char *folder)
+{
+    static const char *const small[] = {"d_model=32",         "encoder_layers=1",
+                                        "decoder_layers=1",   "encoder_attention_heads=2",
+                                        "encoder_ffn_dim=64", "decoder_attention_heads=2",
+                                        "decoder_ffn_dim=64", "max_position_embeddings=64"};
+    struct clf_recipe *recipe;
+    assert_ok(clf_recipe_create(&recipe));
+    set_files(recipe, "train", folder);
+    set_files(recipe, "valid", folder);
+    assert_ok(clf_recipe_set(recipe, "tokens", NULL, 0));
+    assert_ok(clf_recipe_set(recipe, "config", small, sizeof small / sizeof *small));
+    digits_set(recipe, "max-source-length", "40");
+    digits_set(recipe, "max-target-length", "40");
+    return recipe;
+}
+
+static void take_start(void *user, const struct clf_train_start *start)
+{
+    ((struct digits_log *)user)->start = *start;
+}
+
+static void take_update(void *user, const struct clf_train_update *update)
+{
+    struct digits_log *log = user;
+    assert_true(log->count < DIGITS_UPDATES);
+    log->updates[log->count++] = *update;
+}
+
+static void take_validation(void *user, const struct clf_train_validation *validation)
+{
+    struct digits_log *log = user;
+    assert_true(log->validation_count < DIGITS_VALIDATIONS);
+    log->validations[log->validation_count++] = *validation;
+}
+
+static int is_interrupted(void *user)
+{
+    const struct digits_log *log = user;
+    return log->interrupt_after > 0 && log->count >= log->interrupt_after;
+}
+
+struct clf_train_hooks digits_hooks(struct digits_log *log)
+{
+    return (struct clf_train_hooks){take_start, take_update, take_validation, is_interrupted, log};
+}

@@ -1,0 +1,182 @@
+/* A run that is killed again and again, with SIGKILL and at any moment, also while it saves: the losses of
+ * all its updates are, to the last bit, those of a run that nobody disturbs. */
+#include "support/digits.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "support/process.h"
+
+enum { UPDATES = 40, KILLS = 12 };
+
+static const char *program; /* this one */
+
+/* The child: trains, and notes each update in a file, with one write() so that no line is torn. */
+static FILE *notes;
+
+static void note_update(void *user, const struct clf_train_update *update)
+{
+    (void)user;
+    fprintf(notes, "%d %a %a\n", (int)update->update, update->loss, update->gradient_norm);
+    fflush(notes);
+}
+
+static int run_child(const char *data, const char *output, const char *notes_path)
+{
+    struct clf_recipe *recipe = digits_recipe(data);
+    struct clf_device *device;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_train_hooks hooks = {.updated = note_update};
+    options.gemm = CLF_GEMM_NATIVE;
+    notes = fopen(notes_path, "a");
+    digits_set(recipe, "batch-tokens", "60");
+    digits_set(recipe, "learning-rate", "0.01");
+    digits_set(recipe, "warm-up", "5");
+    digits_set(recipe, "max-updates", "40");
+    digits_set(recipe, "save-every", "1"); /* most of the time goes into saving */
+    digits_set(recipe, "validate-every", "7");
+    digits_set(recipe, "patience", "0");
+    assert_ok(clf_device_open(&device, NULL, &options));
+    clf_status status = clf_train(device, recipe, output, &hooks);
+    if (status != CLF_OK) {
+        fprintf(stderr, "%s\n", clf_last_error());
+    }
+    clf_device_close(device);
+    clf_recipe_free(recipe);
+    fclose(notes);
+    return status == CLF_OK ? 0 : 1;
+}
+
+static pid_t start_child(const char *data, const char *output, const char *notes_path)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        process_set_environment();
+        execl(program, program, "child", data, output, notes_path, (char *)NULL);
+        _exit(127);
+    }
+    return child;
+}
+
+static void wait_microseconds(int microseconds)
+{
+    struct timespec time = {microseconds / 1000000, microseconds % 1000000 * 1000L};
+    while (nanosleep(&time, &time) != 0 && errno == EINTR) {
+    }
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 ? about.st_size : 0;
+}
+
+/* 1 where the child ended by itself. */
+static int wait_for(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status)) {
+        assert_int_equal(WEXITSTATUS(status), 0);
+        return 1;
+    }
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    return 0;
+}
+
+static void run(const char *data, const char *output, const char *notes_path)
+{
+    assert_true(wait_for(start_child(data, output, notes_path)));
+}
+
+/* Kills the child so many microseconds after it has noted something, or ended. */
+static int run_and_kill(const char *data, const char *output, const char *notes_path, int microseconds)
+{
+    off_t before = size_of(notes_path);
+    pid_t child = start_child(data, output, notes_path);
+    siginfo_t ended = {.si_pid = 0};
+    while (size_of(notes_path) == before && ended.si_pid == 0) {
+        wait_microseconds(500);
+        waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT);
+    }
+    wait_microseconds(microseconds);
+    kill(child, SIGKILL);
+    return wait_for(child);
+}
+
+/* Lines by update; each update has the same line whenever it was done. */
+static void read_notes(char lines[UPDATES][96], const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char line[96];
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        int update = atoi(line);
+        if (!strchr(line, '\n')) {
+            continue; /* killed while it wrote */
+        }
+        assert_true(update >= 1 && update <= UPDATES);
+        if (lines[update - 1][0] == '\0') {
+            strcpy(lines[update - 1], line);
+        }
+        assert_string_equal(lines[update - 1], line);
+    }
+    fclose(file);
+    for (int i = 0; i < UPDATES; i++) {
+        assert_true(lines[i][0] != '\0');
+    }
+}
+
+static void test_a_killed_run_goes_on_to_the_same_bits(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    digits_write(folder, "train", 60, 8, 1);
+    digits_write(folder, "valid", 10, 8, 2);
+    const char *whole = process_format("%s/whole", folder), *torn = process_format("%s/torn", folder);
+    const char *whole_notes = process_format("%s/whole.txt", folder);
+    const char *torn_notes = process_format("%s/torn.txt", folder);
+    run(folder, whole, whole_notes);
+    /* Each child gets on by an update or a few: from one note to the next it computes, then saves, then, at
+     * times, validates. */
+    struct support_random random = {(uint64_t)getpid()};
+    int kills = 0, done = 0;
+    for (; kills < KILLS && !done; kills++) {
+        int longest = kills % 3 == 2 ? 300000 : 30000;
+        done = run_and_kill(folder, torn, torn_notes, support_integer(&random, longest));
+    }
+    assert_true(kills > 1);
+    run(folder, torn, torn_notes);
+    char expected[UPDATES][96] = {""}, lines[UPDATES][96] = {""};
+    read_notes(expected, whole_notes);
+    read_notes(lines, torn_notes);
+    for (int i = 0; i < UPDATES; i++) {
+        assert_string_equal(lines[i], expected[i]);
+    }
+    size_t sizes[2];
+    const char *models[] = {process_read(whole, "model.safetensors", &sizes[0]),
+                            process_read(torn, "model.safetensors", &sizes[1])};
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(models[0], models[1], sizes[0]);
+}
+
+int main(int argc, char **argv)
+{
+    program = argv[0];
+    if (argc == 5 && strcmp(argv[1], "child") == 0) {
+        return run_child(argv[2], argv[3], argv[4]);
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_a_killed_run_goes_on_to_the_same_bits, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
