@@ -2,6 +2,8 @@
  * built alone.
  *
  * Needs ACTIVATION, a value of enum clf__activation. RESULT_BF16: y is rounded to bf16, for the next product. */
+#include "fetch.cl"
+
 #ifdef RESULT_BF16
 #include "bf16.cl"
 typedef ushort result_element;
@@ -49,15 +51,6 @@ static inline void finish16(float16 product, __global result_element *y, const _
     }
     store_result16(value, y, count);
 }
-
-/* PoCL's prefetch() does nothing, and SPIR has no other. */
-#if defined(__SPIR__) || defined(__SPIR64__) || defined(__SPIRV__)
-#define FETCH_TO_READ(p)  prefetch(p, 16)
-#define FETCH_TO_WRITE(p) prefetch(p, 16)
-#else
-#define FETCH_TO_READ(p)  __builtin_prefetch(p, 0, 3)
-#define FETCH_TO_WRITE(p) __builtin_prefetch(p, 1, 3)
-#endif
 
 /* Fetches what finish_tile() will touch, while the products are computed: short pieces of rows that lie apart, where the
  * hardware expects none. */

@@ -4,11 +4,13 @@
 #include "device/launch.h"
 #include "device/operand.h"
 
-/* Of the CPU forms: inputs of a register block, floats of a cache line, the fewest blocks worth a copy of the
- * other operand, and how much a group of a copying kernel takes. */
-enum { BLOCK = 8, LINE = 16, LEAST_BLOCKS = 4, ROWS_A_GROUP = 64, PANELS_A_GROUP = 8 };
+/* Of the CPU forms: the sizes of gemm_weight_gradient.cl, the fewest blocks worth a copy of the other
+ * operand, what a group of the copying kernel takes, and the rows that share a panel of W that was transposed
+ * for them. */
+enum { BLOCK = 8, DEPTH = 128, SLICE = DEPTH * BLOCK + 16 };
+enum { LEAST_BLOCKS = 4, BLOCKS_A_GROUP = 32, MOST_ROWS = 512, PACKED_BYTES = 1 << 21 };
 
-/* Of the GPU form of gemm_gradient.cl. */
+/* Of the GPU form of gemm_weight_gradient.cl. */
 enum { TILE = 64 };
 
 static size_t ceil_divide(size_t a, size_t b)
@@ -26,24 +28,25 @@ static clf_status reserve_transposed(struct clf_device *device, size_t bytes)
     return clf__buffer_create(&device->transposed, device, bytes, "a transposed weight");
 }
 
-/* Of one block of the packed operand, in floats: an odd number of cache lines, so that blocks fall on
- * different sets. */
-static size_t pitch_of(int rows)
+/* Rows of x that are packed at a time, so that the copy stays in a cache. */
+static int packed_rows(int rows, int inputs)
 {
-    size_t lines = ceil_divide((size_t)rows * BLOCK, LINE);
-    return (lines + (lines % 2 == 0)) * LINE;
+    int most = PACKED_BYTES / (int)sizeof(float) / inputs / DEPTH * DEPTH;
+    most = most < DEPTH ? DEPTH : most;
+    return rows < most ? rows : most;
 }
 
 static size_t packed_bytes(int rows, int inputs)
 {
-    return ceil_divide((size_t)inputs, BLOCK) * pitch_of(rows) * sizeof(float);
+    rows = packed_rows(rows, inputs);
+    return ceil_divide((size_t)rows, DEPTH) * ceil_divide((size_t)inputs, BLOCK) * SLICE * sizeof(float);
 }
 
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs)
 {
-    CLF__TRY(reserve_transposed(device, clf__weight_bytes(CLF_PRECISION_FP32, inputs, outputs)));
-    return device->caps.form == CLF_FORM_CPU ? clf__operand_reserve(device, packed_bytes(rows, inputs))
-                                             : CLF_OK;
+    return device->caps.form == CLF_FORM_GPU
+               ? reserve_transposed(device, clf__weight_bytes(CLF_PRECISION_FP32, inputs, outputs))
+               : clf__operand_reserve(device, packed_bytes(rows, inputs));
 }
 
 /* *out: the transpose of a weight, as a weight of its own in the device's scratch memory. */
@@ -53,26 +56,22 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
     size_t bytes = clf__weight_bytes(CLF_PRECISION_FP32, weight->inputs, weight->outputs);
     CLF__TRY(reserve_transposed(device, bytes));
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(device->transposed), CLF__BUFFER(weight->buffer), CLF__INT(weight->inputs),
-        CLF__INT(weight->outputs),       CLF__INT(PANELS_A_GROUP), /* the CPU form's alone */
+        CLF__BUFFER(device->transposed),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),
     };
-    int count = sizeof arguments / sizeof *arguments;
-    size_t columns = ceil_divide((size_t)weight->inputs, CLF__PANEL);
-    size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
-    struct clf__launch launch = {
-        .program = "transpose_weight",
-        .kernel = "transpose_weight_cpu",
-        .groups = {columns, ceil_divide(panels, PANELS_A_GROUP)},
+    const struct clf__launch launch = {
+        .program = "gemm_input_gradient",
+        .kernel = "transpose_weight_gpu",
+        .defines = "-DPRECISION=0",
+        .groups = {ceil_divide((size_t)weight->inputs, CLF__PANEL),
+                   ceil_divide((size_t)weight->outputs, CLF__PANEL)},
+        .local = {CLF__GROUP},
         .arguments = arguments,
-        .argument_count = count,
+        .argument_count = sizeof arguments / sizeof *arguments,
         .cost = {.bytes = 2.0 * (double)bytes},
     };
-    if (device->caps.form == CLF_FORM_GPU) {
-        launch.kernel = "transpose_weight_gpu";
-        launch.groups[1] = panels;
-        launch.local[0] = CLF__GROUP;
-        launch.argument_count = count - 1;
-    }
     CLF__TRY(clf__launch(device, &launch));
     *out = *weight;
     out->buffer = device->transposed;
@@ -81,9 +80,8 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
     return CLF_OK;
 }
 
-clf_status clf__native_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
-                                           const struct clf__weight *weight, float scale,
-                                           struct clf__matrix residual)
+static clf_status multiply_on_gpu(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                  const struct clf__weight *weight, float scale, struct clf__matrix residual)
 {
     struct clf__weight transposed;
     CLF__TRY(transpose(&transposed, weight));
@@ -93,24 +91,75 @@ clf_status clf__native_gemm_input_gradient(struct clf__matrix dx, struct clf__ma
     return clf__native_gemm_weight(dx, dy, rows, &transposed, &epilogue);
 }
 
-/* x in the device's scratch memory as weight_gradient_cpu reads it. */
-static clf_status pack_operand(struct clf_device *device, struct clf__matrix x, int rows, int inputs)
+static size_t groups_wanted(const struct clf__caps *caps)
+{
+    return ((size_t)caps->tuning.values[CLF__KNOB_CPU_GROUPS] * caps->compute_units + 1) / 2;
+}
+
+static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                  const struct clf__weight *weight, float scale, struct clf__matrix residual)
+{
+    size_t row_groups = ceil_divide((size_t)rows, MOST_ROWS);
+    size_t share = ceil_divide(ceil_divide((size_t)rows, row_groups), BLOCK) * BLOCK;
+    size_t panels = ceil_divide((size_t)weight->inputs, CLF__PANEL);
+    size_t panel_share = ceil_divide(panels, ceil_divide(groups_wanted(&weight->device->caps), row_groups));
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(dx.buffer),
+        CLF__INT((int)dx.offset),
+        CLF__INT(dx.stride),
+        CLF__BUFFER(dy.buffer),
+        CLF__INT((int)dy.offset),
+        CLF__INT(dy.stride),
+        CLF__INT(rows),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),
+        CLF__FLOAT(scale),
+        CLF__BUFFER(residual.buffer),
+        CLF__INT((int)residual.offset),
+        CLF__INT(residual.stride),
+        CLF__INT((int)share),
+        CLF__INT((int)panel_share),
+    };
+    const struct clf__launch launch = {
+        .program = "gemm_input_gradient",
+        .kernel = "input_gradient_cpu",
+        .defines = "-DPRECISION=0",
+        .groups = {ceil_divide(panels, panel_share), ceil_divide((size_t)rows, share)},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = clf__weight_cost(rows, weight, NULL),
+    };
+    return clf__launch(weight->device, &launch);
+}
+
+clf_status clf__native_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                           const struct clf__weight *weight, float scale,
+                                           struct clf__matrix residual)
+{
+    return weight->device->caps.form == CLF_FORM_GPU ? multiply_on_gpu(dx, dy, rows, weight, scale, residual)
+                                                     : multiply_on_cpu(dx, dy, rows, weight, scale, residual);
+}
+
+/* Rows first .. first + rows - 1 of x in the device's scratch memory, as weight_gradient_cpu reads them. */
+static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int first, int rows, int inputs)
 {
     CLF__TRY(clf__operand_reserve(device, packed_bytes(rows, inputs)));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(device->operand),
-        CLF__INT((int)pitch_of(rows)),
         CLF__BUFFER(x.buffer),
         CLF__INT((int)x.offset),
         CLF__INT(x.stride),
+        CLF__INT(first),
         CLF__INT(rows),
         CLF__INT(inputs),
+        CLF__INT(BLOCKS_A_GROUP),
     };
     const struct clf__launch launch = {
-        .program = "gemm_gradient",
-        .kernel = "pack_operand_cpu",
+        .program = "gemm_weight_gradient",
+        .kernel = "pack_rows_cpu",
         .defines = "-DPRECISION=0",
-        .groups = {ceil_divide((size_t)rows, ROWS_A_GROUP)},
+        .groups = {ceil_divide((size_t)rows, DEPTH), ceil_divide((size_t)inputs, BLOCKS_A_GROUP * BLOCK)},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = {.bytes = 2.0 * (double)rows * inputs * sizeof(float)},
@@ -118,15 +167,14 @@ static clf_status pack_operand(struct clf_device *device, struct clf__matrix x, 
     return clf__launch(device, &launch);
 }
 
-static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
-                             int rows, float scale)
+/* Adds what rows first .. first + rows - 1, which are packed, give. */
+static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, int first, int rows,
+                           float scale)
 {
     struct clf_device *device = dweight->device;
-    CLF__TRY(pack_operand(device, x, rows, dweight->inputs));
     size_t panels = ceil_divide((size_t)dweight->outputs, CLF__PANEL);
     size_t blocks = ceil_divide((size_t)dweight->inputs, BLOCK);
-    size_t groups = (size_t)device->caps.tuning.values[CLF__KNOB_CPU_GROUPS] * device->caps.compute_units;
-    size_t share = ceil_divide(blocks, ceil_divide(groups, panels));
+    size_t share = ceil_divide(blocks, ceil_divide(groups_wanted(&device->caps), panels));
     share = share < LEAST_BLOCKS ? LEAST_BLOCKS : share;
     const struct clf__argument arguments[] = {
         CLF__BUFFER(dweight->buffer),
@@ -134,7 +182,7 @@ static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy,
         CLF__INT((int)dy.offset),
         CLF__INT(dy.stride),
         CLF__BUFFER(device->operand),
-        CLF__INT((int)pitch_of(rows)),
+        CLF__INT(first),
         CLF__INT(rows),
         CLF__INT(dweight->inputs),
         CLF__INT(dweight->outputs),
@@ -142,7 +190,7 @@ static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy,
         CLF__INT((int)share),
     };
     const struct clf__launch launch = {
-        .program = "gemm_gradient",
+        .program = "gemm_weight_gradient",
         .kernel = "weight_gradient_cpu",
         .defines = "-DPRECISION=0",
         .groups = {panels, ceil_divide(blocks, share)},
@@ -151,6 +199,18 @@ static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy,
         .cost = clf__gradient_cost(rows, dweight),
     };
     return clf__launch(device, &launch);
+}
+
+static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
+                             int rows, float scale)
+{
+    int most = packed_rows(rows, dweight->inputs);
+    for (int first = 0; first < rows; first += most) {
+        int count = rows - first < most ? rows - first : most;
+        CLF__TRY(pack_rows(dweight->device, x, first, count, dweight->inputs));
+        CLF__TRY(add_rows(dweight, dy, first, count, scale));
+    }
+    return CLF_OK;
 }
 
 static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
@@ -163,7 +223,7 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
         CLF__INT(dweight->outputs),   CLF__FLOAT(scale),
     };
     const struct clf__launch launch = {
-        .program = "gemm_gradient",
+        .program = "gemm_weight_gradient",
         .kernel = "weight_gradient_gpu",
         .defines = "-DPRECISION=0",
         .groups = {ceil_divide((size_t)dweight->inputs, TILE), ceil_divide((size_t)dweight->outputs, TILE)},

@@ -1,5 +1,5 @@
-/* The native gradients of products with weights: cl/gemm_gradient.cl and cl/transpose_weight.cl in both
- * forms. */
+/* The native gradients of products with weights: cl/gemm_input_gradient.cl and cl/gemm_weight_gradient.cl in
+ * both forms. */
 #include "base/memory.h"
 #include "device/check_gradient.h"
 #include "device/device.h"
@@ -12,8 +12,9 @@
                  support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);                   \
              device; device = NULL)
 
-/* Beside those of every product: several slices of rows, with a last one of a few. */
-static const struct gemm_case deep_cases[] = {{300, 33, 100}, {641, 40, 31}, {385, 100, 130}, {512, 1, 1}};
+/* Beside those of every product: several slices of rows or of outputs, several copies of so wide an operand.
+ */
+static const struct gemm_case deep_cases[] = {{641, 40, 31}, {385, 300, 130}, {512, 1, 1}, {300, 3, 5000}};
 
 static void check_shape(struct clf_device *device, struct gemm_case shape, int i)
 {
@@ -254,7 +255,8 @@ static void failures_are_told(void **state)
             for (uint64_t n = 1; status != CLF_OK; n++) {
                 assert_true(n < 200);
                 clf__buffer_free(device->transposed);
-                device->transposed = NULL; /* so that it is made anew each time */
+                clf__buffer_free(device->operand);
+                device->transposed = device->operand = NULL; /* so that they are made anew each time */
                 calls ? clf__device_fail_at(n) : clf__memory_fail_at(n);
                 status = train(device, dx, dy);
                 calls ? clf__device_fail_at(0) : clf__memory_fail_at(0);

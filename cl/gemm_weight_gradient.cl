@@ -7,17 +7,19 @@
  *
  * Needs PRECISION, 0 (fp32) or 2 (bf16): of the products. */
 #ifndef PRECISION
-#error "gemm_gradient.cl needs PRECISION"
+#error "gemm_weight_gradient.cl needs PRECISION"
 #endif
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "product.cl"
+#include "fetch.cl"
 
 /* ---- CPU form ---- */
 
 #define BLOCK 8            /* inputs of a register block */
 #define ROWS_TOGETHER INPUTS_TOGETHER
 #define DEPTH 128          /* rows, or pairs, that pass at a time: 16 KB of dy stay in the first cache with 4 KB of x */
+#define SLICE (DEPTH * BLOCK + 16) /* elements from one block of x to the next: an odd number of cache lines */
 
 /* 16 columns, count of them inside, of a row and of the one behind it where there is one. */
 #if PRECISION == 0
@@ -37,22 +39,32 @@ static inline weight16 load_rows16(const __global float *x, int stride, int rows
 }
 #endif
 
-/* out: element (row or pair m, input k) of x at (k / 8) * pitch + m * 8 + k % 8, zero beyond K: neighbours in the order
- * in which they are read below. Groups: any number, each takes whole rows. */
-CPU_KERNEL void pack_operand_cpu(__global operand_element *out, int pitch, const __global float *x, int x_offset,
-                                 int x_stride, int rows, int inputs)
+/* out: `rows` rows of x in slices of DEPTH rows or pairs, and blocks of 8 inputs, in the order in which they are read below: element
+ * (m, k) at ((m / DEPTH) * blocks + k / 8) * SLICE + m % DEPTH * 8 + k % 8, zero beyond K. Groups: one a slice and
+ * blocks_per_group blocks. */
+CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global float *x, int x_offset, int x_stride,
+                              int first_row, int rows, int inputs, int blocks_per_group)
 {
-    int groups = (int)get_num_groups(0);
-    int share = ((rows + ROWS_TOGETHER - 1) / ROWS_TOGETHER + groups - 1) / groups * ROWS_TOGETHER;
-    int first = (int)get_group_id(0) * share, end = min(rows, first + share);
-    for (int k = 0; k < inputs; k += 2 * BLOCK) {
-        __global operand_element *to = out + (size_t)(k / BLOCK) * pitch;
-        for (int row = first; row < end; row += ROWS_TOGETHER) {
-            operand16 value =
-                load_rows16(x + x_offset + (size_t)row * x_stride + k, x_stride, rows - row, inputs - k, 1.0f);
-            vstore8(value.lo, row / ROWS_TOGETHER, to);
-            if (k + BLOCK < inputs) {
-                vstore8(value.hi, row / ROWS_TOGETHER, to + pitch);
+    int blocks = (inputs + BLOCK - 1) / BLOCK;
+    int first = (int)get_group_id(1) * blocks_per_group * BLOCK;
+    int end = min(inputs, first + blocks_per_group * BLOCK);
+    int row = (int)get_group_id(0) * DEPTH * ROWS_TOGETHER;
+    int steps = (min(rows - row, DEPTH * ROWS_TOGETHER) + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
+    x += x_offset + (size_t)(first_row + row) * x_stride;
+    out += (size_t)get_group_id(0) * blocks * SLICE;
+    for (int from = 0; from < steps; from += 8) { /* eight rows side by side, which the hardware follows */
+        int to = min(steps, from + 8);
+        for (int k = first; k < end; k += 2 * BLOCK) {
+            __global operand_element *block = out + (size_t)(k / BLOCK) * SLICE;
+            for (int m = from; m < to; m++) {
+                int at = m * ROWS_TOGETHER;
+                operand16 value =
+                    load_rows16(x + (size_t)at * x_stride + k, x_stride, rows - row - at, inputs - k, 1.0f);
+                vstore8(value.lo, m, block);
+                if (k + BLOCK < inputs) {
+                    vstore8(value.hi, m, block + SLICE);
+                }
+                FETCH_TO_WRITE(block + (2 + m % 2) * SLICE + (from + m % 8 / 2 * 2) * BLOCK); /* the next blocks' */
             }
         }
     }
@@ -69,6 +81,8 @@ static inline void add_block(__global float *dw, const __global operand_element 
         right[i] = i < count ? vload16(2 * i + 1, dw) : (float16)(0.0f);
     }
     for (int m = 0; m < steps; m++) {
+        FETCH_TO_READ(x + SLICE + m * BLOCK); /* the next block's */
+        FETCH_TO_WRITE(dw + BLOCK * PANEL + min(m, 15) * 16);
         weight16 dy_left = vload16(2 * m, dy), dy_right = vload16(2 * m + 1, dy);
 #pragma unroll
         for (int i = 0; i < BLOCK; i++) {
@@ -94,16 +108,16 @@ static inline void add_block(__global float *dw, const __global operand_element 
     }
 }
 
-/* A group: blocks_per_group blocks of 8 inputs (the last group fewer) of one panel. x: from pack_operand_cpu. */
+/* dW of `rows` rows. A group: blocks_per_group blocks of 8 inputs (the last group fewer) of one panel. x: from pack_rows_cpu. */
 CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
-                                    const __global operand_element *x, int x_pitch, int rows, int inputs, int outputs,
-                                    float scale, int blocks_per_group)
+                                    const __global operand_element *x, int first_row, int rows, int inputs,
+                                    int outputs, float scale, int blocks_per_group)
 {
     int column = (int)get_group_id(0) * PANEL, columns = min(PANEL, outputs - column);
     int first = (int)get_group_id(1) * blocks_per_group * BLOCK;
     int end = min(inputs, first + blocks_per_group * BLOCK);
     dw += (size_t)column * inputs;
-    dy += dy_offset + column;
+    dy += dy_offset + (size_t)first_row * dy_stride + column;
     weight_element panel[DEPTH * PANEL];
     for (int row = 0; row < rows; row += DEPTH * ROWS_TOGETHER) {
         int depth = min(rows - row, DEPTH * ROWS_TOGETHER), steps = (depth + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
@@ -115,9 +129,9 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
                      2 * m + 1, panel);
         }
         for (int k = first; k < end; k += BLOCK) {
-            add_block(dw + (size_t)k * PANEL, x + (size_t)(k / BLOCK) * x_pitch + (size_t)(row / ROWS_TOGETHER) * BLOCK,
-                      panel, steps, inputs - k, columns);
+            add_block(dw + (size_t)k * PANEL, x + (size_t)(k / BLOCK) * SLICE, panel, steps, inputs - k, columns);
         }
+        x += (size_t)((inputs + BLOCK - 1) / BLOCK) * SLICE;
     }
 }
 
