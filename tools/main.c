@@ -15,6 +15,7 @@ static const struct verb verbs[] = {
     {"selftest", "prove every kernel on a device", verb_selftest},
     {"bench", "how fast a device runs a model", verb_bench},
     {"curves", "an HTML page of the curves of training, from its logs", verb_curves},
+    {"average", "a model whose weights are the mean of others'", verb_average},
     {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu},
     {"tune", "find what is fastest on a device, and keep it", verb_tune},
 };

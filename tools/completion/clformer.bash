@@ -13,7 +13,7 @@ _clformer() {
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
         ;;
-    -o | --output | --work | --html)
+    -o | --output | --work | --html | --recipe | --log)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
@@ -26,15 +26,15 @@ _clformer() {
         # "--gemm auto|native|clblast": the words in small letters are choices, the others stand for values
         choices=$("$command" "$verb" --help 2>/dev/null | sed -n "s/^  .\{4\}$previous \([^ ]*\).*/\1/p" | head -n 1)
         if [[ $choices == *[a-z0-9]* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "$(tr '|' '\n' <<<"$choices" | grep '^[a-z0-9]*$')" -- "$current")
+            mapfile -t COMPREPLY < <(compgen -W "$(tr '|' '\n' <<<"$choices" | grep '^[a-z0-9-]*$')" -- "$current")
             return
         fi
-        [[ $choices =~ ^[A-Z] ]] && return
+        [[ $choices =~ ^[A-Z] && $choices != F* ]] && return # FILE and FOLDER are completed below
         ;;
     esac
     if [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("$command" "$verb" --help 2>/dev/null |
-            grep -o '^  .\{4\}--[a-z-]*' | grep -o -e '--[a-z-]*')" -- "$current")
+            grep -o '^  .\{4\}--[a-z0-9-]*' | grep -o -e '--[a-z0-9-]*')" -- "$current")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
     fi

@@ -1,0 +1,33 @@
+/* clformer average */
+#include <limits.h>
+
+#include "shared/command.h"
+
+static const char help[] =
+    "Usage: clformer average -o FOLDER MODEL...\n\n"
+    "Writes a model whose weights are the mean of several models' weights, such as the last checkpoints of "
+    "a\n"
+    "run: it is often better than each of them. They must be of one configuration; FOLDER must not be there\n"
+    "yet, and gets the first one's other files. Needs no device.\n\n"
+    "Example:\n"
+    "  $ ls model/checkpoints\n"
+    "  $ clformer average -o mean model/checkpoints/*\n"
+    "  $ clformer translate -m mean < test.en\n";
+
+int verb_average(int argc, char **argv)
+{
+    struct flags flags;
+    int status = flags_parse(&flags, argc, argv, TAKES_FOLDER, help);
+    if (status < 0) {
+        status = flags_operands(&flags, 1, INT_MAX, "average takes the folders of one or more models");
+    }
+    if (status < 0 && (flags.output == NULL || flags.output[0] == '\0')) {
+        status = report_wrong_call("average needs a folder for the model: -o FOLDER");
+    }
+    if (status >= 0) {
+        return status;
+    }
+    log_to_stderr(&flags);
+    clf_status done = clf_average(flags.output, (const char *const *)flags.operands, flags.operand_count);
+    return done == CLF_OK ? EXIT_DONE : report_failure(done);
+}
