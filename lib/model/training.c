@@ -212,13 +212,16 @@ static clf_status plan(struct clf__training **out, struct clf__transformer *tran
 static struct clf__session_size size_of(const struct clf__training *training)
 {
     struct clf__session_size size = {training->arena.bytes, training->arena.largest};
+    uint64_t largest = 0;
     for (int i = 0; i < training->list.count; i++) {
         const struct clf__parameter *item = &training->list.items[i];
         uint64_t bytes = item->rows > 1 ? clf__weight_bytes(CLF_PRECISION_FP32, item->rows, item->columns)
                                         : (uint64_t)item->columns * sizeof(float);
         size.bytes += item->is_trained ? (CLF__TRAINED_KINDS - 1) * bytes : 0;
         size.largest_buffer = bytes > size.largest_buffer ? bytes : size.largest_buffer;
+        largest = bytes > largest ? bytes : largest;
     }
+    size.bytes += largest; /* the products' copy of it, transposed */
     return size;
 }
 

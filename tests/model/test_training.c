@@ -130,10 +130,23 @@ static void test_forms(void **state)
     check_all(support_device(CLF_FORM_CPU));
 }
 
+static void test_clblast(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_CLBLAST, CLF_ATTENTION_AUTO);
+    static const char *const names[] = {"annotated", "marian"};
+    for (size_t i = 0; i < (support_small() ? 1 : sizeof names / sizeof *names); i++) {
+        struct training_fixture fixture = training_fixture_load(names[i]);
+        check_gradients(device, &fixture);
+        check_steps(device, &fixture);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_forms, support_teardown),
+        cmocka_unit_test_teardown(test_clblast, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

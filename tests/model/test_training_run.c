@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "device/testing.h"
 #include "model/folder.h"
 #include "model/save.h"
 #include "support/support.h"
@@ -316,6 +317,48 @@ static void test_failing_allocations(void **state)
     clf__transformer_free(transformer);
 }
 
+static clf_status one_update(struct clf__transformer *transformer, const struct training_fixture *fixture)
+{
+    struct clf__training *training;
+    struct clf__training_loss loss;
+    double norm;
+    const struct clf__adam adam = adam_at(fixture, 1);
+    CLF__TRY(create(&training, transformer, fixture));
+    clf_status status = clf__training_backward(training, &fixture->batches[0], 1.0f, 1, &loss);
+    if (status == CLF_OK) {
+        status = clf__training_gradient_norm(training, &norm);
+    }
+    if (status == CLF_OK) {
+        status = clf__training_update(training, &adam);
+    }
+    clf__training_free(training);
+    return status;
+}
+
+/* Single ones of the OpenCL calls of an update fail: it says so, and the next one works. */
+static void test_failing_calls(void **state)
+{
+    (void)state;
+    enum { TURNS = 60 };
+    struct training_fixture fixture = training_fixture_load("relative");
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_CPU), fixture.folder,
+                                    CLF_PRECISION_FP32));
+    assert_ok(one_update(transformer, &fixture));
+    clf__device_fail_at(0);
+    assert_ok(one_update(transformer, &fixture));
+    uint64_t calls = clf__device_call_count();
+    assert_true(calls > TURNS);
+    for (uint64_t n = 1; n <= calls; n += calls / TURNS) {
+        clf__device_fail_at(n);
+        clf_status status = one_update(transformer, &fixture);
+        clf__device_fail_at(0);
+        assert_true(status != CLF_OK && strlen(clf_last_error()) > 10);
+    }
+    assert_ok(one_update(transformer, &fixture));
+    clf__transformer_free(transformer);
+}
+
 /* Pairs of random digits, the target being the source: labels are the digits and the end. */
 enum { PAIRS = 16, DIGITS = 4, LENGTH = DIGITS + 1, FIRST_DIGIT = 4 };
 
@@ -393,6 +436,7 @@ int main(void)
         cmocka_unit_test_teardown(test_decay, support_teardown),
         cmocka_unit_test_teardown(test_measure, support_teardown),
         cmocka_unit_test_teardown(test_failing_allocations, support_teardown),
+        cmocka_unit_test_teardown(test_failing_calls, support_teardown),
         cmocka_unit_test_teardown(test_copying_is_learned, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
