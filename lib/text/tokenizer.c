@@ -29,8 +29,9 @@ struct clf__tokenizer {
     struct clf__vocabulary vocabulary, target_vocabulary; /* the second where they are separate */
     struct side source, target;
     int max_length;
-    int cleans_up;   /* clean_up_tokenization_spaces */
-    char *delimiter; /* word_delimiter_token: text without models is characters, with this for a space */
+    int cleans_up;    /* clean_up_tokenization_spaces */
+    int splits_words; /* pre_tokenizer is WhitespaceSplit: no models are missing, whatever the words */
+    char *delimiter;  /* word_delimiter_token: text without models is characters, with this for a space */
 };
 
 void clf__ids_free(struct clf__ids *ids)
@@ -94,7 +95,9 @@ static clf_status read_config(struct clf__tokenizer *tokenizer, const struct clf
     CLF__TRY(clf__json_double(config, "model_max_length", 1, 1e300, &max_length));
     tokenizer->max_length = max_length < INT_MAX ? (int)max_length : 0;
     CLF__TRY(clf__json_bool(config, "clean_up_tokenization_spaces", &tokenizer->cleans_up));
-    const char *delimiter = NULL;
+    const char *delimiter = NULL, *cut = NULL;
+    CLF__TRY(clf__json_string(config, "pre_tokenizer", &cut));
+    tokenizer->splits_words = cut && strcmp(cut, "WhitespaceSplit") == 0;
     CLF__TRY(clf__json_string(config, "word_delimiter_token", &delimiter));
     if (delimiter) {
         CLF__TRY(clf__copy_string(&tokenizer->delimiter, delimiter));
@@ -150,6 +153,9 @@ static clf_status load_models(struct clf__tokenizer *tokenizer, const char *fold
     int has_source, has_target;
     CLF__TRY(exists(&has_source, folder, "source.spm"));
     CLF__TRY(exists(&has_target, folder, "target.spm"));
+    if (!has_source && !has_target && (tokenizer->splits_words || tokenizer->delimiter)) {
+        return CLF_OK;
+    }
     if (!has_source && !has_target) {
         /* Pieces with the mark that SentencePiece puts before a word say that the models are missing. */
         const char *mark = "\u2581";
@@ -171,7 +177,6 @@ static clf_status load_models(struct clf__tokenizer *tokenizer, const char *fold
 static clf_status load(struct clf__tokenizer *tokenizer, const char *folder)
 {
     CLF__TRY(load_vocabularies(tokenizer, folder));
-    CLF__TRY(load_models(tokenizer, folder));
     const char *unknown_token = "<unk>";
     struct clf__json config = {0};
     int has_config;
@@ -185,6 +190,9 @@ static clf_status load(struct clf__tokenizer *tokenizer, const char *folder)
         if (status == CLF_OK) {
             status = read_config(tokenizer, &config, &unknown_token);
         }
+    }
+    if (status == CLF_OK) {
+        status = load_models(tokenizer, folder);
     }
     if (status == CLF_OK) {
         status = find_unknown(&tokenizer->source, unknown_token);

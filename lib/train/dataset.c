@@ -10,6 +10,9 @@
 #include "train/corpus.h"
 #include "train/dataset_internal.h"
 
+/* What takes longer than some seconds is said before. */
+enum { MANY_LINES = 200000 };
+
 /* What one loading needs. */
 struct loading {
     struct clf__dataset *dataset;
@@ -152,6 +155,10 @@ static clf_status take_all(struct loading *loading)
 {
     struct clf__corpus_pair pair;
     double start = clf__seconds();
+    if (loading->corpus.lines >= MANY_LINES) {
+        clf__log(CLF_LOG_NOTICE, "%s: cutting %d lines into tokens", loading->options->source_path,
+                 loading->corpus.lines);
+    }
     while (clf__corpus_next(&loading->corpus, &pair)) {
         clf_status status = take_pair(loading, &pair);
         clf__free(loading->path);
@@ -167,6 +174,8 @@ static clf_status take_all(struct loading *loading)
                          loading->options->source_path, report->lines, report->left_out[CLF__EMPTY],
                          report->left_out[CLF__TOO_LONG], report->left_out[CLF__BROKEN]);
     }
+    CLF__TRY(clf__resize(&loading->dataset->ids, loading->dataset->id_count, sizeof *loading->dataset->ids));
+    loading->dataset->id_capacity = loading->dataset->id_count;
     clf__log(CLF_LOG_INFO, "%s: %d pairs of %d lines, %zu tokens, in %.1f s", loading->options->source_path,
              report->pairs, report->lines, loading->dataset->id_count, clf__seconds() - start);
     return CLF_OK;

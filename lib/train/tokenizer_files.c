@@ -256,6 +256,7 @@ static clf_status train_model(const struct making *making, const struct side *si
     int64_t count = (int64_t)sentences.corpus.lines * (side->source + side->target);
     sentences.stride = (int)((count + MAX_SENTENCES - 1) / MAX_SENTENCES);
     sentences.stride = sentences.stride < 1 ? 1 : sentences.stride;
+    clf__log(CLF_LOG_NOTICE, "%s: learning a vocabulary of %d pieces", options->source_path, size);
     if (sentences.stride > 1) {
         clf__log(CLF_LOG_NOTICE, "%s: SentencePiece learns from each %dth of %d lines", options->source_path,
                  sentences.stride, sentences.corpus.lines);
@@ -402,6 +403,9 @@ static clf_status write_config(const struct making *making)
     if (is_marian && !options->pieces) {
         failed |= json_object_set_new(root, "tokenizer_class", json_string("MarianTokenizer")) != 0;
         failed |= json_object_set_new(root, "separate_vocabs", json_boolean(options->separate)) != 0;
+    }
+    if (options->pieces && !options->frames) {
+        failed |= json_object_set_new(root, "pre_tokenizer", json_string("WhitespaceSplit")) != 0;
     }
     if (!is_marian) {
         failed |= json_object_set_new(root, "bos_token", json_string("<s>")) != 0;

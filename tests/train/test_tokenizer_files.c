@@ -123,10 +123,15 @@ static void test_given_vocabularies(void **state)
     const char *folder = support_temporary_folder();
     struct clf__tokenizer_making making = {.system = CLF__PAPER, .pieces = 1};
     making.source_path = making.target_path = write_text(folder, "text", "x\n");
-    making.source_vocabulary = write_text(folder, "dict.txt", "z 12\na 7\r\nthe\n\na 3\n");
+    making.source_vocabulary = write_text(folder, "dict.txt",
+                                          "z 12\n\u2581"
+                                          "a 7\r\nthe\n\n\u2581"
+                                          "a 3\n");
     struct made made;
     make_and_load(&made, &making);
-    assert_pieces(&made, 0, "<s> <pad> </s> <unk> z a the");
+    assert_pieces(&made, 0,
+                  "<s> <pad> </s> <unk> z \u2581"
+                  "a the");
     clf__tokenizer_free(made.tokenizer);
     /* JSON keeps its ids. */
     making.source_vocabulary =

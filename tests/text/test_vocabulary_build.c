@@ -1,0 +1,106 @@
+/* Counting pieces, and a vocabulary that is read again as it was written. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "text/vocabulary.h"
+#include "text/vocabulary_build.h"
+
+static void add(struct clf__piece_counts *counts, const char *piece)
+{
+    assert_ok(clf__piece_counts_add(counts, piece, strlen(piece)));
+}
+
+static void test_order(void **state)
+{
+    (void)state;
+    struct clf__piece_counts counts = {0};
+    static const char *const pieces[] = {"b", "a", "\u00e9", "a", "aa", "b", "c", "c", "c"};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        add(&counts, pieces[i]);
+    }
+    assert_int_equal(counts.count, 5);
+    static const char *const first[] = {"b", "a", "\u00e9", "aa", "c"};
+    static const char *const sorted[] = {"c", "a", "b", "aa", "\u00e9"};
+    static const int numbers[] = {3, 2, 2, 1, 1};
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(counts.items[i].piece, first[i]);
+    }
+    clf__piece_counts_sort(&counts);
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(counts.items[i].piece, sorted[i]);
+        assert_int_equal(counts.items[i].count, numbers[i]);
+    }
+    clf__piece_counts_free(&counts);
+    clf__piece_counts_sort(&counts);
+    clf__piece_counts_free(&counts);
+}
+
+enum { MANY = 5000 };
+
+static void test_many(void **state)
+{
+    (void)state;
+    struct clf__piece_counts counts = {0};
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++) {
+            char piece[16];
+            snprintf(piece, sizeof piece, "w%d", i);
+            add(&counts, piece);
+        }
+    }
+    assert_int_equal(counts.count, MANY);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(counts.items[i].count, 2);
+    }
+    clf__piece_counts_free(&counts);
+}
+
+static void test_written_and_read(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {"</s>", "\"", "\\", "\u2581\u00e9", "\x01", "\U0001F600", "/"};
+    char path[512];
+    snprintf(path, sizeof path, "%s/vocab.json", support_temporary_folder());
+    assert_ok(clf__vocabulary_write(path, pieces, 7));
+    struct clf__vocabulary vocabulary;
+    assert_ok(clf__vocabulary_load(&vocabulary, path, 7));
+    for (int i = 0; i < 7; i++) {
+        assert_string_equal(vocabulary.pieces[i], pieces[i]);
+    }
+    clf__vocabulary_free(&vocabulary);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    clf_status status = CLF_OUT_OF_MEMORY;
+    for (uint64_t n = 1; status != CLF_OK; n++) {
+        assert_true(n < 10000);
+        struct clf__piece_counts counts = {0};
+        clf__memory_fail_at(n);
+        status = CLF_OK;
+        for (int i = 0; i < 1100 && status == CLF_OK; i++) {
+            char piece[16];
+            snprintf(piece, sizeof piece, "w%d", i);
+            status = clf__piece_counts_add(&counts, piece, strlen(piece));
+        }
+        clf__memory_fail_at(0);
+        assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
+        clf__piece_counts_free(&counts);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_written_and_read),
+        cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
