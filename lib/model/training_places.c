@@ -4,11 +4,10 @@
 #include "base/memory.h"
 #include "model/training_internal.h"
 
-/* A layer's four forms: of values, gradients and moments. */
-#define FORMS(type, name, owners, member)                                                                    \
-    const type *name[CLF__TRAINED_KINDS];                                                                    \
+/* Four of `name`: the member of each of four owners, of values, gradients and moments. */
+#define TAKE_FORMS(name, owners, member)                                                                     \
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {                                                  \
-        name[form] = &owners[form]->member;                                                                  \
+        (name)[form] = &(owners)[form]->member;                                                              \
     }
 
 struct walker {
@@ -128,8 +127,10 @@ static void walk_linear(struct walker *walker, const struct clf__linear *const l
 
 static void walk_norm(struct walker *walker, const struct clf__norm *const norm[CLF__TRAINED_KINDS])
 {
-    FORMS(struct clf__tensor, gamma, norm, gamma)
-    FORMS(struct clf__tensor, beta, norm, beta)
+    const struct clf__tensor *gamma[CLF__TRAINED_KINDS];
+    TAKE_FORMS(gamma, norm, gamma)
+    const struct clf__tensor *beta[CLF__TRAINED_KINDS];
+    TAKE_FORMS(beta, norm, beta)
     walk_tensor(walker, gamma);
     if (beta[CLF__VALUES]->buffer != NULL) {
         walk_tensor(walker, beta);
@@ -143,9 +144,12 @@ static void walk_attention(struct walker *walker,
     const struct clf__heads *heads = &layer[CLF__VALUES]->heads;
     int keys = heads->count * heads->key_width, values = heads->count * heads->value_width;
     int cross = layer[CLF__VALUES]->memory.weight != NULL;
-    FORMS(struct clf__linear, input, layer, input)
-    FORMS(struct clf__linear, memory, layer, memory)
-    FORMS(struct clf__linear, output, layer, output)
+    const struct clf__linear *input[CLF__TRAINED_KINDS];
+    TAKE_FORMS(input, layer, input)
+    const struct clf__linear *memory[CLF__TRAINED_KINDS];
+    TAKE_FORMS(memory, layer, memory)
+    const struct clf__linear *output[CLF__TRAINED_KINDS];
+    TAKE_FORMS(output, layer, output)
     walk_linear(walker, input, 0, keys, config->query_bias);
     walk_linear(walker, cross ? memory : input, cross ? 0 : keys, keys, config->key_bias);
     walk_linear(walker, cross ? memory : input, cross ? keys : 2 * keys, values, config->value_bias);
@@ -157,8 +161,10 @@ static void walk_feed_forward(struct walker *walker,
 {
     const struct clf__config *config = &walker->training->transformer->config;
     int width = layer[CLF__VALUES]->width;
-    FORMS(struct clf__linear, up, layer, up)
-    FORMS(struct clf__linear, down, layer, down)
+    const struct clf__linear *up[CLF__TRAINED_KINDS];
+    TAKE_FORMS(up, layer, up)
+    const struct clf__linear *down[CLF__TRAINED_KINDS];
+    TAKE_FORMS(down, layer, down)
     walk_linear(walker, up, 0, width, config->ffn_bias);
     if (layer[CLF__VALUES]->gated) {
         walk_linear(walker, up, width, width, config->ffn_bias);
@@ -169,10 +175,14 @@ static void walk_feed_forward(struct walker *walker,
 static void walk_encoder_layer(struct walker *walker,
                                const struct clf__encoder_layer *const layer[CLF__TRAINED_KINDS])
 {
-    FORMS(struct clf__attention_layer, self_attention, layer, self_attention)
-    FORMS(struct clf__norm, self_attention_norm, layer, self_attention_norm)
-    FORMS(struct clf__feed_forward, feed_forward, layer, feed_forward)
-    FORMS(struct clf__norm, feed_forward_norm, layer, feed_forward_norm)
+    const struct clf__attention_layer *self_attention[CLF__TRAINED_KINDS];
+    TAKE_FORMS(self_attention, layer, self_attention)
+    const struct clf__norm *self_attention_norm[CLF__TRAINED_KINDS];
+    TAKE_FORMS(self_attention_norm, layer, self_attention_norm)
+    const struct clf__feed_forward *feed_forward[CLF__TRAINED_KINDS];
+    TAKE_FORMS(feed_forward, layer, feed_forward)
+    const struct clf__norm *feed_forward_norm[CLF__TRAINED_KINDS];
+    TAKE_FORMS(feed_forward_norm, layer, feed_forward_norm)
     walk_attention(walker, self_attention);
     walk_norm(walker, self_attention_norm);
     walk_feed_forward(walker, feed_forward);
@@ -182,12 +192,18 @@ static void walk_encoder_layer(struct walker *walker,
 static void walk_decoder_layer(struct walker *walker,
                                const struct clf__decoder_layer *const layer[CLF__TRAINED_KINDS])
 {
-    FORMS(struct clf__attention_layer, self_attention, layer, self_attention)
-    FORMS(struct clf__norm, self_attention_norm, layer, self_attention_norm)
-    FORMS(struct clf__attention_layer, cross_attention, layer, cross_attention)
-    FORMS(struct clf__norm, cross_attention_norm, layer, cross_attention_norm)
-    FORMS(struct clf__feed_forward, feed_forward, layer, feed_forward)
-    FORMS(struct clf__norm, feed_forward_norm, layer, feed_forward_norm)
+    const struct clf__attention_layer *self_attention[CLF__TRAINED_KINDS];
+    TAKE_FORMS(self_attention, layer, self_attention)
+    const struct clf__norm *self_attention_norm[CLF__TRAINED_KINDS];
+    TAKE_FORMS(self_attention_norm, layer, self_attention_norm)
+    const struct clf__attention_layer *cross_attention[CLF__TRAINED_KINDS];
+    TAKE_FORMS(cross_attention, layer, cross_attention)
+    const struct clf__norm *cross_attention_norm[CLF__TRAINED_KINDS];
+    TAKE_FORMS(cross_attention_norm, layer, cross_attention_norm)
+    const struct clf__feed_forward *feed_forward[CLF__TRAINED_KINDS];
+    TAKE_FORMS(feed_forward, layer, feed_forward)
+    const struct clf__norm *feed_forward_norm[CLF__TRAINED_KINDS];
+    TAKE_FORMS(feed_forward_norm, layer, feed_forward_norm)
     walk_attention(walker, self_attention);
     walk_norm(walker, self_attention_norm);
     walk_attention(walker, cross_attention);
@@ -211,33 +227,40 @@ static void walk_embedder(struct walker *walker,
 {
     const struct clf__config *config = &walker->training->transformer->config;
     if (embedder[CLF__VALUES]->tokens == NULL) {
-        FORMS(struct clf__linear, frontend, embedder, frontend)
+        const struct clf__linear *frontend[CLF__TRAINED_KINDS];
+        TAKE_FORMS(frontend, embedder, frontend)
         walk_linear(walker, frontend, 0, config->d_model, 1);
     }
     if (config->positions == CLF__POSITIONS_LEARNED) {
-        FORMS(struct clf__tensor, positions, embedder, positions)
+        const struct clf__tensor *positions[CLF__TRAINED_KINDS];
+        TAKE_FORMS(positions, embedder, positions)
         walk_tensor(walker, positions);
     }
     if (config->positions == CLF__POSITIONS_RELATIVE) {
-        FORMS(struct clf__tensor, relative, embedder, relative_by_bucket)
+        const struct clf__tensor *relative[CLF__TRAINED_KINDS];
+        TAKE_FORMS(relative, embedder, relative_by_bucket)
         walk_tensor(walker, relative);
     }
     if (config->norm_embedding) {
-        FORMS(struct clf__norm, norm, embedder, norm)
+        const struct clf__norm *norm[CLF__TRAINED_KINDS];
+        TAKE_FORMS(norm, embedder, norm)
         walk_norm(walker, norm);
     }
 }
 
 static void walk_encoder(struct walker *walker, const struct clf__encoder *const encoder[CLF__TRAINED_KINDS])
 {
-    FORMS(struct clf__embedder, embedder, encoder, embedder)
+    const struct clf__embedder *embedder[CLF__TRAINED_KINDS];
+    TAKE_FORMS(embedder, encoder, embedder)
     walk_embedder(walker, embedder);
     for (int i = 0; i < encoder[CLF__VALUES]->layer_count; i++) {
-        FORMS(struct clf__encoder_layer, layer, encoder, layers[i])
+        const struct clf__encoder_layer *layer[CLF__TRAINED_KINDS];
+        TAKE_FORMS(layer, encoder, layers[i])
         walk_encoder_layer(walker, layer);
     }
     if (walker->training->transformer->config.norm_final) {
-        FORMS(struct clf__norm, norm, encoder, norm)
+        const struct clf__norm *norm[CLF__TRAINED_KINDS];
+        TAKE_FORMS(norm, encoder, norm)
         walk_norm(walker, norm);
     }
 }
@@ -245,15 +268,19 @@ static void walk_encoder(struct walker *walker, const struct clf__encoder *const
 static void walk_decoder(struct walker *walker, const struct clf__decoder *const decoder[CLF__TRAINED_KINDS])
 {
     const struct clf__config *config = &walker->training->transformer->config;
-    FORMS(struct clf__embedder, embedder, decoder, embedder)
-    FORMS(struct clf__linear, projection, decoder, projection)
+    const struct clf__embedder *embedder[CLF__TRAINED_KINDS];
+    TAKE_FORMS(embedder, decoder, embedder)
+    const struct clf__linear *projection[CLF__TRAINED_KINDS];
+    TAKE_FORMS(projection, decoder, projection)
     walk_embedder(walker, embedder);
     for (int i = 0; i < decoder[CLF__VALUES]->layer_count; i++) {
-        FORMS(struct clf__decoder_layer, layer, decoder, layers[i])
+        const struct clf__decoder_layer *layer[CLF__TRAINED_KINDS];
+        TAKE_FORMS(layer, decoder, layers[i])
         walk_decoder_layer(walker, layer);
     }
     if (config->norm_final) {
-        FORMS(struct clf__norm, norm, decoder, norm)
+        const struct clf__norm *norm[CLF__TRAINED_KINDS];
+        TAKE_FORMS(norm, decoder, norm)
         walk_norm(walker, norm);
     }
     if (!config->share_target_output) {
@@ -279,8 +306,10 @@ clf_status clf__training_place(struct clf__training *training)
         decoder[form] = &mirrors[form - 1]->decoder;
     }
     struct walker walker = {.training = training};
-    FORMS(struct clf__embedder, source, encoder, embedder)
-    FORMS(struct clf__embedder, target, decoder, embedder)
+    const struct clf__embedder *source[CLF__TRAINED_KINDS];
+    TAKE_FORMS(source, encoder, embedder)
+    const struct clf__embedder *target[CLF__TRAINED_KINDS];
+    TAKE_FORMS(target, decoder, embedder)
     if (config->feature_size == 0) {
         walk_tokens(&walker, source);
     }

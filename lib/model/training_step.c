@@ -33,15 +33,15 @@ static clf_status finish_gradients(struct clf__training *training)
 }
 
 clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
-                                  float gradient_scale, uint32_t number, struct clf__training_loss *loss)
+                                  float gradient_scale, uint32_t pass, struct clf__training_loss *loss)
 {
-    struct clf__pass pass = {.is_training = 1, .number = number, .gradient_scale = gradient_scale};
+    struct clf__pass its = {.is_training = 1, .number = pass, .gradient_scale = gradient_scale};
     struct clf__tensor decoded;
-    CLF__TRY(clf__training_upload(training, &pass, batch));
-    CLF__TRY(clf__training_forward(training, &pass, &decoded));
-    CLF__TRY(clf__training_project(training, &pass, decoded));
-    CLF__TRY(clf__training_stacks_backward(training, &pass));
-    CLF__TRY(clf__training_read_losses(training, &pass, loss));
+    CLF__TRY(clf__training_upload(training, &its, batch));
+    CLF__TRY(clf__training_forward(training, &its, &decoded));
+    CLF__TRY(clf__training_project(training, &its, decoded));
+    CLF__TRY(clf__training_stacks_backward(training, &its));
+    CLF__TRY(clf__training_read_losses(training, &its, loss));
     return finish_gradients(training);
 }
 
