@@ -1,3 +1,5 @@
+#define _DEFAULT_SOURCE /* madvise() */
+
 #include "base/memory.h"
 
 #include <stdarg.h>
@@ -5,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static atomic_uint_fast64_t allocations;  /* since clf__memory_fail_at() */
 static atomic_uint_fast64_t failing_turn; /* of those, the one that fails; 0: none */
@@ -91,4 +95,13 @@ clf_status clf__format(char **out, const char *format, ...)
 void clf__free(void *pointer)
 {
     free(pointer);
+}
+
+void clf__prefer_large_pages(void *start, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)start + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)start + bytes) / page * page;
+    if (first < end) {
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* systems without them refuse */
+    }
 }

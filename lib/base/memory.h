@@ -25,6 +25,10 @@ clf_status clf__format(char **out, const char *format, ...) __attribute__((forma
 /* Frees; NULL is ignored. */
 void clf__free(void *pointer);
 
+/* Asks the system for large pages under memory that is read from end to end, before it is first written. Only
+ * a hint. */
+void clf__prefer_large_pages(void *start, size_t bytes);
+
 /* Tests: make the n-th allocation from now fail (1 = the next; 0 = none), and count those since. */
 void clf__memory_fail_at(uint64_t n);
 uint64_t clf__memory_count(void);

@@ -24,6 +24,18 @@ uint64_t clf__device_free_bytes(const struct clf_device *device)
     return device->used_bytes < memory ? memory - device->used_bytes : 0;
 }
 
+clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                const char *what)
+{
+    struct clf__buffer *buffer = NULL;
+    CLF__TRY(clf__allocate(&buffer, 1, sizeof *buffer + strlen(what) + 1));
+    buffer->device = device;
+    buffer->bytes = bytes;
+    strcpy(buffer->what, what);
+    *out = buffer;
+    return CLF_OK;
+}
+
 clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                               const char *what)
 {
@@ -32,10 +44,7 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
         return too_large(device, bytes, what, CL_SUCCESS);
     }
     struct clf__buffer *buffer = NULL;
-    CLF__TRY(clf__allocate(&buffer, 1, sizeof *buffer + strlen(what) + 1));
-    buffer->device = device;
-    buffer->bytes = bytes;
-    strcpy(buffer->what, what);
+    CLF__TRY(clf__buffer_allocate(&buffer, device, bytes, what));
     cl_int error = CL_SUCCESS;
     buffer->memory =
         CLF__CL_CREATE(&error, clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &error));
@@ -56,7 +65,11 @@ void clf__buffer_free(struct clf__buffer *buffer)
 {
     if (buffer) {
         clReleaseMemObject(buffer->memory);
-        buffer->device->used_bytes -= buffer->bytes;
+        if (buffer->slab) {
+            clf__slab_leave(buffer->slab);
+        } else {
+            buffer->device->used_bytes -= buffer->bytes;
+        }
         clf__free(buffer);
     }
 }

@@ -16,6 +16,11 @@ struct clf__buffer;
 clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                               const char *what);
 
+/* The same for what is written once and then read from end to end, as weights are: it lies where the device
+ * reads that fastest. */
+clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                       const char *what);
+
 /* Frees; NULL is ignored. */
 void clf__buffer_free(struct clf__buffer *buffer);
 

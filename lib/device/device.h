@@ -28,14 +28,23 @@ struct clf_device {
     struct clf__profile *profile;   /* NULL: off */
     struct clf__buffer *operand;    /* scratch of operand.c, NULL until it is needed */
     struct clf__buffer *transposed; /* scratch of gemm_gradient_native.c, likewise */
+    struct clf__slab *slab;         /* of slab.c, the last one; NULL: none, or all in it are gone */
 };
 
 struct clf__buffer {
     struct clf_device *device;
     cl_mem memory;
     size_t bytes;
-    char what[]; /* for messages */
+    struct clf__slab *slab; /* that it is a part of, or NULL */
+    char what[];            /* for messages */
 };
+
+/* All of a buffer but its memory. */
+clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                const char *what);
+
+/* One of its buffers is gone; with the last one goes the slab. */
+void clf__slab_leave(struct clf__slab *slab);
 
 /* The device's memory object, or NULL for a NULL buffer. */
 static inline cl_mem clf__buffer_memory(const struct clf__buffer *buffer)

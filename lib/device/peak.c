@@ -1,3 +1,5 @@
+#include "device/peak.h"
+
 #include "base/clock.h"
 #include "device/buffer.h"
 #include "device/device.h"
@@ -44,17 +46,24 @@ static clf_status best_rate(double *rate, struct measurement *measurement)
     return CLF_OK;
 }
 
+/* What the kernels read and answer into. */
+struct operands {
+    struct clf__buffer *sums, *x;
+    size_t groups;      /* of arithmetic */
+    size_t read_groups; /* that x is large enough for */
+};
+
 /* operations: of a group in one round of the kernel's loop. Rounds are added until a launch takes 2 ms. */
-static clf_status measure_arithmetic(double *rate, struct clf_device *device, struct clf__buffer *sums,
-                                     size_t groups, const char *kernel, double operations)
+static clf_status measure_arithmetic(double *rate, struct clf_device *device, const struct operands *operands,
+                                     const char *kernel, double operations)
 {
     struct measurement measurement = {
         .device = device,
         .launch = {.program = "peak",
                    .kernel = kernel,
-                   .groups = {groups},
+                   .groups = {operands->groups},
                    .local = {device->caps.form == CLF_FORM_GPU ? CLF__GROUP : 1}},
-        .arguments = {CLF__BUFFER(sums), CLF__INT(1), CLF__FLOAT(0.5f)},
+        .arguments = {CLF__BUFFER(operands->sums), CLF__INT(1), CLF__FLOAT(0.5f)},
         .argument_count = 3,
     };
     double seconds = 0.0;
@@ -63,89 +72,155 @@ static clf_status measure_arithmetic(double *rate, struct clf_device *device, st
         measurement.arguments[1].integer = rounds;
         CLF__TRY(run(&seconds, &measurement));
         if (seconds > 0.002 || rounds >= 1 << 24) {
-            measurement.work = operations * rounds * (double)groups;
+            measurement.work = operations * rounds * (double)operands->groups;
             return best_rate(rate, &measurement);
         }
     }
 }
 
-/* Reads x, or a part of it where a device is so slow that no cache can matter. */
-static clf_status measure_read(double *rate, struct clf_device *device, struct clf__buffer *sums,
-                               struct clf__buffer *x, size_t groups)
+/* Readies a launch that reads x, or a part of it where a device is so slow that no cache can matter. Gives
+ * its groups. */
+static clf_status prepare_read(struct measurement *out, size_t *groups, struct clf_device *device,
+                               const struct operands *operands)
 {
     int is_gpu = device->caps.form == CLF_FORM_GPU;
-    struct measurement measurement = {
+    *out = (struct measurement){
         .device = device,
         .launch = {.program = "peak",
                    .kernel = is_gpu ? "peak_read_gpu" : "peak_read_cpu",
                    .groups = {1},
                    .local = {is_gpu ? CLF__GROUP : 1}},
-        .arguments = {CLF__BUFFER(sums), CLF__BUFFER(x), CLF__INT(READ_COUNT), CLF__INT(0)},
+        .arguments = {CLF__BUFFER(operands->sums), CLF__BUFFER(operands->x), CLF__INT(READ_COUNT),
+                      CLF__INT(0)},
         .argument_count = 4,
     };
     double seconds = 0.0;
-    CLF__TRY(run(&seconds, &measurement)); /* some drivers compile now */
-    size_t slice = groups / READ_SLICES;
-    for (size_t part = 32; part < slice; part *= 4) {
-        measurement.launch.groups[0] = part;
-        CLF__TRY(run(&seconds, &measurement));
+    CLF__TRY(run(&seconds, out)); /* some drivers compile now */
+    *groups = operands->read_groups;
+    for (size_t part = 32; part < *groups; part *= 4) {
+        out->launch.groups[0] = part;
+        CLF__TRY(run(&seconds, out));
         if (seconds > 0.2) {
-            slice = part;
+            *groups = part;
         }
     }
+    out->launch.groups[0] = *groups;
+    out->work = (double)*groups * READ_COUNT * sizeof(float);
+    return CLF_OK;
+}
+
+static clf_status measure_read(double *rate, struct clf_device *device, const struct operands *operands)
+{
+    struct measurement measurement;
+    size_t groups;
+    CLF__TRY(prepare_read(&measurement, &groups, device, operands));
+    size_t slice = groups < READ_SLICES ? groups : groups / READ_SLICES;
     measurement.launch.groups[0] = slice;
     measurement.step = (int32_t)slice;
-    measurement.end = (int32_t)(slice * READ_SLICES);
+    measurement.end = (int32_t)(groups / slice * slice);
     measurement.work = (double)slice * READ_COUNT * sizeof(float);
     return best_rate(rate, &measurement);
 }
 
-static clf_status measure(struct clf_device *device, struct clf_device_peaks *out, struct clf__buffer *sums,
-                          size_t groups, struct clf__buffer *x, size_t read_groups)
+/* The whole of x again and again. */
+static clf_status measure_long_read(double *rate, struct clf_device *device, const struct operands *operands,
+                                    double least_seconds)
+{
+    struct measurement measurement;
+    size_t groups;
+    double bytes = 0.0, seconds = 0.0, one = 0.0;
+    CLF__TRY(prepare_read(&measurement, &groups, device, operands));
+    while (seconds < least_seconds) {
+        CLF__TRY(run(&one, &measurement));
+        seconds += one;
+        bytes += measurement.work;
+    }
+    *rate = bytes / seconds;
+    return CLF_OK;
+}
+
+static void operands_free(struct operands *operands)
+{
+    clf__buffer_free(operands->x);
+    clf__buffer_free(operands->sums);
+}
+
+/* On failure nothing is left. */
+static clf_status operands_create(struct operands *out, struct clf_device *device)
+{
+    struct operands operands = {.groups = 64 * (size_t)device->caps.compute_units};
+    operands.groups = operands.groups < 32768 ? operands.groups : 32768;
+    uint64_t most = clf__device_free_bytes(device) / 2;
+    most = most < device->caps.max_buffer_bytes ? most : device->caps.max_buffer_bytes;
+    most = most < READ_BYTES ? most : READ_BYTES;
+    operands.read_groups = (size_t)most / (READ_SLICES * READ_COUNT * sizeof(float)) * READ_SLICES;
+    size_t read_bytes = operands.read_groups * READ_COUNT * sizeof(float);
+    size_t sums_bytes = (operands.groups > operands.read_groups ? operands.groups : operands.read_groups) *
+                        CLF__GROUP * sizeof(float);
+    clf_status status =
+        clf__buffer_create(&operands.sums, device, sums_bytes, "the answers of the peaks' kernels");
+    if (status == CLF_OK) {
+        status = clf__buffer_create_streamed(&operands.x, device, read_bytes, "what is read for a peak");
+    }
+    if (status == CLF_OK) {
+        status = clf__buffer_fill(operands.x, 0, read_bytes, 1.0f);
+    }
+    if (status != CLF_OK) {
+        operands_free(&operands);
+        return status;
+    }
+    *out = operands;
+    return CLF_OK;
+}
+
+static clf_status measure(struct clf_device *device, struct clf_device_peaks *out,
+                          const struct operands *operands)
 {
     int is_gpu = device->caps.form == CLF_FORM_GPU;
-    CLF__TRY(clf__buffer_fill(x, 0, read_groups * READ_COUNT * sizeof(float), 1.0f));
-    CLF__TRY(measure_read(&out->read_bytes, device, sums, x, read_groups));
+    CLF__TRY(measure_read(&out->read_bytes, device, operands));
     /* Operations as cl/peak.cl counts them: two a lane and chain, times the lanes. */
     const struct clf__caps *caps = &device->caps;
-    CLF__TRY(measure_arithmetic(&out->fma_operations, device, sums, groups,
+    CLF__TRY(measure_arithmetic(&out->fma_operations, device, operands,
                                 is_gpu ? "peak_fma_gpu" : "peak_fma_cpu",
                                 is_gpu ? 2.0 * 8.0 * CLF__GROUP : 2.0 * 12.0 * 16.0));
     if (is_gpu ? caps->has_integer_dot_product : caps->has_dot_int8) {
-        CLF__TRY(measure_arithmetic(&out->int8_operations, device, sums, groups,
+        CLF__TRY(measure_arithmetic(&out->int8_operations, device, operands,
                                     is_gpu ? "peak_int8_gpu" : "peak_int8_cpu",
                                     is_gpu ? 2.0 * 8.0 * 4.0 * CLF__GROUP : 2.0 * 12.0 * 64.0));
     }
     if (!is_gpu && caps->has_dot_bf16) {
-        CLF__TRY(measure_arithmetic(&out->bf16_operations, device, sums, groups, "peak_bf16_cpu",
-                                    2.0 * 12.0 * 32.0));
+        CLF__TRY(
+            measure_arithmetic(&out->bf16_operations, device, operands, "peak_bf16_cpu", 2.0 * 12.0 * 32.0));
     }
     return CLF_OK;
 }
 
 clf_status clf_device_measure_peaks(struct clf_device *device, struct clf_device_peaks *out)
 {
-    size_t groups = 64 * (size_t)device->caps.compute_units;
-    groups = groups < 32768 ? groups : 32768;
-    uint64_t most = clf__device_free_bytes(device) / 2;
-    most = most < device->caps.max_buffer_bytes ? most : device->caps.max_buffer_bytes;
-    most = most < READ_BYTES ? most : READ_BYTES;
-    size_t read_groups = (size_t)most / (READ_SLICES * READ_COUNT * sizeof(float)) * READ_SLICES;
-    size_t sums_bytes = (groups > read_groups ? groups : read_groups) * CLF__GROUP * sizeof(float);
-    struct clf__buffer *sums = NULL, *x = NULL;
+    struct operands operands;
     struct clf__profile *profile = device->profile;
-    device->profile = NULL;
     *out = (struct clf_device_peaks){.fma_operations = 0.0};
-    clf_status status = clf__buffer_create(&sums, device, sums_bytes, "the answers of the peaks' kernels");
+    device->profile = NULL;
+    clf_status status = operands_create(&operands, device);
     if (status == CLF_OK) {
-        status = clf__buffer_create(&x, device, read_groups * READ_COUNT * sizeof(float),
-                                    "what is read for a peak");
+        status = measure(device, out, &operands);
+        operands_free(&operands);
     }
+    device->profile = profile;
+    return status;
+}
+
+clf_status clf__device_measure_read(struct clf_device *device, double least_seconds, double *read_bytes)
+{
+    struct operands operands;
+    struct clf__profile *profile = device->profile;
+    *read_bytes = 0.0;
+    device->profile = NULL;
+    clf_status status = operands_create(&operands, device);
     if (status == CLF_OK) {
-        status = measure(device, out, sums, groups, x, read_groups);
+        status = measure_long_read(read_bytes, device, &operands, least_seconds);
+        operands_free(&operands);
     }
-    clf__buffer_free(x);
-    clf__buffer_free(sums);
     device->profile = profile;
     return status;
 }

@@ -157,7 +157,7 @@ clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *dev
     weight->panel = is_row_major ? 1 : CLF__PANEL;
     size_t bytes = is_row_major ? (size_t)outputs * (size_t)inputs * sizeof(float)
                                 : clf__weight_bytes(precision, outputs, inputs);
-    clf_status status = clf__buffer_create(&weight->buffer, device, bytes, what);
+    clf_status status = clf__buffer_create_streamed(&weight->buffer, device, bytes, what);
     if (status != CLF_OK) {
         clf__weight_free(weight);
         return status;

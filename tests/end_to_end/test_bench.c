@@ -68,6 +68,16 @@ static void test_stages(void **state)
     row = next_row(&rest);
     assert_true(check_row(row, "score", 2, 1) > 4);
     json_decref(row);
+    result = run_clformer(NULL, "bench --stage step --batch 2 --repeats 1 --json");
+    rest = result.output;
+    row = next_row(&rest);
+    double tokens = check_row(row, "step", 2, 1);
+    assert_true(tokens > 1.99 && tokens < 2.01);
+    assert_true(number(row, "read_bytes_per_second") > 0);
+    double rate =
+        number(row, "step_weight_bytes") / number(row, "seconds") / number(row, "read_bytes_per_second");
+    assert_true(rate / number(row, "share_of_read") > 0.999 && rate / number(row, "share_of_read") < 1.001);
+    json_decref(row);
 }
 
 /* Pieces of a file of one's own, and the same as a table. */

@@ -26,6 +26,7 @@ static const char help[] =
     "  translate  from text to text; tokens are those generated, end token included\n"
     "  score      each line as a translation of itself\n"
     "  train      a step of training: forward, backward, Adam; each line is its own translation\n"
+    "  step       one step of greedy decoding, and how fast it reads its weights beside a stream read\n"
     "  ops        every op at the sizes of a Transformer-base, beside the device's measured peaks\n"
     "  products   matrix products alone, in the precision and by the provider that the flags name\n"
     "  start      from the start of the process to the first line, warm and with nothing cached\n\n"
@@ -128,6 +129,7 @@ static int run(struct bench_call *call)
     case BENCH_TRANSLATE:
     case BENCH_SCORE:
     case BENCH_TRAIN:
+    case BENCH_STEP:
         return bench_stage_run(call);
     case BENCH_OPS:
     case BENCH_PRODUCTS:

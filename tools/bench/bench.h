@@ -16,6 +16,7 @@ enum bench_stage {
     BENCH_TRANSLATE,
     BENCH_SCORE,
     BENCH_TRAIN,
+    BENCH_STEP,
     BENCH_OPS,
     BENCH_PRODUCTS,
     BENCH_START
@@ -44,6 +45,11 @@ int bench_stage_run(struct bench_call *call);
 /* One case of the stage "train", whose model was loaded in fp32: a step of the first `batch` lines. */
 int bench_train_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                     int batch);
+/* One case of the stage "step": a greedy decoding step of the first `batch` lines, and by turns a stream
+ * read.
+ */
+int bench_step_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
+                   int batch);
 /* Times the ops, or the matrix products alone, in the same way. Needs no model. */
 int bench_ops_run(struct bench_call *call);
 

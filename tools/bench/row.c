@@ -51,6 +51,16 @@ static void print_case(const json_t *row)
            bench_number(row, "tokens_per_second"), 1e-6 * bench_number(row, "peak_bytes"));
 }
 
+static void print_step(const json_t *row)
+{
+    printf(
+        "%-9s %-4s  batch %3.0f  %10.3f ms  ± %4.1f %%  %5.1f %% ± %4.1f %% of a stream read of %.1f GB/s\n",
+        bench_text(row, "work"), bench_text(row, "precision"), bench_number(row, "batch"),
+        1e3 * bench_number(row, "seconds"), 50 * bench_number(row, "spread"),
+        100 * bench_number(row, "share_of_read"), 50 * bench_number(row, "share_spread"),
+        1e-9 * bench_number(row, "read_bytes_per_second"));
+}
+
 static void print_start(const json_t *row)
 {
     printf("%-12s %-4s  %8.3f s  ± %4.1f %%  peak %.0f MB\n", bench_text(row, "work"),
@@ -99,6 +109,8 @@ int bench_print(const struct bench_call *call, json_t *row)
         print_peaks(row);
     } else if (strcmp(bench_text(row, "work"), "op") == 0) {
         print_op(row);
+    } else if (strcmp(bench_text(row, "work"), "step") == 0) {
+        print_step(row);
     } else if (json_object_get(row, "tokens_per_second") == NULL) {
         print_start(row);
     } else {

@@ -184,8 +184,10 @@ static int run_cases(struct bench_call *call, const struct setup *setup, const s
     for (int i = 0; i < call->batches.count; i++) {
         for (int j = 0; j < (has_beams ? call->beams.count : 1) && status == EXIT_DONE; j++) {
             int batch = call->batches.values[i], beam = has_beams ? call->beams.values[j] : 1;
-            status = call->flags.stage == BENCH_TRAIN ? bench_train_run(call, setup, lines, batch)
-                                                      : run_case(call, setup, lines, batch, beam);
+            int stage = call->flags.stage;
+            status = stage == BENCH_TRAIN  ? bench_train_run(call, setup, lines, batch)
+                     : stage == BENCH_STEP ? bench_step_run(call, setup, lines, batch)
+                                           : run_case(call, setup, lines, batch, beam);
         }
     }
     return status;

@@ -1,0 +1,115 @@
+/* Weights beside each other: a CPU reads them from end to end at every step, and large pages, which a weight
+ * alone is often too small for, let it do so up to a quarter faster. */
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/device.h"
+
+enum { SLAB_BYTES = 1 << 25, LEAST_BYTES = 1 << 16, ALIGNMENT = 4096 };
+
+struct clf__slab {
+    struct clf__buffer *whole;
+    size_t used; /* from its start on */
+    int users;
+};
+
+/* Nothing is written yet: pages come with the first writing. */
+static clf_status prefer_large_pages(struct clf__buffer *buffer)
+{
+    struct clf_device *device = buffer->device;
+    cl_int error;
+    void *start = CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, buffer->memory, CL_TRUE,
+                                                            CL_MAP_WRITE_INVALIDATE_REGION, 0, buffer->bytes,
+                                                            0, NULL, NULL, &error));
+    if (start != NULL) {
+        clf__prefer_large_pages(start, buffer->bytes);
+        error = CLF__CL(clEnqueueUnmapMemObject(device->queue, buffer->memory, start, 0, NULL, NULL));
+    }
+    return error == CL_SUCCESS ? CLF_OK
+                               : clf__opencl_fail(error, "mapping %s, %zu bytes on device %s", buffer->what,
+                                                  buffer->bytes, device->label);
+}
+
+static clf_status create_alone(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                               const char *what)
+{
+    struct clf__buffer *buffer = NULL;
+    CLF__TRY(clf__buffer_create(&buffer, device, bytes, what));
+    clf_status status = device->info->kind == CLF_DEVICE_CPU ? prefer_large_pages(buffer) : CLF_OK;
+    if (status != CLF_OK) {
+        clf__buffer_free(buffer);
+        return status;
+    }
+    *out = buffer;
+    return CLF_OK;
+}
+
+static clf_status create_slab(struct clf__slab **out, struct clf_device *device)
+{
+    struct clf__slab *slab = NULL;
+    CLF__TRY(clf__allocate(&slab, 1, sizeof *slab));
+    clf_status status = create_alone(&slab->whole, device, SLAB_BYTES, "room for weights");
+    if (status != CLF_OK) {
+        clf__free(slab);
+        return status;
+    }
+    *out = slab;
+    return CLF_OK;
+}
+
+static void slab_free(struct clf__slab *slab)
+{
+    struct clf_device *device = slab->whole->device;
+    device->slab = device->slab == slab ? NULL : device->slab;
+    clf__buffer_free(slab->whole);
+    clf__free(slab);
+}
+
+void clf__slab_leave(struct clf__slab *slab)
+{
+    if (--slab->users == 0) {
+        slab_free(slab);
+    }
+}
+
+static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, struct clf_device *device,
+                            size_t bytes, const char *what)
+{
+    struct clf__buffer *buffer = NULL;
+    CLF__TRY(clf__buffer_allocate(&buffer, device, bytes, what));
+    cl_buffer_region region = {slab->used, bytes};
+    cl_int error = CL_SUCCESS;
+    buffer->memory = CLF__CL_CREATE(&error, clCreateSubBuffer(slab->whole->memory, CL_MEM_READ_WRITE,
+                                                              CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
+    if (buffer->memory == NULL) {
+        clf__free(buffer);
+        return clf__opencl_fail(error, "making %s, %zu bytes of a larger buffer on device %s", what, bytes,
+                                device->label);
+    }
+    buffer->slab = slab;
+    slab->users++;
+    slab->used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    *out = buffer;
+    return CLF_OK;
+}
+
+clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                       const char *what)
+{
+    int is_shared = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES && bytes <= SLAB_BYTES / 4;
+    struct clf__slab *slab = device->slab;
+    int has_room = slab != NULL && slab->used + bytes <= SLAB_BYTES;
+    if (!is_shared || (!has_room && clf__device_free_bytes(device) / 4 < SLAB_BYTES)) {
+        return bytes < LEAST_BYTES ? clf__buffer_create(out, device, bytes, what)
+                                   : create_alone(out, device, bytes, what);
+    }
+    if (!has_room) {
+        CLF__TRY(create_slab(&slab, device)); /* those in the last one keep it */
+    }
+    clf_status status = create_in(slab, out, device, bytes, what);
+    if (status != CLF_OK && slab->users == 0) {
+        slab_free(slab);
+        return status;
+    }
+    device->slab = slab;
+    return status;
+}

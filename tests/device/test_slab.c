@@ -1,0 +1,122 @@
+/* Buffers that share a slab on a CPU: each its own memory, the slab gone with the last one, whatever fails.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/testing.h"
+#include "support/support.h"
+
+/* Small enough to stand alone, three that share, and one that is too large to share. */
+static const size_t sizes[] = {100, 70000, 1 << 20, 65536, 9 << 20};
+enum { BUFFERS = sizeof sizes / sizeof *sizes };
+
+static struct clf_device *open_device(void)
+{
+    struct clf_device *device = NULL;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.use_program_cache = 0;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    return device;
+}
+
+static clf_status create_all(struct clf__buffer **buffers, struct clf_device *device)
+{
+    for (int i = 0; i < BUFFERS; i++) {
+        CLF__TRY(clf__buffer_create_streamed(&buffers[i], device, sizes[i], "a test's weights"));
+    }
+    return CLF_OK;
+}
+
+static void free_all(struct clf__buffer **buffers)
+{
+    for (int i = 0; i < BUFFERS; i++) {
+        clf__buffer_free(buffers[i]);
+        buffers[i] = NULL;
+    }
+}
+
+/* Every buffer holds its own bytes from its first to its last. */
+static void test_no_overlap(void **state)
+{
+    (void)state;
+    struct clf_device *device = open_device();
+    uint64_t memory = clf__device_free_bytes(device);
+    struct clf__buffer *buffers[BUFFERS] = {NULL};
+    assert_ok(create_all(buffers, device));
+    uint8_t *bytes = support_array(sizes[BUFFERS - 1], 1);
+    for (int i = 0; i < BUFFERS; i++) {
+        assert_int_equal(clf__buffer_bytes(buffers[i]), sizes[i]);
+        memset(bytes, i + 1, sizes[i]);
+        assert_ok(clf__buffer_write(buffers[i], 0, sizes[i], bytes));
+    }
+    for (int i = 0; i < BUFFERS; i++) {
+        assert_ok(clf__buffer_read(buffers[i], 0, sizes[i], bytes));
+        size_t equal = 0;
+        while (equal < sizes[i] && bytes[equal] == i + 1) {
+            equal++;
+        }
+        assert_int_equal(equal, sizes[i]);
+    }
+    assert_true(clf__device_free_bytes(device) < memory);
+    free_all(buffers);
+    assert_true(clf__device_free_bytes(device) == memory);
+    clf_device_close(device);
+}
+
+/* A new slab when the last one is full; what is in the first one stays, and both go with their last buffer.
+ */
+static void test_many(void **state)
+{
+    (void)state;
+    struct clf_device *device = open_device();
+    uint64_t memory = clf__device_free_bytes(device);
+    enum { COUNT = 12, BYTES = 8 << 20 };
+    struct clf__buffer *buffers[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        assert_ok(clf__buffer_create_streamed(&buffers[i], device, BYTES, "a test's weights"));
+        assert_ok(clf__buffer_fill(buffers[i], BYTES - 4, 4, (float)i));
+    }
+    for (int i = 0; i < COUNT; i++) {
+        float value = -1.0f;
+        int at = i * 5 % COUNT; /* neither first in, first out, nor the other way round */
+        assert_ok(clf__buffer_read(buffers[at], BYTES - 4, 4, &value));
+        assert_true(value == (float)at);
+        clf__buffer_free(buffers[at]);
+    }
+    assert_true(clf__device_free_bytes(device) == memory);
+    clf_device_close(device);
+}
+
+static void fail_each(void (*fail_at)(uint64_t))
+{
+    struct clf_device *device = open_device();
+    uint64_t memory = clf__device_free_bytes(device);
+    clf_status status = CLF_FILE;
+    int failures = 0;
+    for (uint64_t n = 1; status != CLF_OK; n++) {
+        struct clf__buffer *buffers[BUFFERS] = {NULL};
+        fail_at(n);
+        status = create_all(buffers, device);
+        fail_at(0);
+        failures += status != CLF_OK;
+        free_all(buffers);
+        assert_true(clf__device_free_bytes(device) == memory);
+    }
+    assert_true(failures >= BUFFERS);
+    clf_device_close(device);
+}
+
+static void test_failures(void **state)
+{
+    (void)state;
+    fail_each(clf__device_fail_at);
+    fail_each(clf__memory_fail_at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_overlap), cmocka_unit_test(test_many),
+                                       cmocka_unit_test(test_failures)};
+    return cmocka_run_group_tests(tests, NULL, support_teardown);
+}

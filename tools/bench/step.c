@@ -1,0 +1,154 @@
+/* Times a decoding step, beside a stream read: a step of few rows does little but read its weights once. */
+#include "bench/bench.h"
+#include "device/peak.h"
+#include "shared/progress.h"
+#include "translate/internal.h"
+
+/* Target tokens of a short and of a long translation; and how often each is made in a round, the best of
+ * which counts, as it does in the peak: other work on the machine only adds time. */
+enum { SHORT_TARGET = 1, LONG_TARGET = 33, CALLS = 3 };
+
+struct step_case {
+    struct clf_device *device;
+    struct clf_translator *translators[2]; /* of short and of long targets */
+    const struct clf_line *lines;
+    int batch;
+    double weight_bytes; /* that a step reads */
+};
+
+static double linear_bytes(const struct clf__linear *linear)
+{
+    const struct clf__weight *weight = linear->weight;
+    return (double)clf__weight_bytes(clf__weight_layout(weight).precision, clf__weight_outputs(weight),
+                                     clf__weight_inputs(weight));
+}
+
+/* Keys and values of the encoder's output are not the step's. */
+static double count_weights(const struct clf__decoder *decoder)
+{
+    double bytes = linear_bytes(&decoder->projection);
+    for (int i = 0; i < decoder->layer_count; i++) {
+        const struct clf__decoder_layer *layer = &decoder->layers[i];
+        bytes += linear_bytes(&layer->self_attention.input) + linear_bytes(&layer->self_attention.output) +
+                 linear_bytes(&layer->cross_attention.input) + linear_bytes(&layer->cross_attention.output) +
+                 linear_bytes(&layer->feed_forward.up) + linear_bytes(&layer->feed_forward.down);
+    }
+    return bytes;
+}
+
+/* The seconds of a translation, and its steps. */
+static clf_status translate(double *seconds, double *steps, const struct step_case *one, int is_long)
+{
+    struct clf_translator *translator = one->translators[is_long];
+    struct clf_stage_times before, after;
+    struct clf_translation *results;
+    clf_translator_times(translator, &before);
+    double start = seconds_now();
+    CLF__TRY(clf_translate(&results, translator, one->lines, one->batch));
+    *seconds = seconds_now() - start;
+    clf_translations_free(results, one->batch);
+    clf_translator_times(translator, &after);
+    *steps = (double)(after.steps - before.steps);
+    return CLF_OK;
+}
+
+/* One round: seconds of a step, and bytes a second of a stream read. All take turns, and the reads last as
+ * long as the steps; of either the best counts: other work on the machine only adds time. */
+static clf_status run_round(double *step, double *read, const struct step_case *one)
+{
+    double best[2] = {0, 0}, steps[2] = {0, 0}, rate;
+    *read = 0;
+    for (int i = 0; i < CALLS; i++) {
+        double seconds = 0;
+        for (int is_long = 0; is_long < 2; is_long++) {
+            CLF__TRY(translate(&seconds, &steps[is_long], one, is_long));
+            best[is_long] = i == 0 || seconds < best[is_long] ? seconds : best[is_long];
+        }
+        CLF__TRY(clf__device_measure_read(one->device, seconds, &rate));
+        *read = rate > *read ? rate : *read;
+    }
+    if (steps[1] <= steps[0] || best[1] <= best[0]) {
+        return clf__fail(
+            CLF_TEXT,
+            "a translation of %d tokens takes no longer than one of %d: nothing can be said of a step; are "
+            "the lines blank?",
+            (int)LONG_TARGET, (int)SHORT_TARGET);
+    }
+    *step = (best[1] - best[0]) / (steps[1] - steps[0]);
+    return CLF_OK;
+}
+
+static clf_status measure(struct timing *step, struct timing *read, struct timing *share,
+                          const struct step_case *one, int rounds)
+{
+    double steps[TIMING_MOST_REPEATS], reads[TIMING_MOST_REPEATS], shares[TIMING_MOST_REPEATS];
+    CLF__TRY(run_round(steps, reads, one)); /* warms up */
+    for (int i = 0; i < rounds; i++) {
+        if (signals_interrupted(NULL)) {
+            return CLF_INTERRUPTED;
+        }
+        CLF__TRY(run_round(&steps[i], &reads[i], one));
+        shares[i] = one->weight_bytes / steps[i] / reads[i];
+    }
+    timing_conclude(step, steps, rounds);
+    timing_conclude(read, reads, rounds);
+    timing_conclude(share, shares, rounds);
+    return CLF_OK;
+}
+
+static clf_status create_translators(struct step_case *one, struct bench_call *call, struct clf_model *model)
+{
+    for (int is_long = 0; is_long < 2; is_long++) {
+        struct clf_translate_options options = call->flags.translate;
+        options.min_length = options.max_length = is_long ? LONG_TARGET : SHORT_TARGET;
+        CLF__TRY(clf_translator_create(&one->translators[is_long], model, &options));
+    }
+    return CLF_OK;
+}
+
+static json_t *step_row(const struct bench_call *call, const struct step_case *one, const struct timing *step,
+                        const struct timing *read, const struct timing *share)
+{
+    json_t *row = bench_row(call, one->device, "step");
+    json_t *rates =
+        json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f}", "batch", one->batch, "beam", 1, "step_weight_bytes",
+                  one->weight_bytes, "read_bytes_per_second", read->seconds, "read_spread", read->spread,
+                  "share_of_read", share->seconds, "share_spread", share->spread);
+    int failed = json_object_update(row, rates) != 0 || bench_row_time(row, step, one->batch) != EXIT_DONE;
+    json_decref(rates);
+    if (failed) {
+        json_decref(row);
+        return NULL;
+    }
+    return row;
+}
+
+int bench_step_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
+                   int batch)
+{
+    struct step_case one = {.device = setup->device,
+                            .lines = lines,
+                            .batch = batch,
+                            .weight_bytes = count_weights(&setup->model->transformer->decoder)};
+    struct timing step, read, share;
+    call->flags.beam = call->flags.n_best = 1;
+    int result = flags_apply(&call->flags, setup->model);
+    if (result >= 0) {
+        return result;
+    }
+    clf_status status = create_translators(&one, call, setup->model);
+    if (status == CLF_OK) {
+        status = measure(&step, &read, &share, &one,
+                         call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
+    }
+    if (status == CLF_INTERRUPTED) {
+        fprintf(stderr, "clformer: interrupted\n");
+        result = EXIT_FAILED;
+    } else {
+        result = status == CLF_OK ? bench_print(call, step_row(call, &one, &step, &read, &share))
+                                  : report_failure(status);
+    }
+    clf_translator_free(one.translators[0]);
+    clf_translator_free(one.translators[1]);
+    return result;
+}
