@@ -14,6 +14,7 @@ static const struct verb verbs[] = {
     {"inspect", "show what a model folder holds", verb_inspect},
     {"selftest", "prove every kernel on a device", verb_selftest},
     {"bench", "how fast a device runs a model", verb_bench},
+    {"train", "train a model from parallel text", verb_train},
     {"curves", "an HTML page of the curves of training, from its logs", verb_curves},
     {"average", "a model whose weights are the mean of others'", verb_average},
     {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu},

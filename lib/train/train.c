@@ -35,13 +35,23 @@ static int is_validation_due(const struct clf__run *run)
            !clf__train_state_find(state, state->update);
 }
 
+static clf_status interrupted(const struct clf__run *run)
+{
+    return clf__fail(CLF_INTERRUPTED,
+                     "training was interrupted after update %lld; the same command goes on from %s",
+                     (long long)run->state.update, run->saved);
+}
+
+/* The checkpoint that an interrupted validation was of stays; the run that goes on from it validates again.
+ */
 static clf_status save_and_validate(struct clf__run *run)
 {
     int validates = is_validation_due(run);
     if (validates || is_due(run->settings.save_every, run->state.update) || is_done(run)) {
         CLF__TRY(clf__run_save(run));
     }
-    return validates ? clf__run_validate(run) : CLF_OK;
+    clf_status status = validates ? clf__run_validate(run) : CLF_OK;
+    return status == CLF_INTERRUPTED ? interrupted(run) : status;
 }
 
 static int is_interrupted(const struct clf__run *run)
@@ -56,10 +66,7 @@ static clf_status train(struct clf__run *run)
         struct clf_train_update update;
         if (is_interrupted(run)) {
             CLF__TRY(clf__run_save(run));
-            return clf__fail(CLF_INTERRUPTED,
-                             "training was interrupted after update %lld; the same command "
-                             "goes on from %s",
-                             (long long)run->state.update, run->saved);
+            return interrupted(run);
         }
         CLF__TRY(clf__run_update(run, &update));
         if (run->hooks.updated) {

@@ -146,6 +146,16 @@ int history_read(struct train_history *history, const char *path)
     return status;
 }
 
+const struct train_point *history_find(const struct train_history *history, int64_t update)
+{
+    for (size_t i = history->count; i > 0 && history->points[i - 1].update >= update; i--) {
+        if (history->points[i - 1].update == update) {
+            return &history->points[i - 1];
+        }
+    }
+    return NULL;
+}
+
 void history_free(struct train_history *history)
 {
     json_decref(history->start);

@@ -28,6 +28,8 @@ struct train_history {
 int history_add(struct train_history *history, json_t *line, const char *place);
 /* Reads a log; it may be empty. A last line that was cut off is left out. Returns an exit status. */
 int history_read(struct train_history *history, const char *path);
+/* The point of an update, or NULL. */
+const struct train_point *history_find(const struct train_history *history, int64_t update);
 void history_free(struct train_history *history);
 
 #endif

@@ -1,0 +1,258 @@
+/* `clformer train` on a task of a few words: what is written and said, bad calls, going on. */
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <clformer/recipe.h>
+
+#include "support/process.h"
+
+/* A model of a moment: pairs of letters and the same backwards. */
+#define SMALL                                                                                                \
+    "--tokens --vocabulary 0 --size tiny --config d_model=16 --config encoder_layers=1 --config "            \
+    "decoder_layers=1 --config encoder_ffn_dim=32 --config decoder_ffn_dim=32 --batch-tokens 64 --warm-up "  \
+    "4 "                                                                                                     \
+    "--learning-rate 0.01 --validate-every 5 --save-every 3 --keep-last 9 "
+
+static void write_pairs(const char *folder, const char *name, int count)
+{
+    char *text = support_array((size_t)count * 32 + 1, 1);
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        char a = (char)('a' + i % 7), b = (char)('a' + i * 5 % 7), c = (char)('a' + i / 3 % 7);
+        size += (size_t)sprintf(text + size, "%c %c %c\t%c %c %c\n", a, b, c, c, b, a);
+    }
+    process_write(folder, name, text, size);
+}
+
+/* "train" of the task in `folder`, to <folder>/<model>. */
+static const char *call(const char *folder, const char *model, const char *more)
+{
+    return process_format("train " SMALL "--train %s/pairs --valid %s/valid -o %s/%s %s", folder, folder,
+                          folder, model, more);
+}
+
+static const char *make_task(void)
+{
+    const char *folder = support_temporary_folder();
+    write_pairs(folder, "pairs", 60);
+    write_pairs(folder, "valid", 6);
+    return folder;
+}
+
+/* The objects of the lines of a log as an array; the caller releases it. */
+static json_t *read_log(const char *text)
+{
+    json_t *lines = json_array();
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        json_t *object = json_loadb(line, strcspn(line, "\n"), 0, NULL);
+        assert_non_null(object);
+        json_array_append_new(lines, object);
+    }
+    return lines;
+}
+
+static json_t *read_log_of(const char *folder, const char *name)
+{
+    size_t size;
+    return read_log(process_read(folder, name, &size));
+}
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    assert_true(json_is_number(value));
+    return json_number_value(value);
+}
+
+static void check_log(const json_t *lines, int updates)
+{
+    static const char *const keys[] = {"epoch",         "loss",          "nll",
+                                       "learning_rate", "gradient_norm", "source_tokens",
+                                       "target_tokens", "seconds",       "skipped"};
+    int validations = 0;
+    size_t index;
+    json_t *line;
+    json_array_foreach(lines, index, line)
+    {
+        const json_t *validation = json_object_get(line, "validation");
+        validations += validation != NULL;
+        assert_int_equal((int)number(line, "update"), (int)index + 1 - validations);
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+            number(line, keys[i]);
+        }
+        assert_int_equal(json_object_get(line, "start") != NULL, index == 0);
+        if (validation != NULL) {
+            assert_true(number(validation, "perplexity") > 1);
+            assert_true(number(validation, "bleu") >= 0);
+            assert_int_equal(json_array_size(json_object_get(validation, "samples")), 3);
+        }
+    }
+    assert_int_equal((int)json_array_size(lines), updates + validations);
+    assert_int_equal(validations, updates / 5);
+}
+
+static void test_run(void **state)
+{
+    (void)state;
+    const char *folder = make_task();
+    struct process_result result = run_clformer(
+        NULL, call(folder, "model",
+                   process_format("--max-updates 10 --log %s/log --html %s/page --json", folder, folder)));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.errors, "60 pairs of 60 lines, 6 pairs for validation; "));
+    assert_non_null(strstr(result.errors, "update 10, epoch "));
+    assert_non_null(strstr(result.errors, "done after update 10"));
+    assert_int_equal(process_count(result.errors, "\033"), 0); /* no line that changes where nobody looks */
+    size_t size;
+    assert_string_equal(process_read(folder, "log", &size), result.output);
+    json_t *lines = read_log(result.output);
+    check_log(lines, 10);
+    const json_t *start = json_object_get(json_array_get(lines, 0), "start");
+    assert_int_equal((int)number(start, "pairs"), 60);
+    assert_int_equal((int)number(json_object_get(start, "recipe"), "warm-up"), 4);
+    json_decref(lines);
+    assert_int_equal(process_count(process_read(folder, "page", &size), "\"updates_a_point\":1,"), 1);
+    result = run_clformer(NULL, process_format("train --log %s/log --html -", folder));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output, "\"updates_a_point\":1,"));
+    result = run_clformer("a b c\n", process_format("translate -m %s/model --tokens", folder));
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "\n"), 1);
+}
+
+/* The lines of a log by update, the last of each. */
+enum { MOST_UPDATES = 4096 };
+struct updates {
+    json_t *lines;
+    const json_t *by_update[MOST_UPDATES + 1];
+    int last;
+};
+
+static struct updates *read_updates(const char *folder, const char *name)
+{
+    struct updates *updates = support_array(1, sizeof *updates);
+    updates->lines = read_log_of(folder, name);
+    size_t index;
+    json_t *line;
+    json_array_foreach(updates->lines, index, line)
+    {
+        updates->last = (int)number(line, "update");
+        assert_in_range(updates->last, 1, MOST_UPDATES);
+        updates->by_update[updates->last] = line;
+    }
+    return updates;
+}
+
+/* Ended, stopped by a signal, ended again: the losses are those of a run that nothing stopped, to the last
+ * bit. */
+static void test_goes_on(void **state)
+{
+    (void)state;
+    const char *folder = make_task();
+    const char *arguments = call(folder, "model", process_format("--log %s/log --patience 0", folder));
+    struct process_result result = run_clformer(NULL, process_format("%s --max-updates 4", arguments));
+    assert_int_equal(result.status, 0);
+    struct process stopped = {.signal_when_started = SIGINT};
+    result = process_run(&stopped, process_format("%s --max-updates 0", arguments));
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.errors, "goes on at update 5\n"));
+    assert_non_null(strstr(result.errors, "the same command goes on"));
+    struct updates *parts = read_updates(folder, "log");
+    int done = parts->last, wanted = done + 7;
+    json_decref(parts->lines);
+    result = run_clformer(NULL, process_format("%s --max-updates %d", arguments, wanted));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.errors, process_format("goes on at update %d\n", done + 1)));
+    const char *whole = call(folder, "whole", process_format("--log %s/whole.log --patience 0 -q", folder));
+    result = run_clformer(NULL, process_format("%s --max-updates %d", whole, wanted));
+    assert_output(result, "");
+    parts = read_updates(folder, "log");
+    struct updates *all = read_updates(folder, "whole.log");
+    assert_int_equal(parts->last, wanted);
+    assert_int_equal(all->last, wanted);
+    for (int i = 1; i <= wanted; i++) {
+        assert_true(number(parts->by_update[i], "loss") == number(all->by_update[i], "loss"));
+        assert_true(number(parts->by_update[i], "gradient_norm") ==
+                    number(all->by_update[i], "gradient_norm"));
+    }
+    json_decref(parts->lines);
+    json_decref(all->lines);
+}
+
+static void test_recipe(void **state)
+{
+    (void)state;
+    const char *folder = make_task();
+    static const char recipe[] = "{\"max-updates\": 2, \"seed\": 5}";
+    process_write(folder, "recipe", recipe, sizeof recipe - 1);
+    struct process_result result = run_clformer(
+        NULL,
+        call(folder, "model", process_format("--recipe %s/recipe --seed 6 --log %s/log -q", folder, folder)));
+    assert_output(result, "");
+    json_t *lines = read_log_of(folder, "log");
+    const json_t *taken = json_object_get(json_object_get(json_array_get(lines, 0), "start"), "recipe");
+    assert_int_equal((int)number(taken, "seed"), 6);
+    assert_int_equal((int)number(taken, "max-updates"), 2);
+    json_decref(lines);
+    process_write(folder, "log", "a text\n", 7);
+    result = run_clformer(NULL, call(folder, "other", process_format("--log %s/log", folder)));
+    assert_refused(result, 1, "it holds something else than a log");
+    result = run_clformer(NULL, call(folder, "model", "--seed 7 --max-updates 2"));
+    assert_refused(result, 2, "seed");
+}
+
+static void refuse(const char *arguments, int status, const char *part)
+{
+    struct process_result result = run_clformer(NULL, arguments);
+    assert_refused(result, status, part);
+}
+
+static void test_bad_calls(void **state)
+{
+    (void)state;
+    refuse("train", 2, "-o FOLDER");
+    refuse("train --html page", 2, "-o FOLDER");
+    refuse("train -o model --html -", 2, "--html takes a file");
+    refuse("train -o model --nosuch", 2, "train has no flag --nosuch");
+    refuse("train -o model --seed", 2, "--seed needs a value");
+    refuse("train -o model --seed x", 2, "seed");
+    refuse("train -o model --preset gpt", 2, "gpt");
+    refuse("train -o model --train a b c", 2, "1 argument");
+    refuse("train -o model --tokens=perhaps", 2, "perhaps");
+    refuse("train -o model --config d_model", 2, "d_model");
+    refuse("train -o model --recipe /no/such/recipe", 1, "/no/such/recipe");
+    const char *folder = support_temporary_folder();
+    refuse(process_format("train -o %s/model", folder), 2, "train");
+    refuse(process_format("train -o %s/model --train /no/such/text", folder), 1, "/no/such/text");
+    refuse(process_format("train -o %s/model --train /no/such/text -d nosuchdevice", folder), 1,
+           "nosuchdevice");
+}
+
+/* Every choice of a recipe is a flag that help explains. */
+static void test_help(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(NULL, "train --seed 3 --help");
+    assert_int_equal(result.status, 0);
+    int count;
+    const struct clf_recipe_key *keys = clf_recipe_keys(&count);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(process_count(result.output, process_format("\n      --%s ", keys[i].name)), 1);
+    }
+    assert_non_null(strstr(result.output, "$ clformer train --preset paper"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_run, support_teardown),
+        cmocka_unit_test_teardown(test_goes_on, support_teardown),
+        cmocka_unit_test_teardown(test_recipe, support_teardown),
+        cmocka_unit_test_teardown(test_bad_calls, support_teardown),
+        cmocka_unit_test_teardown(test_help, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

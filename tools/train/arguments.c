@@ -1,0 +1,198 @@
+#include "train/arguments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: clformer train [--preset NAME] --train FILE [FILE] [--valid FILE [FILE]] -o FOLDER [FLAGS]\n"
+    "       clformer train --log FILE --html FILE\n\n"
+    "Trains a model from parallel text: two files of a sentence a line, or one with a tab between source "
+    "and\n"
+    "target. FOLDER is a model as translate takes it: config.json, model.safetensors, the tokenizer's "
+    "files;\n"
+    "recipe.json beside them holds every choice made, and checkpoints/ what the run needs to go on. A run "
+    "that\n"
+    "was stopped, whatever stopped it, goes on from its last checkpoint when the same command is given "
+    "again;\n"
+    "Ctrl-C saves one first. What is not chosen is as the preset's authors had it.\n\n"
+    "Example:\n"
+    "  $ clformer train --preset paper --train train.en train.de --valid valid.en valid.de -o model\n"
+    "  $ clformer translate -m model < test.en\n"
+    "  $ clformer train --size tiny --train pairs.tsv --valid valid.tsv --vocabulary 4000 --batch-tokens "
+    "2048 \\\n"
+    "        --config dropout=0.3 --max-updates 20000 --log model.log --html model.html -o model\n"
+    "  $ clformer train --from model --train more.tsv --valid valid.tsv -o tuned\n"
+    "  $ clformer train --recipe model/recipe.json --seed 2 -o model2\n\n"
+    "A log holds one JSON object an update, with update, loss, learning_rate and the like; that of a "
+    "validation\n"
+    "tells its update once more, with \"validation\" beside. --json prints the same lines. The second form "
+    "makes\n"
+    "the page from the log alone, later or while the run goes on; `clformer curves` lays several over each "
+    "other.\n";
+
+enum { MEANING_COLUMN = 47, WIDTH = 118 };
+
+/* One sentence, broken between words where the line would be too long. */
+static void print_meaning(FILE *file, const char *meaning, int column)
+{
+    for (const char *word = meaning; *word != '\0';) {
+        int length = (int)strcspn(word, " ");
+        if (column > MEANING_COLUMN && column + 1 + length > WIDTH) {
+            fprintf(file, "\n%*s", (int)MEANING_COLUMN, "");
+            column = MEANING_COLUMN;
+        } else if (word != meaning) {
+            putc(' ', file);
+            column++;
+        }
+        fprintf(file, "%.*s", length, word);
+        column += length;
+        word += length + strspn(word + length, " ");
+    }
+    putc('\n', file);
+}
+
+static void print_keys(FILE *file)
+{
+    int count;
+    const struct clf_recipe_key *keys = clf_recipe_keys(&count);
+    for (int i = 0; i < count; i++) {
+        if (i == 0 || strcmp(keys[i].group, keys[i - 1].group) != 0) {
+            fprintf(file, "\nRecipe, %s:\n", keys[i].group);
+        }
+        int width = fprintf(file, "      --%s%s%s", keys[i].name, keys[i].value != NULL ? " " : "",
+                            keys[i].value != NULL ? keys[i].value : "");
+        if (width >= MEANING_COLUMN) {
+            putc('\n', file);
+            width = 0;
+        }
+        fprintf(file, "%*s", MEANING_COLUMN - width, "");
+        print_meaning(file, keys[i].meaning, MEANING_COLUMN);
+    }
+}
+
+/* The caller frees it; NULL where memory ran out. */
+static char *make_help(void)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    if (file != NULL) {
+        fputs(help, file);
+        print_keys(file);
+        if (fclose(file) != 0) {
+            free(text);
+            return NULL;
+        }
+    }
+    return text;
+}
+
+static const struct clf_recipe_key *find_key(const char *argument)
+{
+    int count;
+    const struct clf_recipe_key *keys = clf_recipe_keys(&count);
+    size_t length = strcspn(argument, "=");
+    for (int i = 0; i < count; i++) {
+        if (length == strlen(keys[i].name) + 2 && memcmp(argument, "--", 2) == 0 &&
+            memcmp(argument + 2, keys[i].name, length - 2) == 0) {
+            return &keys[i];
+        }
+    }
+    return NULL;
+}
+
+/* How many words the key can take: "FILE [FILE]" is two of which one must be there. */
+static int most_words(const struct clf_recipe_key *key)
+{
+    int count = 0;
+    for (const char *word = key->value; word != NULL; word = strchr(word + 1, ' ')) {
+        count++;
+    }
+    return count;
+}
+
+/* The words of the key at argv[*index], which then stands at the last of them. Returns -1, or the exit status
+ * of a wrong call. */
+static int set_key(struct clf_recipe *recipe, const struct clf_recipe_key *key, int *index, int argc,
+                   char **argv)
+{
+    const char *equals = strchr(argv[*index], '=');
+    const char *words[8];
+    int count = 0, most = most_words(key);
+    if (equals != NULL && argv[*index] + 2 + strlen(key->name) == equals) {
+        words[count++] = equals + 1;
+        most = count;
+    } else if (most > 0 && *index + 1 >= argc) {
+        return report_wrong_call("--%s needs a value", key->name);
+    }
+    for (; count < most && count < (int)(sizeof words / sizeof *words) && *index + 1 < argc; count++) {
+        const char *word = argv[*index + 1];
+        if (count > 0 && word[0] == '-' && word[1] != '\0') {
+            break; /* the next flag */
+        }
+        words[count] = word;
+        ++*index;
+    }
+    clf_status status = clf_recipe_set(recipe, key->name, words, count);
+    return status == CLF_OK ? -1 : report_failure(status);
+}
+
+/* Takes the recipe's flags, and leaves the others in `rest`. */
+static int take_keys(struct clf_recipe *recipe, int argc, char **argv, char **rest, int *rest_count)
+{
+    int only_operands = 0;
+    *rest_count = 0;
+    for (int i = 0; i < argc; i++) {
+        const struct clf_recipe_key *key = i > 0 && !only_operands ? find_key(argv[i]) : NULL;
+        only_operands |= strcmp(argv[i], "--") == 0;
+        if (key == NULL) {
+            rest[(*rest_count)++] = argv[i];
+            continue;
+        }
+        int status = set_key(recipe, key, &i, argc, argv);
+        if (status >= 0) {
+            return status;
+        }
+    }
+    return -1;
+}
+
+static int parse(struct flags *flags, struct clf_recipe *recipe, int argc, char **argv, char **rest)
+{
+    int rest_count;
+    int status = take_keys(recipe, argc, argv, rest, &rest_count);
+    char *text = status < 0 ? make_help() : NULL;
+    if (status < 0 && text == NULL) {
+        fprintf(stderr, "clformer: no memory left\n");
+        return EXIT_FAILED;
+    }
+    if (status < 0) {
+        status = flags_parse(flags, rest_count, rest, TAKES_FOLDER | TAKES_TRAIN | TAKES_DEVICE | TAKES_JSON,
+                             text);
+    }
+    free(text);
+    if (status < 0) {
+        status = flags_operands(flags, 0, 0, "train takes only flags");
+    }
+    if (status >= 0 || flags->recipe == NULL) {
+        return status;
+    }
+    clf_status loaded = clf_recipe_load(recipe, flags->recipe);
+    if (loaded != CLF_OK) {
+        return report_failure(loaded);
+    }
+    return take_keys(recipe, argc, argv, rest, &rest_count); /* again: flags are stronger than the file */
+}
+
+int train_arguments(struct flags *flags, struct clf_recipe *recipe, int argc, char **argv)
+{
+    char **rest = malloc((size_t)argc * sizeof *rest);
+    if (rest == NULL) {
+        fprintf(stderr, "clformer: no memory left\n");
+        return EXIT_FAILED;
+    }
+    int status = parse(flags, recipe, argc, argv, rest);
+    flags->operands = NULL; /* they were checked */
+    free(rest);
+    return status;
+}

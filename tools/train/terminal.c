@@ -1,0 +1,165 @@
+#include "train/terminal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "shared/progress.h"
+
+enum { TEXT = 32, COLUMNS = 80 };
+
+/* "1:02:03" or "2:03". */
+static const char *format_time(char text[TEXT], double seconds)
+{
+    long long whole = seconds > 0 ? (long long)(seconds + 0.5) : 0;
+    if (whole >= 3600) {
+        snprintf(text, TEXT, "%lld:%02d:%02d", whole / 3600, (int)(whole / 60 % 60), (int)(whole % 60));
+    } else {
+        snprintf(text, TEXT, "%d:%02d", (int)(whole / 60), (int)(whole % 60));
+    }
+    return text;
+}
+
+/* "4.3 million" or "950". */
+static const char *format_count(char text[TEXT], int64_t count)
+{
+    if (count >= 1000000) {
+        snprintf(text, TEXT, "%.1f million", 1e-6 * (double)count);
+    } else {
+        snprintf(text, TEXT, "%lld", (long long)count);
+    }
+    return text;
+}
+
+void terminal_begin(struct terminal *terminal, int quiet)
+{
+    *terminal = (struct terminal){.quiet = quiet, .live = !quiet && isatty(STDERR_FILENO)};
+    terminal->begun = seconds_now();
+}
+
+void terminal_clear(struct terminal *terminal)
+{
+    if (terminal->is_drawn) {
+        fprintf(stderr, "\r\033[K");
+        terminal->is_drawn = 0;
+    }
+}
+
+void terminal_started(struct terminal *terminal, const struct clf_train_start *start, const char *device)
+{
+    char parameters[TEXT];
+    terminal->begun = seconds_now();
+    terminal->max_updates = start->max_updates;
+    terminal->last = start->first_update - 1;
+    if (terminal->quiet) {
+        return;
+    }
+    terminal_clear(terminal);
+    fprintf(stderr, "%d pairs of %d lines, %d pairs for validation; %s parameters; %.0f MiB on %s\n",
+            start->pairs, start->lines, start->validation_pairs, format_count(parameters, start->parameters),
+            (double)start->device_bytes / 1048576, device);
+    if (start->first_update > 1) {
+        fprintf(stderr, "goes on at update %lld\n", (long long)start->first_update);
+    }
+}
+
+/* A line that is not longer than the terminal is wide: parts are added while they fit. */
+struct line {
+    char text[512];
+    size_t width, limit;
+};
+
+__attribute__((format(printf, 2, 3))) static void add_part(struct line *line, const char *format, ...)
+{
+    char part[128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(part, sizeof part, format, arguments);
+    va_end(arguments);
+    size_t size = strlen(part) + (line->width > 0 ? 2 : 0);
+    if (line->width + size <= line->limit) {
+        snprintf(line->text + line->width, sizeof line->text - line->width, "%s%s",
+                 line->width > 0 ? "  " : "", part);
+        line->width += size;
+    } else {
+        line->limit = line->width; /* nothing behind a part that is missing */
+    }
+}
+
+static size_t columns(void)
+{
+    struct winsize size;
+    int known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    return known ? (size_t)size.ws_col : COLUMNS;
+}
+
+static void draw(struct terminal *terminal, const struct clf_train_update *update, double now)
+{
+    char left[TEXT];
+    struct line line = {.limit = columns() - 1};
+    line.limit = line.limit < sizeof line.text ? line.limit : sizeof line.text - 1;
+    if (terminal->max_updates > 0) {
+        add_part(&line, "update %lld/%lld", (long long)update->update, (long long)terminal->max_updates);
+    } else {
+        add_part(&line, "update %lld", (long long)update->update);
+    }
+    add_part(&line, "epoch %d", update->epoch);
+    add_part(&line, "loss %.3f", update->loss);
+    add_part(&line, "rate %.2e", update->learning_rate);
+    add_part(&line, "%.0f tokens/s", terminal->seconds > 0 ? terminal->tokens / terminal->seconds : 0);
+    add_part(&line, "gradient %.3g", update->gradient_norm);
+    if (terminal->max_updates > update->update) {
+        double each = (now - terminal->begun) / (double)terminal->updates;
+        add_part(&line, "%s left",
+                 format_time(left, each * (double)(terminal->max_updates - update->update)));
+    }
+    if (update->skipped > 0) {
+        add_part(&line, "%lld skipped", (long long)update->skipped);
+    }
+    fprintf(stderr, "\r\033[K%s", line.text);
+    fflush(stderr);
+    terminal->is_drawn = 1;
+}
+
+void terminal_updated(struct terminal *terminal, const struct clf_train_update *update)
+{
+    enum { REMEMBERED = 20 }; /* updates, about, that the speed is the mean of */
+    double keep = 1.0 - 1.0 / REMEMBERED, now = seconds_now();
+    terminal->tokens = keep * terminal->tokens + (double)(update->source_tokens + update->target_tokens);
+    terminal->seconds = keep * terminal->seconds + update->seconds;
+    terminal->updates++;
+    terminal->last = update->update;
+    if (terminal->live && now - terminal->drawn >= 0.2) {
+        terminal->drawn = now;
+        draw(terminal, update, now);
+    }
+}
+
+void terminal_validated(struct terminal *terminal, const struct clf_train_validation *validation)
+{
+    if (terminal->quiet) {
+        return;
+    }
+    char elapsed[TEXT];
+    terminal_clear(terminal);
+    fprintf(stderr, "%s  update %lld, epoch %d: validation loss %.4f, perplexity %.3f",
+            format_time(elapsed, seconds_now() - terminal->begun), (long long)validation->update,
+            validation->epoch, validation->loss, validation->perplexity);
+    if (validation->bleu >= 0) {
+        fprintf(stderr, ", BLEU %.2f", validation->bleu);
+    }
+    fprintf(stderr, "%s\n", validation->is_best ? ", the best so far" : "");
+}
+
+void terminal_done(struct terminal *terminal, const char *output)
+{
+    char elapsed[TEXT];
+    terminal_clear(terminal);
+    if (!terminal->quiet) {
+        fprintf(stderr, "%s  done after update %lld; the model is in %s\n",
+                format_time(elapsed, seconds_now() - terminal->begun), (long long)terminal->last, output);
+    }
+}

@@ -1,0 +1,205 @@
+/* clformer train */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "shared/command.h"
+#include "train/arguments.h"
+#include "train/curves.h"
+#include "train/history.h"
+#include "train/log.h"
+#include "train/page.h"
+#include "train/terminal.h"
+
+struct job {
+    struct flags flags;
+    struct clf_recipe *recipe;
+    struct setup setup;
+    struct terminal terminal;
+    FILE *log;
+    json_t *start; /* until it stands in the first line */
+    struct train_history history;
+    int failed; /* an exit status: of the log or the page, which do not end the training */
+};
+
+/* Keeps the choices that were made beside what the data is: they stand in the folder from the start. */
+static void add_recipe(json_t *start, const char *output)
+{
+    size_t size = strlen(output) + sizeof "/recipe.json";
+    char *path = malloc(size);
+    if (path != NULL) {
+        snprintf(path, size, "%s/recipe.json", output);
+        json_t *recipe = json_load_file(path, 0, NULL);
+        if (recipe != NULL) {
+            json_object_set_new(start, "recipe", recipe);
+        }
+        free(path);
+    }
+}
+
+/* Writes one line to the log, to standard output with --json, and to the curves. Takes the line. */
+static void tell(struct job *job, json_t *line)
+{
+    if (line == NULL) {
+        terminal_clear(&job->terminal);
+        fprintf(stderr, "clformer: no memory left to write the log\n");
+        job->failed = EXIT_FAILED;
+        return;
+    }
+    if (job->log != NULL && !log_write(job->log, line)) {
+        terminal_clear(&job->terminal);
+        fprintf(stderr, "clformer: %s cannot be written, training goes on without it: %s\n", job->flags.log,
+                strerror(errno));
+        fclose(job->log);
+        job->log = NULL;
+        job->failed = EXIT_FAILED;
+    }
+    if (job->flags.json && !output_failed()) {
+        log_write(stdout, line);
+    }
+    if (history_add(&job->history, line, "the log") != EXIT_DONE) {
+        job->failed = EXIT_FAILED;
+    }
+    json_decref(line);
+}
+
+/* Where no page can be written, the rest of the run goes without. */
+static void write_page(struct job *job)
+{
+    if (job->flags.html != NULL && job->history.count > 0) {
+        terminal_clear(&job->terminal);
+        if (train_page_write(job->flags.html, &job->history, 1) != EXIT_DONE) {
+            job->flags.html = NULL;
+            job->failed = EXIT_FAILED;
+        }
+    }
+}
+
+static void started(void *user, const struct clf_train_start *start)
+{
+    struct job *job = user;
+    const char *device = clf_device_describe(job->setup.device)->name;
+    terminal_started(&job->terminal, start, device);
+    job->start = log_start(start, device, job->flags.output);
+    if (job->start != NULL) {
+        add_recipe(job->start, job->flags.output);
+    }
+}
+
+static void updated(void *user, const struct clf_train_update *update)
+{
+    struct job *job = user;
+    tell(job, log_update(update, job->start));
+    json_decref(job->start);
+    job->start = NULL;
+    terminal_updated(&job->terminal, update);
+}
+
+static void validated(void *user, const struct clf_train_validation *validation)
+{
+    struct job *job = user;
+    terminal_validated(&job->terminal, validation);
+    tell(job, log_validation(validation, history_find(&job->history, validation->update)));
+    write_page(job);
+}
+
+/* A reader of standard output that went away ends the run, as it ends other verbs. */
+static int interrupted(void *user)
+{
+    const struct job *job = user;
+    return signals_interrupted(NULL) || (job->flags.json && output_failed());
+}
+
+/* Warnings must not stand in the line that changes. */
+static void print_message(void *user, clf_log_level level, const char *message)
+{
+    struct job *job = user;
+    if (level <= CLF_LOG_NOTICE ? !job->flags.quiet : job->flags.verbose) {
+        terminal_clear(&job->terminal);
+        fprintf(stderr, "clformer: %s%s\n", level == CLF_LOG_WARNING ? "warning: " : "", message);
+    }
+}
+
+/* With what earlier runs told. The log may lie in the model's folder, which need not be there yet. Returns an
+ * exit status. */
+static int open_log(struct job *job)
+{
+    if (job->flags.log == NULL) {
+        return EXIT_DONE;
+    }
+    mkdir(job->flags.output, 0777);
+    job->log = log_open(job->flags.log);
+    struct stat status;
+    if (job->log == NULL || fstat(fileno(job->log), &status) != 0) {
+        return EXIT_FAILED;
+    }
+    return S_ISREG(status.st_mode) ? history_read(&job->history, job->flags.log) : EXIT_DONE;
+}
+
+static int train(struct job *job)
+{
+    const struct flags *flags = &job->flags;
+    struct clf_train_hooks hooks = {started, updated, validated, interrupted, job};
+    clf_log_set(print_message, job);
+    clf_status done = clf_train(job->setup.device, job->recipe, flags->output, &hooks);
+    terminal_clear(&job->terminal);
+    write_page(job);
+    if (done != CLF_OK) {
+        return report_failure(done);
+    }
+    terminal_done(&job->terminal, flags->output);
+    return print_kernel_times(job->setup.device, job->failed);
+}
+
+static int check_call(const struct flags *flags)
+{
+    if (flags->output == NULL || flags->output[0] == '\0') {
+        return report_wrong_call("train needs a folder for the model: -o FOLDER");
+    }
+    if (flags->html != NULL && strcmp(flags->html, "-") == 0) {
+        return report_wrong_call("train writes its page again and again: --html takes a file");
+    }
+    return -1;
+}
+
+static int run(struct job *job)
+{
+    struct flags *flags = &job->flags;
+    int makes_page = flags->output == NULL && flags->html != NULL && flags->log != NULL;
+    if (makes_page) {
+        char *log = (char *)flags->log;
+        return curves_write(flags->html, &log, 1);
+    }
+    int status = check_call(flags);
+    if (status >= 0) {
+        return status;
+    }
+    job->history.name = flags->output;
+    terminal_begin(&job->terminal, flags->quiet);
+    status = open_log(job);
+    if (status == EXIT_DONE) {
+        status = setup_open(&job->setup, flags);
+    }
+    return status == EXIT_DONE ? train(job) : status;
+}
+
+int verb_train(int argc, char **argv)
+{
+    struct job job = {.recipe = NULL};
+    clf_status created = clf_recipe_create(&job.recipe);
+    int status =
+        created == CLF_OK ? train_arguments(&job.flags, job.recipe, argc, argv) : report_failure(created);
+    if (status < 0) {
+        status = run(&job);
+    }
+    if (job.log != NULL && fclose(job.log) != 0 && status == EXIT_DONE) {
+        status = EXIT_FAILED; /* every line was flushed and told of */
+    }
+    clf_log_set(NULL, NULL);
+    json_decref(job.start);
+    history_free(&job.history);
+    setup_close(&job.setup);
+    clf_recipe_free(job.recipe);
+    return status;
+}
