@@ -190,9 +190,16 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
 
 /* ---- GPU form ---- */
 
-/* out = Wᵀ (K, N), in panels of 32 inputs, zero beyond K: out[((k / 32) * N + n) * 32 + k % 32] = w[n, k]. A square of 32
- * inputs and 32 outputs is one piece of memory on both sides, and a group's. */
-GPU_KERNEL void transpose_weight_gpu(__global float *out, const __global float *w, int inputs, int outputs)
+#if PRECISION == 0
+#define JOIN(low, high) (low)
+#else
+#define JOIN(low, high) (round_bf16(low) >> 16 | round_bf16(high))
+#endif
+
+/* out = Wᵀ (K, N), in panels of 32 inputs, zero beyond K; element or pair n of input k is
+ * out[((k / 32) * depth + n) * 32 + k % 32], depth = panel_depth(N). A square of 32 inputs and 32 outputs is one piece of
+ * memory on both sides, and a group's. */
+GPU_KERNEL void transpose_weight_gpu(__global weight_element *out, const __global float *w, int inputs, int outputs)
 {
     __local float square[PANEL * (PANEL + 1)]; /* odd pitch: no bank conflicts */
     int lane = (int)get_local_id(0) % PANEL, half_group = (int)get_local_id(0) / PANEL;
@@ -201,7 +208,11 @@ GPU_KERNEL void transpose_weight_gpu(__global float *out, const __global float *
         square[i * (PANEL + 1) + lane] = k + i < inputs ? w[(size_t)n * inputs + (size_t)(k + i) * PANEL + lane] : 0.0f;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int j = half_group; j < PANEL && n + j < outputs; j += GROUP / PANEL) {
-        out[(size_t)k * outputs + (size_t)(n + j) * PANEL + lane] = square[lane * (PANEL + 1) + j];
+    out += ((size_t)k * panel_depth(outputs)) + (size_t)(n / OUTPUTS_TOGETHER) * PANEL + lane;
+    int depth = panel_depth(min(outputs - n, PANEL));
+    for (int j = half_group; j < depth; j += GROUP / PANEL) {
+        /* outputs beyond N are zero in W */
+        const __local float *from = &square[lane * (PANEL + 1) + j * OUTPUTS_TOGETHER];
+        out[j * PANEL] = JOIN(from[0], from[OUTPUTS_TOGETHER - 1]);
     }
 }

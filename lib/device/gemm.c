@@ -90,6 +90,9 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
         struct clf__matrix bias = {.buffer = epilogue->bias, .stride = weight->outputs};
         CLF__TRY(clf__gemm_check_matrix("bias", bias, 0, 1, weight->outputs));
     }
+    if (weight->copies) {
+        CLF__TRY(clf__weight_rounded(&weight, weight));
+    }
     return weight->panel == 1 ? clf__clblast_gemm_weight(y, x, rows, weight, epilogue)
                               : clf__native_gemm_weight(y, x, rows, weight, epilogue);
 }

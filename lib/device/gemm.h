@@ -97,12 +97,13 @@ size_t clf__weight_elements(const struct clf__weight *weight);
 
 /* Products with this fp32 weight, or towards this gradient, are computed in `precision` (FP32 or BF16) from
  * now on: in bf16 their operands are rounded, sums and results are fp32. The copies that they read are made
- * anew by clf__weight_changed(), which whoever writes the values on the device calls behind it. */
+ * anew by clf__weight_changed(), which whoever writes the values on the device calls behind it.
+ * CLF_UNSUPPORTED: CLBlast has none in bf16. */
 clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision);
 clf_status clf__weight_changed(struct clf__weight *weight);
 
-/* The gradients of y = scale * x Wᵀ. Each element is one chain over the outputs, or over the rows, in their
- * order, on the native provider. */
+/* The gradients of y = scale * x Wᵀ. Each element is one chain over the outputs, or over the rows (in bf16
+ * over pairs of them), in their order, on the native provider. */
 
 /* dx (rows, inputs) = scale * dy (rows, outputs) W + residual. residual.buffer may be NULL; it may be dx. */
 clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,

@@ -26,7 +26,8 @@ struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *weight)
 {
     double m = rows, n = weight->outputs, k = weight->inputs;
     return (struct clf__cost){.operations = 2.0 * m * n * k,
-                              .bytes = (m * n + m * k + 2.0 * n * k) * sizeof(float)};
+                              .bytes = (m * n + m * k + 2.0 * n * k) * sizeof(float),
+                              .precision = clf__products_precision(weight)};
 }
 
 clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
@@ -62,7 +63,7 @@ clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__ma
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                        clf_precision precision)
 {
-    if (precision != CLF_PRECISION_FP32) {
+    if (precision != CLF_PRECISION_FP32 && precision != CLF_PRECISION_BF16) {
         return clf__fail(CLF_BAD_ARGUMENT, "gradients of matrix products in precision %d", (int)precision);
     }
     if (rows < 1 || outputs < 1 || inputs < 1) {
@@ -70,5 +71,5 @@ clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int 
     }
     return clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST
                ? clf__clblast_reserve_gradients(device, rows, outputs, inputs)
-               : clf__native_reserve_gradients(device, rows, outputs, inputs);
+               : clf__native_reserve_gradients(device, rows, outputs, inputs, precision);
 }

@@ -18,6 +18,17 @@ static size_t ceil_divide(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
+static const char *defines_of(clf_precision precision)
+{
+    return precision == CLF_PRECISION_BF16 ? "-DPRECISION=2" : "-DPRECISION=0";
+}
+
+/* Rows that lie together in what gemm_weight_gradient.cl reads. */
+static int together(clf_precision precision)
+{
+    return clf__packing_of(precision)->group;
+}
+
 static clf_status reserve_transposed(struct clf_device *device, size_t bytes)
 {
     if (device->transposed != NULL && clf__buffer_bytes(device->transposed) >= bytes) {
@@ -29,31 +40,37 @@ static clf_status reserve_transposed(struct clf_device *device, size_t bytes)
 }
 
 /* Rows of x that are packed at a time, so that the copy stays in a cache. */
-static int packed_rows(int rows, int inputs)
+static int packed_rows(int rows, int inputs, clf_precision precision)
 {
-    int most = PACKED_BYTES / (int)sizeof(float) / inputs / DEPTH * DEPTH;
-    most = most < DEPTH ? DEPTH : most;
+    int slice = DEPTH * together(precision);
+    int most = PACKED_BYTES / (int)clf__packing_of(precision)->bytes / inputs / slice * slice;
+    most = most < slice ? slice : most;
     return rows < most ? rows : most;
 }
 
-static size_t packed_bytes(int rows, int inputs)
+static size_t packed_bytes(int rows, int inputs, clf_precision precision)
 {
-    rows = packed_rows(rows, inputs);
-    return ceil_divide((size_t)rows, DEPTH) * ceil_divide((size_t)inputs, BLOCK) * SLICE * sizeof(float);
+    size_t slices =
+        ceil_divide((size_t)packed_rows(rows, inputs, precision), DEPTH * (size_t)together(precision));
+    return slices * ceil_divide((size_t)inputs, BLOCK) * SLICE * sizeof(float);
 }
 
-clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs)
+clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
+                                         clf_precision precision)
 {
-    return device->caps.form == CLF_FORM_GPU
-               ? reserve_transposed(device, clf__weight_bytes(CLF_PRECISION_FP32, inputs, outputs))
-               : clf__operand_reserve(device, packed_bytes(rows, inputs));
+    if (device->caps.form == CLF_FORM_GPU) {
+        return reserve_transposed(device, clf__weight_bytes(precision, inputs, outputs));
+    }
+    CLF__TRY(clf__gemm_reserve(device, rows, outputs, precision));
+    return clf__operand_reserve(device, packed_bytes(rows, inputs, precision));
 }
 
 /* *out: the transpose of a weight, as a weight of its own in the device's scratch memory. */
 static clf_status transpose(struct clf__weight *out, const struct clf__weight *weight)
 {
     struct clf_device *device = weight->device;
-    size_t bytes = clf__weight_bytes(CLF_PRECISION_FP32, weight->inputs, weight->outputs);
+    clf_precision precision = clf__products_precision(weight);
+    size_t bytes = clf__weight_bytes(precision, weight->inputs, weight->outputs);
     CLF__TRY(reserve_transposed(device, bytes));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(device->transposed),
@@ -64,19 +81,23 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
     const struct clf__launch launch = {
         .program = "gemm_input_gradient",
         .kernel = "transpose_weight_gpu",
-        .defines = "-DPRECISION=0",
+        .defines = defines_of(precision),
         .groups = {ceil_divide((size_t)weight->inputs, CLF__PANEL),
                    ceil_divide((size_t)weight->outputs, CLF__PANEL)},
         .local = {CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
-        .cost = {.bytes = 2.0 * (double)bytes},
+        .cost = {.bytes = (double)(clf__buffer_bytes(weight->buffer) + bytes)},
     };
     CLF__TRY(clf__launch(device, &launch));
-    *out = *weight;
-    out->buffer = device->transposed;
-    out->inputs = weight->outputs;
-    out->outputs = weight->inputs;
+    *out = (struct clf__weight){
+        .device = device,
+        .buffer = device->transposed,
+        .precision = precision,
+        .inputs = weight->outputs,
+        .outputs = weight->inputs,
+        .panel = CLF__PANEL,
+    };
     return CLF_OK;
 }
 
@@ -99,10 +120,19 @@ static size_t groups_wanted(const struct clf__caps *caps)
 static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, int rows,
                                   const struct clf__weight *weight, float scale, struct clf__matrix residual)
 {
+    struct clf_device *device = weight->device;
+    clf_precision precision = clf__products_precision(weight);
+    if (precision == CLF_PRECISION_BF16) {
+        struct clf__operand operand;
+        CLF__TRY(clf__operand_convert(&operand, device, dy, rows, weight->outputs, precision));
+        dy = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4};
+    }
     size_t row_groups = ceil_divide((size_t)rows, MOST_ROWS);
     size_t share = ceil_divide(ceil_divide((size_t)rows, row_groups), BLOCK) * BLOCK;
     size_t panels = ceil_divide((size_t)weight->inputs, CLF__PANEL);
-    size_t panel_share = ceil_divide(panels, ceil_divide(groups_wanted(&weight->device->caps), row_groups));
+    size_t panel_share = ceil_divide(panels, ceil_divide(groups_wanted(&device->caps), row_groups));
+    struct clf__cost cost = clf__weight_cost(rows, weight, NULL);
+    cost.precision = precision;
     const struct clf__argument arguments[] = {
         CLF__BUFFER(dx.buffer),
         CLF__INT((int)dx.offset),
@@ -124,13 +154,13 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
     const struct clf__launch launch = {
         .program = "gemm_input_gradient",
         .kernel = "input_gradient_cpu",
-        .defines = "-DPRECISION=0",
+        .defines = defines_of(precision),
         .groups = {ceil_divide(panels, panel_share), ceil_divide((size_t)rows, share)},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
-        .cost = clf__weight_cost(rows, weight, NULL),
+        .cost = cost,
     };
-    return clf__launch(weight->device, &launch);
+    return clf__launch(device, &launch);
 }
 
 clf_status clf__native_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
@@ -142,9 +172,10 @@ clf_status clf__native_gemm_input_gradient(struct clf__matrix dx, struct clf__ma
 }
 
 /* Rows first .. first + rows - 1 of x in the device's scratch memory, as weight_gradient_cpu reads them. */
-static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int first, int rows, int inputs)
+static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int first, int rows, int inputs,
+                            clf_precision precision)
 {
-    CLF__TRY(clf__operand_reserve(device, packed_bytes(rows, inputs)));
+    CLF__TRY(clf__operand_reserve(device, packed_bytes(rows, inputs, precision)));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(device->operand),
         CLF__BUFFER(x.buffer),
@@ -158,11 +189,13 @@ static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int
     const struct clf__launch launch = {
         .program = "gemm_weight_gradient",
         .kernel = "pack_rows_cpu",
-        .defines = "-DPRECISION=0",
-        .groups = {ceil_divide((size_t)rows, DEPTH), ceil_divide((size_t)inputs, BLOCKS_A_GROUP * BLOCK)},
+        .defines = defines_of(precision),
+        .groups = {ceil_divide((size_t)rows, DEPTH * (size_t)together(precision)),
+                   ceil_divide((size_t)inputs, BLOCKS_A_GROUP * BLOCK)},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
-        .cost = {.bytes = 2.0 * (double)rows * inputs * sizeof(float)},
+        .cost = {.bytes =
+                     (double)rows * inputs * (double)(sizeof(float) + clf__packing_of(precision)->bytes)},
     };
     return clf__launch(device, &launch);
 }
@@ -192,7 +225,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
     const struct clf__launch launch = {
         .program = "gemm_weight_gradient",
         .kernel = "weight_gradient_cpu",
-        .defines = "-DPRECISION=0",
+        .defines = defines_of(clf__products_precision(dweight)),
         .groups = {panels, ceil_divide(blocks, share)},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
@@ -204,10 +237,11 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
 static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                              int rows, float scale)
 {
-    int most = packed_rows(rows, dweight->inputs);
+    clf_precision precision = clf__products_precision(dweight);
+    int most = packed_rows(rows, dweight->inputs, precision);
     for (int first = 0; first < rows; first += most) {
         int count = rows - first < most ? rows - first : most;
-        CLF__TRY(pack_rows(dweight->device, x, first, count, dweight->inputs));
+        CLF__TRY(pack_rows(dweight->device, x, first, count, dweight->inputs, precision));
         CLF__TRY(add_rows(dweight, dy, first, count, scale));
     }
     return CLF_OK;
@@ -225,7 +259,7 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
     const struct clf__launch launch = {
         .program = "gemm_weight_gradient",
         .kernel = "weight_gradient_gpu",
-        .defines = "-DPRECISION=0",
+        .defines = defines_of(clf__products_precision(dweight)),
         .groups = {ceil_divide((size_t)dweight->inputs, TILE), ceil_divide((size_t)dweight->outputs, TILE)},
         .local = {CLF__GROUP},
         .arguments = arguments,

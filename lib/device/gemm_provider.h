@@ -13,13 +13,26 @@ enum { CLF__PANEL = 32 };
 /* The most inputs whose products, 254 * 127 each, sum up within 32 bits. */
 enum { CLF__INT8_INPUTS = 1 << 16 };
 
+/* What products of a weight in fp32 read instead, where they are computed in bf16. */
+struct clf__weight_copies {
+    struct clf__weight *rounded; /* NULL until a product reads it: those of gradients never do */
+};
+
 struct clf__weight {
     struct clf_device *device;
     struct clf__buffer *buffer;
     clf_precision precision;
     int inputs, outputs;
-    int panel; /* CLF__PANEL, or 1: row-major fp32, for CLBlast */
+    int panel;                         /* CLF__PANEL, or 1: row-major fp32, for CLBlast */
+    struct clf__weight_copies *copies; /* NULL: products are in the weight's own precision */
 };
+static inline clf_precision clf__products_precision(const struct clf__weight *weight)
+{
+    return weight->copies ? CLF_PRECISION_BF16 : weight->precision;
+}
+/* weight_trained.c: in bf16, of a weight that has copies. */
+clf_status clf__weight_rounded(const struct clf__weight **out, const struct clf__weight *weight);
+void clf__weight_free_copies(struct clf__weight *weight);
 
 clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what);
 /* A weight of checked sizes whose contents are undefined. */
@@ -59,7 +72,8 @@ clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__ba
 
 struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *dweight);
 
-clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs);
+clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
+                                         clf_precision precision);
 clf_status clf__native_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
                                            const struct clf__weight *weight, float scale,
                                            struct clf__matrix residual);

@@ -46,6 +46,7 @@ struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight)
 void clf__weight_free(struct clf__weight *weight)
 {
     if (weight) {
+        clf__weight_free_copies(weight);
         clf__buffer_free(weight->buffer);
         clf__free(weight);
     }

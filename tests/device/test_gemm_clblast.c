@@ -229,6 +229,9 @@ static void weight_rows(void **state)
     assert_memory_equal(part, rows, sizeof rows);
     assert_ok(clf__weight_read(weight, 5, 0, NULL));
     assert_fails(clf__weight_write(weight, 4, 2, rows), CLF_BAD_ARGUMENT, "5 outputs");
+    assert_ok(clf__weight_multiply_in(weight, CLF_PRECISION_FP32));
+    assert_ok(clf__weight_changed(weight));
+    assert_fails(clf__weight_multiply_in(weight, CLF_PRECISION_BF16), CLF_UNSUPPORTED, "native");
     clf__weight_free(weight);
 }
 
