@@ -149,7 +149,8 @@ GPU_KERNEL void cross_entropy_gpu(ARGUMENTS)
             most = fmax(most, load_quad(in + c, columns - c, -INFINITY));
         }
         float largest = offset_of(group_max(shared, max4(most)));
-        float label_d = counts ? in[label] - largest : 0.0f; /* before anybody writes to out, which may be in */
+        float label_d = counts ? in[label] - largest : 0.0f;
+        barrier(CLK_GLOBAL_MEM_FENCE); /* before another writes to out, which may be in */
         for (int c = first; c < columns; c += QUADS) {
             int4 at = c + (int4)(0, 1, 2, 3);
             float4 d = load_quad(in + c, columns - c, -INFINITY) - largest;

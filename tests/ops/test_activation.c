@@ -141,7 +141,7 @@ static void test_backward(void **state)
     FOR_EACH_FORM(device)
     {
         for (int k = 0; k < KINDS; k++) {
-            for (int i = 0; i < WIDTHS; i++) {
+            for (int i = 0; i < WIDTHS; i += support_small() ? 4 : 1) {
                 check_backward(device, widths[i], kinds[k]);
                 check_gate_backward(device, widths[i], kinds[k]);
                 support_free_all();

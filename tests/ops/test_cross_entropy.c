@@ -70,7 +70,7 @@ static void test_columns(void **state)
     (void)state;
     FOR_EACH_FORM(device)
     {
-        for (int i = 0; i < row_edge_column_count; i++) {
+        for (int i = 0; i < (support_small() ? 11 : row_edge_column_count); i++) {
             int columns = row_edge_columns[i];
             /* the first, the last and the hidden class; rows that do not count */
             const int32_t labels[ROWS] = {0, columns - 1, columns / 3, -1, columns, columns / 2};
@@ -89,7 +89,7 @@ static void test_columns(void **state)
 static void test_vocabulary(void **state)
 {
     (void)state;
-    int columns = support_small() ? 1234 : 32003;
+    int columns = support_small() ? 301 : 32003;
     const int32_t labels[ROWS] = {0, 17, columns - 1, 700, 2, INT32_MIN};
     FOR_EACH_FORM(device)
     {
@@ -156,7 +156,7 @@ static void test_rows_are_independent(void **state)
 {
     (void)state;
     enum { C = 37 };
-    int rows = support_small() ? 70 : 2500;
+    int rows = support_small() ? 14 : 2500;
     struct support_random random = {7};
     float *x = support_uniform_array(&random, (size_t)rows * C, 5.0f);
     int32_t *labels = support_array((size_t)rows, sizeof *labels);
@@ -198,9 +198,9 @@ static void forward(void *context)
 static void test_finite_differences(void **state)
 {
     (void)state;
-    enum { R = 4, C = 19 };
-    static const int32_t labels[R] = {0, 18, -1, 6};
-    static const float dlosses[2 * R] = {0.125f, 0, 0.125f, 0, 0.125f, 0, 0.125f, 0};
+    enum { R = 3, C = 19 };
+    static const int32_t labels[R] = {18, -1, 6};
+    static const float dlosses[2 * R] = {0.125f, 0, 0.125f, 0, 0.125f, 0};
     struct support_random random = {3};
     FOR_EACH_FORM(device)
     {
