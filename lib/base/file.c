@@ -226,6 +226,11 @@ clf_status clf__file_copy(const char *target, const char *source)
     return status;
 }
 
+clf_status clf__file_link(const char *target, const char *source)
+{
+    return link(source, target) == 0 ? CLF_OK : clf__file_copy(target, source);
+}
+
 int clf__file_exists(const char *path)
 {
     struct stat about;

@@ -39,6 +39,8 @@ clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *b
 clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status status);
 
 clf_status clf__file_copy(const char *target, const char *source); /* whole or not at all */
+/* A second name for a file that nobody changes in place, or a copy where there cannot be one. */
+clf_status clf__file_link(const char *target, const char *source);
 
 int clf__file_exists(const char *path);
 int clf__folder_exists(const char *path);

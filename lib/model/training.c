@@ -295,6 +295,13 @@ static clf_status prepare_products(struct clf__training *training)
     return CLF_OK;
 }
 
+static clf_status make_zeros(struct clf__training *training)
+{
+    size_t width = (size_t)training->transformer->config.d_model;
+    return training->options.keeps_padding ? clf__allocate(&training->zeros, width, sizeof *training->zeros)
+                                           : CLF_OK;
+}
+
 static clf_status finish(struct clf__training *training)
 {
     CLF__TRY(check_fits(training));
@@ -303,6 +310,7 @@ static clf_status finish(struct clf__training *training)
     CLF__TRY(create_mirror(&training->moments[1], training));
     CLF__TRY(clf__training_place(training));
     CLF__TRY(reserve_host(training));
+    CLF__TRY(make_zeros(training));
     CLF__TRY(clf__arena_allocate(&training->arena));
     return prepare_products(training);
 }
@@ -339,6 +347,7 @@ void clf__training_free(struct clf__training *training)
     free_mirror(&training->gradients);
     clf__parameter_list_free(&training->list);
     clf__free(training->places);
+    clf__free(training->zeros);
     clf__free(training->trained);
     clf__free(training->untrained);
     clf__free(training->encoder_layers);

@@ -22,6 +22,9 @@ struct clf__training_options {
     clf_precision products; /* FP32 or BF16; the parameters are fp32 */
     uint64_t seed;          /* of dropout, whose rates are the configuration's */
     struct clf__smoothing smoothing;
+    /* The pad token's row of the output projection has no gradient. In MarianMT's models that row is zero,
+     * being also the embedding that decoding starts from, and CTranslate2 counts on it. */
+    int keeps_padding;
 };
 
 struct clf__training;

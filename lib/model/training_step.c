@@ -23,6 +23,10 @@ static clf_status finish_gradients(struct clf__training *training)
     for (int i = 0; i < training->untrained_count; i++) {
         CLF__TRY(zero(training->untrained[i]));
     }
+    if (training->options.keeps_padding) {
+        CLF__TRY(clf__weight_write(training->gradients.decoder.projection.weight, config->pad_id, 1,
+                                   training->zeros));
+    }
     if (!has_relative(training)) {
         return CLF_OK;
     }

@@ -105,25 +105,37 @@ static const char *const copied[] = {
     "config.json",
 };
 
-static clf_status copy_file(const char *target, const char *source, const char *name)
+typedef clf_status copy_function(const char *target, const char *source);
+
+static clf_status copy_file(const char *target, const char *source, const char *name, copy_function *copy)
 {
     char *from = NULL, *to = NULL;
     CLF__TRY(clf__path_join(&from, source, name));
     clf_status status = clf__path_join(&to, target, name);
     if (status == CLF_OK && clf__file_exists(from)) {
-        status = clf__file_copy(to, from);
+        status = copy(to, from);
     }
     clf__free(to);
     clf__free(from);
     return status;
 }
 
-clf_status clf__checkpoint_files_copy(const char *target, const char *source)
+static clf_status copy_files(const char *target, const char *source, copy_function *copy)
 {
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
-        CLF__TRY(copy_file(target, source, copied[i]));
+        CLF__TRY(copy_file(target, source, copied[i], copy));
     }
     return CLF_OK;
+}
+
+clf_status clf__checkpoint_files_copy(const char *target, const char *source)
+{
+    return copy_files(target, source, clf__file_copy);
+}
+
+clf_status clf__checkpoint_files_link(const char *target, const char *source)
+{
+    return copy_files(target, source, clf__file_link);
 }
 
 /* A list of the moments of a list's parameters: entry MOMENTS * i + j is moment j of parameter i. */

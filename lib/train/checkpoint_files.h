@@ -13,6 +13,8 @@ clf_status clf__checkpoint_files_check(const json_t *files, const char *folder);
 
 /* Copies the configuration and the tokenizer's files of a model folder, whichever there are. */
 clf_status clf__checkpoint_files_copy(const char *target, const char *source);
+/* The same between checkpoints, which share them. */
+clf_status clf__checkpoint_files_link(const char *target, const char *source);
 
 /* Writes model.safetensors, and optimizer.safetensors where there are moments. */
 clf_status clf__checkpoint_files_write(const char *folder, const struct clf__training *training,

@@ -149,11 +149,13 @@ static struct clf__smoothing smoothing_of(struct clf__run *run)
 
 static clf_status open_training(struct clf__run *run)
 {
+    const struct clf__config *config = &run->transformer->config;
     struct clf__training_limits limits = limits_of(run);
     struct clf__training_options options = {
         .products = run->settings.precision == CLF__PRODUCTS_BF16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP32,
         .seed = (uint64_t)run->settings.seed,
         .smoothing = smoothing_of(run),
+        .keeps_padding = config->system == CLF__MARIAN && config->share_target_output && config->pad_id >= 0,
     };
     struct clf__session_size size;
     CLF__TRY(clf__training_measure(&size, run->transformer, &limits, &options));

@@ -176,6 +176,14 @@ static void test_writing_in_pieces(void **state)
     snprintf(copy, 300, "%s.copy", path);
     assert_ok(clf__file_copy(copy, path));
     check_contents(copy, "abcde", 5);
+    assert_ok(clf__file_link(copy, path)); /* that name is taken: a copy takes its place */
+    check_contents(copy, "abcde", 5);
+    assert_int_equal(unlink(copy), 0);
+    assert_ok(clf__file_link(copy, path));
+    assert_int_equal(unlink(path), 0);
+    check_contents(copy, "abcde", 5);
+    assert_int_equal(rename(copy, path), 0);
+    assert_ok(clf__file_link(copy, path));
     for (int n = 1; n <= 2; n++) {
         clf__memory_fail_at((uint64_t)n);
         assert_fails(clf__file_writer_open(&writer, path), CLF_OUT_OF_MEMORY, "");

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/parameters.h"
 #include "support/process.h"
 #include "train/recipe.h"
 
@@ -129,6 +130,55 @@ static void test_a_run_leaves_a_model(void **state)
     assert_ok(train(output, &logs[1]));
     assert_int_equal(logs[1].count, 0);
     assert_int_equal(logs[1].start.first_update, 13);
+}
+
+/* The pad token's row is the zeros from which decoding starts, as in all of MarianMT's folders: CTranslate2
+ * takes it for granted. */
+static void test_marians_padding_stays_zero(void **state)
+{
+    (void)state;
+    const char *output = output_folder();
+    struct clf__config config;
+    struct clf__parameters *parameters;
+    digits_set(recipe, "optimizer", "adamw");
+    digits_set(recipe, "decay", "0.1");
+    assert_ok(train(output, logs));
+    assert_ok(clf__config_load(&config, output));
+    assert_ok(clf__parameters_load(&parameters, &config, output));
+    int rows = config.target_vocabulary, columns = config.d_model;
+    assert_int_equal(config.pad_id, rows - 1);
+    float *values = support_array((size_t)(rows * columns), sizeof *values);
+    assert_ok(clf__parameters_read(parameters, "model.shared.weight", values));
+    for (int i = 0; i < columns; i++) {
+        assert_true(values[(rows - 1) * columns + i] == 0 && values[i] != 0);
+    }
+    clf__parameters_free(parameters);
+    clf__config_free(&config);
+}
+
+/* Each n-th of all allocations of a run: a sentence, nothing leaked, and the next run is undisturbed. */
+static void test_allocations_may_fail(void **state)
+{
+    (void)state;
+    enum { TRIES = 60 };
+    digits_set(recipe, "max-updates", "2");
+    digits_set(recipe, "save-every", "1");
+    const char *folder = support_temporary_folder();
+    clf__memory_fail_at(0);
+    assert_ok(train(output_folder(), logs));
+    uint64_t count = clf__memory_count();
+    for (uint64_t n = 1; n <= count; n += 1 + count / TRIES) {
+        const char *output = process_format("%s/%d", folder, (int)n);
+        clf__memory_fail_at(n);
+        clf_status status = train(output, logs);
+        clf__memory_fail_at(0);
+        if (status != CLF_OK) {
+            assert_fails(status, CLF_OUT_OF_MEMORY, "memory");
+        }
+        memset(logs, 0, sizeof *logs);
+        assert_ok(train(output, logs));
+        assert_true(has_file(output, "config.json"));
+    }
 }
 
 static void test_the_same_command_gives_the_same_bits(void **state)
@@ -514,6 +564,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_task, free_task)
     const struct CMUnitTest tests[] = {
         TEST(test_a_run_leaves_a_model),
+        TEST(test_marians_padding_stays_zero),
         TEST(test_the_same_command_gives_the_same_bits),
         TEST(test_an_interrupted_run_goes_on),
         TEST(test_damaged_checkpoints_are_passed_over),
@@ -530,6 +581,7 @@ int main(void)
         TEST(test_speech_trains),
         TEST(test_fine_tuning),
         TEST(test_bad_data_is_named),
+        TEST(test_allocations_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
