@@ -218,6 +218,9 @@ static struct clf__session_size size_of(const struct clf__training *training)
         uint64_t bytes = item->rows > 1 ? clf__weight_bytes(CLF_PRECISION_FP32, item->rows, item->columns)
                                         : (uint64_t)item->columns * sizeof(float);
         size.bytes += item->is_trained ? (CLF__TRAINED_KINDS - 1) * bytes : 0;
+        if (item->rows > 1 && training->options.products != CLF_PRECISION_FP32) {
+            size.bytes += clf__weight_bytes(training->options.products, item->rows, item->columns);
+        }
         size.largest_buffer = bytes > size.largest_buffer ? bytes : size.largest_buffer;
         largest = bytes > largest ? bytes : largest;
     }
@@ -336,12 +339,24 @@ static void free_mirror(struct clf__mirror *mirror)
     clf__encoder_free(&mirror->encoder);
 }
 
+/* The transformer's weights multiply as they did before; that needs nothing and cannot fail. */
+static void leave_weights(struct clf__training *training)
+{
+    for (int i = 0; training->places != NULL && i < training->list.count; i++) {
+        struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
+        if (weight != NULL) {
+            (void)clf__weight_multiply_in(weight, CLF_PRECISION_FP32);
+        }
+    }
+}
+
 void clf__training_free(struct clf__training *training)
 {
     if (training == NULL) {
         return;
     }
     clf__arena_free(&training->arena);
+    leave_weights(training);
     free_mirror(&training->moments[1]);
     free_mirror(&training->moments[0]);
     free_mirror(&training->gradients);

@@ -167,8 +167,7 @@ clf_status clf__training_write(struct clf__training *training, enum clf__trainin
     const struct clf__place *place = &training->places[index];
     const struct clf__parameter *item = &training->list.items[index];
     if (place->weights[which] != NULL) {
-        CLF__TRY(clf__weight_write(place->weights[which], place->first, item->rows, source));
-        return which == CLF__VALUES ? clf__weight_changed(place->weights[which]) : CLF_OK;
+        return clf__weight_write(place->weights[which], place->first, item->rows, source);
     }
     if (place->vectors[which].buffer != NULL) {
         CLF__TRY(clf__tensor_write(vector_at(training, which, index), source));
