@@ -173,10 +173,37 @@ static clf_status copy_others(const char *target, const char *source)
     return status;
 }
 
+/* Whether an object says fp32 of its weights now. */
+static int say_fp32(json_t *object, const char *key)
+{
+    const json_t *type = json_object_get(object, key);
+    return !json_is_string(type) || json_object_set_new(object, key, json_string("float32")) == 0;
+}
+
+/* What config.json says of the weights' type becomes fp32, which transformers would round them to else. */
+static clf_status copy_config(const char *target, const char *source)
+{
+    char *from = NULL, *to = NULL;
+    struct clf__json json = {0};
+    CLF__TRY(clf__path_join(&from, source, "config.json"));
+    clf_status status = clf__path_join(&to, target, "config.json");
+    if (status == CLF_OK) {
+        status = clf__json_load(&json, from, MAX_CONFIG_BYTES);
+    }
+    if (status == CLF_OK) {
+        int is_said = say_fp32(json.root, "dtype") && say_fp32(json.root, "torch_dtype");
+        status = clf__json_write(to, is_said ? json.root : NULL, JSON_REAL_PRECISION(15));
+    }
+    clf__json_free(&json);
+    clf__free(to);
+    clf__free(from);
+    return status;
+}
+
 static clf_status write_folder(const char *folder, struct models *models)
 {
     CLF__TRY(clf__folder_create(folder));
-    CLF__TRY(clf__model_copy_config(folder, models->folders[0]));
+    CLF__TRY(copy_config(folder, models->folders[0]));
     CLF__TRY(copy_others(folder, models->folders[0]));
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, "model.safetensors"));

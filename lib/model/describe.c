@@ -274,6 +274,25 @@ static clf_status check(const struct clf__config *config, const struct clf__mode
     return CLF_OK;
 }
 
+/* A tokenizer that says no limit of its own has the model's. */
+static clf_status limit_tokenizer(const char *folder, int longest)
+{
+    char *path = NULL;
+    struct clf__json json = {0};
+    CLF__TRY(clf__path_join(&path, folder, "tokenizer_config.json"));
+    clf_status status = CLF_OK;
+    if (clf__file_exists(path)) {
+        status = clf__json_load(&json, path, MAX_CONFIG_BYTES);
+    }
+    if (json.root && !clf__json_has(&json, "model_max_length")) {
+        int failed = json_object_set_new(json.root, "model_max_length", json_integer(longest));
+        status = clf__json_write(path, failed ? NULL : json.root, JSON_REAL_PRECISION(15));
+    }
+    clf__json_free(&json);
+    clf__free(path);
+    return status;
+}
+
 static clf_status write_both(struct draft *draft, const char *folder)
 {
     const struct clf__model_description *description = draft->description;
@@ -294,6 +313,9 @@ static clf_status write_both(struct draft *draft, const char *folder)
         set_longest(draft, &config);
         status = write_file(draft, folder, "generation_config.json", draft->generation);
     }
+    if (status == CLF_OK) {
+        status = limit_tokenizer(folder, config.max_positions);
+    }
     clf__config_free(&config);
     return status;
 }
@@ -308,31 +330,5 @@ clf_status clf__model_describe(const char *folder, const struct clf__model_descr
     clf_status status = write_both(&draft, folder);
     json_decref(draft.generation);
     json_decref(draft.config);
-    return status;
-}
-
-/* Whether an object says fp32 of its weights now. */
-static int say_fp32(json_t *object, const char *key)
-{
-    const json_t *type = json_object_get(object, key);
-    return !json_is_string(type) || json_object_set_new(object, key, json_string("float32")) == 0;
-}
-
-clf_status clf__model_copy_config(const char *target, const char *source)
-{
-    char *from = NULL, *to = NULL;
-    struct clf__json json = {0};
-    CLF__TRY(clf__path_join(&from, source, "config.json"));
-    clf_status status = clf__path_join(&to, target, "config.json");
-    if (status == CLF_OK) {
-        status = clf__json_load(&json, from, MAX_CONFIG_BYTES);
-    }
-    if (status == CLF_OK) {
-        int is_said = say_fp32(json.root, "dtype") && say_fp32(json.root, "torch_dtype");
-        status = clf__json_write(to, is_said ? json.root : NULL, JSON_REAL_PRECISION(15));
-    }
-    clf__json_free(&json);
-    clf__free(to);
-    clf__free(from);
     return status;
 }

@@ -18,7 +18,8 @@ clf_status clf__parameters_save(const char *path, const struct clf__parameter_li
  * description says (README.md has the table), from the seed alone. */
 clf_status clf__model_initialise(const char *folder, uint64_t seed);
 
-/* Writes config.json and generation_config.json of a new model. */
+/* Writes config.json and generation_config.json of a new model; a tokenizer_config.json that is there gets the
+ * model's model_max_length where it has none. */
 struct clf__model_description {
     const char *preset; /* "marian", "paper", ... */
     int source_vocabulary, target_vocabulary;
@@ -31,10 +32,6 @@ struct clf__model_description {
 clf_status clf__model_describe(const char *folder, const struct clf__model_description *description);
 /* Whether there is such a key, of length bytes; not each fits each preset. */
 int clf__model_has_key(const char *key, size_t length);
-
-/* Copies a folder's config.json for weights that clf__parameters_save() writes: what it says of their type
- * becomes fp32, which transformers would round them to else. */
-clf_status clf__model_copy_config(const char *target, const char *source);
 
 /* Writes the mean of several folders' weights to a new model.safetensors, with the first one's other files
  * beside it, checkpoint state left out. The folder appears whole or not at all. */

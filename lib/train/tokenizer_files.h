@@ -15,7 +15,8 @@ struct clf__tokenizer_making {
     const char *source_vocabulary, *target_vocabulary; /* given in place of built: a vocab.json, or a text
                                                         * file whose lines begin with a piece; NULL: built.
                                                         * One for both sides is the source's */
-    int max_length;                                /* of a source: tokenizer_config.json's model_max_length */
+    int max_length; /* of a source, tokenizer_config.json's model_max_length; 0: clf__model_describe() fills
+                       in the model's */
     const char *source_language, *target_language; /* NULL: unknown */
 };
 

@@ -256,6 +256,27 @@ static void test_separate_vocabularies(void **state)
     }
 }
 
+/* A tokenizer without a limit gets the model's. */
+static void test_the_tokenizers_limit(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {{"{\"unk_token\": \"<unk>\"}", "\"model_max_length\": 40"},
+                                           {"{\"model_max_length\": 9}", "\"model_max_length\": 9"}};
+    for (int i = 0; i < 2; i++) {
+        const char *folder = support_temporary_folder();
+        char *path, *text;
+        size_t size;
+        assert_ok(clf__path_join(&path, folder, "tokenizer_config.json"));
+        assert_ok(clf__file_write(path, texts[i][0], strlen(texts[i][0])));
+        struct clf__model_description description = describe("paper", NULL);
+        assert_ok(clf__model_describe(folder, &description));
+        assert_ok(clf__file_read(&text, &size, path, 1000));
+        assert_non_null(strstr(text, texts[i][1]));
+        clf__free(text);
+        clf__free(path);
+    }
+}
+
 struct counted {
     const struct clf__parameter_list *list;
     int calls[3];
@@ -368,6 +389,7 @@ int main(void)
         cmocka_unit_test_teardown(test_choices, support_teardown),
         cmocka_unit_test_teardown(test_what_cannot_be_chosen, support_teardown),
         cmocka_unit_test_teardown(test_separate_vocabularies, support_teardown),
+        cmocka_unit_test_teardown(test_the_tokenizers_limit, support_teardown),
         cmocka_unit_test_teardown(test_the_file, support_teardown),
         cmocka_unit_test_teardown(test_nothing_half_written, support_teardown),
     };
