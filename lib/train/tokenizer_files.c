@@ -42,6 +42,12 @@ struct made {
     int size, pad_id, start_id, end_id;
 };
 
+/* Transcripts, where they are not cut already. */
+static int has_characters(const struct clf__tokenizer_making *options)
+{
+    return options->frames && !options->pieces;
+}
+
 static struct specials find_specials(const struct clf__tokenizer_making *options)
 {
     int is_last = !options->separate || !options->pieces;
@@ -88,7 +94,7 @@ static clf_status count_line(const struct making *making, struct clf__piece_coun
     if (clf__utf8_valid_prefix(line.text, line.size) != line.size) {
         return CLF_OK; /* the dataset reports it */
     }
-    return making->options->frames
+    return has_characters(making->options)
                ? clf__split_characters(line.text, line.size, word_delimiter, clf__piece_counts_add, counts)
                : clf__split_words(line.text, line.size, clf__piece_counts_add, counts);
 }
@@ -404,13 +410,13 @@ static clf_status write_config(const struct making *making)
         failed |= json_object_set_new(root, "tokenizer_class", json_string("MarianTokenizer")) != 0;
         failed |= json_object_set_new(root, "separate_vocabs", json_boolean(options->separate)) != 0;
     }
-    if (options->pieces && !options->frames) {
+    if (options->pieces) {
         failed |= json_object_set_new(root, "pre_tokenizer", json_string("WhitespaceSplit")) != 0;
     }
     if (!is_marian) {
         failed |= json_object_set_new(root, "bos_token", json_string("<s>")) != 0;
     }
-    if (options->frames) {
+    if (has_characters(options)) {
         failed |= json_object_set_new(root, "tokenizer_class", json_string("Wav2Vec2CTCTokenizer")) != 0;
         failed |= json_object_set_new(root, "word_delimiter_token", json_string(word_delimiter)) != 0;
     }

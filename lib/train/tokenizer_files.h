@@ -7,7 +7,7 @@
 
 struct clf__tokenizer_making {
     enum clf__system system;
-    int frames;                            /* the source is frames: transcripts are cut into characters */
+    int frames;                            /* the source is frames; transcripts are cut into characters */
     const char *source_path, *target_path; /* as a dataset has them */
     int pieces;   /* lines are pieces between white space; else SentencePiece is trained */
     int size;     /* ids of each vocabulary, special tokens counted; 0: every piece (SentencePiece: 8,000) */

@@ -183,6 +183,14 @@ static void test_characters(void **state)
     clf__tokenizer_free(made.tokenizer);
     making.separate = 1;
     assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "has one vocabulary");
+    /* Transcripts that are cut already. */
+    making.separate = 0;
+    making.pieces = 1;
+    make_and_load(&made, &making);
+    assert_pieces(&made, 0,
+                  "<s> <pad> </s> <unk> a ab b \xc3\xa9"
+                  "a");
+    clf__tokenizer_free(made.tokenizer);
 }
 
 /* The demo's own sentences, a few hundred of each language. */
