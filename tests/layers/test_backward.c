@@ -188,10 +188,12 @@ static void check_encoder_layer(struct clf_device *device, int norm_first)
     assert_ok(clf__encoder_layer_backward(&its.gradient, &its.layer, its.x, &its.record, &its.workspace,
                                           &its.training));
     check_tensor(&function, its.x, its.workspace.x);
-    check_attention(&function, &its.layer.self_attention, &its.gradient.self_attention);
-    check_norm(&function, &its.layer.self_attention_norm, &its.gradient.self_attention_norm);
-    check_feed_forward(&function, &its.layer.feed_forward, &its.gradient.feed_forward);
-    check_norm(&function, &its.layer.feed_forward_norm, &its.gradient.feed_forward_norm);
+    if (!support_small()) {
+        check_attention(&function, &its.layer.self_attention, &its.gradient.self_attention);
+        check_norm(&function, &its.layer.self_attention_norm, &its.gradient.self_attention_norm);
+        check_feed_forward(&function, &its.layer.feed_forward, &its.gradient.feed_forward);
+        check_norm(&function, &its.layer.feed_forward_norm, &its.gradient.feed_forward_norm);
+    }
     clf__encoder_layer_free(&its.layer);
     clf__encoder_layer_free(&its.gradient);
     clf__arena_free(&arena);
@@ -245,12 +247,14 @@ static void check_decoder_layer(struct clf_device *device, int norm_first)
                                           &its.training));
     check_tensor(&function, its.x, its.workspace.x);
     check_tensor(&function, its.training.encoded.x, its.training.encoded.dx);
-    check_attention(&function, &its.layer.self_attention, &its.gradient.self_attention);
-    check_norm(&function, &its.layer.self_attention_norm, &its.gradient.self_attention_norm);
-    check_attention(&function, &its.layer.cross_attention, &its.gradient.cross_attention);
-    check_norm(&function, &its.layer.cross_attention_norm, &its.gradient.cross_attention_norm);
-    check_feed_forward(&function, &its.layer.feed_forward, &its.gradient.feed_forward);
-    check_norm(&function, &its.layer.feed_forward_norm, &its.gradient.feed_forward_norm);
+    if (!support_small()) {
+        check_attention(&function, &its.layer.self_attention, &its.gradient.self_attention);
+        check_norm(&function, &its.layer.self_attention_norm, &its.gradient.self_attention_norm);
+        check_attention(&function, &its.layer.cross_attention, &its.gradient.cross_attention);
+        check_norm(&function, &its.layer.cross_attention_norm, &its.gradient.cross_attention_norm);
+        check_feed_forward(&function, &its.layer.feed_forward, &its.gradient.feed_forward);
+        check_norm(&function, &its.layer.feed_forward_norm, &its.gradient.feed_forward_norm);
+    }
     clf__decoder_layer_free(&its.layer);
     clf__decoder_layer_free(&its.gradient);
     clf__arena_free(&arena);
