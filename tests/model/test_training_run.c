@@ -359,6 +359,70 @@ static void test_failing_calls(void **state)
     clf__transformer_free(transformer);
 }
 
+enum { LONG_PAIRS = 3, LONG_LENGTH = 40, LONG_ROWS = LONG_PAIRS * LONG_LENGTH };
+
+/* Gradients of a batch, of sequences first .. first + count - 1. */
+static double add_gradients(const struct subject *subject, const int32_t *ids, int first, int count)
+{
+    int starts[LONG_PAIRS + 1] = {0};
+    for (int b = 0; b < count; b++) {
+        starts[b + 1] = (b + 1) * LONG_LENGTH;
+    }
+    const int32_t *own = ids + first * LONG_LENGTH;
+    const struct clf__sequences sequences = {.count = count, .first = starts, .ids = own};
+    const struct clf__training_batch batch = {.sources = sequences, .inputs = sequences, .labels = own};
+    struct clf__training_loss loss;
+    assert_ok(clf__training_backward(subject->training, &batch, 1.0f, 1, &loss));
+    assert_int_equal(loss.labels, count * LONG_LENGTH);
+    return loss.loss;
+}
+
+/* A vocabulary so large that the rows of a batch go in several chunks of logits: what comes out is what its
+ * sequences give one by one, each in a chunk. */
+static void test_chunks_of_logits(void **state)
+{
+    (void)state;
+    enum { VOCABULARY = 600000 };
+    const char *folder = support_temporary_folder();
+    folder_write_text(
+        folder, "config.json",
+        "{\"model_type\": \"clformer\", \"preset\": \"paper\", \"vocab_size\": 600000, \"d_model\": 4,"
+        " \"encoder_layers\": 1, \"decoder_layers\": 1, \"encoder_attention_heads\": 1,"
+        " \"decoder_attention_heads\": 1, \"encoder_ffn_dim\": 4, \"decoder_ffn_dim\": 4,"
+        " \"max_position_embeddings\": 64, \"dropout\": 0}");
+    assert_ok(clf__model_initialise(folder, 3));
+    const struct clf__training_limits limits = {LONG_PAIRS, LONG_ROWS, LONG_ROWS, LONG_LENGTH, LONG_LENGTH};
+    const struct clf__training_options options = {
+        .smoothing = {.smoothing = 0.1f, .share = 0.1f / (VOCABULARY - 1), .hidden_class = -1}};
+    struct subject subject = open_folder(support_device(CLF_FORM_CPU), folder, &limits, &options);
+    struct support_random random = {4};
+    int32_t ids[LONG_ROWS];
+    for (int i = 0; i < LONG_ROWS; i++) {
+        ids[i] = 4 + support_integer(&random, VOCABULARY - 4);
+    }
+    const struct clf__parameter_list *list = clf__training_parameters(subject.training);
+    float **together = support_array((size_t)list->count, sizeof *together);
+    double loss = add_gradients(&subject, ids, 0, LONG_PAIRS);
+    for (int i = 0; i < list->count; i++) {
+        together[i] = read_parameter(&subject, CLF__GRADIENTS, i);
+    }
+    assert_ok(clf__training_clear(subject.training));
+    for (int b = 0; b < LONG_PAIRS; b++) {
+        loss -= add_gradients(&subject, ids, b, 1);
+    }
+    assert_true(fabs(loss) < 1e-3);
+    for (int i = 0; i < list->count; i++) {
+        size_t count = count_of(&list->items[i]);
+        const float *apart = read_parameter(&subject, CLF__GRADIENTS, i);
+        double *expected = support_array(count, sizeof *expected);
+        for (size_t k = 0; k < count; k++) {
+            expected[k] = apart[k];
+        }
+        assert_close(together[i], expected, count, 1e-5);
+    }
+    close_subject(&subject);
+}
+
 /* Pairs of random digits, the target being the source: labels are the digits and the end. */
 enum { PAIRS = 16, DIGITS = 4, LENGTH = DIGITS + 1, FIRST_DIGIT = 4 };
 
@@ -437,6 +501,7 @@ int main(void)
         cmocka_unit_test_teardown(test_measure, support_teardown),
         cmocka_unit_test_teardown(test_failing_allocations, support_teardown),
         cmocka_unit_test_teardown(test_failing_calls, support_teardown),
+        cmocka_unit_test_teardown(test_chunks_of_logits, support_teardown),
         cmocka_unit_test_teardown(test_copying_is_learned, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
