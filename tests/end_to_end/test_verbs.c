@@ -221,6 +221,7 @@ static void test_selftest(void **state)
     assert_non_null(strstr(result.output, "All "));
     assert_non_null(strstr(result.output, "top k"));
     assert_non_null(strstr(result.output, "matrix product, int8"));
+    assert_non_null(strstr(result.output, "gradients: norms"));
     assert_int_equal(process_count(result.output, "WRONG") + process_count(result.output, "FAILED"), 0);
 }
 

@@ -9,7 +9,8 @@
 static const char help[] =
     "Usage: clformer selftest [-d DEVICE] [--form cpu|gpu] [--gemm native|clblast]\n\n"
     "Runs every kernel on a device, in each form it can take, and compares with references in double\n"
-    "precision. Says at the end what to do if one is wrong. Exit status 1 where one is.\n\n"
+    "precision, gradients with finite differences. Says at the end what to do if one is wrong. Exit status\n"
+    "1 where one is.\n\n"
     "Example:\n"
     "  $ clformer selftest -d 0\n";
 
@@ -86,6 +87,9 @@ static void run_checks(struct outcome *outcome, struct clf_device *device, clf_f
     }
     for (int i = 0; i < selftest_product_check_count; i++) {
         run_check(outcome, device, form, index, &selftest_product_checks[i]);
+    }
+    for (int i = 0; i < selftest_gradient_check_count; i++) {
+        run_check(outcome, device, form, index, &selftest_gradient_checks[i]);
     }
 }
 

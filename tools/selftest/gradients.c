@@ -1,0 +1,395 @@
+/* Checks of what training adds: gradients against central differences of the forward ops, both on the device;
+ * dropout's mask and the optimizer against their references. */
+#include <math.h>
+
+#include "ops/activation.h"
+#include "ops/adam.h"
+#include "ops/bias.h"
+#include "ops/cross_entropy.h"
+#include "ops/dropout.h"
+#include "ops/embedding.h"
+#include "ops/layernorm.h"
+#include "ops/positions.h"
+#include "reference/adam.h"
+#include "reference/philox.h"
+#include "selftest/selftest.h"
+
+/* What is differentiated: the sum of dy * y, where forward() computes y from `op`, which has the op's
+ * operands. */
+struct function {
+    void (*forward)(struct bench *bench, const void *op);
+    const void *op;
+    struct clf__tensor y;
+    const float *dy;
+    float *read; /* room for y */
+};
+
+/* An operand or its gradient: a tensor, or else a weight. */
+struct operand {
+    struct clf__tensor tensor;
+    struct clf__weight *weight;
+};
+
+static double value_of(struct bench *bench, const struct function *function)
+{
+    function->forward(bench, function->op);
+    RUN(bench, clf__tensor_read(function->y, function->read));
+    double sum = 0.0;
+    for (int i = 0; i < function->y.rows * function->y.columns; i++) {
+        sum += (double)function->dy[i] * (double)function->read[i];
+    }
+    return sum;
+}
+
+static void write_operand(struct bench *bench, const struct operand *operand, const float *values)
+{
+    if (operand->weight) {
+        RUN(bench, clf__weight_write(operand->weight, 0, clf__weight_outputs(operand->weight), values));
+    } else {
+        RUN(bench, clf__tensor_write(operand->tensor, values));
+    }
+}
+
+static void read_operand(struct bench *bench, const struct operand *operand, float *values)
+{
+    if (operand->weight) {
+        RUN(bench, clf__weight_read(operand->weight, 0, clf__weight_outputs(operand->weight), values));
+    } else {
+        RUN(bench, clf__tensor_read(operand->tensor, values));
+    }
+}
+
+/* (f(x + h) - f(x - h)) / 2h along one element, where h is as fp32 has it */
+static double slope(struct bench *bench, const struct function *function, const struct operand *x,
+                    float *values, int element, double h)
+{
+    float middle = values[element], above = (float)((double)middle + h), below = (float)((double)middle - h);
+    values[element] = above;
+    write_operand(bench, x, values);
+    double difference = value_of(bench, function);
+    values[element] = below;
+    write_operand(bench, x, values);
+    difference -= value_of(bench, function);
+    values[element] = middle;
+    return difference / ((double)above - (double)below);
+}
+
+static void compare_gradient(struct bench *bench, const struct function *function, struct operand x,
+                             struct operand gradient)
+{
+    const double step = 0.03125;
+    int count = x.weight ? clf__weight_outputs(x.weight) * clf__weight_inputs(x.weight)
+                         : x.tensor.rows * x.tensor.columns;
+    float *values = bench_array(bench, (size_t)count, sizeof *values);
+    float *actual = bench_array(bench, (size_t)count, sizeof *actual);
+    double *expected = bench_array(bench, (size_t)count, sizeof *expected);
+    read_operand(bench, &gradient, actual);
+    read_operand(bench, &x, values);
+    for (int i = 0; i < count; i++) {
+        double near = slope(bench, function, &x, values, i, step);
+        double far = slope(bench, function, &x, values, i, 2 * step);
+        expected[i] = (4 * near - far) / 3; /* what is left of the error is of the fourth order in the step */
+    }
+    write_operand(bench, &x, values);
+    bench_compare(bench, bench_tensor(bench, CLF__F32, 1, count, actual), expected);
+}
+
+static struct function function_of(struct bench *bench, void (*forward)(struct bench *, const void *),
+                                   const void *op, struct clf__tensor y)
+{
+    size_t count = (size_t)y.rows * (size_t)y.columns;
+    return (struct function){forward, op, y, bench_uniform(bench, count, 1.0f),
+                             bench_array(bench, count, sizeof(float))};
+}
+
+static struct clf__tensor uniform_tensor(struct bench *bench, int rows, int columns, float scale)
+{
+    return bench_tensor(bench, CLF__F32, rows, columns,
+                        bench_uniform(bench, (size_t)rows * (size_t)columns, scale));
+}
+
+static struct clf__tensor zero_tensor(struct bench *bench, int rows, int columns)
+{
+    return bench_tensor(bench, CLF__F32, rows, columns,
+                        bench_array(bench, (size_t)rows * (size_t)columns, sizeof(float)));
+}
+
+static struct operand tensor_operand(struct clf__tensor tensor)
+{
+    return (struct operand){.tensor = tensor};
+}
+
+/* ---- norms ---- */
+
+struct norm {
+    struct clf__tensor y, x, gamma, beta;
+    enum clf__norm_kind kind;
+};
+static const float eps = 0.1f;
+
+static void norm_forward(struct bench *bench, const void *op)
+{
+    const struct norm *n = op;
+    RUN(bench, clf__layernorm_forward(n->y, n->x, n->gamma, n->beta, n->kind, eps));
+}
+
+static void norms(struct bench *bench)
+{
+    enum { R = 3, C = 19 };
+    for (int kind = CLF__NORM_LAYER; kind <= CLF__NORM_STD; kind++) {
+        struct norm n = {zero_tensor(bench, R, C), uniform_tensor(bench, R, C, 2.0f),
+                         uniform_tensor(bench, 1, C, 1.5f), uniform_tensor(bench, 1, C, 1.0f),
+                         (enum clf__norm_kind)kind};
+        struct function function = function_of(bench, norm_forward, &n, n.y);
+        struct clf__tensor dx = bench_tensor(bench, CLF__F32, R, C, NULL), dgamma = zero_tensor(bench, 1, C);
+        struct clf__tensor dbeta = zero_tensor(bench, 1, C),
+                           dy = bench_tensor(bench, CLF__F32, R, C, function.dy);
+        struct clf__tensor scratch = zero_tensor(bench, 1, (int)clf__layernorm_backward_scratch(R, C));
+        RUN(bench, clf__layernorm_backward(dx, dgamma, dbeta, dy, n.x, n.gamma, n.kind, eps, scratch));
+        compare_gradient(bench, &function, tensor_operand(n.x), tensor_operand(dx));
+        compare_gradient(bench, &function, tensor_operand(n.gamma), tensor_operand(dgamma));
+        compare_gradient(bench, &function, tensor_operand(n.beta), tensor_operand(dbeta));
+        bench_release(bench);
+    }
+}
+
+/* ---- activations ---- */
+
+struct gate {
+    struct clf__tensor y, x, gate;
+    enum clf__activation kind;
+};
+
+static void activation_forward(struct bench *bench, const void *op)
+{
+    const struct gate *g = op;
+    RUN(bench, clf__activation_forward(g->y, g->x, g->kind));
+}
+
+static void gate_forward(struct bench *bench, const void *op)
+{
+    const struct gate *g = op;
+    RUN(bench, clf__gate_forward(g->y, g->x, g->gate, g->kind));
+}
+
+static void activations(struct bench *bench)
+{
+    enum { R = 2, C = 19 };
+    for (int kind = CLF__RELU; kind <= CLF__SILU; kind++) {
+        float *x = bench_uniform(bench, R * C, 4.0f);
+        for (int i = 0; i < R * C; i++) {
+            x[i] += x[i] < 0.0f ? -0.1f : 0.1f; /* off ReLU's corner */
+        }
+        struct gate g = {zero_tensor(bench, R, C), bench_tensor(bench, CLF__F32, R, C, x),
+                         uniform_tensor(bench, R, C, 1.0f), (enum clf__activation)kind};
+        struct function function = function_of(bench, activation_forward, &g, g.y);
+        struct clf__tensor dx = bench_tensor(bench, CLF__F32, R, C, NULL);
+        struct clf__tensor dgate = bench_tensor(bench, CLF__F32, R, C, NULL);
+        struct clf__tensor dy = bench_tensor(bench, CLF__F32, R, C, function.dy);
+        RUN(bench, clf__activation_backward(dx, dy, g.x, g.kind));
+        compare_gradient(bench, &function, tensor_operand(g.x), tensor_operand(dx));
+        function.forward = gate_forward;
+        RUN(bench, clf__gate_backward(dx, dgate, dy, g.x, g.gate, g.kind));
+        compare_gradient(bench, &function, tensor_operand(g.x), tensor_operand(dx));
+        compare_gradient(bench, &function, tensor_operand(g.gate), tensor_operand(dgate));
+        bench_release(bench);
+    }
+}
+
+/* ---- products ---- */
+
+struct product {
+    struct clf__tensor y, x, bias;
+    struct clf__weight *weight;
+};
+
+static void product_forward(struct bench *bench, const void *op)
+{
+    const struct product *p = op;
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    epilogue.bias = p->bias.buffer;
+    RUN(bench, clf__gemm_weight(clf__tensor_matrix(p->y), clf__tensor_matrix(p->x), p->x.rows, p->weight,
+                                &epilogue));
+}
+
+static struct clf__weight *new_weight(struct bench *bench, int outputs, int inputs, float scale)
+{
+    struct clf__weight *weight = NULL;
+    float *values = bench_uniform(bench, (size_t)outputs * (size_t)inputs, scale);
+    RUN(bench, clf__weight_create_zero(&weight, bench->device, outputs, inputs, "the self-test"));
+    RUN(bench, clf__weight_write(weight, 0, outputs, values));
+    return weight;
+}
+
+static void products(struct bench *bench)
+{
+    enum { R = 5, OUT = 19, IN = 7 };
+    const struct clf__matrix none = {.buffer = NULL};
+    struct product p = {zero_tensor(bench, R, OUT), uniform_tensor(bench, R, IN, 1.0f),
+                        uniform_tensor(bench, 1, OUT, 1.0f), new_weight(bench, OUT, IN, 1.0f)};
+    struct clf__weight *dweight = new_weight(bench, OUT, IN, 0.0f);
+    struct function function = function_of(bench, product_forward, &p, p.y);
+    struct clf__tensor dy = bench_tensor(bench, CLF__F32, R, OUT, function.dy);
+    struct clf__tensor dx = bench_tensor(bench, CLF__F32, R, IN, NULL), dbias = zero_tensor(bench, 1, OUT);
+    struct clf__tensor scratch = zero_tensor(bench, 1, (int)clf__bias_backward_scratch(R, OUT));
+    RUN(bench,
+        clf__gemm_input_gradient(clf__tensor_matrix(dx), clf__tensor_matrix(dy), R, p.weight, 1.0f, none));
+    RUN(bench, clf__gemm_weight_gradient(dweight, clf__tensor_matrix(dy), clf__tensor_matrix(p.x), R, 1.0f));
+    RUN(bench, clf__bias_backward(dbias, dy, 1.0f, scratch));
+    if (bench->status == CLF_OK) {
+        compare_gradient(bench, &function, tensor_operand(p.x), tensor_operand(dx));
+        compare_gradient(bench, &function, (struct operand){.weight = p.weight},
+                         (struct operand){.weight = dweight});
+        compare_gradient(bench, &function, tensor_operand(p.bias), tensor_operand(dbias));
+    }
+    clf__weight_free(p.weight);
+    clf__weight_free(dweight);
+}
+
+/* ---- embeddings and positions ---- */
+
+struct lookup {
+    struct clf__tensor y, ids, table;
+    struct clf__weight *weight;
+};
+
+static void embedding_forward(struct bench *bench, const void *op)
+{
+    const struct lookup *l = op;
+    RUN(bench, clf__embedding_forward(l->y, l->ids, l->weight, 0.5f));
+    RUN(bench, clf__positions_forward(l->y, l->y, l->table, l->ids));
+}
+
+/* Words and learned positions of the same numbers. */
+static void embeddings(struct bench *bench)
+{
+    enum { N = 6, V = 5, C = 17 };
+    static const int32_t ids[N] = {3, 0, 3, 1, 3, 0};
+    int32_t distinct[N], first[N + 1], order[N];
+    int count = 0;
+    struct lookup l = {.y = zero_tensor(bench, N, C),
+                       .ids = bench_tensor(bench, CLF__I32, 1, N, ids),
+                       .table = uniform_tensor(bench, V, C, 1.0f),
+                       .weight = new_weight(bench, V, C, 1.0f)};
+    struct clf__weight *dweight = new_weight(bench, V, C, 0.0f);
+    struct function function = function_of(bench, embedding_forward, &l, l.y);
+    struct clf__tensor dy = bench_tensor(bench, CLF__F32, N, C, function.dy),
+                       dtable = zero_tensor(bench, V, C);
+    RUN(bench, clf__gather_ids(distinct, first, order, &count, ids, N));
+    struct clf__gathered gathered = {bench_tensor(bench, CLF__I32, 1, count, distinct),
+                                     bench_tensor(bench, CLF__I32, 1, count + 1, first),
+                                     bench_tensor(bench, CLF__I32, 1, N, order)};
+    RUN(bench, clf__embedding_backward(dweight, dy, &gathered, 0.5f));
+    RUN(bench, clf__positions_backward(dtable, dy, &gathered));
+    if (bench->status == CLF_OK) {
+        compare_gradient(bench, &function, (struct operand){.weight = l.weight},
+                         (struct operand){.weight = dweight});
+        compare_gradient(bench, &function, tensor_operand(l.table), tensor_operand(dtable));
+    }
+    clf__weight_free(l.weight);
+    clf__weight_free(dweight);
+}
+
+/* ---- the loss ---- */
+
+struct loss {
+    struct clf__tensor losses, logits, labels;
+};
+static const struct clf__smoothing smoothing = {0.1f, 0.1f / 17, 4};
+
+static void loss_forward(struct bench *bench, const void *op)
+{
+    const struct loss *l = op;
+    const struct clf__tensor none = {.buffer = NULL};
+    RUN(bench, clf__cross_entropy(l->losses, none, l->logits, l->labels, &smoothing, 0.5f));
+}
+
+static void loss(struct bench *bench)
+{
+    enum { R = 4, V = 19 };
+    static const int32_t labels[R] = {0, V - 1, -1, 7};
+    static const float dlosses[2 * R] = {0.5f, 0, 0.5f, 0, 0.5f, 0, 0.5f, 0};
+    struct loss l = {zero_tensor(bench, R, 2), uniform_tensor(bench, R, V, 3.0f),
+                     bench_tensor(bench, CLF__I32, 1, R, labels)};
+    struct function function = function_of(bench, loss_forward, &l, l.losses);
+    function.dy = dlosses;
+    struct clf__tensor dlogits = bench_tensor(bench, CLF__F32, R, V, NULL);
+    RUN(bench, clf__cross_entropy(l.losses, dlogits, l.logits, l.labels, &smoothing, 0.5f));
+    compare_gradient(bench, &function, tensor_operand(l.logits), tensor_operand(dlogits));
+}
+
+/* ---- what has a reference ---- */
+
+static void dropout(struct bench *bench)
+{
+    enum { R = 5, C = 333 };
+    const struct clf__dropout some = {.rate = 0.3f, .seed = 0x123456789abcdef0ULL, .step = 77, .site = 5};
+    const struct clf__tensor none = {.buffer = NULL};
+    float *x = bench_uniform(bench, R * C, 1.0f);
+    double *expected = bench_array(bench, R * C, sizeof *expected);
+    for (int i = 0; i < R * C; i++) {
+        expected[i] = (double)x[i] * reference_dropout_factor((uint32_t)(i / C), (uint32_t)(i % C), some.seed,
+                                                              some.step, some.site, some.rate);
+    }
+    struct clf__tensor in = bench_tensor(bench, CLF__F32, R, C, x),
+                       y = bench_tensor(bench, CLF__F32, R, C, NULL);
+    RUN(bench, clf__dropout_forward(y, in, none, &some));
+    bench_compare(bench, y, expected);
+    RUN(bench, clf__dropout_backward(in, in, &some));
+    bench_compare(bench, in, expected);
+}
+
+/* Three steps, and the sum of squares of the last gradient. */
+static void optimizer(struct bench *bench)
+{
+    enum { N = 40001 };
+    float *start = bench_uniform(bench, N, 1.0f), *dw = bench_uniform(bench, N, 0.1f);
+    double *w = bench_array(bench, N, sizeof *w), *m = bench_array(bench, N, sizeof *m);
+    double *v = bench_array(bench, N, sizeof *v), squares = 0.0, sum = 0.0;
+    for (int i = 0; i < N; i++) {
+        w[i] = (double)start[i];
+        squares += (double)dw[i] * (double)dw[i];
+    }
+    struct clf__tensor weights = bench_tensor(bench, CLF__F32, 1, N, start),
+                       gradients = zero_tensor(bench, 1, N);
+    struct clf__tensor first = zero_tensor(bench, 1, N), second = zero_tensor(bench, 1, N);
+    int count = clf__sum_squares_parts(N);
+    struct clf__tensor parts = bench_tensor(bench, CLF__F32, 1, count, NULL);
+    float *sums = bench_array(bench, (size_t)count, sizeof *sums);
+    for (int t = 1; t <= 3; t++) {
+        struct clf__adam adam = {.rate = 1e-2,
+                                 .beta1 = 0.9,
+                                 .beta2 = 0.98,
+                                 .epsilon = 1e-9,
+                                 .correction1 = 1.0 - pow(0.9, t),
+                                 .correction2 = 1.0 - pow(0.98, t),
+                                 .decay = 0.1,
+                                 .gradient_scale = 0.5};
+        reference_adam(w, m, v, dw, N, &adam);
+        RUN(bench, clf__tensor_write(gradients, dw));
+        RUN(bench, clf__sum_squares(parts, gradients));
+        RUN(bench, clf__adam_update(weights, first, second, gradients, &adam));
+    }
+    RUN(bench, clf__tensor_read(parts, sums));
+    for (int i = 0; i < count; i++) {
+        sum += (double)sums[i];
+    }
+    float relative = (float)(sum / squares);
+    const double one = 1.0;
+    bench_compare(bench, bench_tensor(bench, CLF__F32, 1, 1, &relative), &one);
+    bench_compare(bench, weights, w);
+    bench_compare(bench, first, m);
+    bench_compare(bench, second, v);
+}
+
+/* The differences' own error is about 1e-5. */
+const struct check selftest_gradient_checks[] = {
+    {"gradients: norms", 0, 1e-3, norms},
+    {"gradients: activations", 0, 1e-3, activations},
+    {"gradients: products", USES_GEMM, 1e-3, products},
+    {"gradients: embeddings", USES_GEMM, 1e-3, embeddings},
+    {"gradients: loss", 0, 1e-3, loss},
+    {"dropout", 0, 1e-6, dropout},
+    {"optimizer", 0, 1e-6, optimizer},
+};
+const int selftest_gradient_check_count = sizeof selftest_gradient_checks / sizeof *selftest_gradient_checks;
