@@ -68,6 +68,11 @@ static void test_stages(void **state)
     row = next_row(&rest);
     assert_true(check_row(row, "score", 2, 1) > 4);
     json_decref(row);
+    result = run_clformer(NULL, "bench --stage train --batch 2 --repeats 1 --json");
+    rest = result.output;
+    row = next_row(&rest);
+    assert_true(check_row(row, "train", 2, 1) > 4);
+    json_decref(row);
     result = run_clformer(NULL, "bench --stage step --batch 2 --repeats 1 --json");
     rest = result.output;
     row = next_row(&rest);
@@ -103,8 +108,8 @@ static void test_work_file(void **state)
     result = run_clformer(NULL, process_format("bench --stage encode --work %s/work --batch 2", folder));
     assert_refused(result, 1, "blank");
     process_write(folder, "work", "Merci.\n\xff\n", 9);
-    for (int i = 0; i < 3; i++) {
-        static const char *const stages[] = {"encode", "translate --beam 1", "score"};
+    for (int i = 0; i < 4; i++) {
+        static const char *const stages[] = {"encode", "translate --beam 1", "score", "train"};
         result = run_clformer(NULL,
                               process_format("bench --work %s/work --batch 2 --stage %s", folder, stages[i]));
         assert_refused(result, 1, "line 2 of the work cannot be used");

@@ -25,6 +25,15 @@ struct train_case {
     uint32_t steps; /* so far */
 };
 
+static int is_blank(const struct clf_line *line)
+{
+    size_t i = 0;
+    while (i < line->size && (line->text[i] == ' ' || line->text[i] == '\t')) {
+        i++;
+    }
+    return i == line->size;
+}
+
 static clf_status read_line(struct clf__ids *ids, const struct clf_model *model, const struct flags *flags,
                             const struct clf_line *line, int is_target)
 {
@@ -54,10 +63,13 @@ static clf_status read_side(struct side *side, const struct clf_model *model, co
     clf_status status = CLF_OK;
     for (int i = 0; i < batch && status == CLF_OK; i++) {
         status = read_line(&ids, model, flags, &lines[i], is_target);
+        if (status == CLF_OK && is_blank(&lines[i])) {
+            status = clf__fail(CLF_TEXT, "it is blank");
+        }
         if (status == CLF_OK) {
             status = append(side, i, &ids);
         } else {
-            status = clf__fail_in(status, "line %d of the work", i + 1);
+            status = clf__fail_in(status, "line %d of the work cannot be used", i + 1);
         }
     }
     clf__ids_free(&ids);
