@@ -1,7 +1,7 @@
-/* target += scale * (sums[0] + sums[1] + ...): target (1, C), sums (chunks, C), added in their order.
+/* target += scale * (sums[0] + sums[1] + ...): target (1, C), sums (chunks, C).
  *
- * CPU form: a group takes 64 columns. GPU form: a group takes QUADS columns, work-item i four of them. No macros are
- * needed. */
+ * CPU form: a group takes 64 columns, and adds the chunks in their order. GPU form: a group takes 8 columns, work-item i
+ * column i % 8 of chunks i / 8, i / 8 + 8 ..., whose sums are then added in order. No macros are needed. */
 
 CPU_KERNEL void chunks_add_cpu(__global float *target, int target_offset, const __global float *sums, int sums_offset,
                                int sums_stride, int chunks, int columns, float scale)
@@ -36,14 +36,22 @@ CPU_KERNEL void chunks_add_cpu(__global float *target, int target_offset, const 
 GPU_KERNEL void chunks_add_gpu(__global float *target, int target_offset, const __global float *sums, int sums_offset,
                                int sums_stride, int chunks, int columns, float scale)
 {
-    int first = ((int)get_group_id(0) * GROUP + (int)get_local_id(0)) * 4;
-    for (int c = first; c < columns; c += (int)get_num_groups(0) * QUADS) {
-        const __global float *in = sums + sums_offset + c;
-        __global float *out = target + target_offset + c;
-        float4 sum = 0.0f;
-        for (int k = 0; k < chunks; k++, in += sums_stride) {
-            sum += load_quad(in, columns - c, 0.0f);
+    __local float shared[GROUP];
+    int item = (int)get_local_id(0);
+    for (int first = (int)get_group_id(0) * 8; first < columns; first += (int)get_num_groups(0) * 8) {
+        int c = first + item % 8;
+        float sum = 0.0f;
+        for (int k = item / 8; k < chunks && c < columns; k += 8) {
+            sum += sums[sums_offset + (size_t)k * sums_stride + c];
         }
-        store_quad(fma(sum, (float4)(scale), load_quad(out, columns - c, 0.0f)), out, columns - c);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        shared[item] = sum;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < 8 && c < columns) {
+            for (int part = 1; part < 8; part++) {
+                sum += shared[part * 8 + item];
+            }
+            target[target_offset + c] = fma(sum, scale, target[target_offset + c]);
+        }
     }
 }

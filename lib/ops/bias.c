@@ -6,11 +6,11 @@
 #include "ops/chunks.h"
 #include "ops/operand.h"
 
-enum { CPU_COLUMNS = 1024, GPU_COLUMNS = 4 * CLF__GROUP };
+enum { CHUNK_ROWS = 32, CPU_COLUMNS = 1024, GPU_COLUMNS = 4 * CLF__GROUP };
 
 size_t clf__bias_backward_scratch(int rows, int columns)
 {
-    return (size_t)clf__chunks(rows).count * (size_t)columns;
+    return (size_t)clf__chunks(rows, CHUNK_ROWS).count * (size_t)columns;
 }
 
 clf_status clf__bias_backward(struct clf__tensor dbias, struct clf__tensor dy, float scale,
@@ -24,7 +24,7 @@ clf_status clf__bias_backward(struct clf__tensor dbias, struct clf__tensor dy, f
     struct clf_device *device = clf__buffer_device(dbias.buffer);
     int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     int stretch = is_cpu ? CPU_COLUMNS : GPU_COLUMNS;
-    struct clf__chunks chunks = clf__chunks(dy.rows);
+    struct clf__chunks chunks = clf__chunks(dy.rows, CHUNK_ROWS);
     const struct clf__argument arguments[] = {CLF__VECTOR(scratch), CLF__OPERAND(dy), CLF__INT(dy.rows),
                                               CLF__INT(dy.columns), CLF__INT(chunks.rows)};
     double numbers = (double)dy.rows * dy.columns;

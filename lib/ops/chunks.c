@@ -3,12 +3,12 @@
 #include "device/caps.h"
 #include "ops/operand.h"
 
-enum { LEAST_ROWS = 32, MOST_CHUNKS = 256, CPU_COLUMNS = 64, GPU_COLUMNS = 4 * CLF__GROUP };
+enum { MOST_CHUNKS = 256, CPU_COLUMNS = 64, GPU_COLUMNS = 8 };
 
-struct clf__chunks clf__chunks(int rows)
+struct clf__chunks clf__chunks(int rows, int least_rows)
 {
     int share = (rows - 1) / MOST_CHUNKS + 1;
-    struct clf__chunks chunks = {.rows = share < LEAST_ROWS ? LEAST_ROWS : share};
+    struct clf__chunks chunks = {.rows = share < least_rows ? least_rows : share};
     chunks.count = rows > 0 ? (rows - 1) / chunks.rows + 1 : 0;
     return chunks;
 }

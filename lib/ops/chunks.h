@@ -11,10 +11,11 @@ struct clf__chunks {
     int count;
 };
 
-/* Enough of them for every core, few enough that adding them up is little beside the sums. */
-struct clf__chunks clf__chunks(int rows);
+/* Chunks of least_rows rows: enough of them for every core, but so few that adding them up is little beside
+ * the sums. Of more where there would be more than 256. */
+struct clf__chunks clf__chunks(int rows, int least_rows);
 
-/* target += scale * the sum of sums over its rows, in their order. */
+/* target += scale * the sum of sums over its rows, in an order that depends on how many these are alone. */
 clf_status clf__chunks_add(struct clf__tensor target, /* (1, C) */
                            struct clf__tensor sums,   /* (chunks, C) */
                            float scale);

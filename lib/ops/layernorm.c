@@ -34,9 +34,12 @@ clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor x, st
     return clf__rows_launch(&launch);
 }
 
+/* A group takes a chunk, and the GPU form needs more groups. */
+enum { CPU_CHUNK_ROWS = 32, GPU_CHUNK_ROWS = 8 };
+
 size_t clf__layernorm_backward_scratch(int rows, int columns)
 {
-    return (size_t)clf__chunks(rows).count * 2 * (size_t)columns;
+    return (size_t)clf__chunks(rows, GPU_CHUNK_ROWS).count * 2 * (size_t)columns;
 }
 
 static clf_status add_sums(struct clf__tensor dgamma, struct clf__tensor dbeta, struct clf__tensor scratch,
@@ -65,7 +68,7 @@ clf_status clf__layernorm_backward(struct clf__tensor dx, struct clf__tensor dga
     }
     struct clf_device *device = clf__buffer_device(dx.buffer);
     int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
-    struct clf__chunks chunks = clf__chunks(x.rows);
+    struct clf__chunks chunks = clf__chunks(x.rows, is_cpu ? CPU_CHUNK_ROWS : GPU_CHUNK_ROWS);
     const struct clf__argument arguments[] = {CLF__OPERAND(dx),    CLF__OPERAND(dy),      CLF__OPERAND(x),
                                               CLF__VECTOR(gamma),  CLF__VECTOR(scratch),  CLF__INT(x.rows),
                                               CLF__INT(x.columns), CLF__INT(chunks.rows), CLF__FLOAT(eps)};

@@ -49,10 +49,10 @@ static void test_columns(void **state)
 static void test_rows(void **state)
 {
     (void)state;
-    static const int rows[] = {1, 31, 32, 33, 64, 65, 8191, 8193};
+    static const int rows[] = {1, 31, 32, 33, 64, 65, 257, 289, 8191, 8193};
     FOR_EACH_FORM(device)
     {
-        for (int i = 0; i < (support_small() ? 6 : 8); i++) {
+        for (int i = 0; i < (support_small() ? 6 : 10); i++) {
             check(device, rows[i], 17);
         }
     }

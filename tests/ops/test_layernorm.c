@@ -215,10 +215,10 @@ static void test_backward(void **state)
 static void test_backward_rows(void **state)
 {
     (void)state;
-    static const int rows[] = {1, 31, 32, 33, 65, 8193};
+    static const int rows[] = {1, 7, 8, 9, 31, 32, 33, 65, 8193};
     FOR_EACH_FORM(device)
     {
-        for (int i = 0; i < (support_small() ? 5 : 6); i++) {
+        for (int i = 0; i < (support_small() ? 8 : 9); i++) {
             struct problem problem = {33, CLF__NORM_LAYER, 1, 1e-5f, 0.25f};
             check_backward(device, &problem, rows[i]);
         }
