@@ -3,6 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <clformer/log.h>
+
+#include "support/process.h"
+
 static FILE *open_side(const char *folder, const char *name, const char *side)
 {
     char path[512];
@@ -91,4 +95,66 @@ static int is_interrupted(void *user)
 struct clf_train_hooks digits_hooks(struct digits_log *log)
 {
     return (struct clf_train_hooks){take_start, take_update, take_validation, is_interrupted, log};
+}
+
+struct digits_task task;
+
+static void take_message(void *user, clf_log_level level, const char *message)
+{
+    (void)user;
+    size_t used = strlen(task.warnings);
+    if (level == CLF_LOG_WARNING) {
+        snprintf(task.warnings + used, sizeof task.warnings - used, "%s\n", message);
+    }
+}
+
+int digits_setup(void **state)
+{
+    (void)state;
+    clf_log_set(take_message, NULL);
+    task.warnings[0] = '\0';
+    if (!task.data) {
+        task.data = support_temporary_folder();
+        digits_write(task.data, "train", 60, 8, 1);
+        digits_write(task.data, "valid", 10, 8, 2);
+    }
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, "batch-tokens", "60");
+    digits_set(task.recipe, "max-updates", "12");
+    digits_set(task.recipe, "save-every", "4");
+    digits_set(task.recipe, "validate-every", "6");
+    digits_set(task.recipe, "learning-rate", "0.01");
+    digits_set(task.recipe, "warm-up", "2");
+    task.logs = support_array(2, sizeof *task.logs);
+    return 0;
+}
+
+int digits_teardown(void **state)
+{
+    clf_recipe_free(task.recipe);
+    task.recipe = NULL;
+    clf_log_set(NULL, NULL);
+    return support_teardown(state);
+}
+
+struct clf_device *digits_device(void)
+{
+    return support_device_with((clf_form)support_first_form(), CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+}
+
+const char *digits_output(void)
+{
+    static int outputs;
+    return process_format("%s/output-%d", task.data, ++outputs);
+}
+
+clf_status digits_train(const char *output, struct digits_log *log)
+{
+    int interrupt_after = log->interrupt_after;
+    memset(log, 0, sizeof *log);
+    log->interrupt_after = interrupt_after;
+    struct clf_train_hooks hooks = digits_hooks(log);
+    clf_status status = clf_train(digits_device(), task.recipe, output, &hooks);
+    log->interrupt_after = 0;
+    return status;
 }

@@ -25,8 +25,27 @@ struct digits_log {
     int count;
     struct clf_train_validation validations[DIGITS_VALIDATIONS];
     int validation_count;
-    int interrupt_after; /* updates; 0: never */
+    int interrupt_after; /* updates; 0: never. Holds for one run */
 };
 struct clf_train_hooks digits_hooks(struct digits_log *log);
+
+/* A task of its own for each test, as cmocka's setup and teardown: data (valid.* too), a recipe of twelve
+ * updates with four to a checkpoint and six to a validation, two empty logs, no warnings yet. */
+struct digits_task {
+    const char *data;
+    struct clf_recipe *recipe;
+    struct digits_log *logs; /* two of them */
+    char warnings[4096];     /* all that were logged */
+};
+extern struct digits_task task;
+int digits_setup(void **state);
+int digits_teardown(void **state);
+
+/* The native provider, whose sums have one order. */
+struct clf_device *digits_device(void);
+/* A path where nothing is yet; freed by support_free_all(). */
+const char *digits_output(void);
+/* clf_train() with the task's recipe; the log begins anew. */
+clf_status digits_train(const char *output, struct digits_log *log);
 
 #endif
