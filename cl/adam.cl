@@ -1,8 +1,17 @@
 /* One step of Adam or AdamW on n parameters w with the moments m and v and the gradients dw, and sums of squares.
  *
- * A group takes stretches of STRETCH numbers, one after the other. GPU forms: work-item i of a stretch numbers 4i ..
- * 4i + 3, then QUADS further on. No macros are needed. */
-#define STRETCH 16384
+ * A group takes neighbouring stretches of STRETCH numbers, one after the other. GPU forms: work-item i takes numbers
+ * 4i .. 4i + 3 of a stretch, then QUADS further on. No macros are needed. */
+#define STRETCH 4096
+
+/* This group's share of the stretches of n numbers. */
+static void group_stretches(int *first, int *last, int n)
+{
+    int stretches = (n - 1) / STRETCH + 1, groups = (int)get_num_groups(0);
+    int share = (stretches - 1) / groups + 1;
+    *first = min((int)get_group_id(0) * share, stretches);
+    *last = min(*first + share, stretches);
+}
 
 /* With g = gradient_scale dw + coupled_decay w:
  *
@@ -25,8 +34,9 @@
 CPU_KERNEL void adam_update_cpu(ADAM_ARGUMENTS)
 {
     w += w_offset, m += m_offset, v += v_offset, dw += dw_offset;
-    int stretches = (n - 1) / STRETCH + 1;
-    for (int k = (int)get_group_id(0); k < stretches; k += (int)get_num_groups(0)) {
+    int first_stretch, last_stretch;
+    group_stretches(&first_stretch, &last_stretch, n);
+    for (int k = first_stretch; k < last_stretch; k++) {
         int first = k * STRETCH, end = n - first < STRETCH ? n : first + STRETCH;
         int i = first;
         for (; i + 16 <= end; i += 16) {
@@ -51,8 +61,9 @@ CPU_KERNEL void adam_update_cpu(ADAM_ARGUMENTS)
 GPU_KERNEL void adam_update_gpu(ADAM_ARGUMENTS)
 {
     w += w_offset, m += m_offset, v += v_offset, dw += dw_offset;
-    int stretches = (n - 1) / STRETCH + 1;
-    for (int k = (int)get_group_id(0); k < stretches; k += (int)get_num_groups(0)) {
+    int first_stretch, last_stretch;
+    group_stretches(&first_stretch, &last_stretch, n);
+    for (int k = first_stretch; k < last_stretch; k++) {
         int first = k * STRETCH, end = n - first < STRETCH ? n : first + STRETCH;
         for (int i = first + (int)get_local_id(0) * 4; i < end; i += QUADS) {
             int left = end - i;
@@ -71,8 +82,9 @@ GPU_KERNEL void adam_update_gpu(ADAM_ARGUMENTS)
 CPU_KERNEL void sum_squares_cpu(__global float *parts, int parts_offset, const __global float *x, int x_offset, int n)
 {
     x += x_offset;
-    int stretches = (n - 1) / STRETCH + 1;
-    for (int k = (int)get_group_id(0); k < stretches; k += (int)get_num_groups(0)) {
+    int first_stretch, last_stretch;
+    group_stretches(&first_stretch, &last_stretch, n);
+    for (int k = first_stretch; k < last_stretch; k++) {
         int i = k * STRETCH, end = n - i < STRETCH ? n : i + STRETCH;
         float16 s0 = (float16)(0.0f), s1 = s0, s2 = s0, s3 = s0;
         for (; i + 64 <= end; i += 64) {
@@ -94,8 +106,9 @@ GPU_KERNEL void sum_squares_gpu(__global float *parts, int parts_offset, const _
 {
     __local float shared[GROUP];
     x += x_offset;
-    int stretches = (n - 1) / STRETCH + 1;
-    for (int k = (int)get_group_id(0); k < stretches; k += (int)get_num_groups(0)) {
+    int first_stretch, last_stretch;
+    group_stretches(&first_stretch, &last_stretch, n);
+    for (int k = first_stretch; k < last_stretch; k++) {
         int first = k * STRETCH, end = n - first < STRETCH ? n : first + STRETCH;
         float4 squares = 0.0f;
         for (int i = first + (int)get_local_id(0) * 4; i < end; i += QUADS) {

@@ -7,7 +7,7 @@
 #include "ops/operand.h"
 
 /* Elements that a group takes at a time: STRETCH in cl/adam.cl. */
-enum { STRETCH = 16384, MOST_GROUPS = 4096 };
+enum { STRETCH = 4096, MOST_CPU_GROUPS = 256, MOST_GPU_GROUPS = 4096 };
 
 static size_t stretches_of(size_t n)
 {
@@ -18,10 +18,10 @@ static clf_status launch_stretches(struct clf__launch *launch, struct clf_device
                                    const char *cpu_kernel, const char *gpu_kernel, int n)
 {
     int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
-    size_t stretches = stretches_of((size_t)n);
+    size_t stretches = stretches_of((size_t)n), most = is_cpu ? MOST_CPU_GROUPS : MOST_GPU_GROUPS;
     launch->program = "adam";
     launch->kernel = is_cpu ? cpu_kernel : gpu_kernel;
-    launch->groups[0] = stretches < MOST_GROUPS ? stretches : MOST_GROUPS;
+    launch->groups[0] = stretches < most ? stretches : most;
     launch->local[0] = is_cpu ? 1 : CLF__GROUP;
     return clf__launch(device, launch);
 }
