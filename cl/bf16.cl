@@ -18,4 +18,12 @@ static inline uint16 round_bf16_16(float16 v)
 {
     ROUND_BF16(uint16, v)
 }
+
+/* PoCL's vstore16() of short integers goes lane by lane. */
+typedef ushort16 ushort16_anywhere __attribute__((aligned(2)));
+
+static inline void store_bf16_16(float16 v, __global ushort *to)
+{
+    *(__global ushort16_anywhere *)to = convert_ushort16(round_bf16_16(v) >> 16);
+}
 #endif

@@ -117,20 +117,10 @@ static inline int first_above(float16 left, float16 right, float bar)
     return min(c.x, c.y);
 }
 
-/* exp(x) for x <= 20, and 1e-38 for all below -87; NaN stays. Relative error 1e-7: half the work of the built-in one. */
+/* exp(x) for x <= 20, and 1e-38 for all below -87; NaN stays NaN. */
 static inline float16 exp_of(float16 x)
 {
-    x = x < -87.0f ? (float16)(-87.0f) : x;
-    float16 shifted = fma(x, (float16)(1.44269504f), (float16)(12582912.0f)); /* 1.5 * 2^23: to an integer */
-    float16 n = shifted - 12582912.0f;
-    float16 f = fma(n, (float16)(-0.693145752f), x);
-    f = fma(n, (float16)(-1.42860677e-6f), f);
-    float16 p = fma(f, (float16)(8.31247587e-3f), (float16)(4.18900810e-2f));
-    p = fma(p, f, (float16)(1.66671142e-1f));
-    p = fma(p, f, (float16)(4.99992311e-1f));
-    p = fma(p, f, (float16)(1.0f));
-    p = fma(p, f, (float16)(1.0f));
-    return p * as_float16((as_int16(shifted) << 23) + 0x3f800000);
+    return near_exp16(x < -87.0f ? (float16)(-87.0f) : x);
 }
 
 /* Takes the banned ids of a panel out of its logits. An id that comes again finds -inf. */

@@ -7,7 +7,7 @@ static inline void round_row_bf16(__global ushort *to, const __global float *fro
 {
     int k = 0;
     for (; k + 16 <= inputs; k += 16) {
-        vstore16(convert_ushort16(round_bf16_16(vload16(0, from + k)) >> 16), 0, to + k);
+        store_bf16_16(vload16(0, from + k), to + k);
     }
     for (; k < inputs; k++) {
         to[k] = (ushort)(round_bf16(from[k]) >> 16);
