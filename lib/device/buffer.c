@@ -95,16 +95,28 @@ static clf_status done(cl_int error, cl_event event, const struct clf__buffer *b
     return clf__profile_add(buffer->device, verb, (struct clf__cost){.bytes = (double)moved}, NULL, event);
 }
 
-clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source)
+static clf_status write_bytes(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source,
+                              cl_bool waits)
 {
     if (bytes == 0) {
         return CLF_OK;
     }
     cl_event event = NULL;
     cl_int error =
-        CLF__CL(clEnqueueWriteBuffer(buffer->device->queue, buffer->memory, CL_TRUE, offset, bytes, source, 0,
+        CLF__CL(clEnqueueWriteBuffer(buffer->device->queue, buffer->memory, waits, offset, bytes, source, 0,
                                      NULL, clf__profile_slot(buffer->device->profile, &event)));
     return done(error, event, buffer, "write", offset, bytes, bytes);
+}
+
+clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source)
+{
+    return write_bytes(buffer, offset, bytes, source, CL_TRUE);
+}
+
+clf_status clf__buffer_write_later(struct clf__buffer *buffer, size_t offset, size_t bytes,
+                                   const void *source)
+{
+    return write_bytes(buffer, offset, bytes, source, CL_FALSE);
 }
 
 clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, size_t bytes, void *target)

@@ -33,6 +33,9 @@ uint64_t clf__device_free_bytes(const struct clf_device *device);
 
 /* Blocking copies; they wait for the kernels enqueued before them. */
 clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source);
+/* Does not wait: source stays as it is until the next of these copies, or clf__device_finish(). */
+clf_status clf__buffer_write_later(struct clf__buffer *buffer, size_t offset, size_t bytes,
+                                   const void *source);
 clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, size_t bytes, void *target);
 
 /* Enqueued, not waited for. */

@@ -61,6 +61,11 @@ clf_status clf__device_finish(struct clf_device *device)
                                : clf__opencl_fail(error, "waiting for the work of device %s", device->label);
 }
 
+void clf__device_settle(struct clf_device *device)
+{
+    (void)clFinish(device->queue);
+}
+
 clf_status clf__device_finish_stage(struct clf_device *device)
 {
     return device->profile ? clf__device_finish(device) : CLF_OK;

@@ -57,7 +57,10 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
 
 /* Waits until everything enqueued is done. */
 clf_status clf__device_finish(struct clf_device *device);
-/* The same where the device profiles, so that the host's clock tells stages apart; nothing elsewhere. */
+/* The same after a failure, of which alone is to be told. */
+void clf__device_settle(struct clf_device *device);
+/* clf__device_finish() where the device profiles, so that the host's clock tells stages apart; nothing
+ * elsewhere. */
 clf_status clf__device_finish_stage(struct clf_device *device);
 
 #endif

@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "device/launch.h"
 #include "model/session_internal.h"
 #include "model/stack.h"
 #include "ops/cache.h"
@@ -94,7 +95,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     }
     fill_cross_spans(&views->cross, session, spans, step);
     clf__spans_count(&views->cross, spans, 0);
-    return clf__upload_send(upload);
+    return clf__upload_send_later(upload);
 }
 
 /* A view on part of the results, first element `offset`. */
@@ -130,9 +131,9 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     return CLF_OK;
 }
 
-clf_status clf__session_step(void *context, struct clf__step *step)
+/* Ends with the candidates, for which it waits. */
+static clf_status run_step(struct clf__session *session, struct clf__step *step)
 {
-    struct clf__session *session = context;
     const struct clf__decoder *decoder = &session->transformer->decoder;
     assert(step->rows <= session->limits.slots && step->candidates <= session->limits.candidates);
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
@@ -164,4 +165,14 @@ clf_status clf__session_step(void *context, struct clf__step *step)
         .history = &step_history, .cross_call = &cross, .counters = session->counters};
     CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
     return read_candidates(session, step, &views);
+}
+
+clf_status clf__session_step(void *context, struct clf__step *step)
+{
+    struct clf__session *session = context;
+    clf_status status = run_step(session, step);
+    if (status != CLF_OK) {
+        clf__device_settle(session->transformer->device); /* which may still read what was uploaded */
+    }
+    return status;
 }

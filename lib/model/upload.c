@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/buffer.h"
 
 clf_status clf__upload_reserve(struct clf__upload *upload, struct clf__arena *arena, int64_t count)
 {
@@ -30,6 +31,13 @@ struct clf__spans clf__upload_take_spans(struct clf__upload *upload, int sequenc
 clf_status clf__upload_send(const struct clf__upload *upload)
 {
     return clf__tensor_write(clf__tensor_columns(upload->tensor, 0, upload->count), upload->staging);
+}
+
+clf_status clf__upload_send_later(const struct clf__upload *upload)
+{
+    const struct clf__tensor *tensor = &upload->tensor;
+    return clf__buffer_write_later(tensor->buffer, tensor->offset * sizeof *upload->staging,
+                                   (size_t)upload->count * sizeof *upload->staging, upload->staging);
 }
 
 /* Rows of the table of positions for one whole sequence; ids NULL for frames. */

@@ -28,6 +28,8 @@ struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32
 /* The same as a table of spans. */
 struct clf__spans clf__upload_take_spans(struct clf__upload *upload, int sequences, int32_t **target);
 clf_status clf__upload_send(const struct clf__upload *upload);
+/* Without waiting: what was collected stays until the device is waited for. */
+clf_status clf__upload_send_later(const struct clf__upload *upload);
 
 /* What an embedder and self-attention need of sequences: ids (zeros for frames), rows of the table of
  * positions, pad tokens that are hidden, where each sequence lies. */
