@@ -25,23 +25,6 @@ struct backward_work {
     float deltas[BLOCK_QUERIES];
 };
 
-/* A head of a sequence: where its rows start, and what masks them (which may be null). */
-struct backward_head {
-    __global float *dq, *dk, *dv;
-    const __global float *dy, *q, *k, *v, *y;
-    int dq_stride, dk_stride, dv_stride, dy_stride, q_stride, k_stride, v_stride, y_stride;
-    const __global int *hidden;
-    const __global float *bias, *terms;
-    int reach, terms_stride, causal;
-    __global float *maxima, *totals; /* of its queries, where keys take more than a tile */
-    int queries, keys, first_row, heads, number;
-    float scale;
-#ifdef HAS_DROPOUT
-    uint threshold, seed_low, seed_high, step, site;
-    float kept_scale;
-#endif
-};
-
 static inline void copy_rows(float16 *to, const __global float *rows, int stride, int count, int width)
 {
     int n = 0;
@@ -234,7 +217,7 @@ static inline void find_deltas(struct backward_work *work, const struct backward
 
 /* Of eight queries: dS = P * (f * dy . v - delta), and P * f. query: the first one's. */
 static inline void differentiate_rows(struct backward_work *work, const struct backward_head *head, int query, int row,
-                                      int tile, int vectors)
+                                      int tile, int vectors COMMA_DROPOUT_ARGUMENTS)
 {
     float8 totals = vload8(0, work->totals + row);
     float shares[MOST_ROWS];
@@ -246,8 +229,7 @@ static inline void differentiate_rows(struct backward_work *work, const struct b
         int mask_row = (head->first_row + query + i) * head->heads + head->number;
         for (int n = 0; n < vectors; n += 4) {
             float16 kept[4];
-            dropout_block(kept, (tile + n * LANES) / 64, mask_row, head->threshold, head->kept_scale, head->seed_low,
-                          head->seed_high, head->step, head->site);
+            dropout_block(kept, (tile + n * LANES) / 64, mask_row, DROPOUT_NAMES);
             for (int m = n; m < n + 4; m++) {
                 float16 weight = weights[m] * shares[i];
                 dweights[m] = weight * fma(dweights[m], kept[m - n], (float16)(-delta));
@@ -326,7 +308,7 @@ static inline void measure_queries(struct backward_work *work, const struct back
 
 /* Weights and their gradients for a block of queries and a tile of keys; gives dq, or adds to what earlier tiles gave. */
 static inline void differentiate_queries(struct backward_work *work, const struct backward_head *head, int first,
-                                         int count, int tile, int width)
+                                         int count, int tile, int width COMMA_DROPOUT_ARGUMENTS)
 {
     int is_only = head->keys <= TILE_KEYS;
     const __global float *q = head->q + (size_t)first * head->q_stride;
@@ -345,7 +327,7 @@ static inline void differentiate_queries(struct backward_work *work, const struc
             weigh_rows_again(work, row, vectors);
         }
         dots(work->dweights[row], &work->packed_values[0][0], work->doutputs[row], VALUE_WIDTH, vectors);
-        differentiate_rows(work, head, query, row, tile, vectors);
+        differentiate_rows(work, head, query, row, tile, vectors COMMA_DROPOUT_NAMES);
         const float *dweights = (const float *)work->dweights[row];
         add_rows(work->dqueries[row], dweights, TILE_KEYS, 1, work->keys[0], seen, KEY_VECTORS);
     }
@@ -370,7 +352,7 @@ static inline void differentiate_keys(struct backward_work *work, const struct b
     }
 }
 
-static inline void differentiate_head(struct backward_work *work, const struct backward_head *head)
+static inline void differentiate_head(struct backward_work *work, const struct backward_head *head COMMA_DROPOUT_ARGUMENTS)
 {
     if (head->keys > TILE_KEYS) {
         measure_queries(work, head);
@@ -386,7 +368,7 @@ static inline void differentiate_head(struct backward_work *work, const struct b
         clear_rows(&work->dvalues[0][0], width, VALUE_VECTORS);
         for (int first = 0; first < head->queries; first += BLOCK_QUERIES) {
             int count = min(head->queries - first, BLOCK_QUERIES);
-            differentiate_queries(work, head, first, count, tile, width);
+            differentiate_queries(work, head, first, count, tile, width COMMA_DROPOUT_NAMES);
             differentiate_keys(work, head, first, count, tile, width);
         }
         store_rows(head->dk + row * head->dk_stride, head->dk_stride, &work->dkeys[0][0], width, KEY_WIDTH, head->scale,

@@ -9,6 +9,16 @@
 /* Of each query and head: the maximum and the sum of its scores, and dy . y. */
 enum { STATISTICS = 3 };
 
+/* Of the GPU form: queries or keys of a group, columns of its sums, and its floats of local memory at most
+ * (two chunks of rows or a tile of values, a tile of weights, and a few numbers a query). */
+enum {
+    BLOCK = 32,
+    MOST_SLICE = 64,
+    LOCAL = 3 * BLOCK * (BLOCK + 1) + 2 * CLF__GROUP + BLOCK,
+    LOCAL_HEAD = 256,
+    LOCALS = 2
+};
+
 size_t clf__attention_backward_scratch(const struct clf__heads *heads, int query_rows, int sequences,
                                        int relative_width)
 {
@@ -16,20 +26,128 @@ size_t clf__attention_backward_scratch(const struct clf__heads *heads, int query
     return (size_t)heads->count * (statistics + (size_t)sequences * (size_t)relative_width);
 }
 
-/* Five products where the forward pass has two, and a pair's own gradient. */
-static struct clf__cost count_cost(const struct clf__attention_call *call, double queries)
+/* One kernel of cl/attention_backward.cl, its groups, and the fma that it spends on a query and a key. */
+struct part {
+    const char *kernel;
+    size_t tasks;
+    double multiplications;
+};
+
+static struct clf__cost count_cost(const struct clf__attention_call *call, double queries,
+                                   const struct part *part)
 {
     const struct clf__spans *spans = &call->spans;
     const struct clf__heads *heads = &call->heads;
     double all_keys = (double)spans->sequences * spans->max_keys;
     double keys = spans->pairs > 0.0 ? spans->keys : all_keys;
     double pairs = spans->pairs > 0.0 ? spans->pairs : all_keys * spans->max_queries;
-    double key_width = heads->key_width, value_width = heads->value_width;
+    double widths = heads->key_width + heads->value_width;
+    /* Besides the products a pair has its difference, exp, share, and the gradient of its score. */
     return (struct clf__cost){
-        .operations = heads->count * pairs * (6.0 * key_width + 4.0 * value_width + 8.0),
-        .bytes = heads->count * sizeof(float) *
-                 (queries * (2.0 * key_width + 2.0 * value_width) + keys * 2.0 * (key_width + value_width)),
+        .operations = heads->count * pairs * (2.0 * part->multiplications + 5.0),
+        .bytes = heads->count * 2.0 * (queries + keys) * widths * sizeof(float),
     };
+}
+
+/* All that a call brings. */
+struct operands {
+    const struct clf__attention_gradients *gradients;
+    struct clf__tensor dy, q, k, v, y;
+    const struct clf__attention_call *call;
+};
+
+static clf_status launch(const struct operands *operands, const struct part *part)
+{
+    const struct clf__attention_gradients *gradients = operands->gradients;
+    const struct clf__attention_call *call = operands->call;
+    const struct clf__heads *heads = &call->heads;
+    const struct clf__spans *spans = &call->spans;
+    const struct clf__mask *mask = &call->mask;
+    struct clf_device *device = clf__buffer_device(operands->dy.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU, has_dropout = call->dropout.rate > 0.0f;
+    if (part->tasks > INT32_MAX) {
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "attention's gradients over %d sequences of up to %d queries and %d keys and %d heads are %zu "
+            "pieces of work, and kernels count to %d; use fewer --tokens",
+            spans->sequences, spans->max_queries, spans->max_keys, heads->count, part->tasks, INT32_MAX);
+    }
+    char defines[96];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s", heads->key_width,
+             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "");
+    const struct clf__argument arguments[] = {
+        CLF__LOCAL(LOCAL_HEAD),
+        CLF__LOCAL(LOCAL * sizeof(float)),
+        CLF__OPERAND(gradients->query),
+        CLF__OPERAND(gradients->key),
+        CLF__OPERAND(gradients->value),
+        CLF__OPERAND(operands->dy),
+        CLF__OPERAND(operands->q),
+        CLF__OPERAND(operands->k),
+        CLF__OPERAND(operands->v),
+        CLF__OPERAND(operands->y),
+        CLF__VECTOR(spans->table),
+        CLF__VECTOR(mask->hidden_keys),
+        CLF__OPERAND(mask->additive),
+        CLF__OPERAND(mask->relative),
+        CLF__INT((mask->relative.columns - 1) / 2),
+        CLF__VECTOR(gradients->scratch),
+        CLF__INT(operands->q.rows),
+        CLF__INT(spans->sequences),
+        CLF__INT(heads->count),
+        CLF__INT(spans->max_queries),
+        CLF__INT(spans->max_keys),
+        CLF__FLOAT(heads->scale),
+        CLF__INT(mask->causal),
+        CLF__DROPOUT(call->dropout),
+    };
+    int left_out = is_cpu ? LOCALS : 0; /* the first ones */
+    const struct clf__launch launch = {
+        .program = "attention_backward",
+        .kernel = part->kernel,
+        .defines = defines,
+        .groups = {clf__groups(part->tasks)},
+        .local = {is_cpu ? 1 : CLF__GROUP},
+        .arguments = arguments + left_out,
+        .argument_count = (int)(sizeof arguments / sizeof *arguments) - left_out - (has_dropout ? 0 : 6),
+        .cost = count_cost(call, operands->q.rows, part),
+    };
+    return clf__launch(device, &launch);
+}
+
+/* The CPU form has one kernel. The GPU form finds statistics, dq, then dk and dv, and computes the weights
+ * for each anew. */
+static clf_status launch_all(const struct operands *operands)
+{
+    const struct clf__heads *heads = &operands->call->heads;
+    const struct clf__spans *spans = &operands->call->spans;
+    double key_width = heads->key_width, value_width = heads->value_width;
+    size_t tasks = (size_t)spans->sequences * (size_t)heads->count;
+    if (clf__device_caps(clf__buffer_device(operands->dy.buffer))->form == CLF_FORM_CPU) {
+        const struct part whole = {"attention_backward_cpu", tasks, 3.0 * key_width + 2.0 * value_width};
+        return launch(operands, &whole);
+    }
+    size_t query_blocks = ((size_t)spans->max_queries + BLOCK - 1) / BLOCK * tasks;
+    size_t key_blocks = ((size_t)spans->max_keys + BLOCK - 1) / BLOCK * tasks;
+    int widest = heads->key_width > heads->value_width ? heads->key_width : heads->value_width;
+    int slices = (widest + MOST_SLICE - 1) / MOST_SLICE, slice = (widest + slices - 1) / slices;
+    size_t key_slices = ((size_t)heads->key_width + (size_t)slice - 1) / (size_t)slice;
+    size_t value_slices = ((size_t)heads->value_width + (size_t)slice - 1) / (size_t)slice;
+    double many_key = (double)key_slices, many_value = (double)value_slices;
+    const struct part parts[] = {
+        {"attention_backward_statistics_gpu", query_blocks, key_width},
+        {"attention_backward_queries_gpu", query_blocks * key_slices,
+         many_key * (key_width + value_width) + key_width},
+        {"attention_backward_keys_gpu", key_blocks * key_slices,
+         many_key * (key_width + value_width) + key_width},
+        {"attention_backward_values_gpu", key_blocks * value_slices, many_value * key_width + value_width},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].tasks > 0) {
+            CLF__TRY(launch(operands, &parts[i]));
+        }
+    }
+    return CLF_OK;
 }
 
 clf_status clf__attention_backward(const struct clf__attention_gradients *gradients, struct clf__tensor dy,
@@ -38,53 +156,16 @@ clf_status clf__attention_backward(const struct clf__attention_gradients *gradie
 {
     const struct clf__heads *heads = &call->heads;
     const struct clf__spans *spans = &call->spans;
-    const struct clf__mask *mask = &call->mask;
     assert(q.columns == heads->count * heads->key_width && k.columns == q.columns);
     assert(y.columns == heads->count * heads->value_width && v.columns == y.columns);
     assert(dy.columns == y.columns && gradients->query.columns == q.columns);
+    assert(gradients->key.columns == k.columns && gradients->value.columns == v.columns);
     assert(spans->table.stride == 4 || spans->sequences < 2);
     assert((size_t)gradients->scratch.columns >=
            clf__attention_backward_scratch(heads, q.rows, spans->sequences, 0));
     if (spans->sequences == 0) {
         return CLF_OK;
     }
-    struct clf_device *device = clf__buffer_device(dy.buffer);
-    int has_dropout = call->dropout.rate > 0.0f;
-    char defines[96];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s", heads->key_width,
-             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "");
-    const struct clf__argument arguments[] = {
-        CLF__OPERAND(gradients->query),
-        CLF__OPERAND(gradients->key),
-        CLF__OPERAND(gradients->value),
-        CLF__OPERAND(dy),
-        CLF__OPERAND(q),
-        CLF__OPERAND(k),
-        CLF__OPERAND(v),
-        CLF__OPERAND(y),
-        CLF__VECTOR(spans->table),
-        CLF__VECTOR(mask->hidden_keys),
-        CLF__OPERAND(mask->additive),
-        CLF__OPERAND(mask->relative),
-        CLF__INT((mask->relative.columns - 1) / 2),
-        CLF__VECTOR(gradients->scratch),
-        CLF__INT(q.rows),
-        CLF__INT(spans->sequences),
-        CLF__INT(heads->count),
-        CLF__INT(spans->max_queries),
-        CLF__FLOAT(heads->scale),
-        CLF__INT(mask->causal),
-        CLF__DROPOUT(call->dropout),
-    };
-    const struct clf__launch launch = {
-        .program = "attention_backward",
-        .kernel = "attention_backward_cpu",
-        .defines = defines,
-        .groups = {clf__groups((size_t)spans->sequences * (size_t)heads->count)},
-        .local = {1},
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6),
-        .cost = count_cost(call, q.rows),
-    };
-    return clf__launch(device, &launch);
+    const struct operands operands = {gradients, dy, q, k, v, y, call};
+    return launch_all(&operands);
 }

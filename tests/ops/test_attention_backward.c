@@ -1,4 +1,5 @@
-/* Attention's gradients, and dropout of its weights. */
+/* Attention's gradients, and dropout of its weights. A pair of widths is a program, which takes seconds to
+ * compile: most tests share one. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ enum gradient { QUERY, KEY, VALUE, GRADIENTS };
 
 /* What a call gives, packed, on the host. */
 struct results {
-    float *y, *gradients[GRADIENTS];
+    float *y, *gradients[GRADIENTS], *relative;
 };
 
 static struct clf_device *fused(int form)
@@ -33,43 +34,72 @@ static size_t count_of(const struct attention_problem *problem, int gradient)
     return (size_t)rows_of(problem, gradient) * (size_t)columns_of(problem, gradient);
 }
 
-/* Forward and backward. The gradients are, where shapes allow it, columns of one fused matrix, as a fused
- * projection's are. */
-static struct results run(struct clf_device *device, const struct attention_problem *problem, const float *dy)
+static size_t outputs_of(const struct attention_problem *problem)
+{
+    return (size_t)problem->query_rows * (size_t)columns_of(problem, VALUE);
+}
+
+/* Of (heads, 2 * reach + 1). */
+static int relative_width(const struct attention_problem *problem)
+{
+    return problem->shape.relative ? 2 * problem->shape.relative + 1 : 0;
+}
+
+static size_t relatives_of(const struct attention_problem *problem)
+{
+    return (size_t)(problem->shape.heads * relative_width(problem));
+}
+
+/* Forward and backward, of all sequences or of one. Where shapes allow it the gradients are columns of one
+ * matrix, as a fused projection's are; that of the relative term adds to ones. */
+static struct results run(struct clf_device *device, const struct attention_problem *problem, const float *dy,
+                          int only)
 {
     const struct attention_shape *shape = &problem->shape;
     const float *values[GRADIENTS] = {problem->q, problem->k, problem->v};
-    int value_columns = shape->heads * shape->value_width;
-    struct clf__tensor operands[GRADIENTS], gradients[GRADIENTS];
+    int views = shape->column_views, value_columns = columns_of(problem, VALUE);
     int is_fused = problem->query_rows == problem->key_rows;
-    int wide = 2 * columns_of(problem, KEY) + value_columns;
-    struct clf__tensor fused_gradient = support_tensor(device, CLF__F32, problem->query_rows, wide, NULL);
+    struct clf__tensor wide = support_tensor(device, CLF__F32, problem->query_rows,
+                                             2 * columns_of(problem, KEY) + value_columns, NULL);
+    struct clf__tensor operands[GRADIENTS], gradients[GRADIENTS];
     for (int g = 0; g < GRADIENTS; g++) {
-        operands[g] = support_attention_operand(device, shape->column_views, rows_of(problem, g),
-                                                columns_of(problem, g), values[g]);
-        gradients[g] = is_fused ? clf__tensor_columns(fused_gradient, g * columns_of(problem, KEY),
-                                                      columns_of(problem, g))
-                                : support_attention_operand(device, shape->column_views, rows_of(problem, g),
-                                                            columns_of(problem, g), NULL);
+        int rows = rows_of(problem, g), columns = columns_of(problem, g);
+        operands[g] = support_attention_operand(device, views, rows, columns, values[g]);
+        gradients[g] = is_fused ? clf__tensor_columns(wide, g * columns_of(problem, KEY), columns)
+                                : support_attention_operand(device, views, rows, columns, NULL);
     }
-    struct clf__tensor dy_tensor =
-        support_attention_operand(device, shape->column_views, problem->query_rows, value_columns, dy);
-    struct clf__tensor y =
-        support_attention_operand(device, shape->column_views, problem->query_rows, value_columns, NULL);
+    struct clf__tensor doutput =
+        support_attention_operand(device, views, problem->query_rows, value_columns, dy);
+    struct clf__tensor y = support_attention_operand(device, views, problem->query_rows, value_columns, NULL);
     struct clf__attention_call call = support_attention_call(device, problem);
+    if (only >= 0) {
+        call.spans.table = clf__tensor_rows(call.spans.table, only, 1);
+        call.spans.sequences = 1;
+    }
     assert_ok(clf__attention_forward(y, operands[QUERY], operands[KEY], operands[VALUE], &call));
-    size_t scratch = clf__attention_backward_scratch(&call.heads, problem->query_rows, shape->sequences, 0);
+    size_t scratch = clf__attention_backward_scratch(&call.heads, problem->query_rows, call.spans.sequences,
+                                                     relative_width(problem));
     struct clf__attention_gradients asked = {
         .query = gradients[QUERY],
         .key = gradients[KEY],
         .value = gradients[VALUE],
         .scratch = support_tensor(device, CLF__F32, 1, (int)scratch, NULL),
     };
-    assert_ok(clf__attention_backward(&asked, dy_tensor, operands[QUERY], operands[KEY], operands[VALUE], y,
-                                      &call));
+    if (shape->relative) {
+        float *ones = support_array(relatives_of(problem), sizeof *ones);
+        for (size_t n = 0; n < relatives_of(problem); n++) {
+            ones[n] = 1.0f;
+        }
+        asked.relative = support_tensor(device, CLF__F32, shape->heads, relative_width(problem), ones);
+    }
+    assert_ok(
+        clf__attention_backward(&asked, doutput, operands[QUERY], operands[KEY], operands[VALUE], y, &call));
     struct results results = {.y = support_read(y)};
     for (int g = 0; g < GRADIENTS; g++) {
         results.gradients[g] = support_read(gradients[g]);
+    }
+    if (shape->relative) {
+        results.relative = support_read(asked.relative);
     }
     return results;
 }
@@ -77,9 +107,7 @@ static struct results run(struct clf_device *device, const struct attention_prob
 static float *make_dy(const struct attention_problem *problem)
 {
     struct support_random random = {77};
-    return support_uniform_array(
-        &random, (size_t)problem->query_rows * (size_t)(problem->shape.heads * problem->shape.value_width),
-        1.0f);
+    return support_uniform_array(&random, outputs_of(problem), 1.0f);
 }
 
 /* Both forms against the reference. */
@@ -88,19 +116,26 @@ static void check(const struct attention_shape *shape)
     static uint64_t seed = 1;
     struct attention_problem problem = support_attention_problem(shape, ++seed);
     float *dy = make_dy(&problem);
-    size_t outputs = (size_t)problem.query_rows * (size_t)(shape->heads * shape->value_width);
-    double *expected_y = support_array(outputs, sizeof *expected_y), *expected[GRADIENTS];
+    double *y = support_array(outputs_of(&problem), sizeof *y), *expected[GRADIENTS];
+    double *relative = support_array(relatives_of(&problem), sizeof *relative);
     for (int g = 0; g < GRADIENTS; g++) {
         expected[g] = support_array(count_of(&problem, g), sizeof *expected[g]);
     }
-    reference_attention_forward(expected_y, NULL, problem.q, problem.k, problem.v, &problem.reference);
-    reference_attention_backward(expected[QUERY], expected[KEY], expected[VALUE], NULL, dy, problem.q,
-                                 problem.k, problem.v, &problem.reference);
+    reference_attention_forward(y, NULL, problem.q, problem.k, problem.v, &problem.reference);
+    reference_attention_backward(expected[QUERY], expected[KEY], expected[VALUE],
+                                 shape->relative ? relative : NULL, dy, problem.q, problem.k, problem.v,
+                                 &problem.reference);
+    for (size_t n = 0; n < relatives_of(&problem); n++) {
+        relative[n] += 1.0;
+    }
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct results results = run(fused(form), &problem, dy);
-        assert_close(results.y, expected_y, outputs, 2e-6);
+        struct results results = run(fused(form), &problem, dy, -1);
+        assert_close(results.y, y, outputs_of(&problem), 2e-6);
         for (int g = 0; g < GRADIENTS; g++) {
             assert_close(results.gradients[g], expected[g], count_of(&problem, g), 2e-5);
+        }
+        if (shape->relative) {
+            assert_close(results.relative, relative, relatives_of(&problem), 2e-5);
         }
     }
     support_free_all();
@@ -119,7 +154,7 @@ static void test_lengths(void **state)
 {
     (void)state;
     const int lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70, 127, 128, 129, 260};
-    int count = support_small() ? 9 : (int)(sizeof lengths / sizeof *lengths);
+    int count = support_small() ? 8 : (int)(sizeof lengths / sizeof *lengths);
     for (int i = 0; i < count; i++) {
         struct attention_shape shape = {.heads = 2, .key_width = 16, .value_width = 24, .sequences = 2};
         shape.queries[0] = lengths[i];
@@ -132,10 +167,257 @@ static void test_lengths(void **state)
     }
 }
 
+static void test_widths(void **state)
+{
+    (void)state;
+    for (int i = 0; i < attention_edge_width_count; i += support_small() ? 3 : 1) {
+        struct attention_shape shape = {.heads = 3,
+                                        .key_width = attention_edge_widths[i],
+                                        .value_width =
+                                            attention_edge_widths[attention_edge_width_count - 1 - i],
+                                        .sequences = 2,
+                                        .queries = {18, 3},
+                                        .keys = {18, 35},
+                                        .column_views = i % 2,
+                                        .dropout = i % 4 < 2 ? 0.3f : 0.0f};
+        check(&shape);
+    }
+}
+
+/* Hidden keys, causality and additive terms, alone and together, over one tile of keys and over several. */
+static void test_masks(void **state)
+{
+    (void)state;
+    for (int masks = 1; masks < 8; masks++) {
+        struct attention_shape shape = {.heads = 2,
+                                        .key_width = 16,
+                                        .value_width = 24,
+                                        .sequences = 3,
+                                        .queries = {5, 34, 17},
+                                        .keys = {9, 34, support_small() ? 20 : 140},
+                                        .causal = masks & 1,
+                                        .hidden = masks & 2,
+                                        .additive = masks & 4,
+                                        .relative = 0,
+                                        .column_views = masks & 1};
+        check_both(shape);
+    }
+}
+
+/* Self-attention: the three gradients lie in one matrix. */
+static void test_fused_projection(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 2,
+                                    .key_width = 16,
+                                    .value_width = 24,
+                                    .sequences = 3,
+                                    .queries = {7, 33, 16},
+                                    .keys = {7, 33, 16},
+                                    .causal = 1};
+    check_both(shape);
+}
+
+/* Sequences without queries, without keys, and causal ones whose first queries come before every key. */
+static void test_empty(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 2,
+                                    .key_width = 16,
+                                    .value_width = 24,
+                                    .sequences = 5,
+                                    .queries = {3, 0, 20, 0, 40},
+                                    .keys = {0, 7, 5, 0, 3}};
+    check_both(shape);
+    shape.causal = 1;
+    check_both(shape);
+    struct attention_shape none = {.heads = 2, .key_width = 16, .value_width = 24, .sequences = 0};
+    check_both(none);
+}
+
+/* Where no query sees a key, nothing has a gradient. */
+static void test_all_hidden(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 2,
+                                    .key_width = 16,
+                                    .value_width = 24,
+                                    .sequences = 1,
+                                    .queries = {40},
+                                    .keys = {support_small() ? 40 : 200},
+                                    .hidden = 1};
+    struct attention_problem problem = support_attention_problem(&shape, 7);
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
+        struct results results = run(fused(form), &problem, make_dy(&problem), -1);
+        for (int g = 0; g < GRADIENTS; g++) {
+            for (size_t n = 0; n < count_of(&problem, g); n++) {
+                assert_true(results.gradients[g][n] == 0.0f);
+            }
+        }
+    }
+}
+
+static void test_long_sequence(void **state)
+{
+    (void)state;
+    if (support_small()) {
+        skip();
+    }
+    struct attention_shape shape = {.heads = 1,
+                                    .key_width = 16,
+                                    .value_width = 24,
+                                    .sequences = 1,
+                                    .queries = {2048},
+                                    .keys = {2048},
+                                    .causal = 1};
+    check_both(shape);
+}
+
+/* Sum of dy * y, in double, of the op's own forward pass. */
+static double measure(struct clf_device *device, const struct attention_problem *problem, const float *dy)
+{
+    struct clf__attention_call call = support_attention_call(device, problem);
+    const float *y = support_attention_run(device, problem, &call);
+    double sum = 0.0;
+    for (size_t n = 0; n < outputs_of(problem); n++) {
+        sum += (double)dy[n] * (double)y[n];
+    }
+    return sum;
+}
+
+/* Finite differences of the forward pass along a random direction of each operand, dropout's mask held. */
+static void test_finite_differences(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 2,
+                                    .key_width = 16,
+                                    .value_width = 24,
+                                    .sequences = 2,
+                                    .queries = {9, 20},
+                                    .keys = {14, 20},
+                                    .causal = 1,
+                                    .dropout = 0.2f};
+    const float step = 1.0f / 128;
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
+        struct clf_device *device = fused(form);
+        struct attention_problem problem = support_attention_problem(&shape, 11);
+        float *dy = make_dy(&problem);
+        struct results results = run(device, &problem, dy, -1);
+        const float **operands[] = {&problem.q, &problem.k, &problem.v, &problem.reference.relative};
+        for (int g = 0; g <= GRADIENTS; g++) {
+            size_t count = g < GRADIENTS ? count_of(&problem, g) : relatives_of(&problem);
+            struct support_random random = {(uint64_t)(100 + g)};
+            const float *values = *operands[g], *direction = support_uniform_array(&random, count, 1.0f);
+            double sums[2], expected = 0.0;
+            for (int side = 0; side < 2; side++) {
+                float *moved = support_array(count, sizeof *moved);
+                for (size_t n = 0; n < count; n++) {
+                    moved[n] = values[n] + (side ? step : -step) * direction[n];
+                }
+                *operands[g] = moved;
+                sums[side] = measure(device, &problem, dy);
+            }
+            *operands[g] = values;
+            for (size_t n = 0; n < count; n++) {
+                double gradient = g < GRADIENTS ? results.gradients[g][n] : results.relative[n] - 1.0;
+                expected += gradient * (double)direction[n];
+            }
+            double found = (sums[1] - sums[0]) / (2.0 * (double)step);
+            assert_true(fabs(found - expected) <= 2e-3 * fabs(expected) + 2e-3);
+        }
+        support_free_all();
+    }
+}
+
+/* The same bits twice, and for each sequence alone, which keeps its query rows and so its mask of dropout. */
+static void test_bits(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 2,
+                                    .key_width = 16,
+                                    .value_width = 24,
+                                    .sequences = 4,
+                                    .queries = {33, 4, 17, 20},
+                                    .keys = {33, support_small() ? 40 : 150, 17, 70},
+                                    .hidden = 1,
+                                    .dropout = 0.25f};
+    for (shape.causal = 0; shape.causal < 2; shape.causal++) {
+        struct attention_problem problem = support_attention_problem(&shape, 9);
+        float *dy = make_dy(&problem);
+        for (int form = support_first_form(); form <= support_last_form(); form++) {
+            struct clf_device *device = fused(form);
+            struct results first = run(device, &problem, dy, -1), second = run(device, &problem, dy, -1);
+            assert_memory_equal(first.relative, second.relative, relatives_of(&problem) * sizeof(float));
+            for (int b = -1; b < shape.sequences; b++) {
+                struct results other = b < 0 ? second : run(device, &problem, dy, b);
+                const int32_t *span = problem.reference.spans + 4 * (b < 0 ? 0 : b);
+                for (int g = 0; g < GRADIENTS; g++) {
+                    size_t columns = (size_t)columns_of(&problem, g);
+                    size_t rows =
+                        b < 0 ? (size_t)rows_of(&problem, g) : (size_t)(g == QUERY ? span[1] : span[3]);
+                    size_t from = (size_t)(g == QUERY ? span[0] : span[2]) * columns;
+                    assert_memory_equal(first.gradients[g] + from, other.gradients[g] + from,
+                                        rows * columns * sizeof(float));
+                }
+            }
+        }
+        support_free_all();
+    }
+}
+
+/* With equal weights and values of one, y is the share of weights that dropout leaves, times 1 / (1 - rate);
+ * another step hides others. */
+static void test_dropout_statistics(void **state)
+{
+    (void)state;
+    enum { HEADS = 4, QUERIES = 60, KEYS = 100, OUTPUTS = HEADS * QUERIES };
+    struct attention_shape shape = {.heads = HEADS,
+                                    .key_width = 4,
+                                    .value_width = 1,
+                                    .sequences = 1,
+                                    .queries = {QUERIES},
+                                    .keys = {KEYS},
+                                    .dropout = 0.3f};
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
+        struct clf_device *device = fused(form);
+        struct attention_problem problem = support_attention_problem(&shape, 12);
+        problem.q = support_array(QUERIES * HEADS * 4, sizeof(float));
+        float *ones = support_array(KEYS * HEADS, sizeof *ones);
+        for (int n = 0; n < KEYS * HEADS; n++) {
+            ones[n] = 1.0f;
+        }
+        problem.v = ones;
+        struct clf__attention_call call = support_attention_call(device, &problem);
+        const float *y = support_attention_run(device, &problem, &call);
+        call.dropout.step++;
+        const float *later = support_attention_run(device, &problem, &call);
+        double mean = 0.0, variance = 0.0, product = 0.0;
+        for (int n = 0; n < OUTPUTS; n++) {
+            mean += y[n] / OUTPUTS;
+            variance += (y[n] - 1.0) * (y[n] - 1.0) / OUTPUTS;
+            product += (y[n] - 1.0) * (later[n] - 1.0) / OUTPUTS;
+        }
+        double expected = 0.3 / 0.7 / KEYS; /* the variance of a mean of KEYS */
+        assert_true(fabs(mean - 1.0) < 5.0 * sqrt(expected / OUTPUTS));
+        assert_true(fabs(variance / expected - 1.0) < 5.0 * sqrt(2.0 / OUTPUTS));
+        assert_true(fabs(product / expected) < 5.0 / sqrt(OUTPUTS));
+        support_free_all();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_lengths, support_teardown),
+        cmocka_unit_test_teardown(test_widths, support_teardown),
+        cmocka_unit_test_teardown(test_masks, support_teardown),
+        cmocka_unit_test_teardown(test_fused_projection, support_teardown),
+        cmocka_unit_test_teardown(test_empty, support_teardown),
+        cmocka_unit_test_teardown(test_all_hidden, support_teardown),
+        cmocka_unit_test_teardown(test_long_sequence, support_teardown),
+        cmocka_unit_test_teardown(test_finite_differences, support_teardown),
+        cmocka_unit_test_teardown(test_bits, support_teardown),
+        cmocka_unit_test_teardown(test_dropout_statistics, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
