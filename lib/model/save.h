@@ -18,8 +18,8 @@ clf_status clf__parameters_save(const char *path, const struct clf__parameter_li
  * description says (README.md has the table), from the seed alone. */
 clf_status clf__model_initialise(const char *folder, uint64_t seed);
 
-/* Writes config.json and generation_config.json of a new model; a tokenizer_config.json that is there gets the
- * model's model_max_length where it has none. */
+/* Writes config.json and generation_config.json of a new model; a tokenizer_config.json that is there gets
+ * the model's model_max_length where it has none. */
 struct clf__model_description {
     const char *preset; /* "marian", "paper", ... */
     int source_vocabulary, target_vocabulary;
