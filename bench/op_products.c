@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "cases/gemm.h"
 #include "cases/rows.h"
+#include "device/caps.h"
 #include "op_bench.h"
 #include "ops/projection.h"
 
@@ -34,6 +35,54 @@ static void product(struct op_bench *bench, const struct gemm_case *shape)
     op_weights(bench, shape->outputs, shape->inputs, shape->rows <= FEW_ROWS ? COLD_BYTES : 0);
     bench->repeats = bench->weight_count;
     op_end(bench, "matrix product", text, multiply, &product);
+}
+
+/* y (rows, outputs) and x (rows, inputs) stand for their gradients too. */
+static clf_status differentiate_input(struct op_bench *bench, void *context)
+{
+    const struct product *product = context;
+    const struct clf__matrix no_residual = {.buffer = NULL};
+    return clf__gemm_input_gradient(clf__tensor_matrix(product->x), clf__tensor_matrix(product->y),
+                                    product->x.rows, bench->weights[0], 1.0f, no_residual);
+}
+
+static clf_status differentiate_weight(struct op_bench *bench, void *context)
+{
+    const struct product *product = context;
+    return clf__gemm_weight_gradient(bench->weights[0], clf__tensor_matrix(product->y),
+                                     clf__tensor_matrix(product->x), product->x.rows, 1.0f);
+}
+
+static void gradient(struct op_bench *bench, const struct gemm_case *shape, const char *op, op_work *work)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%d x %d x %d", shape->rows, shape->outputs, shape->inputs);
+    struct product product = {op_floats(bench, shape->rows, shape->outputs),
+                              op_floats(bench, shape->rows, shape->inputs)};
+    OP_TRY(bench, clf__weight_create_zero(&bench->weights[0], bench->device, shape->outputs, shape->inputs,
+                                          "the bench"));
+    bench->weight_count = bench->status == CLF_OK;
+    OP_TRY(bench, clf__weight_multiply_in(bench->weights[0], bench->choice.precision));
+    bench->repeats = 1;
+    op_end(bench, op, text, work, &product);
+}
+
+/* Trained are weights in fp32, by products in fp32, or in bf16 with the native kernels. */
+static void gradients(struct op_bench *bench)
+{
+    clf_precision precision = bench->choice.precision;
+    int is_native = clf__device_caps(bench->device)->gemm == CLF_GEMM_NATIVE;
+    if (precision != CLF_PRECISION_FP32 && (precision != CLF_PRECISION_BF16 || !is_native)) {
+        return;
+    }
+    for (int i = 0; i < gemm_gradient_speed_case_count; i++) {
+        if (!bench->stopped) {
+            gradient(bench, &gemm_gradient_speed_cases[i], "input gradient", differentiate_input);
+        }
+        if (!bench->stopped) {
+            gradient(bench, &gemm_gradient_speed_cases[i], "weight gradient", differentiate_weight);
+        }
+    }
 }
 
 /* What a decoding step asks of the logits: the best candidates of each row, nothing banned. */
@@ -118,6 +167,7 @@ void op_products(struct op_bench *bench)
     for (int i = 0; i < gemm_speed_case_count && !bench->stopped; i++) {
         product(bench, &gemm_speed_cases[i]);
     }
+    gradients(bench);
     for (int i = 0; i < top_k_speed_case_count && !bench->stopped; i++) {
         projection(bench, top_k_speed_cases[i].rows);
     }

@@ -19,6 +19,11 @@ const struct gemm_case gemm_speed_cases[] = {
 };
 const int gemm_speed_case_count = COUNT(gemm_speed_cases);
 
+const struct gemm_case gemm_gradient_speed_cases[] = {
+    {2048, 512, 512}, {2048, 1536, 512}, {2048, 2048, 512}, {2048, 512, 2048}, {512, 32000, 512},
+};
+const int gemm_gradient_speed_case_count = COUNT(gemm_gradient_speed_cases);
+
 const struct gemm_batched_case gemm_batched_edge_cases[] = {
     {1, 1, 1, 1},    {3, 7, 5, 3},    {2, 15, 16, 17},  {2, 31, 33, 32},  {1, 32, 32, 64},
     {4, 1, 40, 64},  {2, 33, 31, 65}, {3, 65, 64, 16},  {1, 9, 100, 130}, {2, 100, 9, 15},

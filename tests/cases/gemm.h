@@ -15,6 +15,10 @@ extern const int gemm_edge_case_count;
 extern const struct gemm_case gemm_speed_cases[];
 extern const int gemm_speed_case_count;
 
+/* Those of a step of training it on as many pairs, whose logits go in chunks of rows. */
+extern const struct gemm_case gemm_gradient_speed_cases[];
+extern const int gemm_gradient_speed_case_count;
+
 /* c[b] (m, n) = a[b] (m, k) op(b[b]) */
 struct gemm_batched_case {
     int batches, m, n, k;

@@ -126,6 +126,7 @@ static void test_products(void **state)
                      1 + process_count(result.output, "matrix product ") +
                          process_count(result.output, "projection, top k "));
     assert_true(process_count(result.output, "matrix product ") > 20);
+    assert_int_equal(process_count(result.output, " gradient "), 0); /* nobody trains in fp16 */
 }
 
 /* Fails unless the file is one page that needs nothing else, with a report of this many devices. */
@@ -162,9 +163,10 @@ static int count_rows(const json_t *device, const char *work)
 /* Every op has a row with its kernel and its rates. */
 static void check_ops(const json_t *device)
 {
-    static const char *const ops[] = {"matrix product", "batched product", "attention",
-                                      "attention step", "softmax",         "layer norm",
-                                      "embedding",      "top k",           "projection, top k"};
+    static const char *const ops[] = {"input gradient",  "weight gradient",  "matrix product",
+                                      "batched product", "attention",        "attention step",
+                                      "softmax",         "layer norm",       "embedding",
+                                      "top k",           "projection, top k"};
     int counts[sizeof ops / sizeof *ops] = {0};
     size_t index;
     json_t *row;

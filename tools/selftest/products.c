@@ -88,6 +88,59 @@ static void products_int8(struct bench *bench)
     products_in(bench, CLF_PRECISION_INT8);
 }
 
+/* dx = 0.5 dy W + residual in place, and twice dW += 0.5 dyᵀ x. */
+static void gradient(struct bench *bench, int rows, int outputs, int inputs, clf_precision precision)
+{
+    size_t x_count = (size_t)rows * (size_t)inputs, w_count = (size_t)outputs * (size_t)inputs;
+    int is_fp32 = precision == CLF_PRECISION_FP32;
+    float *x = is_fp32 ? bench_uniform(bench, x_count, 1.0f) : whole_rows(bench, rows, inputs);
+    float *dy = is_fp32 ? bench_uniform(bench, (size_t)rows * (size_t)outputs, 1.0f)
+                        : whole_rows(bench, rows, outputs);
+    float *w = is_fp32 ? bench_uniform(bench, w_count, 1.0f) : whole_rows(bench, outputs, inputs);
+    float *values = bench_array(bench, w_count, sizeof *values);
+    double *dx = bench_array(bench, x_count, sizeof *dx), *dw = bench_array(bench, w_count, sizeof *dw);
+    reference_input_gradient(dx, dy, w, rows, outputs, inputs, 0.5, x);
+    reference_weight_gradient(dw, dy, x, rows, outputs, inputs); /* twice a half of it */
+    struct clf__matrix dy_matrix = clf__tensor_matrix(bench_tensor(bench, CLF__F32, rows, outputs, dy));
+    struct clf__tensor dx_tensor = bench_tensor(bench, CLF__F32, rows, inputs, x);
+    struct clf__matrix x_matrix = clf__tensor_matrix(bench_tensor(bench, CLF__F32, rows, inputs, x));
+    struct clf__weight *weights[2] = {NULL}; /* W, dW */
+    for (int i = 0; i < 2; i++) {
+        RUN(bench, clf__weight_create_zero(&weights[i], bench->device, outputs, inputs, "the self-test"));
+        RUN(bench, clf__weight_multiply_in(weights[i], precision));
+    }
+    RUN(bench, clf__weight_write(weights[0], 0, outputs, w));
+    RUN(bench, clf__gemm_input_gradient(clf__tensor_matrix(dx_tensor), dy_matrix, rows, weights[0], 0.5f,
+                                        clf__tensor_matrix(dx_tensor)));
+    for (int i = 0; i < 2; i++) {
+        RUN(bench, clf__gemm_weight_gradient(weights[1], dy_matrix, x_matrix, rows, 0.5f));
+    }
+    RUN(bench, clf__weight_read(weights[1], 0, outputs, values));
+    bench_compare(bench, dx_tensor, dx);
+    bench_compare(bench, bench_tensor(bench, CLF__F32, outputs, inputs, values), dw);
+    clf__weight_free(weights[0]);
+    clf__weight_free(weights[1]);
+    bench_release(bench);
+}
+
+static void gradients_in(struct bench *bench, clf_precision precision)
+{
+    static const int shapes[][3] = {{1, 1, 1}, {3, 65, 16}, {17, 48, 96}, {150, 129, 48}, {64, 300, 64}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        gradient(bench, shapes[i][0], shapes[i][1], shapes[i][2], precision);
+    }
+}
+
+static void gradients(struct bench *bench)
+{
+    gradients_in(bench, CLF_PRECISION_FP32);
+}
+
+static void gradients_bf16(struct bench *bench)
+{
+    gradients_in(bench, CLF_PRECISION_BF16);
+}
+
 /* Candidates of the output projection: the last row has banned ids. Whole numbers make the logits exact and
  * many of them equal, which the ids must follow. */
 enum { PROJECTED = 9, VOCABULARY = 1300, D_MODEL = 40, CANDIDATES = 8, BANNED = 3 };
@@ -314,6 +367,8 @@ const struct check selftest_product_checks[] = {
     {"matrix product, fp16", USES_GEMM | USES_PRECISION, 3e-6, products_fp16},
     {"matrix product, bf16", USES_GEMM | USES_PRECISION, 3e-6, products_bf16},
     {"matrix product, int8", USES_GEMM | USES_PRECISION, 3e-6, products_int8},
+    {"gradients of a product", USES_GEMM, 3e-6, gradients},
+    {"gradients, bf16", USES_GEMM | USES_PRECISION, 3e-6, gradients_bf16},
     {"candidates", USES_GEMM, 3e-6, candidates},
     {"candidates, 16 and 8 bit", USES_GEMM | USES_PRECISION, 3e-6, candidates_rounded},
     {"batched product", USES_GEMM, 3e-6, batched_products},
