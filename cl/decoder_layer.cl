@@ -147,6 +147,22 @@ static inline void product_tile(int tile, const struct product *product, int row
     }
 }
 
+/* Panels that a group takes together: neighbours, for memory is read fastest in long pieces, and yet few enough that all
+ * groups end at about the same time. */
+static inline int panels_together(int panels)
+{
+    return max(1, panels / (4 * (int)get_num_groups(0)));
+}
+
+static inline void product_tiles(int tile, int together, const struct product *product, int rows,
+                                 const __global uchar *operand)
+{
+    int end = min((tile + 1) * together, (product->outputs + PANEL - 1) / PANEL);
+    for (int panel = tile * together; panel < end; panel++) {
+        product_tile(panel, product, rows, operand);
+    }
+}
+
 /* Groups: one a compute unit. x (R, D) in and out; normed (R, D), projected (R, H (2 K + V)), context (R, H V), hidden
  * (R, F) and operand (R rows of converted inputs) are work space. The norms are those behind the three sub-layers; with
  * NORM_FIRST that is the next one's. */
@@ -197,7 +213,9 @@ CPU_KERNEL void decoder_layer_step_cpu(
 #ifdef CONVERT_ROW
             FOR_TILES(STAGES + stage, rows, convert_tile(tile, &product, operand))
 #endif
-            FOR_TILES(stage, (product.outputs + PANEL - 1) / PANEL, product_tile(tile, &product, rows, operand))
+            int panels = (product.outputs + PANEL - 1) / PANEL, together = panels_together(panels);
+            FOR_TILES(stage, (panels + together - 1) / together,
+                      product_tiles(tile, together, &product, rows, operand))
         } else if (stage == SELF_ATTENTION) {
             FOR_TILES(stage, rows * heads,
                       step_task(tile, context, 0, context_stride, projected, 0, projected_stride, projected, key_columns,
