@@ -263,17 +263,21 @@ static void check_decoder_layer(struct clf_device *device, int norm_first)
 static void test_encoder_layer(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_CPU);
-    check_encoder_layer(device, 0);
-    check_encoder_layer(device, 1);
+    FOR_EACH_FORM(device)
+    {
+        check_encoder_layer(device, 0);
+        check_encoder_layer(device, 1);
+    }
 }
 
 static void test_decoder_layer(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_CPU);
-    check_decoder_layer(device, 0);
-    check_decoder_layer(device, 1);
+    FOR_EACH_FORM(device)
+    {
+        check_decoder_layer(device, 0);
+        check_decoder_layer(device, 1);
+    }
 }
 
 int main(void)

@@ -140,7 +140,10 @@ static void check_all(struct clf_device *device)
 static void test_forms(void **state)
 {
     (void)state;
-    check_all(support_device(CLF_FORM_CPU));
+    FOR_EACH_FORM(device)
+    {
+        check_all(device);
+    }
 }
 
 static void test_clblast(void **state)

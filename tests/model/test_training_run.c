@@ -133,7 +133,7 @@ static void check_slopes(struct clf_device *device, const char *name)
 static void test_gradients_with_dropout(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_CPU);
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
     static const char *const names[] = {"annotated", "jadore", "learned"};
     for (size_t i = 0; i < (support_small() ? 1 : sizeof names / sizeof *names); i++) {
         check_slopes(device, names[i]);
@@ -145,7 +145,7 @@ static void test_places_of_dropout(void **state)
 {
     (void)state;
     struct training_fixture fixture = training_fixture_load("speech");
-    struct subject subject = open_fixture(support_device(CLF_FORM_CPU), &fixture);
+    struct subject subject = open_fixture(support_device(CLF_FORM_AUTO), &fixture);
     struct clf__config *config = &subject.transformer->config;
     struct clf__training_loss without;
     assert_ok(clf__training_evaluate(subject.training, &fixture.batches[0], &without));
@@ -200,7 +200,7 @@ static void assert_same(const struct subject *a, const struct subject *b)
 static void test_repeats(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_CPU);
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
     struct training_fixture fixture = training_fixture_load("annotated");
     struct subject once = open_fixture(device, &fixture), again = open_fixture(device, &fixture);
     struct subject later = open_fixture(device, &fixture);
@@ -230,7 +230,7 @@ static void test_norm_and_clear(void **state)
 {
     (void)state;
     struct training_fixture fixture = training_fixture_load("learned");
-    struct subject subject = open_fixture(support_device(CLF_FORM_CPU), &fixture);
+    struct subject subject = open_fixture(support_device(CLF_FORM_AUTO), &fixture);
     const struct clf__parameter_list *list = clf__training_parameters(subject.training);
     loss_of(&subject, &fixture, 1);
     double sum = 0, norm;
@@ -253,7 +253,7 @@ static void test_decay(void **state)
 {
     (void)state;
     struct training_fixture fixture = training_fixture_load("annotated");
-    struct subject subject = open_fixture(support_device(CLF_FORM_CPU), &fixture);
+    struct subject subject = open_fixture(support_device(CLF_FORM_AUTO), &fixture);
     const struct clf__parameter_list *list = clf__training_parameters(subject.training);
     float **before = support_array((size_t)list->count, sizeof *before);
     for (int i = 0; i < list->count; i++) {
@@ -276,7 +276,7 @@ static void test_decay(void **state)
 static void test_measure(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_CPU);
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
     struct training_fixture fixture = training_fixture_load("marian");
     struct clf__training_limits limits = training_fixture_limits(&fixture);
     const struct clf__training_options options = {.smoothing = fixture.smoothing};
@@ -311,7 +311,7 @@ static void test_failing_allocations(void **state)
     struct training_fixture fixture = training_fixture_load("relative");
     struct clf__transformer *transformer;
     struct clf__training *training;
-    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_CPU), fixture.folder,
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO), fixture.folder,
                                     CLF_PRECISION_FP32));
     FOR_EACH_FAILING_ALLOCATION(create(&training, transformer, &fixture), clf__training_free(training));
     clf__transformer_free(transformer);
@@ -342,7 +342,7 @@ static void test_failing_calls(void **state)
     enum { TURNS = 60 };
     struct training_fixture fixture = training_fixture_load("relative");
     struct clf__transformer *transformer;
-    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_CPU), fixture.folder,
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO), fixture.folder,
                                     CLF_PRECISION_FP32));
     assert_ok(one_update(transformer, &fixture));
     clf__device_fail_at(0);
@@ -394,7 +394,7 @@ static void test_chunks_of_logits(void **state)
     const struct clf__training_limits limits = {LONG_PAIRS, LONG_ROWS, LONG_ROWS, LONG_LENGTH, LONG_LENGTH};
     const struct clf__training_options options = {
         .smoothing = {.smoothing = 0.1f, .share = 0.1f / (VOCABULARY - 1), .hidden_class = -1}};
-    struct subject subject = open_folder(support_device(CLF_FORM_CPU), folder, &limits, &options);
+    struct subject subject = open_folder(support_device(CLF_FORM_AUTO), folder, &limits, &options);
     struct support_random random = {4};
     int32_t ids[LONG_ROWS];
     for (int i = 0; i < LONG_ROWS; i++) {
@@ -466,7 +466,7 @@ static void test_copying_is_learned(void **state)
     assert_ok(clf__model_initialise(folder, 3));
     const struct clf__training_limits limits = {PAIRS, PAIRS * LENGTH, PAIRS * LENGTH, LENGTH, LENGTH};
     const struct clf__training_options options = {.seed = 2, .smoothing = {.hidden_class = -1}};
-    struct subject subject = open_folder(support_device(CLF_FORM_CPU), folder, &limits, &options);
+    struct subject subject = open_folder(support_device(CLF_FORM_AUTO), folder, &limits, &options);
     const struct training_fixture fixture = {
         .adam = {.rate = 3e-3f, .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-9f, .gradient_scale = 1.0f}};
     struct support_random random = {9};
