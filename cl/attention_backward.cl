@@ -6,7 +6,9 @@
  *     dq[i] = scale * sum_j dS[i][j] k[j],  dk[j] = scale * sum_i dS[i][j] q[i]
  *
  * P is computed anew from q and k. statistics (3, heads, query_rows): of each query the largest score, the sum of the weights
- * below it, and delta; the CPU form keeps its own there where keys take more than one tile. A query that may look at nothing has P = 0. Shapes and masks
+ * below it, and delta; the CPU form keeps its own there where keys take more than one tile. Behind them partials
+ * (sequences, heads, 2 * reach + 1), where they are wanted: of each sequence, the sums of dS by the distance of key and query,
+ * which attention_backward_relative adds to drelative, one sequence after the other. A query that may look at nothing has P = 0. Shapes and masks
  * are those of attention.cl; gradients depend on nothing but their own sequence.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT where the forward pass had it. */
@@ -24,14 +26,14 @@
         const __global int *spans, int spans_offset, const __global int *hidden, int hidden_offset,                    \
         const __global float *additive, int additive_offset, int additive_stride, const __global float *relative,      \
         int relative_offset, int relative_stride, int reach, __global float *statistics, int statistics_offset,        \
-        int query_rows, int sequences, int heads, int max_queries, int max_keys, float scale,             \
+        int wants_relative, int query_rows, int sequences, int heads, int max_queries, int max_keys, float scale,      \
         int causal COMMA_DROPOUT_ARGUMENTS
 
 #define BACKWARD_NAMES                                                                                                 \
     dq, dq_offset, dq_stride, dk, dk_offset, dk_stride, dv, dv_offset, dv_stride, dy, dy_offset, dy_stride, q, q_offset, \
         q_stride, k, k_offset, k_stride, v, v_offset, v_stride, y, y_offset, y_stride, spans, spans_offset, hidden,    \
         hidden_offset, additive, additive_offset, additive_stride, relative, relative_offset, relative_stride, reach,  \
-        statistics, statistics_offset, query_rows, sequences, heads, max_queries, max_keys, scale,                     \
+        statistics, statistics_offset, wants_relative, query_rows, sequences, heads, max_queries, max_keys, scale,                     \
         causal COMMA_DROPOUT_NAMES
 
 /* A head of a sequence: where its rows start, and what masks them (which may be null). */
@@ -43,6 +45,7 @@ struct backward_head {
     const __global float *bias, *terms;
     int reach, terms_stride, causal;
     __global float *maxima, *totals, *deltas; /* of its queries */
+    __global float *partials;                 /* may be null */
     int queries, keys, first_row, heads, number;
     float scale;
 };
@@ -77,6 +80,8 @@ static inline void find_head(struct backward_head *head, int sequence, int numbe
     head->maxima = statistics + statistics_offset + (size_t)number * query_rows + query;
     head->totals = head->maxima + (size_t)heads * query_rows;
     head->deltas = head->totals + (size_t)heads * query_rows;
+    __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
+    head->partials = wants_relative ? partials + ((size_t)sequence * heads + number) * (2 * reach + 1) : 0;
     head->queries = span[1];
     head->keys = span[3];
     head->first_row = span[0];
@@ -94,6 +99,42 @@ CPU_KERNEL void attention_backward_cpu(BACKWARD_ARGUMENTS)
         struct backward_head head;
         find_head(&head, task / heads, task % heads, BACKWARD_NAMES);
         differentiate_head(&work, &head COMMA_DROPOUT_NAMES);
+    }
+}
+
+#define RELATIVE_ARGUMENTS                                                                                             \
+    __global float *drelative, int drelative_offset, int drelative_stride, const __global float *statistics,           \
+        int statistics_offset, int query_rows, int sequences, int heads, int width
+
+/* A work-item takes a head at a time. */
+CPU_KERNEL void attention_backward_relative_cpu(RELATIVE_ARGUMENTS)
+{
+    const __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
+    for (int head = (int)get_group_id(0); head < heads; head += (int)get_num_groups(0)) {
+        __global float *row = drelative + drelative_offset + (size_t)head * drelative_stride;
+        for (int c = 0; c < width; c += LANES) {
+            float16 sum = 0.0f;
+            for (int b = 0; b < sequences; b++) {
+                sum += load_columns(partials + ((size_t)b * heads + head) * width, c, width);
+            }
+            store_part(load_columns(row, c, width) + sum, row + c, min(width - c, LANES));
+        }
+    }
+}
+
+/* A group takes a head at a time, a work-item every 64th distance of it. */
+GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
+{
+    const __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
+    for (int head = (int)get_group_id(0); head < heads; head += (int)get_num_groups(0)) {
+        __global float *row = drelative + drelative_offset + (size_t)head * drelative_stride;
+        for (int c = (int)get_local_id(0); c < width; c += GROUP) {
+            float sum = 0.0f;
+            for (int b = 0; b < sequences; b++) {
+                sum += partials[((size_t)b * heads + head) * width + c];
+            }
+            row[c] += sum;
+        }
     }
 }
 
@@ -336,6 +377,52 @@ GPU_KERNEL void attention_backward_values_gpu(__local struct backward_head *head
         add_queries(&sums, weights, tiles, first, slice, 0, head COMMA_DROPOUT_NAMES);
         put_sums(head->dv + (size_t)first * head->dv_stride + slice, head->dv_stride, count,
                  min(SLICE, VALUE_WIDTH - slice), &sums, (float4)(1.0f));
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* Adds dS of a tile's keys and queries to the partials: each work-item but one sums a diagonal, and those beyond the reach
+ * share a partial. */
+static inline void add_diagonals(__local float *diagonals, const __local float *weights, int first_query, int first_key,
+                                 const __local struct backward_head *head)
+{
+    int lane = (int)get_local_id(0), distance = lane - (BLOCK - 1); /* of key and query within the tile */
+    float sum = 0.0f;
+    for (int key = max(distance, 0); key < min(BLOCK, BLOCK + distance); key++) {
+        sum += weights[key * (BLOCK + 1) + key - distance];
+    }
+    diagonals[lane] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int reach = head->reach, place = first_key - first_query + distance + reach, last = 2 * BLOCK - 2;
+    int is_first = lane == 0 || (place > 0 && place <= 2 * reach);
+    if (lane <= last && is_first) {
+        int end = place >= 2 * reach || reach == 0 ? last : place < 0 ? min(lane - place, last) : lane;
+        for (int other = lane + 1; other <= end; other++) {
+            sum += diagonals[other];
+        }
+        head->partials[clamp(place, 0, 2 * reach)] += sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+}
+
+/* A group takes a head: its partials. */
+GPU_KERNEL void attention_backward_partials_gpu(__local struct backward_head *head, __local float *tiles,
+                                                BACKWARD_ARGUMENTS)
+{
+    __local float *weights = tiles + TILES;
+    for (int task = (int)get_group_id(0); task < sequences * heads; task += (int)get_num_groups(0)) {
+        find_head_together(head, task / heads, task % heads, BACKWARD_NAMES);
+        for (int c = (int)get_local_id(0); c < 2 * head->reach + 1; c += GROUP) {
+            head->partials[c] = 0.0f;
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        for (int query = 0; query < head->queries; query += BLOCK) {
+            int end = causal ? min(query + BLOCK + head->keys - head->queries, head->keys) : head->keys;
+            for (int key = 0; key < end; key += BLOCK) {
+                weigh_pairs(weights, tiles, query, key, 1, head COMMA_DROPOUT_NAMES);
+                add_diagonals(tiles, weights, query, key, head);
+            }
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -246,6 +246,26 @@ static inline void differentiate_rows(struct backward_work *work, const struct b
     }
 }
 
+/* Adds dS of a query and of `seen` keys to the partials. */
+static inline void add_partials(const struct backward_head *head, const float *dscores, int query, int tile, int seen)
+{
+    int last = 2 * head->reach, place = tile - query + head->reach; /* the first key's, but for the reach */
+    int middle = clamp(-place, 0, seen), end = clamp(last - place, 0, seen);
+    float sum = 0.0f;
+    for (int j = 0; j < middle; j++) {
+        sum += dscores[j];
+    }
+    head->partials[0] += sum;
+    for (int j = middle; j < end; j++) {
+        head->partials[place + j] += dscores[j];
+    }
+    sum = 0.0f;
+    for (int j = end; j < seen; j++) {
+        sum += dscores[j];
+    }
+    head->partials[last] += sum;
+}
+
 /* The tile's keys before the first one that none of the eight queries from `query` on sees. */
 static inline int count_seen(const struct backward_head *head, int query, int tile, int width)
 {
@@ -330,6 +350,9 @@ static inline void differentiate_queries(struct backward_work *work, const struc
         differentiate_rows(work, head, query, row, tile, vectors COMMA_DROPOUT_NAMES);
         const float *dweights = (const float *)work->dweights[row];
         add_rows(work->dqueries[row], dweights, TILE_KEYS, 1, work->keys[0], seen, KEY_VECTORS);
+        for (int i = 0; head->partials && i < min(count - row, MOST_ROWS); i++) {
+            add_partials(head, dweights + i * TILE_KEYS, query + i, tile, seen);
+        }
     }
     __global float *dq = head->dq + (size_t)first * head->dq_stride;
     store_rows(dq, head->dq_stride, &work->dqueries[0][0], count, KEY_WIDTH, head->scale, tile > 0);
@@ -356,6 +379,9 @@ static inline void differentiate_head(struct backward_work *work, const struct b
 {
     if (head->keys > TILE_KEYS) {
         measure_queries(work, head);
+    }
+    for (int c = 0; head->partials && c < 2 * head->reach + 1; c++) {
+        head->partials[c] = 0.0f;
     }
     int tile = 0;
     do { /* once even without keys: it gives dq */

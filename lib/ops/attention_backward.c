@@ -56,6 +56,12 @@ struct operands {
     const struct clf__attention_call *call;
 };
 
+static void write_defines(char *defines, size_t size, const struct clf__attention_call *call)
+{
+    snprintf(defines, size, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s", call->heads.key_width,
+             call->heads.value_width, call->dropout.rate > 0.0f ? " -DHAS_DROPOUT" : "");
+}
+
 static clf_status launch(const struct operands *operands, const struct part *part)
 {
     const struct clf__attention_gradients *gradients = operands->gradients;
@@ -73,8 +79,7 @@ static clf_status launch(const struct operands *operands, const struct part *par
             spans->sequences, spans->max_queries, spans->max_keys, heads->count, part->tasks, INT32_MAX);
     }
     char defines[96];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s", heads->key_width,
-             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "");
+    write_defines(defines, sizeof defines, call);
     const struct clf__argument arguments[] = {
         CLF__LOCAL(LOCAL_HEAD),
         CLF__LOCAL(LOCAL * sizeof(float)),
@@ -92,6 +97,7 @@ static clf_status launch(const struct operands *operands, const struct part *par
         CLF__OPERAND(mask->relative),
         CLF__INT((mask->relative.columns - 1) / 2),
         CLF__VECTOR(gradients->scratch),
+        CLF__INT(gradients->relative.buffer != NULL),
         CLF__INT(operands->q.rows),
         CLF__INT(spans->sequences),
         CLF__INT(heads->count),
@@ -115,8 +121,8 @@ static clf_status launch(const struct operands *operands, const struct part *par
     return clf__launch(device, &launch);
 }
 
-/* The CPU form has one kernel. The GPU form finds statistics, dq, then dk and dv, and computes the weights
- * for each anew. */
+/* The CPU form has one kernel. The GPU form finds statistics, dq, dk, dv and the partials, and computes the
+ * weights for each anew. */
 static clf_status launch_all(const struct operands *operands)
 {
     const struct clf__heads *heads = &operands->call->heads;
@@ -141,13 +147,47 @@ static clf_status launch_all(const struct operands *operands)
         {"attention_backward_keys_gpu", key_blocks * key_slices,
          many_key * (key_width + value_width) + key_width},
         {"attention_backward_values_gpu", key_blocks * value_slices, many_value * key_width + value_width},
+        {"attention_backward_partials_gpu", tasks, key_width + value_width},
     };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    size_t count = sizeof parts / sizeof *parts - (operands->gradients->relative.buffer ? 0 : 1);
+    for (size_t i = 0; i < count; i++) {
         if (parts[i].tasks > 0) {
             CLF__TRY(launch(operands, &parts[i]));
         }
     }
     return CLF_OK;
+}
+
+/* Adds the sequences' parts of the relative term's gradient. */
+static clf_status add_relative(const struct operands *operands)
+{
+    const struct clf__attention_gradients *gradients = operands->gradients;
+    const struct clf__heads *heads = &operands->call->heads;
+    int sequences = operands->call->spans.sequences, width = gradients->relative.columns;
+    struct clf_device *device = clf__buffer_device(operands->dy.buffer);
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    char defines[96];
+    write_defines(defines, sizeof defines, operands->call);
+    const struct clf__argument arguments[] = {
+        CLF__OPERAND(gradients->relative),
+        CLF__VECTOR(gradients->scratch),
+        CLF__INT(operands->q.rows),
+        CLF__INT(sequences),
+        CLF__INT(heads->count),
+        CLF__INT(width),
+    };
+    double elements = (double)heads->count * width;
+    const struct clf__launch launch = {
+        .program = "attention_backward",
+        .kernel = is_cpu ? "attention_backward_relative_cpu" : "attention_backward_relative_gpu",
+        .defines = defines,
+        .groups = {clf__groups((size_t)heads->count)},
+        .local = {is_cpu ? 1 : CLF__GROUP},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = {.operations = elements * sequences, .bytes = elements * (sequences + 2.0) * sizeof(float)},
+    };
+    return clf__launch(device, &launch);
 }
 
 clf_status clf__attention_backward(const struct clf__attention_gradients *gradients, struct clf__tensor dy,
@@ -161,11 +201,14 @@ clf_status clf__attention_backward(const struct clf__attention_gradients *gradie
     assert(dy.columns == y.columns && gradients->query.columns == q.columns);
     assert(gradients->key.columns == k.columns && gradients->value.columns == v.columns);
     assert(spans->table.stride == 4 || spans->sequences < 2);
+    int relative_width = gradients->relative.buffer ? gradients->relative.columns : 0;
     assert((size_t)gradients->scratch.columns >=
-           clf__attention_backward_scratch(heads, q.rows, spans->sequences, 0));
+           clf__attention_backward_scratch(heads, q.rows, spans->sequences, relative_width));
+    assert(relative_width == 0 || relative_width == call->mask.relative.columns);
     if (spans->sequences == 0) {
         return CLF_OK;
     }
     const struct operands operands = {gradients, dy, q, k, v, y, call};
-    return launch_all(&operands);
+    CLF__TRY(launch_all(&operands));
+    return relative_width > 0 ? add_relative(&operands) : CLF_OK;
 }

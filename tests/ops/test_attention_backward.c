@@ -188,7 +188,7 @@ static void test_widths(void **state)
 static void test_masks(void **state)
 {
     (void)state;
-    for (int masks = 1; masks < 8; masks++) {
+    for (int masks = 1; masks < 16; masks++) {
         struct attention_shape shape = {.heads = 2,
                                         .key_width = 16,
                                         .value_width = 24,
@@ -198,7 +198,7 @@ static void test_masks(void **state)
                                         .causal = masks & 1,
                                         .hidden = masks & 2,
                                         .additive = masks & 4,
-                                        .relative = 0,
+                                        .relative = masks & 8 ? 6 : 0,
                                         .column_views = masks & 1};
         check_both(shape);
     }
@@ -296,6 +296,7 @@ static void test_finite_differences(void **state)
                                     .queries = {9, 20},
                                     .keys = {14, 20},
                                     .causal = 1,
+                                    .relative = 3,
                                     .dropout = 0.2f};
     const float step = 1.0f / 128;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
@@ -340,6 +341,7 @@ static void test_bits(void **state)
                                     .queries = {33, 4, 17, 20},
                                     .keys = {33, support_small() ? 40 : 150, 17, 70},
                                     .hidden = 1,
+                                    .relative = 5,
                                     .dropout = 0.25f};
     for (shape.causal = 0; shape.causal < 2; shape.causal++) {
         struct attention_problem problem = support_attention_problem(&shape, 9);
