@@ -6,8 +6,8 @@
 
 #include "support/support.h"
 
-const char *const training_fixtures[] = {"annotated",     "illustrated", "jadore", "learned", "marian",
-                                         "marian-untied", "paper",       "speech", NULL};
+const char *const training_fixtures[] = {"annotated",     "illustrated", "jadore",   "learned", "marian",
+                                         "marian-untied", "paper",       "relative", "speech",  NULL};
 
 static int count_rows(int *first, const json_t *lists)
 {
