@@ -111,8 +111,8 @@ static void draw(struct terminal *terminal, const struct clf_train_update *updat
     add_part(&line, "rate %.2e", update->learning_rate);
     add_part(&line, "%.0f tokens/s", terminal->seconds > 0 ? terminal->tokens / terminal->seconds : 0);
     add_part(&line, "gradient %.3g", update->gradient_norm);
-    if (terminal->max_updates > update->update) {
-        double each = (now - terminal->begun) / (double)terminal->updates;
+    if (terminal->max_updates > update->update && terminal->updates > 1) {
+        double each = (now - terminal->first) / (double)(terminal->updates - 1);
         add_part(&line, "%s left",
                  format_time(left, each * (double)(terminal->max_updates - update->update)));
     }
@@ -130,7 +130,9 @@ void terminal_updated(struct terminal *terminal, const struct clf_train_update *
     double keep = 1.0 - 1.0 / REMEMBERED, now = seconds_now();
     terminal->tokens = keep * terminal->tokens + (double)(update->source_tokens + update->target_tokens);
     terminal->seconds = keep * terminal->seconds + update->seconds;
-    terminal->updates++;
+    if (terminal->updates++ == 0) {
+        terminal->first = now;
+    }
     terminal->last = update->update;
     if (terminal->live && now - terminal->drawn >= 0.2) {
         terminal->drawn = now;
