@@ -4,9 +4,9 @@
 
 #include "ops/activation.h"
 #include "ops/adam.h"
+#include "ops/attention.h"
 #include "ops/bias.h"
 #include "ops/cross_entropy.h"
-#include "ops/dropout.h"
 #include "ops/embedding.h"
 #include "ops/layernorm.h"
 #include "ops/positions.h"
@@ -290,6 +290,50 @@ static void embeddings(struct bench *bench)
     clf__weight_free(dweight);
 }
 
+/* ---- attention ---- */
+
+struct look {
+    struct clf__tensor y, q, k, v;
+    struct clf__attention_call call;
+};
+
+static void attention_forward(struct bench *bench, const void *op)
+{
+    const struct look *l = op;
+    RUN(bench, clf__attention_forward(l->y, l->q, l->k, l->v, &l->call));
+}
+
+/* Two sequences, causal, some weights dropped. */
+static void attention(struct bench *bench)
+{
+    enum { HEADS = 1, WIDTH = 24, C = HEADS * WIDTH, R = 6 }; /* a width that other checks have compiled */
+    static const int32_t spans[] = {0, 4, 0, 4, 4, 2, 4, 2};
+    struct look l = {.y = zero_tensor(bench, R, C),
+                     .q = uniform_tensor(bench, R, C, 1.0f),
+                     .k = uniform_tensor(bench, R, C, 1.0f),
+                     .v = uniform_tensor(bench, R, C, 1.0f),
+                     .call = {.heads = {HEADS, WIDTH, WIDTH, 0.5f},
+                              .spans = {.table = bench_tensor(bench, CLF__I32, 2, 4, spans),
+                                        .sequences = 2,
+                                        .max_queries = 4,
+                                        .max_keys = 4},
+                              .mask = CLF__MASK_NONE,
+                              .dropout = {.rate = 0.2f, .seed = 5, .step = 1, .site = 2}}};
+    l.call.mask.causal = 1;
+    struct function function = function_of(bench, attention_forward, &l, l.y);
+    size_t scratch = clf__attention_backward_scratch(&l.call.heads, R, 2, 0);
+    struct clf__attention_gradients gradients = {.query = bench_tensor(bench, CLF__F32, R, C, NULL),
+                                                 .key = bench_tensor(bench, CLF__F32, R, C, NULL),
+                                                 .value = bench_tensor(bench, CLF__F32, R, C, NULL),
+                                                 .scratch = zero_tensor(bench, 1, (int)scratch)};
+    attention_forward(bench, &l);
+    RUN(bench, clf__attention_backward(&gradients, bench_tensor(bench, CLF__F32, R, C, function.dy), l.q, l.k,
+                                       l.v, l.y, &l.call));
+    compare_gradient(bench, &function, tensor_operand(l.q), tensor_operand(gradients.query));
+    compare_gradient(bench, &function, tensor_operand(l.k), tensor_operand(gradients.key));
+    compare_gradient(bench, &function, tensor_operand(l.v), tensor_operand(gradients.value));
+}
+
 /* ---- the loss ---- */
 
 struct loss {
@@ -388,6 +432,7 @@ const struct check selftest_gradient_checks[] = {
     {"gradients: activations", 0, 1e-3, activations},
     {"gradients: products", USES_GEMM, 1e-3, products},
     {"gradients: embeddings", USES_GEMM, 1e-3, embeddings},
+    {"gradients: attention", 0, 1e-3, attention},
     {"gradients: loss", 0, 1e-3, loss},
     {"dropout", 0, 1e-6, dropout},
     {"optimizer", 0, 1e-6, optimizer},
