@@ -5,8 +5,8 @@
 
 #include "tensor/tensor.h"
 
-/* For the t-th step, t = 1 ..: as torch.optim has them. In double, since 1 - beta2 of a float would be off in its
- * fifth digit. */
+/* For the t-th step, t = 1 ..: as torch.optim has them. In double, since 1 - beta2 of a float would be off in
+ * its fifth digit. */
 struct clf__adam {
     double rate; /* of learning, of this step */
     double beta1, beta2, epsilon;
