@@ -215,6 +215,7 @@ static void test_bad_calls(void **state)
     (void)state;
     refuse("train", 2, "-o FOLDER");
     refuse("train --html page", 2, "-o FOLDER");
+    refuse("train --train a b --log log --html page", 2, "-o FOLDER");
     refuse("train -o model --html -", 2, "--html takes a file");
     refuse("train -o model --nosuch", 2, "train has no flag --nosuch");
     refuse("train -o model --seed", 2, "--seed needs a value");

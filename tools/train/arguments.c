@@ -157,7 +157,8 @@ static int take_keys(struct clf_recipe *recipe, int argc, char **argv, char **re
     return -1;
 }
 
-static int parse(struct flags *flags, struct clf_recipe *recipe, int argc, char **argv, char **rest)
+static int parse(struct flags *flags, struct clf_recipe *recipe, int *chooses, int argc, char **argv,
+                 char **rest)
 {
     int rest_count;
     int status = take_keys(recipe, argc, argv, rest, &rest_count);
@@ -174,6 +175,7 @@ static int parse(struct flags *flags, struct clf_recipe *recipe, int argc, char 
     if (status < 0) {
         status = flags_operands(flags, 0, 0, "train takes only flags");
     }
+    *chooses = rest_count < argc || flags->recipe != NULL;
     if (status >= 0 || flags->recipe == NULL) {
         return status;
     }
@@ -184,14 +186,14 @@ static int parse(struct flags *flags, struct clf_recipe *recipe, int argc, char 
     return take_keys(recipe, argc, argv, rest, &rest_count); /* again: flags are stronger than the file */
 }
 
-int train_arguments(struct flags *flags, struct clf_recipe *recipe, int argc, char **argv)
+int train_arguments(struct flags *flags, struct clf_recipe *recipe, int *chooses, int argc, char **argv)
 {
     char **rest = malloc((size_t)argc * sizeof *rest);
     if (rest == NULL) {
         fprintf(stderr, "clformer: no memory left\n");
         return EXIT_FAILED;
     }
-    int status = parse(flags, recipe, argc, argv, rest);
+    int status = parse(flags, recipe, chooses, argc, argv, rest);
     flags->operands = NULL; /* they were checked */
     free(rest);
     return status;

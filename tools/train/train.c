@@ -15,6 +15,7 @@
 struct job {
     struct flags flags;
     struct clf_recipe *recipe;
+    int chooses; /* whether any of its choices was made */
     struct setup setup;
     struct terminal terminal;
     FILE *log;
@@ -166,7 +167,7 @@ static int check_call(const struct flags *flags)
 static int run(struct job *job)
 {
     struct flags *flags = &job->flags;
-    int makes_page = flags->output == NULL && flags->html != NULL && flags->log != NULL;
+    int makes_page = !job->chooses && flags->output == NULL && flags->html != NULL && flags->log != NULL;
     if (makes_page) {
         char *log = (char *)flags->log;
         return curves_write(flags->html, &log, 1);
@@ -188,8 +189,8 @@ int verb_train(int argc, char **argv)
 {
     struct job job = {.recipe = NULL};
     clf_status created = clf_recipe_create(&job.recipe);
-    int status =
-        created == CLF_OK ? train_arguments(&job.flags, job.recipe, argc, argv) : report_failure(created);
+    int status = created == CLF_OK ? train_arguments(&job.flags, job.recipe, &job.chooses, argc, argv)
+                                   : report_failure(created);
     if (status < 0) {
         status = run(&job);
     }
