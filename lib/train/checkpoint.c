@@ -138,9 +138,10 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
     CLF__TRY(clf__folder_list(&names, checkpoints->folder));
     clf_status status = CLF_OK;
     char *found = NULL;
+    int damaged = 0;
     /* Names are sorted, and updates have so many digits that their order is the names'. */
     for (int i = names.count - 1; i >= 0 && status == CLF_OK && !*path; i--) {
-        if (update_of(names.items[i]) < 0) {
+        if (update_of(names.items[i]) < 1) {
             continue;
         }
         clf__free(found);
@@ -148,12 +149,17 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
         clf_status read = status == CLF_OK ? read_checkpoint(state, found) : status;
         if (read == CLF_FORMAT || read == CLF_FILE) {
             status = set_aside(found);
+            damaged++;
         } else if (read == CLF_OK) {
             *path = found;
             found = NULL;
         } else {
             status = read;
         }
+    }
+    if (status == CLF_OK && !*path && damaged > 0) {
+        clf__log(CLF_LOG_WARNING, "%s: no checkpoint is whole, training begins anew at update 1",
+                 checkpoints->folder);
     }
     clf__free(found);
     clf__names_free(&names);
@@ -162,8 +168,15 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
 
 clf_status clf__checkpoints_begin(char **path, const struct clf__checkpoints *checkpoints, int64_t update)
 {
-    CLF__TRY(clf__format(path, "%s/%s%08" PRId64 "%s", checkpoints->folder, prefix, update, making_suffix));
-    clf_status status = clf__folder_remove(*path);
+    char *old;
+    CLF__TRY(clf__checkpoints_path(&old, checkpoints, update));
+    clf_status status = clf__folder_exists(old) ? remove_checkpoint(old) : CLF_OK;
+    if (status == CLF_OK) {
+        status = clf__format(path, "%s%s", old, making_suffix);
+    }
+    clf__free(old);
+    CLF__TRY(status);
+    status = clf__folder_remove(*path);
     if (status == CLF_OK) {
         status = clf__folder_create(*path);
     }

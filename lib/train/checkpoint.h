@@ -21,12 +21,13 @@ void clf__checkpoints_close(struct clf__checkpoints *checkpoints);
 /* The path of the checkpoint at an update; the caller frees it. */
 clf_status clf__checkpoints_path(char **out, const struct clf__checkpoints *checkpoints, int64_t update);
 
-/* The newest whole checkpoint; *path NULL where there is none. Damaged ones are renamed, with a warning. The
- * caller frees both. */
+/* The newest whole checkpoint behind update 0, which holds no training and is made anew; *path NULL where
+ * there is none. Damaged ones are renamed, with a warning. The caller frees both. */
 clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
                                    const struct clf__checkpoints *checkpoints);
 
-/* Makes the folder in which a checkpoint of this update is made; the caller frees *path. */
+/* Makes the folder in which a checkpoint of this update is made, and removes the one there was; the caller
+ * frees *path. */
 clf_status clf__checkpoints_begin(char **path, const struct clf__checkpoints *checkpoints, int64_t update);
 /* Marks the files of the folder `making`, writes state.json and gives the folder its name. */
 clf_status clf__checkpoints_end(const char *making, const struct clf__checkpoints *checkpoints,

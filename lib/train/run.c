@@ -4,53 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "train/checkpoint_files.h"
-
-/* The recipe that a folder was begun with, if it was. */
-static clf_status check_recipe(const struct clf_recipe *recipe, const char *path, const char *output)
-{
-    if (!clf__file_exists(path)) {
-        return CLF_OK;
-    }
-    struct clf_recipe *begun;
-    CLF__TRY(clf_recipe_create(&begun));
-    clf_status status = clf_recipe_load(begun, path);
-    if (status == CLF_OK) {
-        status = clf__recipe_check_same(recipe, begun, output);
-    }
-    clf_recipe_free(begun);
-    return status;
-}
-
-static clf_status keep_recipe(const struct clf_recipe *recipe, const char *output)
-{
-    char *path = NULL;
-    CLF__TRY(clf__folder_create(output));
-    CLF__TRY(clf__path_join(&path, output, "recipe.json"));
-    clf_status status = check_recipe(recipe, path, output);
-    if (status == CLF_OK) {
-        status = clf_recipe_write(recipe, path);
-    }
-    clf__free(path);
-    return status;
-}
-
-/* Goes on from the newest checkpoint, or makes the first. */
-static clf_status find_checkpoint(struct clf__run *run)
-{
-    CLF__TRY(clf__checkpoints_open(&run->checkpoints, run->output));
-    CLF__TRY(clf__checkpoints_newest(&run->saved, &run->state, &run->checkpoints));
-    if (!run->saved) {
-        run->state = (struct clf__train_state){.epoch = 1};
-        CLF__TRY(clf__run_make_first(&run->checkpoints, &run->settings, &run->state));
-        CLF__TRY(clf__checkpoints_path(&run->saved, &run->checkpoints, 0));
-    }
-    run->saved_update = run->state.update;
-    return CLF_OK;
-}
 
 static clf_status load_model(struct clf__run *run)
 {
@@ -189,8 +145,8 @@ clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const 
     run->recipe = recipe;
     run->output = output;
     CLF__TRY(clf__recipe_settings(&run->settings, recipe));
-    CLF__TRY(keep_recipe(recipe, output));
-    CLF__TRY(find_checkpoint(run));
+    CLF__TRY(clf__run_check_files(run));
+    CLF__TRY(clf__run_find_checkpoint(run));
     CLF__TRY(load_model(run));
     CLF__TRY(load_data(run));
     run->schedule = clf__schedule_of(&run->settings, run->transformer->config.d_model);

@@ -34,6 +34,12 @@ struct clf__run {
                      * where the loss is that */
 };
 
+/* Opens every file that the recipe names, so that a wrong path shows before anything is made. */
+clf_status clf__run_check_files(const struct clf__run *run);
+
+/* Goes on from the newest checkpoint of the output folder, or makes the first; keeps the recipe in it. */
+clf_status clf__run_find_checkpoint(struct clf__run *run);
+
 /* Makes the checkpoint of update 0: tokenizer, configuration and first weights, or those of `from`. */
 clf_status clf__run_make_first(const struct clf__checkpoints *checkpoints,
                                const struct clf__settings *settings, const struct clf__train_state *state);

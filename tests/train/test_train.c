@@ -350,6 +350,48 @@ static void test_gradients_that_are_not_finite(void **state)
     assert_non_null(strstr(task.warnings, "is skipped: its gradients are not finite"));
 }
 
+/* What never trained binds nobody: a corrected command is as good as the first. */
+static void test_a_failed_start_binds_nobody(void **state)
+{
+    (void)state;
+    const char *output = digits_output(), *folder = support_temporary_folder();
+    struct clf_recipe *right = task.recipe;
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, "train", process_format("%s/typo.tsv", folder));
+    assert_fails(digits_train(output, task.logs), CLF_FILE, "typo.tsv");
+    clf_recipe_free(task.recipe);
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, "valid", process_format("%s/typo.tsv", folder));
+    assert_fails(digits_train(output, task.logs), CLF_FILE, "typo.tsv");
+    assert_false(clf__folder_exists(output)); /* that shows before anything is made */
+    clf_recipe_free(task.recipe);
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, "max-source-length", "1");
+    digits_set(task.recipe, "seed", "7");
+    assert_fails(digits_train(output, task.logs), CLF_FORMAT, "has no pair");
+    assert_true(has_checkpoint(output, 0));
+    clf_recipe_free(task.recipe);
+    task.recipe = right;
+    assert_ok(digits_train(output, &task.logs[0]));
+    assert_ok(digits_train(digits_output(), &task.logs[1]));
+    assert_same_updates(&task.logs[0], &task.logs[1], 1); /* not the weights of the other seed */
+}
+
+static void test_beginning_anew_is_said(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    digits_set(task.recipe, "keep-last", "1");
+    digits_set(task.recipe, "validate-every", "100");
+    digits_set(task.recipe, "keep-best", "0");
+    digits_set(task.recipe, "max-updates", "4");
+    assert_ok(digits_train(output, &task.logs[0]));
+    damage(output, 4, "state.json", 30, 0);
+    assert_ok(digits_train(output, &task.logs[1]));
+    assert_non_null(strstr(task.warnings, "no checkpoint is whole, training begins anew at update 1"));
+    assert_same_updates(&task.logs[1], &task.logs[0], 1);
+}
+
 /* What needs no device yet: vocabulary, configuration, first weights. */
 static void test_bad_data_is_named(void **state)
 {
@@ -385,6 +427,8 @@ int main(void)
         TEST(test_patience_ends_a_run),
         TEST(test_epochs_are_counted),
         TEST(test_gradients_that_are_not_finite),
+        TEST(test_a_failed_start_binds_nobody),
+        TEST(test_beginning_anew_is_said),
         TEST(test_bad_data_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

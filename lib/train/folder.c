@@ -1,0 +1,78 @@
+/* The output folder when a run begins or goes on. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "train/corpus.h"
+#include "train/run.h"
+
+static clf_status check_text(const struct clf__texts *texts)
+{
+    struct clf__corpus corpus;
+    if (texts->count > 0) {
+        CLF__TRY(clf__corpus_open(&corpus, texts->items[0], texts->count > 1 ? texts->items[1] : NULL));
+        clf__corpus_close(&corpus);
+    }
+    return CLF_OK;
+}
+
+static clf_status check_file(const char *path)
+{
+    struct clf__file_map map;
+    if (path) {
+        CLF__TRY(clf__file_map_open(&map, path));
+        clf__file_map_close(&map);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__run_check_files(const struct clf__run *run)
+{
+    const struct clf__settings *settings = &run->settings;
+    CLF__TRY(check_text(&settings->train));
+    CLF__TRY(check_text(&settings->valid));
+    CLF__TRY(check_file(settings->source_vocabulary));
+    return check_file(settings->target_vocabulary);
+}
+
+/* The recipe that a folder was begun with, if it is there. */
+static clf_status check_recipe(const struct clf_recipe *recipe, const char *path, const char *output)
+{
+    if (!clf__file_exists(path)) {
+        return CLF_OK;
+    }
+    struct clf_recipe *begun;
+    CLF__TRY(clf_recipe_create(&begun));
+    clf_status status = clf_recipe_load(begun, path);
+    if (status == CLF_OK) {
+        status = clf__recipe_check_same(recipe, begun, output);
+    }
+    clf_recipe_free(begun);
+    return status;
+}
+
+/* Only a checkpoint binds a run to the recipe that it was begun with: a start that failed does not. */
+static clf_status keep_recipe(const struct clf__run *run)
+{
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, run->output, "recipe.json"));
+    clf_status status = run->saved ? check_recipe(run->recipe, path, run->output) : CLF_OK;
+    if (status == CLF_OK) {
+        status = clf_recipe_write(run->recipe, path);
+    }
+    clf__free(path);
+    return status;
+}
+
+clf_status clf__run_find_checkpoint(struct clf__run *run)
+{
+    CLF__TRY(clf__folder_create(run->output));
+    CLF__TRY(clf__checkpoints_open(&run->checkpoints, run->output));
+    CLF__TRY(clf__checkpoints_newest(&run->saved, &run->state, &run->checkpoints));
+    CLF__TRY(keep_recipe(run));
+    if (!run->saved) {
+        run->state = (struct clf__train_state){.epoch = 1};
+        CLF__TRY(clf__run_make_first(&run->checkpoints, &run->settings, &run->state));
+        CLF__TRY(clf__checkpoints_path(&run->saved, &run->checkpoints, 0));
+    }
+    run->saved_update = run->state.update;
+    return CLF_OK;
+}
