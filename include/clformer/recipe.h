@@ -46,7 +46,8 @@ clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
 clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values, int count);
 
 /**
- * Writes every choice with the value that it has, defaults included, as JSON that clf_recipe_load() reads.
+ * Writes every choice with the value that it has, defaults included, as JSON that clf_recipe_load() reads;
+ * with `from` without those that its folder decides.
  */
 clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path);
 

@@ -91,6 +91,13 @@ struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index);
 
 int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name);
 
+/* CLF_BAD_ARGUMENT names a choice that cannot stand beside `from`. */
+clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config);
+/* Whether the folder of `from` says this key's value, so that the recipe has none. */
+int clf__recipe_is_from(const struct clf_recipe *recipe, const char *name);
+/* Chooses the preset of the folder of `from`, if there is one; CLF_BAD_ARGUMENT where another was chosen. */
+clf_status clf__recipe_take_preset(struct clf_recipe *recipe);
+
 /* Every choice as a value; CLF_BAD_ARGUMENT names choices that contradict each other. */
 clf_status clf__recipe_settings(struct clf__settings *out, const struct clf_recipe *recipe);
 

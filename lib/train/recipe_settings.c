@@ -114,33 +114,6 @@ clf_status clf__recipe_check(int index, const char *const *words, int count)
     return CLF_OK;
 }
 
-static clf_status refuse_beside(const struct clf_recipe *recipe, const char *name, const char *beside,
-                                const char *reason)
-{
-    return clf__recipe_is_chosen(recipe, name)
-               ? clf__fail(CLF_BAD_ARGUMENT, "%s: cannot be chosen with %s, %s", name, beside, reason)
-               : CLF_OK;
-}
-
-/* What cannot stand beside `from`: the folder says it. */
-static clf_status check_from(const struct clf__settings *settings, const struct clf_recipe *recipe)
-{
-    static const char *const fixed[] = {"size", "vocabulary", "separate-vocabularies", "source-vocabulary",
-                                        "target-vocabulary"};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        CLF__TRY(refuse_beside(recipe, fixed[i], "from", "whose folder says it"));
-    }
-    for (int i = 0; i < settings->config.count; i++) {
-        const char *word = settings->config.items[i];
-        size_t length = strcspn(word, "=");
-        if (length < 7 || strncmp(word + length - 7, "dropout", 7) != 0) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "config: \"%.64s\" cannot be chosen with from: only dropout can change", word);
-        }
-    }
-    return CLF_OK;
-}
-
 static clf_status check_vocabularies(const struct clf__settings *settings)
 {
     if (settings->target_vocabulary && !settings->separate_vocabularies && settings->preset != CLF__SPEECH) {
@@ -179,7 +152,7 @@ static clf_status check(const struct clf__settings *settings, const struct clf_r
         return clf__fail(CLF_BAD_ARGUMENT, "average: needs valid, whose checkpoints are averaged");
     }
     if (settings->from) {
-        return check_from(settings, recipe);
+        return clf__recipe_check_from(recipe, &settings->config);
     }
     return check_vocabularies(settings);
 }
@@ -209,6 +182,12 @@ static int may_change(const struct clf_recipe *recipe, int index)
     return clf__recipe_entry(index)->may_change && !(is_linear && index == clf__recipe_find("max-updates"));
 }
 
+/* As many digits as recipe.json has. */
+static int is_same_number(double a, double b)
+{
+    return fabs(a - b) <= 1e-14 * fabs(a);
+}
+
 /* The same value, however its words are written. */
 static int is_same_word(const struct clf__recipe_entry *entry, const char *a, const char *b)
 {
@@ -216,15 +195,42 @@ static int is_same_word(const struct clf__recipe_entry *entry, const char *a, co
     int64_t wholes[2];
     if (entry->kind == CLF__NUMBER || entry->kind == CLF__WHOLE_NUMBER) {
         return parse_number(&numbers[0], &wholes[0], a) && parse_number(&numbers[1], &wholes[1], b) &&
-               fabs(numbers[0] - numbers[1]) <= 1e-14 * fabs(numbers[0]); /* as many digits as are written */
+               is_same_number(numbers[0], numbers[1]);
     }
     return strcmp(a, b) == 0;
 }
 
-static int has_word(struct clf__texts texts, const char *word)
+static int is_same_json(const json_t *a, const json_t *b)
+{
+    if (json_is_number(a) && json_is_number(b)) {
+        return is_same_number(json_number_value(a), json_number_value(b));
+    }
+    int same = json_is_array(a) && json_is_array(b) && json_array_size(a) == json_array_size(b);
+    for (size_t i = 0; same && i < json_array_size(a); i++) {
+        same = is_same_json(json_array_get(a, i), json_array_get(b, i));
+    }
+    return same || json_equal(a, b);
+}
+
+/* KEY=VALUE with values as JSON, or as the text that they are where they are none. */
+static int is_same_pair(const char *a, const char *b)
+{
+    size_t length = strcspn(a, "=") + 1;
+    if (strncmp(a, b, length) != 0) {
+        return 0;
+    }
+    json_t *values[] = {json_loads(a + length, JSON_DECODE_ANY, NULL),
+                        json_loads(b + length, JSON_DECODE_ANY, NULL)};
+    int same = values[0] && values[1] ? is_same_json(values[0], values[1]) : strcmp(a, b) == 0;
+    json_decref(values[0]);
+    json_decref(values[1]);
+    return same;
+}
+
+static int has_pair(struct clf__texts texts, const char *pair)
 {
     for (int i = 0; i < texts.count; i++) {
-        if (strcmp(texts.items[i], word) == 0) {
+        if (is_same_pair(texts.items[i], pair)) {
             return 1;
         }
     }
@@ -236,7 +242,7 @@ static int is_same(const struct clf__recipe_entry *entry, struct clf__texts a, s
     int same = a.count == b.count;
     for (int i = 0; same && i < a.count; i++) {
         same =
-            entry->kind == CLF__PAIRS ? has_word(b, a.items[i]) : is_same_word(entry, a.items[i], b.items[i]);
+            entry->kind == CLF__PAIRS ? has_pair(b, a.items[i]) : is_same_word(entry, a.items[i], b.items[i]);
     }
     return same;
 }

@@ -142,9 +142,10 @@ clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const 
                          const char *output)
 {
     run->device = device;
-    run->recipe = recipe;
     run->output = output;
-    CLF__TRY(clf__recipe_settings(&run->settings, recipe));
+    CLF__TRY(clf__recipe_copy(&run->recipe, recipe));
+    CLF__TRY(clf__recipe_take_preset(run->recipe));
+    CLF__TRY(clf__recipe_settings(&run->settings, run->recipe));
     CLF__TRY(clf__run_check_files(run));
     CLF__TRY(clf__run_find_checkpoint(run));
     CLF__TRY(load_model(run));
@@ -164,4 +165,5 @@ void clf__run_close(struct clf__run *run)
     clf__train_state_free(&run->state);
     clf__checkpoints_close(&run->checkpoints);
     clf__free(run->saved);
+    clf_recipe_free(run->recipe);
 }

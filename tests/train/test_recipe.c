@@ -6,6 +6,8 @@
 #include <jansson.h>
 
 #include "base/memory.h"
+#include "model/config.h"
+#include "model/save.h"
 #include "train/recipe.h"
 
 static struct clf_recipe *recipe;
@@ -281,6 +283,82 @@ static void test_going_on_with_another_recipe(void **state)
     clf_recipe_free(begun);
 }
 
+/* However a value is spelt: recipe.json has it as JSON. */
+static void test_the_same_values_in_other_words(void **state)
+{
+    (void)state;
+    static const char *const pairs[][3] = {
+        {"dropout=0.30", "dropout=0.3", "dropout=0.31"},
+        {"layer_norm_eps=1e-05", "layer_norm_eps=0.00001", "layer_norm_eps=1e-6"},
+        {"bad_words_ids=[[1, 2]]", "bad_words_ids=[[1,2]]", "bad_words_ids=[[1,3]]"},
+        {"activation_function=gelu", "activation_function=gelu", "activation_function=relu"},
+    };
+    char path[256];
+    snprintf(path, sizeof path, "%s/recipe.json", support_temporary_folder());
+    assert_ok(set("train", "t"));
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        assert_ok(set("config", pairs[i][0]));
+        assert_ok(clf_recipe_write(recipe, path));
+        struct clf_recipe *begun;
+        assert_ok(clf_recipe_create(&begun));
+        assert_ok(clf_recipe_load(begun, path));
+        assert_ok(clf__recipe_check_same(recipe, begun, "out"));
+        assert_ok(set("config", pairs[i][1]));
+        assert_ok(clf__recipe_check_same(recipe, begun, "out"));
+        assert_ok(set("config", pairs[i][2]));
+        assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT, "config");
+        clf_recipe_free(begun);
+    }
+}
+
+static void test_a_written_recipe_of_fine_tuning_reads_as_the_same(void **state)
+{
+    (void)state;
+    assert_ok(set("train", "t"));
+    assert_ok(set("from", "somewhere"));
+    assert_ok(set("config", "dropout=0.2"));
+    char path[256];
+    snprintf(path, sizeof path, "%s/recipe.json", support_temporary_folder());
+    assert_ok(clf_recipe_write(recipe, path));
+    struct clf_recipe *again;
+    assert_ok(clf_recipe_create(&again));
+    assert_ok(clf_recipe_load(again, path));
+    assert_string_equal(settings_of(again).from, "somewhere");
+    assert_ok(clf__recipe_check_same(recipe, again, "out"));
+    assert_ok(clf__recipe_check_same(again, recipe, "out"));
+    clf_recipe_free(again);
+}
+
+/* Defaults are those of the model that is trained further. */
+static void test_fine_tuning_has_the_preset_of_its_folder(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    char path[256];
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    assert_ok(set("train", "t"));
+    assert_ok(clf__recipe_take_preset(recipe)); /* nothing where there is no `from` */
+    assert_int_equal(settings_of(recipe).preset, CLF__MARIAN);
+    assert_ok(set("from", folder));
+    assert_fails(clf__recipe_take_preset(recipe), CLF_FILE, path);
+    struct clf__model_description description = {
+        .preset = "annotated", .source_vocabulary = 9, .target_vocabulary = 9, .end_id = 1, .start_id = 2};
+    assert_ok(clf__model_describe(folder, &description));
+    assert_ok(set("preset", "speech"));
+    assert_fails(clf__recipe_take_preset(recipe), CLF_BAD_ARGUMENT, "preset: is speech");
+    assert_ok(set("preset", "annotated"));
+    assert_ok(clf__recipe_take_preset(recipe));
+    clf_recipe_free(recipe);
+    assert_ok(clf_recipe_create(&recipe));
+    assert_ok(set("train", "t"));
+    assert_ok(set("from", folder));
+    assert_ok(clf__recipe_take_preset(recipe));
+    struct clf__settings settings = settings_of(recipe);
+    assert_int_equal(settings.preset, CLF__ANNOTATED);
+    assert_int_equal(settings.loss, CLF__LOSS_KL);
+    assert_int_equal(settings.warm_up, 3000);
+}
+
 /* The table of lib/model/README.md: every key of config.json can be set, but those that other choices make.
  */
 static void test_every_key_of_the_configuration_can_be_set(void **state)
@@ -350,12 +428,20 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
     const struct CMUnitTest tests[] = {
-        TEST(test_the_table_says_its_defaults),        TEST(test_defaults_are_the_presets),
-        TEST(test_wrong_values_are_refused),           TEST(test_contradictions_are_refused),
-        TEST(test_fine_tuning_changes_dropout_alone),  TEST(test_pairs_are_replaced_by_key),
-        TEST(test_a_written_recipe_reads_as_the_same), TEST(test_a_bad_file_changes_nothing),
-        TEST(test_going_on_with_another_recipe),       TEST(test_every_key_of_the_configuration_can_be_set),
+        TEST(test_the_table_says_its_defaults),
+        TEST(test_defaults_are_the_presets),
+        TEST(test_wrong_values_are_refused),
+        TEST(test_contradictions_are_refused),
+        TEST(test_fine_tuning_changes_dropout_alone),
+        TEST(test_pairs_are_replaced_by_key),
+        TEST(test_a_written_recipe_reads_as_the_same),
+        TEST(test_a_bad_file_changes_nothing),
+        TEST(test_going_on_with_another_recipe),
+        TEST(test_every_key_of_the_configuration_can_be_set),
         TEST(test_every_allocation_may_fail),
+        TEST(test_the_same_values_in_other_words),
+        TEST(test_a_written_recipe_of_fine_tuning_reads_as_the_same),
+        TEST(test_fine_tuning_has_the_preset_of_its_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

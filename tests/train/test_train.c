@@ -377,6 +377,37 @@ static void test_a_failed_start_binds_nobody(void **state)
     assert_same_updates(&task.logs[0], &task.logs[1], 1); /* not the weights of the other seed */
 }
 
+/* A run that is trained further: its folder is named, its preset kept, the same command goes on. */
+static void test_fine_tuning(void **state)
+{
+    (void)state;
+    const char *first = digits_output(), *output = digits_output(), *nowhere = digits_output();
+    digits_set(task.recipe, "preset", "annotated");
+    digits_set(task.recipe, "max-updates", "2");
+    assert_ok(digits_train(first, task.logs));
+    clf_recipe_free(task.recipe);
+    assert_ok(clf_recipe_create(&task.recipe));
+    const char *const files[] = {process_format("%s/train.source", task.data),
+                                 process_format("%s/train.target", task.data)};
+    assert_ok(clf_recipe_set(task.recipe, "train", files, 2));
+    digits_set(task.recipe, "tokens", "true");
+    digits_set(task.recipe, "config", "dropout=0.20");
+    digits_set(task.recipe, "max-updates", "2");
+    digits_set(task.recipe, "from", nowhere);
+    assert_fails(digits_train(output, task.logs), CLF_FILE, process_format("from: %s: no such", nowhere));
+    digits_set(task.recipe, "from", first);
+    assert_ok(digits_train(output, task.logs));
+    digits_set(task.recipe, "max-updates", "3");
+    assert_ok(digits_train(output, task.logs));
+    assert_int_equal(task.logs->start.first_update, 3);
+    size_t size;
+    const char *recipe = process_read(output, "recipe.json", &size);
+    assert_non_null(strstr(recipe, "\"annotated\""));
+    assert_non_null(strstr(recipe, "\"kl\""));
+    assert_ok(clf_recipe_load(task.recipe, process_format("%s/recipe.json", output)));
+    assert_ok(digits_train(digits_output(), task.logs));
+}
+
 static void test_beginning_anew_is_said(void **state)
 {
     (void)state;
@@ -428,6 +459,7 @@ int main(void)
         TEST(test_epochs_are_counted),
         TEST(test_gradients_that_are_not_finite),
         TEST(test_a_failed_start_binds_nobody),
+        TEST(test_fine_tuning),
         TEST(test_beginning_anew_is_said),
         TEST(test_bad_data_is_named),
     };

@@ -1,0 +1,63 @@
+/* What `from` decides: its folder says what the model is. */
+#include <string.h>
+
+#include "base/file.h"
+#include "model/config.h"
+#include "train/recipe.h"
+
+static const char *const fixed[] = {"size", "vocabulary", "separate-vocabularies", "source-vocabulary",
+                                    "target-vocabulary"};
+enum { FIXED = sizeof fixed / sizeof *fixed };
+
+clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config)
+{
+    for (int i = 0; i < FIXED; i++) {
+        if (clf__recipe_is_chosen(recipe, fixed[i])) {
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: cannot be chosen with from, whose folder says it",
+                             fixed[i]);
+        }
+    }
+    for (int i = 0; i < config->count; i++) {
+        const char *word = config->items[i];
+        size_t length = strcspn(word, "=");
+        if (length < 7 || strncmp(word + length - 7, "dropout", 7) != 0) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "config: \"%.64s\" cannot be chosen with from: only dropout can change", word);
+        }
+    }
+    return CLF_OK;
+}
+
+int clf__recipe_is_from(const struct clf_recipe *recipe, const char *name)
+{
+    int is_fixed = 0;
+    for (int i = 0; i < FIXED; i++) {
+        is_fixed |= strcmp(fixed[i], name) == 0;
+    }
+    return is_fixed && clf__recipe_is_chosen(recipe, "from") && !clf__recipe_is_chosen(recipe, name);
+}
+
+clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
+{
+    int index = clf__recipe_find("preset");
+    struct clf__texts folder = clf__recipe_words(recipe, clf__recipe_find("from"));
+    if (folder.count == 0) {
+        return CLF_OK;
+    }
+    if (!clf__folder_exists(folder.items[0])) {
+        return clf__fail(CLF_FILE, "from: %s: no such folder; it is that of a model", folder.items[0]);
+    }
+    struct clf__config config;
+    clf_status status = clf__config_load(&config, folder.items[0]);
+    if (status != CLF_OK) {
+        return clf__fail_in(status, "from");
+    }
+    const char *preset = clf__system_word(config.system);
+    clf__config_free(&config);
+    const char *chosen = clf__recipe_words(recipe, index).items[0];
+    if (clf__recipe_is_chosen(recipe, "preset") && strcmp(chosen, preset) != 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "preset: is %s, but %s is a model of %s; leave it out", chosen,
+                         folder.items[0], preset);
+    }
+    return clf__recipe_take(recipe, index, &preset, 1);
+}
