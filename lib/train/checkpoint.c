@@ -61,6 +61,9 @@ clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *outpu
     CLF__TRY(clf__path_join(&out->folder, output, "checkpoints"));
     clf_status status = clf__folder_create(out->folder);
     if (status == CLF_OK) {
+        status = clf__lock_take(&out->lock, out->folder);
+    }
+    if (status == CLF_OK) {
         status = remove_left_overs(out);
     }
     if (status != CLF_OK) {
@@ -71,6 +74,7 @@ clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *outpu
 
 void clf__checkpoints_close(struct clf__checkpoints *checkpoints)
 {
+    clf__lock_release(&checkpoints->lock);
     clf__free(checkpoints->folder);
     *checkpoints = (struct clf__checkpoints){0};
 }

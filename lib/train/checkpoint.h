@@ -7,14 +7,16 @@
 #define CLF_TRAIN_CHECKPOINT_H
 
 #include "model/training.h"
+#include "train/lock.h"
 #include "train/recipe.h"
 #include "train/state.h"
 
 struct clf__checkpoints {
     char *folder; /* OUTPUT/checkpoints */
+    struct clf__lock lock;
 };
 
-/* Makes the folder, and takes away what killed runs left. */
+/* Makes the folder, locks it, and takes away what killed runs left. */
 clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *output);
 void clf__checkpoints_close(struct clf__checkpoints *checkpoints);
 

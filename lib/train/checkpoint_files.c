@@ -1,9 +1,11 @@
 #include "train/checkpoint_files.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -104,6 +106,51 @@ static const char *const copied[] = {
     "special_tokens_map.json",
     "config.json",
 };
+
+/* FILE.PROCESS-COUNT.tmp, as clf__temporary_path() makes it. */
+static int is_temporary_of(const char *name, const char *file)
+{
+    size_t length = strlen(file);
+    if (strncmp(name, file, length) != 0 || name[length] != '.') {
+        return 0;
+    }
+    const char *next = name + length + 1;
+    size_t process = strspn(next, "0123456789");
+    if (process == 0 || next[process] != '-') {
+        return 0;
+    }
+    next += process + 1;
+    size_t count = strspn(next, "0123456789");
+    return count > 0 && strcmp(next + count, ".tmp") == 0;
+}
+
+static int is_own_temporary(const char *name)
+{
+    int is_own = is_temporary_of(name, "model.safetensors") || is_temporary_of(name, "recipe.json");
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
+        is_own |= is_temporary_of(name, copied[i]);
+    }
+    return is_own;
+}
+
+clf_status clf__checkpoint_files_sweep(const char *folder)
+{
+    struct clf__names names;
+    CLF__TRY(clf__folder_list(&names, folder));
+    clf_status status = CLF_OK;
+    for (int i = 0; i < names.count && status == CLF_OK; i++) {
+        char *path = NULL;
+        if (is_own_temporary(names.items[i])) {
+            status = clf__path_join(&path, folder, names.items[i]);
+        }
+        if (path && unlink(path) != 0 && errno != ENOENT) {
+            status = clf__fail(CLF_FILE, "%s: cannot be removed: %s", path, strerror(errno));
+        }
+        clf__free(path);
+    }
+    clf__names_free(&names);
+    return status;
+}
 
 typedef clf_status copy_function(const char *target, const char *source);
 

@@ -16,6 +16,9 @@ clf_status clf__checkpoint_files_copy(const char *target, const char *source);
 /* The same between checkpoints, which share them. */
 clf_status clf__checkpoint_files_link(const char *target, const char *source);
 
+/* Takes away what a killed run left of its own writing in a model folder: the files' temporary names. */
+clf_status clf__checkpoint_files_sweep(const char *folder);
+
 /* Writes model.safetensors, and optimizer.safetensors where there are moments. */
 clf_status clf__checkpoint_files_write(const char *folder, const struct clf__training *training,
                                        int has_moments);

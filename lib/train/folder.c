@@ -1,6 +1,7 @@
 /* The output folder when a run begins or goes on. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "train/checkpoint_files.h"
 #include "train/corpus.h"
 #include "train/run.h"
 
@@ -62,10 +63,36 @@ static clf_status keep_recipe(const struct clf__run *run)
     return status;
 }
 
+static clf_status has_file(int *out, const char *folder, const char *name)
+{
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, name));
+    *out = clf__file_exists(path);
+    clf__free(path);
+    return CLF_OK;
+}
+
+/* A model that no run of ours made would be written over. */
+static clf_status check_owner(const char *output)
+{
+    int is_model, is_run;
+    CLF__TRY(has_file(&is_model, output, "config.json"));
+    CLF__TRY(has_file(&is_run, output, "recipe.json"));
+    return is_model && !is_run
+               ? clf__fail(
+                     CLF_BAD_ARGUMENT,
+                     "%s: holds a model that was not trained there (it has no recipe.json); take another "
+                     "folder, and this one with from to train it further",
+                     output)
+               : CLF_OK;
+}
+
 clf_status clf__run_find_checkpoint(struct clf__run *run)
 {
+    CLF__TRY(check_owner(run->output));
     CLF__TRY(clf__folder_create(run->output));
     CLF__TRY(clf__checkpoints_open(&run->checkpoints, run->output));
+    CLF__TRY(clf__checkpoint_files_sweep(run->output));
     CLF__TRY(clf__checkpoints_newest(&run->saved, &run->state, &run->checkpoints));
     CLF__TRY(keep_recipe(run));
     if (!run->saved) {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -408,6 +409,61 @@ static void test_fine_tuning(void **state)
     assert_ok(digits_train(digits_output(), task.logs));
 }
 
+static clf_status second_status;
+static char second_sentence[256];
+
+/* The same folder from within a run. */
+static int train_there_too(void *output)
+{
+    if (second_status == CLF_OK) {
+        second_status = clf_train(digits_device(), task.recipe, output, NULL);
+        snprintf(second_sentence, sizeof second_sentence, "%s", clf_last_error());
+    }
+    return 0;
+}
+
+static void test_one_run_a_folder(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    struct clf_train_hooks hooks = {.interrupted = train_there_too, .user = (void *)output};
+    second_status = CLF_OK;
+    digits_set(task.recipe, "max-updates", "2");
+    assert_ok(clf_train(digits_device(), task.recipe, output, &hooks));
+    assert_int_equal(second_status, CLF_BAD_ARGUMENT);
+    assert_non_null(strstr(second_sentence, "another run trains there"));
+    assert_ok(digits_train(output, task.logs)); /* after it, it may */
+}
+
+static void test_what_is_not_ours_stays(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    assert_ok(clf__folder_create(output));
+    process_write(output, "config.json", "{}", 2);
+    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
+                 "holds a model that was not trained there");
+    assert_false(has_file(output, "recipe.json"));
+    digits_set(task.recipe, "max-updates", "2");
+    output = digits_output();
+    assert_ok(digits_train(output, task.logs));
+    static const char *const left[] = {"model.safetensors.123-4.tmp", "config.json.1-0.tmp"};
+    static const char *const others[] = {"model.safetensors.mine.tmp", "notes.1-0.tmp", "config.json.1-0"};
+    for (int i = 0; i < 2; i++) {
+        process_write(output, left[i], "x", 1);
+    }
+    for (int i = 0; i < 3; i++) {
+        process_write(output, others[i], "x", 1);
+    }
+    assert_ok(digits_train(output, task.logs));
+    for (int i = 0; i < 2; i++) {
+        assert_false(has_file(output, left[i]));
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_true(has_file(output, others[i]));
+    }
+}
+
 static void test_beginning_anew_is_said(void **state)
 {
     (void)state;
@@ -460,6 +516,8 @@ int main(void)
         TEST(test_gradients_that_are_not_finite),
         TEST(test_a_failed_start_binds_nobody),
         TEST(test_fine_tuning),
+        TEST(test_one_run_a_folder),
+        TEST(test_what_is_not_ours_stays),
         TEST(test_beginning_anew_is_said),
         TEST(test_bad_data_is_named),
     };
