@@ -95,7 +95,8 @@ static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, st
 clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                        const char *what)
 {
-    int is_shared = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES && bytes <= SLAB_BYTES / 4;
+    int is_shared = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES && bytes <= SLAB_BYTES / 4 &&
+                    device->caps.max_buffer_bytes >= SLAB_BYTES;
     struct clf__slab *slab = device->slab;
     int has_room = slab != NULL && slab->used + bytes <= SLAB_BYTES;
     if (!is_shared || (!has_room && clf__device_free_bytes(device) / 4 < SLAB_BYTES)) {

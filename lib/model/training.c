@@ -279,13 +279,16 @@ static clf_status reserve_host(struct clf__training *training)
 /* Weights and the gradients that products write. */
 static clf_status prepare_products(struct clf__training *training)
 {
-    struct clf_device *device = training->transformer->device;
+    const struct clf__transformer *transformer = training->transformer;
+    struct clf_device *device = transformer->device;
     clf_precision products = training->options.products;
-    const struct clf__weight *projection = training->transformer->decoder.projection.weight;
+    const struct clf__weight *projection = transformer->decoder.projection.weight;
     int most = larger(training->limits.source_tokens, training->limits.target_tokens);
     for (int i = 0; i < training->list.count; i++) {
         struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
-        if (weight == NULL || training->places[i].first > 0) {
+        int is_looked_up =
+            weight == transformer->encoder.embedder.tokens || weight == transformer->decoder.embedder.tokens;
+        if (weight == NULL || training->places[i].first > 0 || (is_looked_up && weight != projection)) {
             continue;
         }
         int outputs = clf__weight_outputs(weight), inputs = clf__weight_inputs(weight);

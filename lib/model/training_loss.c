@@ -5,7 +5,7 @@ int clf__training_logits_rows(const struct clf__training *training)
 {
     enum { MOST_LOGITS = (128 << 20) / sizeof(float), LEAST_ROWS = 64 };
     int rows = MOST_LOGITS / training->transformer->config.target_vocabulary;
-    rows = rows < LEAST_ROWS ? LEAST_ROWS : rows;
+    rows = rows < LEAST_ROWS ? LEAST_ROWS : rows / 2 * 2; /* products in bf16 take rows by pairs */
     return rows < training->limits.target_tokens ? rows : training->limits.target_tokens;
 }
 

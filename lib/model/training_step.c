@@ -23,7 +23,7 @@ static clf_status finish_gradients(struct clf__training *training)
     for (int i = 0; i < training->untrained_count; i++) {
         CLF__TRY(zero(training->untrained[i]));
     }
-    if (training->options.keeps_padding) {
+    if (training->options.keeps_padding && config->pad_id < config->target_vocabulary) {
         CLF__TRY(clf__weight_write(training->gradients.decoder.projection.weight, config->pad_id, 1,
                                    training->zeros));
     }

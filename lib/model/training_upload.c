@@ -90,6 +90,10 @@ clf_status clf__training_upload(struct clf__training *training, struct clf__pass
     pass->labels = clf__upload_take(upload, pass->rows, &labels);
     memcpy(labels, batch->labels, (size_t)pass->rows * sizeof *labels);
     for (int i = 0; i < pass->rows; i++) {
+        if (labels[i] >= config->target_vocabulary) {
+            return clf__fail(CLF_BAD_ARGUMENT, "label %d of a batch is not below the vocabulary's size, %d",
+                             (int)labels[i], config->target_vocabulary);
+        }
         pass->counted += labels[i] >= 0;
     }
     CLF__TRY(take_side(&pass->source_ids, &pass->source_positions, upload, config, sources, &pass->sources));

@@ -75,7 +75,7 @@ static clf_status launch(const struct operands *operands, const struct part *par
         return clf__fail(
             CLF_UNSUPPORTED,
             "attention's gradients over %d sequences of up to %d queries and %d keys and %d heads are %zu "
-            "pieces of work, and kernels count to %d; use fewer --tokens",
+            "pieces of work, and kernels count to %d; use a smaller --batch-tokens",
             spans->sequences, spans->max_queries, spans->max_keys, heads->count, part->tasks, INT32_MAX);
     }
     char defines[96];
