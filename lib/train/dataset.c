@@ -29,9 +29,10 @@ struct loading {
 static void leave_out(struct loading *loading, enum clf__left_out kind, int line, const char *reason)
 {
     struct clf__dataset_report *report = loading->report;
-    if (report->left_out[kind]++ == 0) {
-        report->first_line[kind] = line;
+    if (report->left_out[kind] < CLF__NAMED_LINES) {
+        report->named_lines[kind][report->left_out[kind]] = line;
     }
+    report->left_out[kind]++;
     clf__log(CLF_LOG_DEBUG, "%s: line %d is left out: %s", loading->options->source_path, line, reason);
 }
 

@@ -18,10 +18,12 @@ struct clf__dataset_options {
 /* Why a line has no part in training. */
 enum clf__left_out { CLF__EMPTY, CLF__TOO_LONG, CLF__BROKEN, CLF__LEFT_OUT_KINDS };
 
+enum { CLF__NAMED_LINES = 20 };
+
 struct clf__dataset_report {
     int lines, pairs;
     int left_out[CLF__LEFT_OUT_KINDS];
-    int first_line[CLF__LEFT_OUT_KINDS]; /* the first such line, counted from 1 */
+    int named_lines[CLF__LEFT_OUT_KINDS][CLF__NAMED_LINES]; /* the first such lines, counted from 1 */
 };
 
 struct clf__dataset;

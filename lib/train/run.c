@@ -2,6 +2,7 @@
 #include "train/run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -15,14 +16,31 @@ static clf_status load_model(struct clf__run *run)
     return clf__tokenizer_load(&run->tokenizer, run->saved, &options);
 }
 
+enum { MAX_LINES_TEXT = 16 * (CLF__NAMED_LINES + 2) };
+
+/* "line 4", "lines 3, 8 and 12", or so many of them "and 41 more". */
+static void name_lines(char text[MAX_LINES_TEXT], const int *lines, int count)
+{
+    int named = count < CLF__NAMED_LINES ? count : CLF__NAMED_LINES;
+    int used = snprintf(text, MAX_LINES_TEXT, "%s %d", count > 1 ? "lines" : "line", lines[0]);
+    for (int i = 1; i < named; i++) {
+        const char *before = i == count - 1 ? " and" : ",";
+        used += snprintf(text + used, (size_t)(MAX_LINES_TEXT - used), "%s %d", before, lines[i]);
+    }
+    if (count > named) {
+        snprintf(text + used, (size_t)(MAX_LINES_TEXT - used), " and %d more", count - named);
+    }
+}
+
 static void say_left_out(const struct clf__dataset_report *report, const char *path)
 {
     static const char *const words[CLF__LEFT_OUT_KINDS] = {"empty", "too long", "broken"};
     for (int i = 0; i < CLF__LEFT_OUT_KINDS; i++) {
         if (report->left_out[i] > 0) {
-            clf__log(CLF_LOG_WARNING,
-                     "%s: %d of %d lines have no part, because they are %s; the first is line %d", path,
-                     report->left_out[i], report->lines, words[i], report->first_line[i]);
+            char lines[MAX_LINES_TEXT];
+            name_lines(lines, report->named_lines[i], report->left_out[i]);
+            clf__log(CLF_LOG_WARNING, "%s: %d of %d lines have no part, because they are %s: %s", path,
+                     report->left_out[i], report->lines, words[i], lines);
         }
     }
 }

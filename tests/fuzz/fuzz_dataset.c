@@ -46,7 +46,8 @@ static void check_dataset(const struct clf__tokenizer *tokenizer, const struct c
     int left_out = 0;
     for (int i = 0; i < CLF__LEFT_OUT_KINDS; i++) {
         left_out += report.left_out[i];
-        check((report.left_out[i] > 0) == (report.first_line[i] > 0) && report.first_line[i] <= report.lines);
+        int first = report.named_lines[i][0];
+        check((report.left_out[i] > 0) == (first > 0) && first <= report.lines);
     }
     check(report.pairs + left_out == report.lines);
     check(status == CLF_OK ? report.pairs > 0 : status == CLF_FORMAT && report.pairs == 0);

@@ -62,6 +62,14 @@ static const struct clf__batching roomy = {.tokens = 1000, .count_padding = 1};
         assert_memory_equal((actual), expected_ints, sizeof expected_ints);                                  \
     } while (0)
 
+/* The first line of each kind that is left out. */
+static void assert_named(const struct clf__dataset_report *report, int empty, int too_long, int broken)
+{
+    assert_int_equal(report->named_lines[CLF__EMPTY][0], empty);
+    assert_int_equal(report->named_lines[CLF__TOO_LONG][0], too_long);
+    assert_int_equal(report->named_lines[CLF__BROKEN][0], broken);
+}
+
 /* The frames that presets put around a line, and a decoder's inputs. */
 static void test_batches_of_tokens(void **state)
 {
@@ -133,7 +141,9 @@ static void test_what_is_left_out(void **state)
     assert_int_equal(loaded.report.lines, 9);
     assert_int_equal(loaded.report.pairs, 3); /* five words and the end token are just right */
     assert_ints(loaded.report.left_out, 2, 2, 2);
-    assert_ints(loaded.report.first_line, 2, 5, 7);
+    assert_named(&loaded.report, 2, 5, 7);
+    assert_int_equal(loaded.report.named_lines[CLF__EMPTY][1], 3);
+    assert_int_equal(loaded.report.named_lines[CLF__TOO_LONG][1], 6);
     assert_int_equal(logged, 6);
     assert_non_null(
         strstr(last_logged, "source: line 8 is left out: the line's byte at offset 1 is not UTF-8"));
@@ -152,7 +162,7 @@ static void test_tables(void **state)
     assert_int_equal(loaded.report.lines, 6);
     assert_int_equal(loaded.report.pairs, 2);
     assert_ints(loaded.report.left_out, 1, 0, 3);
-    assert_ints(loaded.report.first_line, 4, 0, 2);
+    assert_named(&loaded.report, 4, 0, 2);
     assert_ok(clf__dataset_plan(loaded.dataset, &roomy, 1, -1));
     struct clf__training_batch batch;
     assert_ok(clf__dataset_batch(loaded.dataset, 0, &batch));
@@ -178,7 +188,7 @@ static void test_frames(void **state)
     assert_ok(load(&loaded));
     assert_int_equal(loaded.report.pairs, 2);
     assert_ints(loaded.report.left_out, 2, 1, 2);
-    assert_ints(loaded.report.first_line, 6, 5, 3);
+    assert_named(&loaded.report, 6, 5, 3);
     assert_ok(clf__dataset_plan(loaded.dataset, &roomy, 1, -1));
     struct clf__training_batch batch;
     assert_ok(clf__dataset_batch(loaded.dataset, 0, &batch));

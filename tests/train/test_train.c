@@ -409,6 +409,30 @@ static void test_fine_tuning(void **state)
     assert_ok(digits_train(digits_output(), task.logs));
 }
 
+static void test_left_out_lines_are_named(void **state)
+{
+    (void)state;
+    char train[256] = "", valid[64] = "1 2\t2 1\n3\n\n4\t4\n5\t\n";
+    for (int i = 0; i < 23; i++) {
+        strcat(train, i == 21 ? "1 2\t2 1\n" : "1\n");
+    }
+    const char *folder = support_temporary_folder();
+    process_write(folder, "train", train, strlen(train));
+    process_write(folder, "valid", valid, strlen(valid));
+    digits_set(task.recipe, "train", process_format("%s/train", folder));
+    digits_set(task.recipe, "valid", process_format("%s/valid", folder));
+    digits_set(task.recipe, "max-updates", "1");
+    assert_ok(digits_train(digits_output(), task.logs));
+    assert_non_null(strstr(task.warnings,
+                           "train: 22 of 23 lines have no part, because they are broken: lines "
+                           "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, "
+                           "19, 20 and 2 more\n"));
+    assert_non_null(strstr(task.warnings,
+                           "valid: 2 of 5 lines have no part, because they are broken: lines 2 "
+                           "and 3\n"));
+    assert_non_null(strstr(task.warnings, "because they are empty: line 5\n"));
+}
+
 static clf_status second_status;
 static char second_sentence[256];
 
@@ -516,6 +540,7 @@ int main(void)
         TEST(test_gradients_that_are_not_finite),
         TEST(test_a_failed_start_binds_nobody),
         TEST(test_fine_tuning),
+        TEST(test_left_out_lines_are_named),
         TEST(test_one_run_a_folder),
         TEST(test_what_is_not_ours_stays),
         TEST(test_beginning_anew_is_said),
