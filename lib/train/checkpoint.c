@@ -281,20 +281,32 @@ static clf_status list_updates(int64_t **out, int *count, const struct clf__chec
     return status;
 }
 
-/* How many validations of checkpoints that are there came behind this one, or were better. */
-static int count_before(const struct clf__train_state *state, const struct clf__validated *entry,
-                        const int64_t *updates, int count, int by_quality)
+/* How many validations of checkpoints that are there were better than this one. */
+static int count_better(const struct clf__train_state *state, const struct clf__validated *entry,
+                        const int64_t *updates, int count, enum clf__best by)
 {
-    int before = 0;
+    int better = 0;
     for (int i = 0; i < count; i++) {
         const struct clf__validated *other = clf__train_state_find(state, updates[i]);
         if (other && other != entry) {
-            int is_equal = !clf__validated_is_better(entry, other) && !clf__validated_is_better(other, entry);
-            int is_better = is_equal ? other->update < entry->update : clf__validated_is_better(other, entry);
-            before += by_quality ? is_better : other->update > entry->update;
+            int is_worse = clf__validated_is_better(entry, other, by);
+            int is_better = clf__validated_is_better(other, entry, by);
+            better += is_better || (!is_worse && other->update < entry->update);
         }
     }
-    return before;
+    return better;
+}
+
+/* How many that can be averaged came behind it. */
+static int count_behind(const struct clf__train_state *state, const struct clf__validated *entry,
+                        const int64_t *updates, int count)
+{
+    int behind = 0;
+    for (int i = 0; i < count; i++) {
+        const struct clf__validated *other = clf__train_state_find(state, updates[i]);
+        behind += other && !other->is_cut && other->update > entry->update;
+    }
+    return behind;
 }
 
 clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
@@ -307,8 +319,10 @@ clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
     for (int i = 0; i < count && status == CLF_OK; i++) {
         const struct clf__validated *entry = clf__train_state_find(state, updates[i]);
         int is_last = count - i <= settings->keep_last;
-        int is_best = entry && count_before(state, entry, updates, count, 1) < settings->keep_best;
-        int is_averaged = entry && count_before(state, entry, updates, count, 0) < settings->average;
+        int is_best = entry && count_better(state, entry, updates, count, (enum clf__best)settings->best) <
+                                   settings->keep_best;
+        int is_averaged =
+            entry && !entry->is_cut && count_behind(state, entry, updates, count) < settings->average;
         if (!is_last && !is_best && !is_averaged) {
             char *path = NULL;
             status = clf__checkpoints_path(&path, checkpoints, updates[i]);

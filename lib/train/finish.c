@@ -22,14 +22,14 @@ static clf_status publish(const char *output, const char *model)
     return status == CLF_OK ? clf__checkpoint_files_copy(output, model) : status;
 }
 
-/* Paths of the last validated checkpoints that are there, the newest first. */
+/* Paths of the last validated checkpoints that are there and no cut-off epoch's, the newest first. */
 static clf_status list_validated(char **paths, int *count, const struct clf__run *run, int64_t most)
 {
     *count = 0;
     for (int i = run->state.count - 1; i >= 0 && *count < most; i--) {
         char *path;
         CLF__TRY(clf__checkpoints_path(&path, &run->checkpoints, run->state.history[i].update));
-        if (clf__folder_exists(path)) {
+        if (clf__folder_exists(path) && !run->state.history[i].is_cut) {
             paths[(*count)++] = path;
         } else {
             clf__free(path);
@@ -59,17 +59,37 @@ static clf_status publish_mean(const struct clf__run *run, const char *const *fo
     return status;
 }
 
+static clf_status publish_best(const struct clf__run *run)
+{
+    const struct clf__validated *best =
+        clf__train_state_best(&run->state, (enum clf__best)run->settings.best);
+    char *path = NULL;
+    CLF__TRY(clf__checkpoints_path(&path, &run->checkpoints, best ? best->update : run->state.update));
+    if (!clf__folder_exists(path)) { /* keep-best is 0 */
+        clf__free(path);
+        return publish(run->output, run->saved);
+    }
+    clf_status status = publish(run->output, path);
+    clf__free(path);
+    return status;
+}
+
 static clf_status finish_average(const struct clf__run *run)
 {
     char **paths = NULL;
     int count = 0;
     CLF__TRY(clf__allocate(&paths, (size_t)run->state.count, sizeof *paths));
     clf_status status = list_validated(paths, &count, run, run->settings.average);
-    if (status == CLF_OK && count < run->settings.average) {
-        clf__log(CLF_LOG_WARNING, "%s: the model is the mean of %d checkpoints, there are no more to average",
-                 run->output, count);
-    }
-    if (status == CLF_OK) {
+    if (status == CLF_OK && count == 0) {
+        clf__log(CLF_LOG_WARNING, "%s: the model is the best checkpoint, there is none to average",
+                 run->output);
+        status = publish_best(run);
+    } else if (status == CLF_OK) {
+        if (count < run->settings.average) {
+            clf__log(CLF_LOG_WARNING,
+                     "%s: the model is the mean of %d checkpoints, there are no more to average", run->output,
+                     count);
+        }
         status = publish_mean(run, (const char *const *)paths, count);
     }
     for (int i = 0; i < count; i++) {
@@ -81,17 +101,5 @@ static clf_status finish_average(const struct clf__run *run)
 
 clf_status clf__run_finish(struct clf__run *run)
 {
-    if (run->settings.average > 0) {
-        return finish_average(run);
-    }
-    const struct clf__validated *best = clf__train_state_best(&run->state, run->state.count);
-    char *path = NULL;
-    CLF__TRY(clf__checkpoints_path(&path, &run->checkpoints, best ? best->update : run->state.update));
-    if (!clf__folder_exists(path)) { /* keep-best is 0 */
-        clf__free(path);
-        return publish(run->output, run->saved);
-    }
-    clf_status status = publish(run->output, path);
-    clf__free(path);
-    return status;
+    return run->settings.average > 0 ? finish_average(run) : publish_best(run);
 }

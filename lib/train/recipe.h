@@ -16,6 +16,7 @@ enum clf__normalize { CLF__NORMALIZE_LABELS, CLF__NORMALIZE_NONE };
 enum clf__optimizer { CLF__ADAM, CLF__ADAMW };
 enum clf__schedule_kind { CLF__NOAM, CLF__INVERSE_SQRT, CLF__LINEAR, CLF__CONSTANT };
 enum clf__products { CLF__PRODUCTS_FP32, CLF__PRODUCTS_BF16 };
+enum clf__best { CLF__BEST_LOSS, CLF__BEST_BLEU };
 enum clf__bleu_choice { CLF__BLEU_13A, CLF__BLEU_SPACES, CLF__BLEU_NONE };
 
 struct clf__texts {
@@ -47,6 +48,7 @@ struct clf__settings {
     int schedule;
     double learning_rate, initial_learning_rate, noam_factor;
     int64_t warm_up, max_updates, max_epochs;
+    int best;
     int64_t save_every, validate_every, patience, keep_best, keep_last, average;
     int64_t beam;
     double length_penalty;

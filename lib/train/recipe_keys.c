@@ -45,6 +45,7 @@ static const struct clf__recipe_exception exceptions[] = {
     {"preset", "speech", "vocabulary", "0"},
     {"tokens", "true", "vocabulary", "0"},
     {"tokens", "true", "bleu", "spaces"},
+    {"bleu", "none", "best", "loss"},
 };
 
 const struct clf_recipe_key *clf_recipe_keys(int *count)

@@ -151,6 +151,9 @@ static clf_status check(const struct clf__settings *settings, const struct clf_r
     if (settings->average > 0 && settings->valid.count == 0) {
         return clf__fail(CLF_BAD_ARGUMENT, "average: needs valid, whose checkpoints are averaged");
     }
+    if (settings->best == CLF__BEST_BLEU && settings->bleu == CLF__BLEU_NONE) {
+        return clf__fail(CLF_BAD_ARGUMENT, "best: cannot be bleu where bleu is none");
+    }
     if (settings->from) {
         return clf__recipe_check_from(recipe, &settings->config);
     }

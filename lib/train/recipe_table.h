@@ -87,14 +87,19 @@ KEY(CLF__WHOLE_NUMBER, "save-every", "N", VALIDATION, save_every, 0, WIDE, "500"
     "updates between checkpoints; 0: only with each validation (500)")
 KEY(CLF__WHOLE_NUMBER, "validate-every", "N", VALIDATION, validate_every, 0, WIDE, "0", FREE,
     "updates between validations; 0: at the end of each epoch (0)")
+KEY(CLF__WORD, "best", "loss|bleu", VALIDATION, best, 0, 0, "bleu", FREE,
+    "by what validation is better or worse: for patience, keep-best and the final model (bleu; where bleu is "
+    "none loss)")
 KEY(CLF__WHOLE_NUMBER, "patience", "N", VALIDATION, patience, 0, FEW, "10", FREE,
-    "validations without a better BLEU, or loss where bleu is none, that end the run; 0: any number (10)")
+    "validations without a better one that end the run; 0: any number (10)")
 KEY(CLF__WHOLE_NUMBER, "keep-best", "N", VALIDATION, keep_best, 0, FEW, "1", FREE,
     "best checkpoints to keep (1)")
 KEY(CLF__WHOLE_NUMBER, "keep-last", "N", VALIDATION, keep_last, 1, FEW, "2", FREE,
     "last checkpoints to keep (2)")
 KEY(CLF__WHOLE_NUMBER, "average", "N", VALIDATION, average, 0, FEW, "0", FREE,
-    "validated checkpoints, the last ones, whose mean is the final model; 0: it is the best one (0)")
+    "validated checkpoints, the last ones, whose mean is the final model; 0: it is the best one; where "
+    "epochs "
+    "are validated, one that was cut off has no part (0)")
 KEY(CLF__WHOLE_NUMBER, "beam", "N", VALIDATION, beam, 1, 1024, "1", FREE,
     "of the translations that are validated (1)")
 KEY(CLF__NUMBER, "length-penalty", "X", VALIDATION, length_penalty, -100, 100, "1", FREE, "of the same (1)")

@@ -43,19 +43,20 @@ const struct clf__validated *clf__train_state_find(const struct clf__train_state
     return NULL;
 }
 
-int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b)
+int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b,
+                             enum clf__best by)
 {
-    if (a->bleu >= 0 && b->bleu >= 0) {
+    if (by == CLF__BEST_BLEU && a->bleu >= 0 && b->bleu >= 0) {
         return a->bleu > b->bleu;
     }
     return a->loss < b->loss;
 }
 
-const struct clf__validated *clf__train_state_best(const struct clf__train_state *state, int count)
+const struct clf__validated *clf__train_state_best(const struct clf__train_state *state, enum clf__best by)
 {
     const struct clf__validated *best = NULL;
-    for (int i = 0; i < count; i++) {
-        if (!best || clf__validated_is_better(&state->history[i], best)) {
+    for (int i = 0; i < state->count; i++) {
+        if (!best || clf__validated_is_better(&state->history[i], best, by)) {
             best = &state->history[i];
         }
     }
@@ -73,9 +74,9 @@ static json_t *history_of(const struct clf__train_state *state)
     json_t *history = json_array();
     for (int i = 0; i < state->count; i++) {
         const struct clf__validated *entry = &state->history[i];
-        json_t *item =
-            json_pack("{sI si so so so}", "update", (json_int_t)entry->update, "epoch", entry->epoch, "loss",
-                      real(entry->loss), "nll", real(entry->nll), "bleu", real(entry->bleu));
+        json_t *item = json_pack("{sI si so so so sb}", "update", (json_int_t)entry->update, "epoch",
+                                 entry->epoch, "loss", real(entry->loss), "nll", real(entry->nll), "bleu",
+                                 real(entry->bleu), "cut", entry->is_cut);
         if (json_array_append_new(history, item) != 0) {
             json_decref(history);
             return NULL;
@@ -119,9 +120,10 @@ static clf_status read_history(struct clf__train_state *state, const struct clf_
     for (size_t i = 0; i < json_array_size(history); i++) {
         json_int_t update;
         int epoch;
-        struct clf__validated entry;
-        if (json_unpack(json_array_get(history, i), "{sI si sF sF sF}", "update", &update, "epoch", &epoch,
-                        "loss", &entry.loss, "nll", &entry.nll, "bleu", &entry.bleu) != 0) {
+        struct clf__validated entry = {.is_cut = 0};
+        if (json_unpack(json_array_get(history, i), "{sI si sF sF sF s?b}", "update", &update, "epoch",
+                        &epoch, "loss", &entry.loss, "nll", &entry.nll, "bleu", &entry.bleu, "cut",
+                        &entry.is_cut) != 0) {
             return fail(json, "history");
         }
         entry.update = update;

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/status.h"
+#include "train/recipe.h"
 
 /* The result of one validation, a counted label. */
 struct clf__validated {
@@ -14,6 +15,7 @@ struct clf__validated {
     int epoch;
     double loss, nll;
     double bleu; /* negative: not computed */
+    int is_cut;  /* in mid-epoch, because the run ended there, where epochs are validated: not averaged */
 };
 
 struct clf__train_state {
@@ -34,10 +36,11 @@ clf_status clf__train_state_add(struct clf__train_state *state, const struct clf
 
 /* The validation at this update, or NULL. */
 const struct clf__validated *clf__train_state_find(const struct clf__train_state *state, int64_t update);
-/* Whether a is better than b: of more BLEU, or of less loss where that was not computed. */
-int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b);
-/* The best of the first `count` of a history, the first of equals; NULL for none. */
-const struct clf__validated *clf__train_state_best(const struct clf__train_state *state, int count);
+/* Whether a is better than b: of less loss, or of more BLEU where both have it. */
+int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b,
+                             enum clf__best by);
+/* The best of the history, the first of equals; NULL for none. */
+const struct clf__validated *clf__train_state_best(const struct clf__train_state *state, enum clf__best by);
 
 /* state.json; `files` is kept in it, an object that says what the files beside it must be. Reading gives it
  * back to the caller, who ends with json_decref(). */

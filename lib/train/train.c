@@ -5,9 +5,10 @@
 #include "base/memory.h"
 
 /* Validations behind the best one. */
-static int64_t count_since_best(const struct clf__train_state *state)
+static int64_t count_since_best(const struct clf__run *run)
 {
-    const struct clf__validated *best = clf__train_state_best(state, state->count);
+    const struct clf__train_state *state = &run->state;
+    const struct clf__validated *best = clf__train_state_best(state, (enum clf__best)run->settings.best);
     return best ? state->count - 1 - (best - state->history) : 0;
 }
 
@@ -17,7 +18,7 @@ static int is_done(const struct clf__run *run)
     const struct clf__train_state *state = &run->state;
     return (settings->max_updates > 0 && state->update >= settings->max_updates) ||
            (settings->max_epochs > 0 && state->epoch > settings->max_epochs) ||
-           (settings->patience > 0 && count_since_best(state) >= settings->patience);
+           (settings->patience > 0 && count_since_best(run) >= settings->patience);
 }
 
 static int is_due(int64_t every, int64_t update)

@@ -35,6 +35,7 @@ static void tell(const struct clf__run *run, const struct clf__validated *valida
         return;
     }
     const struct clf__train_state *state = &run->state;
+    enum clf__best by = (enum clf__best)run->settings.best;
     struct clf_train_validation validation = {
         .update = validated->update,
         .epoch = validated->epoch,
@@ -42,7 +43,7 @@ static void tell(const struct clf__run *run, const struct clf__validated *valida
         .nll = validated->nll,
         .perplexity = exp(validated->nll),
         .bleu = validated->bleu,
-        .is_best = clf__train_state_best(state, state->count) == &state->history[state->count - 1],
+        .is_best = clf__train_state_best(state, by) == &state->history[state->count - 1],
         .samples = translated->lines,
         .sample_count =
             translated->count < run->settings.samples ? translated->count : (int)run->settings.samples,
@@ -63,7 +64,11 @@ static clf_status note(struct clf__run *run, const struct clf__validated *valida
 clf_status clf__run_validate(struct clf__run *run)
 {
     struct clf__validated validated = {
-        .update = run->state.update, .epoch = epoch_of(&run->state), .bleu = -1};
+        .update = run->state.update,
+        .epoch = epoch_of(&run->state),
+        .bleu = -1,
+        .is_cut = run->settings.validate_every == 0 && run->state.batch > 0,
+    };
     struct clf__translated translated = {0};
     int has_bleu = run->settings.bleu != CLF__BLEU_NONE;
     CLF__TRY(evaluate(run, &validated));

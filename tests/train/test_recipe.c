@@ -149,6 +149,12 @@ static void test_contradictions_are_refused(void **state)
     assert_ok(set("average", "3"));
     assert_fails(clf__recipe_settings(&settings, recipe), CLF_BAD_ARGUMENT, "average: needs valid");
     assert_ok(set("valid", "valid.tsv"));
+    assert_int_equal(settings_of(recipe).best, CLF__BEST_BLEU);
+    assert_ok(set("bleu", "none"));
+    assert_int_equal(settings_of(recipe).best, CLF__BEST_LOSS);
+    assert_ok(set("best", "bleu"));
+    assert_fails(clf__recipe_settings(&settings, recipe), CLF_BAD_ARGUMENT, "best: cannot be bleu");
+    assert_ok(set("best", "loss"));
     assert_ok(set("target-vocabulary", "t.spm"));
     assert_fails(clf__recipe_settings(&settings, recipe), CLF_BAD_ARGUMENT, "separate-vocabularies");
     assert_ok(clf_recipe_set(recipe, "separate-vocabularies", NULL, 0));

@@ -30,8 +30,8 @@ static struct clf__train_state example(void)
                                      .pairs = 10,
                                      .lines = 12};
     assert_ok(
-        clf__train_state_add(&state, &(struct clf__validated){100, 1, 1.0 / 3, 0.1, 20.000000000000004}));
-    assert_ok(clf__train_state_add(&state, &(struct clf__validated){200, 2, INFINITY, NAN, -1}));
+        clf__train_state_add(&state, &(struct clf__validated){100, 1, 1.0 / 3, 0.1, 20.000000000000004, 1}));
+    assert_ok(clf__train_state_add(&state, &(struct clf__validated){200, 2, INFINITY, NAN, -1, 0}));
     return state;
 }
 
@@ -57,6 +57,7 @@ static void test_what_is_written_is_read(void **unused)
     assert_true(read.pairs == 10 && read.lines == 12 && read.count == 2);
     assert_true(read.history[0].loss == 1.0 / 3 && read.history[0].bleu == 20.000000000000004);
     /* JSON has no infinity: a loss that is none is the largest number. */
+    assert_true(read.history[0].is_cut == 1 && read.history[1].is_cut == 0);
     assert_true(read.history[1].loss > 1e300 && read.history[1].nll > 1e300 && read.history[1].bleu == -1);
     json_decref(files);
     clf__train_state_free(&read);
@@ -93,17 +94,18 @@ static void test_the_best_is_the_first_of_equals(void **unused)
 {
     (void)unused;
     struct clf__train_state state = {0};
-    assert_null(clf__train_state_best(&state, 0));
+    assert_null(clf__train_state_best(&state, CLF__BEST_LOSS));
     const double losses[] = {3, 2, 2, 2.5};
     for (int i = 0; i < 4; i++) {
-        assert_ok(clf__train_state_add(&state, &(struct clf__validated){i + 1, 1, losses[i], 0, -1}));
+        assert_ok(clf__train_state_add(&state, &(struct clf__validated){i + 1, 1, losses[i], 0, -1, 0}));
     }
-    assert_true(clf__train_state_best(&state, state.count)->update == 2);
-    assert_true(clf__train_state_best(&state, 1)->update == 1);
+    assert_true(clf__train_state_best(&state, CLF__BEST_BLEU)->update == 2); /* none has it */
     state.history[3].bleu = 10; /* BLEU, not loss, where both have it */
     state.history[2].bleu = 11;
     state.history[2].loss = 9;
-    assert_true(clf__validated_is_better(&state.history[2], &state.history[3]));
+    assert_true(clf__validated_is_better(&state.history[2], &state.history[3], CLF__BEST_BLEU));
+    assert_false(clf__validated_is_better(&state.history[2], &state.history[3], CLF__BEST_LOSS));
+    assert_true(clf__train_state_best(&state, CLF__BEST_LOSS)->update == 2);
     assert_null(clf__train_state_find(&state, 5));
     assert_true(clf__train_state_find(&state, 3) == &state.history[2]);
     clf__train_state_free(&state);

@@ -316,6 +316,57 @@ static void test_patience_ends_a_run(void **state)
     assert_int_equal(task.logs[0].validation_count, 4);
 }
 
+/* BLEU is there, but loss decides. */
+static void test_the_best_by_loss(void **state)
+{
+    (void)state;
+    digits_set(task.recipe, "validate-every", "2");
+    digits_set(task.recipe, "best", "loss");
+    assert_ok(digits_train(digits_output(), task.logs));
+    assert_int_equal(task.logs->validation_count, 6);
+    double best = INFINITY;
+    int bests = 0;
+    for (int i = 0; i < 6; i++) {
+        const struct clf_train_validation *validation = &task.logs->validations[i];
+        assert_true(validation->bleu >= 0);
+        assert_true(validation->is_best == (validation->loss < best));
+        best = validation->is_best ? validation->loss : best;
+        bests += validation->is_best;
+    }
+    assert_true(bests > 1); /* while BLEU is as low as it was */
+}
+
+/* The checkpoint at which a run ends amid an epoch is validated, but no epoch's. */
+static void test_a_cut_epoch_is_not_averaged(void **state)
+{
+    (void)state;
+    const char *output = digits_output(), *cut = digits_output();
+    digits_set(task.recipe, "validate-every", "0");
+    digits_set(task.recipe, "average", "2");
+    digits_set(task.recipe, "keep-last", "1");
+    digits_set(task.recipe, "max-updates", "0");
+    digits_set(task.recipe, "max-epochs", "2");
+    assert_ok(digits_train(output, &task.logs[0]));
+    int end = task.logs[0].count, middle = end + 1;
+    digits_set(task.recipe, "max-epochs", "0");
+    digits_set(task.recipe, "max-updates", process_format("%d", middle));
+    assert_ok(digits_train(cut, &task.logs[1]));
+    assert_int_equal(task.logs[1].validation_count, 3);
+    assert_int_equal(task.logs[1].validations[2].update, middle);
+    assert_true(has_checkpoint(cut, middle) && has_checkpoint(cut, end) && has_checkpoint(cut, end / 2));
+    size_t sizes[2];
+    const char *means[] = {process_read(output, "model.safetensors", &sizes[0]),
+                           process_read(cut, "model.safetensors", &sizes[1])};
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(means[0], means[1], sizes[0]);
+    /* Nothing to average: it is the best one. */
+    cut = digits_output();
+    digits_set(task.recipe, "max-updates", "1");
+    assert_ok(digits_train(cut, &task.logs[1]));
+    assert_true(has_file(cut, "config.json"));
+    assert_non_null(strstr(task.warnings, "there is none to average"));
+}
+
 static void test_epochs_are_counted(void **state)
 {
     (void)state;
@@ -536,6 +587,8 @@ int main(void)
         TEST(test_other_data_is_refused),
         TEST(test_best_and_averaged_checkpoints_are_kept),
         TEST(test_patience_ends_a_run),
+        TEST(test_the_best_by_loss),
+        TEST(test_a_cut_epoch_is_not_averaged),
         TEST(test_epochs_are_counted),
         TEST(test_gradients_that_are_not_finite),
         TEST(test_a_failed_start_binds_nobody),
