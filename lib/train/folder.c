@@ -50,19 +50,6 @@ static clf_status check_recipe(const struct clf_recipe *recipe, const char *path
     return status;
 }
 
-/* Only a checkpoint binds a run to the recipe that it was begun with: a start that failed does not. */
-static clf_status keep_recipe(const struct clf__run *run)
-{
-    char *path = NULL;
-    CLF__TRY(clf__path_join(&path, run->output, "recipe.json"));
-    clf_status status = run->saved ? check_recipe(run->recipe, path, run->output) : CLF_OK;
-    if (status == CLF_OK) {
-        status = clf_recipe_write(run->recipe, path);
-    }
-    clf__free(path);
-    return status;
-}
-
 static clf_status has_file(int *out, const char *folder, const char *name)
 {
     char *path = NULL;
@@ -70,6 +57,22 @@ static clf_status has_file(int *out, const char *folder, const char *name)
     *out = clf__file_exists(path);
     clf__free(path);
     return CLF_OK;
+}
+
+/* A checkpoint or a finished model binds a run to the recipe that it was begun with: a start that failed does
+ * not. */
+static clf_status keep_recipe(const struct clf__run *run)
+{
+    char *path = NULL;
+    int is_model;
+    CLF__TRY(has_file(&is_model, run->output, "config.json"));
+    CLF__TRY(clf__path_join(&path, run->output, "recipe.json"));
+    clf_status status = run->saved || is_model ? check_recipe(run->recipe, path, run->output) : CLF_OK;
+    if (status == CLF_OK) {
+        status = clf_recipe_write(run->recipe, path);
+    }
+    clf__free(path);
+    return status;
 }
 
 /* A model that no run of ours made would be written over. */

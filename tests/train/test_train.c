@@ -522,6 +522,10 @@ static void test_what_is_not_ours_stays(void **state)
     digits_set(task.recipe, "max-updates", "2");
     output = digits_output();
     assert_ok(digits_train(output, task.logs));
+    assert_ok(clf__folder_remove(process_format("%s/checkpoints", output)));
+    digits_set(task.recipe, "seed", "2"); /* a finished model without checkpoints is no failed start */
+    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT, "seed: is 2");
+    digits_set(task.recipe, "seed", "1");
     static const char *const left[] = {"model.safetensors.123-4.tmp", "config.json.1-0.tmp"};
     static const char *const others[] = {"model.safetensors.mine.tmp", "notes.1-0.tmp", "config.json.1-0"};
     for (int i = 0; i < 2; i++) {
