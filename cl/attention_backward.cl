@@ -219,7 +219,7 @@ GPU_KERNEL void attention_backward_statistics_gpu(__local struct backward_head *
 static inline float4 find_weights(float4 scores, int query, int key, const __local struct backward_head *head)
 {
     int last = head->keys - 1;
-    int4 keys = (int4)(key, key + 1, key + 2, key + 3), near = min(keys, last);
+    int4 keys = (int4)(key, key + 1, key + 2, key + 3), near = min(keys, (int4)(last));
     int4 is_seen = keys <= (head->causal ? min(query + head->keys - head->queries, last) : last);
     if (head->hidden) {
         const __global int *hidden = head->hidden;
@@ -227,7 +227,8 @@ static inline float4 find_weights(float4 scores, int query, int key, const __loc
     }
     if (head->bias) {
         const __global float *bias = head->bias;
-        int4 place = clamp(keys - query + head->reach, 0, 2 * head->reach);
+        /* Oclgrind takes scalar bounds for those of the first element alone. */
+        int4 place = clamp(keys - query + head->reach, (int4)(0), (int4)(2 * head->reach));
         scores += (float4)(bias[place.x], bias[place.y], bias[place.z], bias[place.w]);
     }
     if (head->terms) {

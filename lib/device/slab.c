@@ -22,7 +22,8 @@ static clf_status prefer_large_pages(struct clf__buffer *buffer)
                                                             0, NULL, NULL, &error));
     if (start != NULL) {
         clf__prefer_large_pages(start, buffer->bytes);
-        error = CLF__CL(clEnqueueUnmapMemObject(device->queue, buffer->memory, start, 0, NULL, NULL));
+        /* No test makes this fail: PoCL keeps a buffer that is mapped for good. */
+        error = clEnqueueUnmapMemObject(device->queue, buffer->memory, start, 0, NULL, NULL);
     }
     return error == CL_SUCCESS ? CLF_OK
                                : clf__opencl_fail(error, "mapping %s, %zu bytes on device %s", buffer->what,

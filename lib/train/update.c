@@ -70,15 +70,15 @@ static clf_status step(struct clf__run *run, double rate, double norm)
     double steps = (double)(run->state.update - run->state.skipped);
     int is_clipped = settings->clip_norm > 0 && norm > settings->clip_norm;
     struct clf__adam adam = {
-        .rate = (float)rate,
-        .beta1 = (float)settings->beta1,
-        .beta2 = (float)settings->beta2,
-        .epsilon = (float)settings->epsilon,
-        .correction1 = (float)(1 - pow(settings->beta1, steps)),
-        .correction2 = (float)(1 - pow(settings->beta2, steps)),
-        .decay = settings->optimizer == CLF__ADAMW ? (float)settings->decay : 0,
-        .coupled_decay = settings->optimizer == CLF__ADAM ? (float)settings->decay : 0,
-        .gradient_scale = is_clipped ? (float)(settings->clip_norm / norm) : 1,
+        .rate = rate,
+        .beta1 = settings->beta1,
+        .beta2 = settings->beta2,
+        .epsilon = settings->epsilon,
+        .correction1 = 1 - pow(settings->beta1, steps),
+        .correction2 = 1 - pow(settings->beta2, steps),
+        .decay = settings->optimizer == CLF__ADAMW ? settings->decay : 0,
+        .coupled_decay = settings->optimizer == CLF__ADAM ? settings->decay : 0,
+        .gradient_scale = is_clipped ? settings->clip_norm / norm : 1,
     };
     run->state.skipped_in_a_row = 0;
     return clf__training_update(run->training, &adam);

@@ -118,8 +118,8 @@ static void check_steps(struct clf_device *device, const struct training_fixture
                                          (uint32_t)step, &loss));
         assert_near(loss.loss, fixture->curve[step - 1], 1e-4);
         struct clf__adam adam = fixture->adam;
-        adam.correction1 = (float)(1 - pow(adam.beta1, step));
-        adam.correction2 = (float)(1 - pow(adam.beta2, step));
+        adam.correction1 = 1 - pow(adam.beta1, step);
+        adam.correction2 = 1 - pow(adam.beta2, step);
         assert_ok(clf__training_update(subject.training, &adam));
     }
     check_parameters(&subject, fixture, "trained", CLF__VALUES, 1e-3, INFINITY);

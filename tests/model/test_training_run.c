@@ -169,8 +169,8 @@ static void test_places_of_dropout(void **state)
 static struct clf__adam adam_at(const struct training_fixture *fixture, int step)
 {
     struct clf__adam adam = fixture->adam;
-    adam.correction1 = (float)(1 - pow(adam.beta1, step));
-    adam.correction2 = (float)(1 - pow(adam.beta2, step));
+    adam.correction1 = 1 - pow(adam.beta1, step);
+    adam.correction2 = 1 - pow(adam.beta2, step);
     return adam;
 }
 
