@@ -50,8 +50,8 @@ static clf_status open_regular(int *out, size_t *size, const char *path)
 clf_status clf__file_map_open(struct clf__file_map *out, const char *path)
 {
     *out = (struct clf__file_map){0};
-    int descriptor;
-    size_t size;
+    int descriptor = -1;
+    size_t size = 0;
     CLF__TRY(open_regular(&descriptor, &size, path));
     clf_status status = CLF_OK;
     if (size > 0) { /* mmap refuses empty maps */
@@ -97,8 +97,8 @@ clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max
 {
     *out = NULL;
     *size = 0;
-    int descriptor;
-    size_t length;
+    int descriptor = -1;
+    size_t length = 0;
     CLF__TRY(open_regular(&descriptor, &length, path));
     char *bytes = NULL;
     clf_status status = CLF_OK;
@@ -235,6 +235,15 @@ int clf__file_exists(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+clf_status clf__file_exists_in(int *out, const char *folder, const char *name)
+{
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, name));
+    *out = clf__file_exists(path);
+    clf__free(path);
+    return CLF_OK;
 }
 
 int clf__folder_exists(const char *path)

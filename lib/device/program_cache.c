@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -21,23 +22,6 @@ struct header {
 };
 static const char magic[16] = "clformer program"; /* no NUL: all 16 are compared */
 static const size_t largest_file = (size_t)256 << 20;
-
-/* Eight bytes a step; each step is reversible, so damage within one step always shows. */
-static uint64_t hash_bytes(const void *bytes, size_t size)
-{
-    const unsigned char *at = bytes;
-    uint64_t hash = 0xcbf29ce484222325ULL ^ size;
-    while (size > 0) {
-        uint64_t word = 0;
-        size_t step = size < sizeof word ? size : sizeof word;
-        memcpy(&word, at, step);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-        hash ^= hash >> 32;
-        at += step;
-        size -= step;
-    }
-    return hash;
-}
 
 static void warn_once(struct clf_device *device, const char *problem)
 {
@@ -72,7 +56,7 @@ static clf_status make_path(char **out, const struct clf_device *device, const s
                             const char *key)
 {
     return clf__format(out, "%s/%s-%016" PRIx64 ".bin", device->cache.folder, program->name,
-                       hash_bytes(key, strlen(key)));
+                       clf__checksum(key, strlen(key)));
 }
 
 /* CLF_FORMAT, with the reason, for a file that is not one of ours, whole, and for this key. */
@@ -85,7 +69,7 @@ static clf_status check_file(const char *path, const char *bytes, size_t size, c
     memcpy(&header, bytes, sizeof header);
     size_t start = offsetof(struct header, key_size);
     uint64_t rest = size - sizeof header;
-    if (header.checksum != hash_bytes(bytes + start, size - start) || header.key_size > rest ||
+    if (header.checksum != clf__checksum(bytes + start, size - start) || header.key_size > rest ||
         header.kernels_size > rest - header.key_size ||
         header.binary_size != rest - header.key_size - header.kernels_size) {
         return clf__fail(CLF_FORMAT, "%s is damaged", path);
@@ -234,7 +218,7 @@ static clf_status make_file(char **out, size_t *size, const struct clf_device *d
         error = CLF__CL(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL));
         *size = text_size + binary_size;
         size_t start = offsetof(struct header, key_size);
-        header.checksum = hash_bytes(bytes + start, *size - start);
+        header.checksum = clf__checksum(bytes + start, *size - start);
         memcpy(bytes, &header, sizeof header);
     }
     return error == CL_SUCCESS

@@ -3,8 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Replaces every `from`, left to right, by a `to` that is not longer. */
-static void replace(char *text, const char *from, const char *to)
+void clf__text_replace(char *text, const char *from, const char *to)
 {
     size_t from_length = strlen(from), to_length = strlen(to);
     char *end = text;
@@ -41,7 +40,7 @@ static size_t space_at(const char *text, size_t length, int at_end)
 
 void clf__text_strip(char *text)
 {
-    replace(text, "\u2581", " ");
+    clf__text_replace(text, "\u2581", " ");
     char *start = text;
     size_t length = strlen(text), width;
     while ((width = space_at(start, length, 1)) > 0) {
@@ -62,6 +61,6 @@ void clf__text_clean_up(char *text)
         {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        replace(text, rules[i][0], rules[i][1]);
+        clf__text_replace(text, rules[i][0], rules[i][1]);
     }
 }

@@ -9,4 +9,7 @@ void clf__text_strip(char *text);
 /* In place: no space before punctuation and English contractions (clean_up_tokenization_spaces). */
 void clf__text_clean_up(char *text);
 
+/* In place: every `from`, left to right, becomes a `to` that is not longer. */
+void clf__text_replace(char *text, const char *from, const char *to);
+
 #endif

@@ -77,15 +77,6 @@ static clf_status load_vocabulary(struct clf__vocabulary *out, const char *folde
     return status;
 }
 
-static clf_status exists(int *out, const char *folder, const char *name)
-{
-    char *path = NULL;
-    CLF__TRY(clf__path_join(&path, folder, name));
-    *out = clf__file_exists(path);
-    clf__free(path);
-    return CLF_OK;
-}
-
 /* What tokenizer_config.json says: *unknown_token is borrowed from it. */
 static clf_status read_config(struct clf__tokenizer *tokenizer, const struct clf__json *config,
                               const char **unknown_token)
@@ -151,8 +142,8 @@ static clf_status load_vocabularies(struct clf__tokenizer *tokenizer, const char
 static clf_status load_models(struct clf__tokenizer *tokenizer, const char *folder)
 {
     int has_source, has_target;
-    CLF__TRY(exists(&has_source, folder, "source.spm"));
-    CLF__TRY(exists(&has_target, folder, "target.spm"));
+    CLF__TRY(clf__file_exists_in(&has_source, folder, "source.spm"));
+    CLF__TRY(clf__file_exists_in(&has_target, folder, "target.spm"));
     if (!has_source && !has_target && (tokenizer->splits_words || tokenizer->delimiter)) {
         return CLF_OK;
     }
@@ -180,7 +171,7 @@ static clf_status load(struct clf__tokenizer *tokenizer, const char *folder)
     const char *unknown_token = "<unk>";
     struct clf__json config = {0};
     int has_config;
-    CLF__TRY(exists(&has_config, folder, "tokenizer_config.json"));
+    CLF__TRY(clf__file_exists_in(&has_config, folder, "tokenizer_config.json"));
     clf_status status = CLF_OK;
     if (has_config) {
         char *path = NULL;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "text/clean_up.h"
 #include "train/lower_case.h"
 
 static int is_digit(char c)
@@ -47,23 +48,6 @@ static void strip_end(char *text)
         end = space ? end : i;
     }
     text[end] = '\0';
-}
-
-/* Puts `with`, which is no longer, in place of each `what`. */
-static void replace(char *text, const char *what, const char *with)
-{
-    size_t length = strlen(what), shorter = strlen(with);
-    char *out = text;
-    while (*text) {
-        if (strncmp(text, what, length) == 0) {
-            memcpy(out, with, shorter);
-            out += shorter;
-            text += length;
-        } else {
-            *out++ = *text++;
-        }
-    }
-    *out = '\0';
 }
 
 static char *put_spaced(char *out, char c)
@@ -151,13 +135,13 @@ static clf_status cut_13a(char **out, const char *line)
     a[0] = ' ';
     memcpy(a + 1, line, size + 1);
     strip_end(a + 1);
-    replace(a + 1, "<skipped>", "");
-    replace(a + 1, "-\n", "");
-    replace(a + 1, "\n", " ");
-    replace(a + 1, "&quot;", "\"");
-    replace(a + 1, "&amp;", "&");
-    replace(a + 1, "&lt;", "<");
-    replace(a + 1, "&gt;", ">");
+    clf__text_replace(a + 1, "<skipped>", "");
+    clf__text_replace(a + 1, "-\n", "");
+    clf__text_replace(a + 1, "\n", " ");
+    clf__text_replace(a + 1, "&quot;", "\"");
+    clf__text_replace(a + 1, "&amp;", "&");
+    clf__text_replace(a + 1, "&lt;", "<");
+    clf__text_replace(a + 1, "&gt;", ">");
     strcat(a, " ");
     space_punctuation(b, a);
     space_marks_behind(a, b);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/save.h"
@@ -16,20 +17,6 @@ static const char *const moment_suffixes[] = {".exp_avg", ".exp_avg_sq"}; /* PyT
 static const enum clf__training_values moments[] = {CLF__FIRST_MOMENTS, CLF__SECOND_MOMENTS};
 enum { MOMENTS = 2 };
 
-/* Finds damage, not malice: eight bytes at a time, each spread over the whole by a multiplication. */
-static uint64_t checksum(const uint8_t *bytes, size_t size)
-{
-    const uint64_t odd = 0x9e3779b97f4a7c15ULL;
-    uint64_t sum = size;
-    for (size_t i = 0; i < size; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
-        sum = (sum ^ word) * odd;
-        sum ^= sum >> 29;
-    }
-    return sum;
-}
-
 static clf_status mark_file(int64_t *size, uint64_t *sum, const char *folder, const char *name)
 {
     char *path = NULL;
@@ -38,7 +25,7 @@ static clf_status mark_file(int64_t *size, uint64_t *sum, const char *folder, co
     clf_status status = clf__file_map_open(&map, path);
     if (status == CLF_OK) {
         *size = (int64_t)map.size;
-        *sum = checksum(map.bytes, map.size);
+        *sum = clf__checksum(map.bytes, map.size);
         clf__file_map_close(&map);
     }
     clf__free(path);

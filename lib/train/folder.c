@@ -50,22 +50,13 @@ static clf_status check_recipe(const struct clf_recipe *recipe, const char *path
     return status;
 }
 
-static clf_status has_file(int *out, const char *folder, const char *name)
-{
-    char *path = NULL;
-    CLF__TRY(clf__path_join(&path, folder, name));
-    *out = clf__file_exists(path);
-    clf__free(path);
-    return CLF_OK;
-}
-
 /* A checkpoint or a finished model binds a run to the recipe that it was begun with: a start that failed does
  * not. */
 static clf_status keep_recipe(const struct clf__run *run)
 {
     char *path = NULL;
     int is_model;
-    CLF__TRY(has_file(&is_model, run->output, "config.json"));
+    CLF__TRY(clf__file_exists_in(&is_model, run->output, "config.json"));
     CLF__TRY(clf__path_join(&path, run->output, "recipe.json"));
     clf_status status = run->saved || is_model ? check_recipe(run->recipe, path, run->output) : CLF_OK;
     if (status == CLF_OK) {
@@ -79,8 +70,8 @@ static clf_status keep_recipe(const struct clf__run *run)
 static clf_status check_owner(const char *output)
 {
     int is_model, is_run;
-    CLF__TRY(has_file(&is_model, output, "config.json"));
-    CLF__TRY(has_file(&is_run, output, "recipe.json"));
+    CLF__TRY(clf__file_exists_in(&is_model, output, "config.json"));
+    CLF__TRY(clf__file_exists_in(&is_run, output, "recipe.json"));
     return is_model && !is_run
                ? clf__fail(
                      CLF_BAD_ARGUMENT,
