@@ -13,11 +13,6 @@ enum { LEAST_BLOCKS = 4, BLOCKS_A_GROUP = 32, MOST_ROWS = 512, PACKED_BYTES = 1 
 /* Of the GPU form of gemm_weight_gradient.cl. */
 enum { TILE = 64 };
 
-static size_t ceil_divide(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
 static const char *defines_of(clf_precision precision)
 {
     return precision == CLF_PRECISION_BF16 ? "-DPRECISION=2" : "-DPRECISION=0";
@@ -51,8 +46,8 @@ static int packed_rows(int rows, int inputs, clf_precision precision)
 static size_t packed_bytes(int rows, int inputs, clf_precision precision)
 {
     size_t slices =
-        ceil_divide((size_t)packed_rows(rows, inputs, precision), DEPTH * (size_t)together(precision));
-    return slices * ceil_divide((size_t)inputs, BLOCK) * SLICE * sizeof(float);
+        clf__ceil_divide((size_t)packed_rows(rows, inputs, precision), DEPTH * (size_t)together(precision));
+    return slices * clf__ceil_divide((size_t)inputs, BLOCK) * SLICE * sizeof(float);
 }
 
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
@@ -82,8 +77,8 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
         .program = "gemm_input_gradient",
         .kernel = "transpose_weight_gpu",
         .defines = defines_of(precision),
-        .groups = {ceil_divide((size_t)weight->inputs, CLF__PANEL),
-                   ceil_divide((size_t)weight->outputs, CLF__PANEL)},
+        .groups = {clf__ceil_divide((size_t)weight->inputs, CLF__PANEL),
+                   clf__ceil_divide((size_t)weight->outputs, CLF__PANEL)},
         .local = {CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
@@ -127,10 +122,10 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
         CLF__TRY(clf__operand_convert(&operand, device, dy, rows, weight->outputs, precision));
         dy = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4};
     }
-    size_t row_groups = ceil_divide((size_t)rows, MOST_ROWS);
-    size_t share = ceil_divide(ceil_divide((size_t)rows, row_groups), BLOCK) * BLOCK;
-    size_t panels = ceil_divide((size_t)weight->inputs, CLF__PANEL);
-    size_t panel_share = ceil_divide(panels, ceil_divide(groups_wanted(&device->caps), row_groups));
+    size_t row_groups = clf__ceil_divide((size_t)rows, MOST_ROWS);
+    size_t share = clf__ceil_divide(clf__ceil_divide((size_t)rows, row_groups), BLOCK) * BLOCK;
+    size_t panels = clf__ceil_divide((size_t)weight->inputs, CLF__PANEL);
+    size_t panel_share = clf__ceil_divide(panels, clf__ceil_divide(groups_wanted(&device->caps), row_groups));
     struct clf__cost cost = clf__weight_cost(rows, weight, NULL);
     cost.precision = precision;
     const struct clf__argument arguments[] = {
@@ -155,7 +150,7 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
         .program = "gemm_input_gradient",
         .kernel = "input_gradient_cpu",
         .defines = defines_of(precision),
-        .groups = {ceil_divide(panels, panel_share), ceil_divide((size_t)rows, share)},
+        .groups = {clf__ceil_divide(panels, panel_share), clf__ceil_divide((size_t)rows, share)},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = cost,
@@ -190,8 +185,8 @@ static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int
         .program = "gemm_weight_gradient",
         .kernel = "pack_rows_cpu",
         .defines = defines_of(precision),
-        .groups = {ceil_divide((size_t)rows, DEPTH * (size_t)together(precision)),
-                   ceil_divide((size_t)inputs, BLOCKS_A_GROUP * BLOCK)},
+        .groups = {clf__ceil_divide((size_t)rows, DEPTH * (size_t)together(precision)),
+                   clf__ceil_divide((size_t)inputs, BLOCKS_A_GROUP * BLOCK)},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = {.bytes =
@@ -205,9 +200,9 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
                            float scale)
 {
     struct clf_device *device = dweight->device;
-    size_t panels = ceil_divide((size_t)dweight->outputs, CLF__PANEL);
-    size_t blocks = ceil_divide((size_t)dweight->inputs, BLOCK);
-    size_t share = ceil_divide(blocks, ceil_divide(groups_wanted(&device->caps), panels));
+    size_t panels = clf__ceil_divide((size_t)dweight->outputs, CLF__PANEL);
+    size_t blocks = clf__ceil_divide((size_t)dweight->inputs, BLOCK);
+    size_t share = clf__ceil_divide(blocks, clf__ceil_divide(groups_wanted(&device->caps), panels));
     share = share < LEAST_BLOCKS ? LEAST_BLOCKS : share;
     const struct clf__argument arguments[] = {
         CLF__BUFFER(dweight->buffer),
@@ -226,7 +221,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
         .program = "gemm_weight_gradient",
         .kernel = "weight_gradient_cpu",
         .defines = defines_of(clf__products_precision(dweight)),
-        .groups = {panels, ceil_divide(blocks, share)},
+        .groups = {panels, clf__ceil_divide(blocks, share)},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__gradient_cost(rows, dweight),
@@ -260,7 +255,8 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
         .program = "gemm_weight_gradient",
         .kernel = "weight_gradient_gpu",
         .defines = defines_of(clf__products_precision(dweight)),
-        .groups = {ceil_divide((size_t)dweight->inputs, TILE), ceil_divide((size_t)dweight->outputs, TILE)},
+        .groups = {clf__ceil_divide((size_t)dweight->inputs, TILE),
+                   clf__ceil_divide((size_t)dweight->outputs, TILE)},
         .local = {CLF__GROUP},
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,

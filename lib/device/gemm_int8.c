@@ -7,11 +7,6 @@
 /* Of cl/gemm_int8.cl's GPU form. */
 enum { TILE = 64, SKINNY_ROWS = 8 };
 
-static size_t ceil_divide(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* How a kernel's work is dealt out. */
 struct plan {
     const char *kernel;
@@ -21,18 +16,19 @@ struct plan {
 
 static struct plan plan_of(const struct clf__caps *caps, int rows, const struct clf__weight *weight)
 {
-    size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
+    size_t panels = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL);
     int skinny_rows = caps->tuning.values[CLF__KNOB_SKINNY_ROWS + CLF_PRECISION_INT8];
     if (caps->form == CLF_FORM_GPU && rows <= skinny_rows) {
         return (struct plan){
-            "gemm_int8_skinny_gpu", {panels, ceil_divide((size_t)rows, SKINNY_ROWS)}, CLF__GROUP, 0};
+            "gemm_int8_skinny_gpu", {panels, clf__ceil_divide((size_t)rows, SKINNY_ROWS)}, CLF__GROUP, 0};
     }
     if (caps->form == CLF_FORM_GPU) {
-        size_t across = ceil_divide((size_t)weight->outputs, TILE);
-        return (struct plan){"gemm_int8_tile_gpu", {across, ceil_divide((size_t)rows, TILE)}, CLF__GROUP, 0};
+        size_t across = clf__ceil_divide((size_t)weight->outputs, TILE);
+        return (struct plan){
+            "gemm_int8_tile_gpu", {across, clf__ceil_divide((size_t)rows, TILE)}, CLF__GROUP, 0};
     }
     size_t share = clf__cpu_rows_per_group((size_t)rows, (size_t)weight->inputs, panels, caps);
-    return (struct plan){"gemm_int8_cpu", {panels, ceil_divide((size_t)rows, share)}, 1, share};
+    return (struct plan){"gemm_int8_cpu", {panels, clf__ceil_divide((size_t)rows, share)}, 1, share};
 }
 
 clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int rows,

@@ -27,25 +27,20 @@ static const char *gemm_defines(clf_precision precision, enum clf__activation ac
     return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
 }
 
-static size_t ceil_divide(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps)
 {
     const int *tuned = caps->tuning.values;
     size_t groups_wanted = (size_t)tuned[CLF__KNOB_CPU_GROUPS] * caps->compute_units;
-    size_t wanted = ceil_divide(rows, ceil_divide(groups_wanted, column_groups));
+    size_t wanted = clf__ceil_divide(rows, clf__ceil_divide(groups_wanted, column_groups));
     /* The operand should stay in the second cache while panel after panel passes. */
     size_t bytes = (size_t)tuned[CLF__KNOB_CPU_OPERAND] << 10;
     size_t most = bytes / (row_bytes > 0 ? row_bytes : 1);
     most = most < LEAST_ROWS ? LEAST_ROWS : most > MOST_ROWS ? MOST_ROWS : most;
     wanted = wanted < most ? wanted : most;
-    size_t blocks = ceil_divide(rows, BLOCK_ROWS);
-    size_t groups = ceil_divide(rows, ceil_divide(wanted, BLOCK_ROWS) * BLOCK_ROWS);
-    return ceil_divide(blocks, groups) * BLOCK_ROWS;
+    size_t blocks = clf__ceil_divide(rows, BLOCK_ROWS);
+    size_t groups = clf__ceil_divide(rows, clf__ceil_divide(wanted, BLOCK_ROWS) * BLOCK_ROWS);
+    return clf__ceil_divide(blocks, groups) * BLOCK_ROWS;
 }
 
 clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
@@ -56,7 +51,7 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
     }
     const struct clf__caps *caps = clf__device_caps(weight->device);
     const struct clf__matrix *residual = &epilogue->residual;
-    size_t panels = ceil_divide((size_t)weight->outputs, CLF__PANEL);
+    size_t panels = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL);
     size_t row_bytes = (size_t)weight->inputs * sizeof(float);
     if (x.precision == CLF_PRECISION_BF16) {
         x.offset /= 2; /* the kernel counts pairs */
@@ -92,7 +87,7 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
         .program = "gemm",
         .kernel = "gemm_weight_cpu",
         .defines = gemm_defines(weight->precision, epilogue->activation, y.precision),
-        .groups = {panels, ceil_divide((size_t)rows, block)},
+        .groups = {panels, clf__ceil_divide((size_t)rows, block)},
         .arguments = arguments,
         .argument_count = count,
         .cost = clf__weight_cost(rows, weight, epilogue),
@@ -100,8 +95,8 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
     if (caps->form == CLF_FORM_GPU) {
         int skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + weight->precision];
         launch.kernel = skinny ? "gemm_weight_skinny_gpu" : "gemm_weight_tile_gpu";
-        launch.groups[0] = skinny ? panels : ceil_divide((size_t)weight->outputs, TILE);
-        launch.groups[1] = ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE);
+        launch.groups[0] = skinny ? panels : clf__ceil_divide((size_t)weight->outputs, TILE);
+        launch.groups[1] = clf__ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE);
         launch.local[0] = CLF__GROUP;
         launch.argument_count = count - 1;
     }
@@ -114,7 +109,7 @@ clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__ba
     struct clf_device *device = clf__buffer_device(c.matrix.buffer);
     const struct clf__caps *caps = clf__device_caps(device);
     size_t batches = (size_t)shape->batches, m = (size_t)shape->m, n = (size_t)shape->n;
-    size_t panels = ceil_divide(n, CLF__PANEL);
+    size_t panels = clf__ceil_divide(n, CLF__PANEL);
     size_t block = clf__cpu_rows_per_group(m, (size_t)shape->k * sizeof(float), batches * panels, caps);
     const struct clf__argument arguments[] = {
         CLF__BUFFER(c.matrix.buffer), CLF__INT((int)c.matrix.offset),
@@ -131,15 +126,15 @@ clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__ba
     struct clf__launch launch = {
         .program = "gemm_batched",
         .kernel = "gemm_batched_cpu",
-        .groups = {batches, panels, ceil_divide(m, block)},
+        .groups = {batches, panels, clf__ceil_divide(m, block)},
         .arguments = arguments,
         .argument_count = count,
         .cost = clf__batched_cost(shape),
     };
     if (caps->form == CLF_FORM_GPU) {
         launch.kernel = "gemm_batched_gpu";
-        launch.groups[1] = ceil_divide(n, BATCHED_TILE);
-        launch.groups[2] = ceil_divide(m, BATCHED_TILE);
+        launch.groups[1] = clf__ceil_divide(n, BATCHED_TILE);
+        launch.groups[2] = clf__ceil_divide(m, BATCHED_TILE);
         launch.local[0] = CLF__GROUP;
         launch.argument_count = count - 1;
     }

@@ -18,6 +18,11 @@ struct clf__weight_copies {
     struct clf__weight *rounded; /* NULL until a product reads it: those of gradients never do */
 };
 
+static inline size_t clf__ceil_divide(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
 struct clf__weight {
     struct clf_device *device;
     struct clf__buffer *buffer;

@@ -13,6 +13,22 @@ struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__
     return heads;
 }
 
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+struct clf__heads clf__config_largest_heads(const struct clf__config *config)
+{
+    struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
+    struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
+    return (struct clf__heads){
+        .count = larger(encoder.count, decoder.count),
+        .key_width = larger(encoder.key_width, decoder.key_width),
+        .value_width = larger(encoder.value_width, decoder.value_width),
+    };
+}
+
 clf_status clf__load_attention(struct clf__attention_layer *out, const struct clf__loader *loader,
                                const char *prefix, enum clf__side side, int cross)
 {

@@ -9,6 +9,8 @@
 
 /* The heads of one side. */
 struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__side side);
+/* As many and as wide as either side's: what scratch memory for both is sized by. */
+struct clf__heads clf__config_largest_heads(const struct clf__config *config);
 
 /* The attention "<prefix>q_proj", ...; with `cross`, key and value are kept apart as the memory's projection.
  */

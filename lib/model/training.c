@@ -139,13 +139,7 @@ static clf_status reserve_attention(struct clf__training *training)
     if (clf__device_caps(training->transformer->device)->attention == CLF_ATTENTION_FUSED) {
         return CLF_OK;
     }
-    struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
-    struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
-    struct clf__heads largest = {
-        .count = larger(encoder.count, decoder.count),
-        .key_width = larger(encoder.key_width, decoder.key_width),
-        .value_width = larger(encoder.value_width, decoder.value_width),
-    };
+    struct clf__heads largest = clf__config_largest_heads(config);
     int longest = larger(limits->source_length, limits->target_length);
     return clf__attention_scratch_reserve(&training->scratch, &training->arena, limits->sequences, &largest,
                                           longest, longest);
