@@ -5,6 +5,7 @@
 
 #include <clformer/log.h>
 
+#include "base/file.h"
 #include "support/process.h"
 
 static FILE *open_side(const char *folder, const char *name, const char *side)
@@ -157,4 +158,29 @@ clf_status digits_train(const char *output, struct digits_log *log)
     clf_status status = clf_train(digits_device(), task.recipe, output, &hooks);
     log->interrupt_after = 0;
     return status;
+}
+
+int digits_has_file(const char *folder, const char *name)
+{
+    return clf__file_exists(process_format("%s/%s", folder, name));
+}
+
+int digits_has_checkpoint(const char *output, int update)
+{
+    return clf__folder_exists(process_format("%s/checkpoints/update-%08d", output, update));
+}
+
+void digits_assert_same_updates(const struct digits_log *log, const struct digits_log *whole, int first)
+{
+    assert_int_equal(log->count, whole->count - first + 1);
+    for (int i = 0; i < log->count; i++) {
+        const struct clf_train_update *a = &log->updates[i], *b = &whole->updates[first - 1 + i];
+        assert_int_equal(a->update, b->update);
+        assert_int_equal(a->epoch, b->epoch);
+        if (memcmp(&a->loss, &b->loss, sizeof a->loss) != 0 ||
+            memcmp(&a->gradient_norm, &b->gradient_norm, sizeof a->gradient_norm) != 0) {
+            fail_msg("update %d: loss %.17g, norm %.17g, not %.17g and %.17g", (int)a->update, a->loss,
+                     a->gradient_norm, b->loss, b->gradient_norm);
+        }
+    }
 }

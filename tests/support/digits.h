@@ -48,4 +48,9 @@ const char *digits_output(void);
 /* clf_train() with the task's recipe; the log begins anew. */
 clf_status digits_train(const char *output, struct digits_log *log);
 
+int digits_has_file(const char *folder, const char *name);
+int digits_has_checkpoint(const char *output, int update);
+/* The updates of `log` from `first` on are those of `whole`, to the last bit. */
+void digits_assert_same_updates(const struct digits_log *log, const struct digits_log *whole, int first);
+
 #endif

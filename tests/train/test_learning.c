@@ -6,13 +6,7 @@
 
 #include <clformer/translator.h>
 
-#include "base/file.h"
 #include "support/process.h"
-
-static int has_file(const char *folder, const char *name)
-{
-    return clf__file_exists(process_format("%s/%s", folder, name));
-}
 
 static void test_gathered_gradients(void **state)
 {
@@ -184,7 +178,7 @@ static void test_fine_tuning(void **state)
     assert_true(task.logs->validations[0].nll < 0.5 * task.logs->updates[0].nll);
     size_t size;
     assert_non_null(strstr(process_read(output, "config.json", &size), "\"float32\""));
-    assert_true(has_file(output, "source.spm") && !has_file(output, "README.md"));
+    assert_true(digits_has_file(output, "source.spm") && !digits_has_file(output, "README.md"));
 }
 
 /* Checkpoints in the systems' own names, in shards and in half precision. */

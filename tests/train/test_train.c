@@ -1,11 +1,9 @@
-/* Training runs of a few updates: what they leave in the folder, how they go on, how they fail. */
+/* Training runs of a few updates: what they leave, how they go on, how they end. test_folder.c has what their
+ * folder may hold. */
 #include "support/digits.h"
 
 #include <math.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <clformer/model.h>
 
@@ -13,32 +11,6 @@
 #include "base/memory.h"
 #include "model/parameters.h"
 #include "support/process.h"
-
-static int has_file(const char *folder, const char *name)
-{
-    return clf__file_exists(process_format("%s/%s", folder, name));
-}
-
-static int has_checkpoint(const char *output, int update)
-{
-    return clf__folder_exists(process_format("%s/checkpoints/update-%08d", output, update));
-}
-
-/* The updates of `log` from `first` on are those of `whole`, to the last bit. */
-static void assert_same_updates(const struct digits_log *log, const struct digits_log *whole, int first)
-{
-    assert_int_equal(log->count, whole->count - first + 1);
-    for (int i = 0; i < log->count; i++) {
-        const struct clf_train_update *a = &log->updates[i], *b = &whole->updates[first - 1 + i];
-        assert_int_equal(a->update, b->update);
-        assert_int_equal(a->epoch, b->epoch);
-        if (memcmp(&a->loss, &b->loss, sizeof a->loss) != 0 ||
-            memcmp(&a->gradient_norm, &b->gradient_norm, sizeof a->gradient_norm) != 0) {
-            fail_msg("update %d: loss %.17g, norm %.17g, not %.17g and %.17g", (int)a->update, a->loss,
-                     a->gradient_norm, b->loss, b->gradient_norm);
-        }
-    }
-}
 
 static void test_a_run_leaves_a_model(void **state)
 {
@@ -55,9 +27,10 @@ static void test_a_run_leaves_a_model(void **state)
     assert_true(task.logs->validations[1].bleu >= 0 && task.logs->validations[1].sample_count == 3);
     assert_true(fabs(task.logs->validations[1].perplexity - exp(task.logs->validations[1].nll)) < 1e-9);
     assert_true(task.logs->updates[11].loss < task.logs->updates[0].loss);
-    assert_true(has_file(output, "recipe.json") && has_file(output, "config.json"));
-    assert_true(has_file(output, "vocab.json") && has_file(output, "model.safetensors"));
-    assert_true(has_checkpoint(output, 12) && has_checkpoint(output, 8) && !has_checkpoint(output, 4));
+    assert_true(digits_has_file(output, "recipe.json") && digits_has_file(output, "config.json"));
+    assert_true(digits_has_file(output, "vocab.json") && digits_has_file(output, "model.safetensors"));
+    assert_true(digits_has_checkpoint(output, 12) && digits_has_checkpoint(output, 8) &&
+                !digits_has_checkpoint(output, 4));
     /* The folder is a model, with the loss that was measured. */
     struct clf_model *model;
     assert_ok(clf_model_load(&model, digits_device(), output, NULL));
@@ -114,7 +87,7 @@ static void test_allocations_may_fail(void **state)
             assert_fails(status, CLF_OUT_OF_MEMORY, "memory");
         }
         assert_ok(digits_train(output, task.logs));
-        assert_true(has_file(output, "config.json"));
+        assert_true(digits_has_file(output, "config.json"));
     }
 }
 
@@ -124,7 +97,7 @@ static void test_the_same_command_gives_the_same_bits(void **state)
     const char *first = digits_output(), *second = digits_output();
     assert_ok(digits_train(first, &task.logs[0]));
     assert_ok(digits_train(second, &task.logs[1]));
-    assert_same_updates(&task.logs[1], &task.logs[0], 1);
+    digits_assert_same_updates(&task.logs[1], &task.logs[0], 1);
     size_t sizes[2];
     const char *files[] = {process_read(first, "model.safetensors", &sizes[0]),
                            process_read(second, "model.safetensors", &sizes[1])};
@@ -145,121 +118,11 @@ static void test_an_interrupted_run_goes_on(void **state)
         task.logs[1].interrupt_after = after;
         assert_fails(digits_train(output, &task.logs[1]), CLF_INTERRUPTED,
                      process_format("after update %d", after));
-        assert_true(has_checkpoint(output, after));
+        assert_true(digits_has_checkpoint(output, after));
         assert_ok(digits_train(output, &task.logs[1]));
         assert_int_equal(task.logs[1].start.first_update, after + 1);
-        assert_same_updates(&task.logs[1], &task.logs[0], after + 1);
+        digits_assert_same_updates(&task.logs[1], &task.logs[0], after + 1);
     }
-}
-
-static void damage(const char *output, int update, const char *name, size_t keep, int flip)
-{
-    const char *folder = process_format("%s/checkpoints/update-%08d", output, update);
-    size_t size;
-    char *bytes = process_read(folder, name, &size);
-    bytes[size / 2] ^= (char)flip;
-    process_write(folder, name, bytes, keep < size ? keep : size);
-}
-
-static void test_damaged_checkpoints_are_passed_over(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name;
-        size_t keep;
-        int flip;
-    } cases[] = {
-        {"model.safetensors", 100, 0},
-        {"model.safetensors", (size_t)-1, 1},
-        {"optimizer.safetensors", (size_t)-1, 4},
-        {"state.json", 30, 0},
-        {"config.json", 0, 0},
-        {"vocab.json", (size_t)-1, 2},
-    };
-    assert_ok(digits_train(digits_output(), &task.logs[0]));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *output = digits_output();
-        task.logs[1].interrupt_after = 9;
-        assert_fails(digits_train(output, &task.logs[1]), CLF_INTERRUPTED, "after update 9");
-        damage(output, 9, cases[i].name, cases[i].keep, cases[i].flip);
-        task.warnings[0] = '\0';
-        assert_ok(digits_train(output, &task.logs[1]));
-        assert_non_null(strstr(task.warnings, cases[i].name));
-        assert_non_null(strstr(task.warnings, "update-00000009.damaged"));
-        assert_same_updates(&task.logs[1], &task.logs[0], 9); /* from update 8 */
-    }
-}
-
-static void test_what_killed_runs_left_is_removed(void **state)
-{
-    (void)state;
-    const char *output = digits_output();
-    task.logs[0].interrupt_after = 5;
-    assert_fails(digits_train(output, &task.logs[0]), CLF_INTERRUPTED, NULL);
-    const char *left = process_format("%s/checkpoints/update-00000006.tmp", output);
-    assert_ok(clf__folder_create(left));
-    process_write(left, "model.safetensors", "x", 1);
-    assert_ok(digits_train(output, &task.logs[1]));
-    assert_false(clf__folder_exists(left));
-    assert_int_equal(task.logs[1].start.first_update, 6);
-}
-
-static void test_a_disk_that_is_full(void **state)
-{
-    (void)state;
-    const char *output = digits_output();
-    assert_ok(digits_train(digits_output(), &task.logs[0]));
-    digits_set(task.recipe, "max-updates", "8");
-    assert_ok(digits_train(output, &task.logs[1]));
-    digits_set(task.recipe, "max-updates", "12");
-    struct rlimit limit, small;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    small = limit;
-    small.rlim_cur = 20000; /* less than the weights */
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    clf_status status = digits_train(output, &task.logs[1]);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    assert_fails(status, CLF_FILE, "cannot be written");
-    assert_non_null(strstr(clf_last_error(), "update 12 is not saved, the last checkpoint is"));
-    assert_non_null(strstr(clf_last_error(), "update-00000008"));
-    struct clf__names names;
-    assert_ok(clf__folder_list(&names, process_format("%s/checkpoints", output)));
-    for (int i = 0; i < names.count; i++) {
-        assert_null(strstr(names.items[i], ".tmp"));
-    }
-    clf__names_free(&names);
-    assert_ok(digits_train(output, &task.logs[1]));
-    assert_same_updates(&task.logs[1], &task.logs[0], 9);
-}
-
-static void test_another_recipe_is_refused(void **state)
-{
-    (void)state;
-    const char *output = digits_output();
-    task.logs[0].interrupt_after = 3;
-    assert_fails(digits_train(output, &task.logs[0]), CLF_INTERRUPTED, NULL);
-    digits_set(task.recipe, "beta2", "0.9");
-    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "beta2: is 0.9");
-    digits_set(task.recipe, "beta2", "0.98");
-    digits_set(task.recipe, "keep-last", "5");
-    digits_set(task.recipe, "max-updates", "4");
-    assert_ok(digits_train(output, &task.logs[1]));
-    assert_int_equal(task.logs[1].start.first_update, 4);
-}
-
-static void test_other_data_is_refused(void **state)
-{
-    (void)state;
-    const char *output = digits_output(), *other = support_temporary_folder();
-    clf_recipe_free(task.recipe);
-    digits_write(other, "train", 30, 5, 3);
-    digits_write(other, "valid", 5, 5, 3);
-    task.recipe = digits_recipe(other);
-    digits_set(task.recipe, "max-updates", "2");
-    assert_ok(digits_train(output, &task.logs[0]));
-    digits_write(other, "train", 31, 5, 3);
-    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "has 31 pairs of 31 lines");
 }
 
 static void test_best_and_averaged_checkpoints_are_kept(void **state)
@@ -282,7 +145,7 @@ static void test_best_and_averaged_checkpoints_are_kept(void **state)
     }
     for (int update = 0; update <= 12; update++) {
         int is_kept = update % 2 == 0 && (update >= 8 || update == 2 * (best + 1));
-        assert_int_equal(has_checkpoint(output, update), is_kept);
+        assert_int_equal(digits_has_checkpoint(output, update), is_kept);
     }
     /* The final model is the mean of the last three. */
     size_t size, sizes[3];
@@ -353,7 +216,8 @@ static void test_a_cut_epoch_is_not_averaged(void **state)
     assert_ok(digits_train(cut, &task.logs[1]));
     assert_int_equal(task.logs[1].validation_count, 3);
     assert_int_equal(task.logs[1].validations[2].update, middle);
-    assert_true(has_checkpoint(cut, middle) && has_checkpoint(cut, end) && has_checkpoint(cut, end / 2));
+    assert_true(digits_has_checkpoint(cut, middle) && digits_has_checkpoint(cut, end) &&
+                digits_has_checkpoint(cut, end / 2));
     size_t sizes[2];
     const char *means[] = {process_read(output, "model.safetensors", &sizes[0]),
                            process_read(cut, "model.safetensors", &sizes[1])};
@@ -363,7 +227,7 @@ static void test_a_cut_epoch_is_not_averaged(void **state)
     cut = digits_output();
     digits_set(task.recipe, "max-updates", "1");
     assert_ok(digits_train(cut, &task.logs[1]));
-    assert_true(has_file(cut, "config.json"));
+    assert_true(digits_has_file(cut, "config.json"));
     assert_non_null(strstr(task.warnings, "there is none to average"));
 }
 
@@ -400,33 +264,6 @@ static void test_gradients_that_are_not_finite(void **state)
     assert_fails(digits_train(output, &task.logs[0]), CLF_UNSUPPORTED, "3 updates in a row are not finite");
     assert_int_equal(task.logs[0].updates[task.logs[0].count - 1].skipped, 2); /* the third ends the run */
     assert_non_null(strstr(task.warnings, "is skipped: its gradients are not finite"));
-}
-
-/* What never trained binds nobody: a corrected command is as good as the first. */
-static void test_a_failed_start_binds_nobody(void **state)
-{
-    (void)state;
-    const char *output = digits_output(), *folder = support_temporary_folder();
-    struct clf_recipe *right = task.recipe;
-    task.recipe = digits_recipe(task.data);
-    digits_set(task.recipe, "train", process_format("%s/typo.tsv", folder));
-    assert_fails(digits_train(output, task.logs), CLF_FILE, "typo.tsv");
-    clf_recipe_free(task.recipe);
-    task.recipe = digits_recipe(task.data);
-    digits_set(task.recipe, "valid", process_format("%s/typo.tsv", folder));
-    assert_fails(digits_train(output, task.logs), CLF_FILE, "typo.tsv");
-    assert_false(clf__folder_exists(output)); /* that shows before anything is made */
-    clf_recipe_free(task.recipe);
-    task.recipe = digits_recipe(task.data);
-    digits_set(task.recipe, "max-source-length", "1");
-    digits_set(task.recipe, "seed", "7");
-    assert_fails(digits_train(output, task.logs), CLF_FORMAT, "has no pair");
-    assert_true(has_checkpoint(output, 0));
-    clf_recipe_free(task.recipe);
-    task.recipe = right;
-    assert_ok(digits_train(output, &task.logs[0]));
-    assert_ok(digits_train(digits_output(), &task.logs[1]));
-    assert_same_updates(&task.logs[0], &task.logs[1], 1); /* not the weights of the other seed */
 }
 
 /* A run that is trained further: its folder is named, its preset kept, the same command goes on. */
@@ -484,80 +321,6 @@ static void test_left_out_lines_are_named(void **state)
     assert_non_null(strstr(task.warnings, "because they are empty: line 5\n"));
 }
 
-static clf_status second_status;
-static char second_sentence[256];
-
-/* The same folder from within a run. */
-static int train_there_too(void *output)
-{
-    if (second_status == CLF_OK) {
-        second_status = clf_train(digits_device(), task.recipe, output, NULL);
-        snprintf(second_sentence, sizeof second_sentence, "%s", clf_last_error());
-    }
-    return 0;
-}
-
-static void test_one_run_a_folder(void **state)
-{
-    (void)state;
-    const char *output = digits_output();
-    struct clf_train_hooks hooks = {.interrupted = train_there_too, .user = (void *)output};
-    second_status = CLF_OK;
-    digits_set(task.recipe, "max-updates", "2");
-    assert_ok(clf_train(digits_device(), task.recipe, output, &hooks));
-    assert_int_equal(second_status, CLF_BAD_ARGUMENT);
-    assert_non_null(strstr(second_sentence, "another run trains there"));
-    assert_ok(digits_train(output, task.logs)); /* after it, it may */
-}
-
-static void test_what_is_not_ours_stays(void **state)
-{
-    (void)state;
-    const char *output = digits_output();
-    assert_ok(clf__folder_create(output));
-    process_write(output, "config.json", "{}", 2);
-    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
-                 "holds a model that was not trained there");
-    assert_false(has_file(output, "recipe.json"));
-    digits_set(task.recipe, "max-updates", "2");
-    output = digits_output();
-    assert_ok(digits_train(output, task.logs));
-    assert_ok(clf__folder_remove(process_format("%s/checkpoints", output)));
-    digits_set(task.recipe, "seed", "2"); /* a finished model without checkpoints is no failed start */
-    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT, "seed: is 2");
-    digits_set(task.recipe, "seed", "1");
-    static const char *const left[] = {"model.safetensors.123-4.tmp", "config.json.1-0.tmp"};
-    static const char *const others[] = {"model.safetensors.mine.tmp", "notes.1-0.tmp", "config.json.1-0"};
-    for (int i = 0; i < 2; i++) {
-        process_write(output, left[i], "x", 1);
-    }
-    for (int i = 0; i < 3; i++) {
-        process_write(output, others[i], "x", 1);
-    }
-    assert_ok(digits_train(output, task.logs));
-    for (int i = 0; i < 2; i++) {
-        assert_false(has_file(output, left[i]));
-    }
-    for (int i = 0; i < 3; i++) {
-        assert_true(has_file(output, others[i]));
-    }
-}
-
-static void test_beginning_anew_is_said(void **state)
-{
-    (void)state;
-    const char *output = digits_output();
-    digits_set(task.recipe, "keep-last", "1");
-    digits_set(task.recipe, "validate-every", "100");
-    digits_set(task.recipe, "keep-best", "0");
-    digits_set(task.recipe, "max-updates", "4");
-    assert_ok(digits_train(output, &task.logs[0]));
-    damage(output, 4, "state.json", 30, 0);
-    assert_ok(digits_train(output, &task.logs[1]));
-    assert_non_null(strstr(task.warnings, "no checkpoint is whole, training begins anew at update 1"));
-    assert_same_updates(&task.logs[1], &task.logs[0], 1);
-}
-
 /* What needs no device yet: vocabulary, configuration, first weights. */
 static void test_bad_data_is_named(void **state)
 {
@@ -579,29 +342,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, digits_setup, digits_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_a_run_leaves_a_model),
-        TEST(test_marians_padding_stays_zero),
-        TEST(test_allocations_may_fail),
-        TEST(test_the_same_command_gives_the_same_bits),
-        TEST(test_an_interrupted_run_goes_on),
-        TEST(test_damaged_checkpoints_are_passed_over),
-        TEST(test_what_killed_runs_left_is_removed),
-        TEST(test_a_disk_that_is_full),
-        TEST(test_another_recipe_is_refused),
-        TEST(test_other_data_is_refused),
-        TEST(test_best_and_averaged_checkpoints_are_kept),
-        TEST(test_patience_ends_a_run),
-        TEST(test_the_best_by_loss),
-        TEST(test_a_cut_epoch_is_not_averaged),
-        TEST(test_epochs_are_counted),
-        TEST(test_gradients_that_are_not_finite),
-        TEST(test_a_failed_start_binds_nobody),
-        TEST(test_fine_tuning),
-        TEST(test_left_out_lines_are_named),
-        TEST(test_one_run_a_folder),
-        TEST(test_what_is_not_ours_stays),
-        TEST(test_beginning_anew_is_said),
-        TEST(test_bad_data_is_named),
+        TEST(test_a_run_leaves_a_model),          TEST(test_marians_padding_stays_zero),
+        TEST(test_allocations_may_fail),          TEST(test_the_same_command_gives_the_same_bits),
+        TEST(test_an_interrupted_run_goes_on),    TEST(test_best_and_averaged_checkpoints_are_kept),
+        TEST(test_patience_ends_a_run),           TEST(test_the_best_by_loss),
+        TEST(test_a_cut_epoch_is_not_averaged),   TEST(test_epochs_are_counted),
+        TEST(test_gradients_that_are_not_finite), TEST(test_fine_tuning),
+        TEST(test_left_out_lines_are_named),      TEST(test_bad_data_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,239 @@
+/* The folder of a training run: damaged, half-written, full, somebody else's, or begun with another recipe.
+ */
+#include "support/digits.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/file.h"
+#include "support/process.h"
+
+static void damage(const char *output, int update, const char *name, size_t keep, int flip)
+{
+    const char *folder = process_format("%s/checkpoints/update-%08d", output, update);
+    size_t size;
+    char *bytes = process_read(folder, name, &size);
+    bytes[size / 2] ^= (char)flip;
+    process_write(folder, name, bytes, keep < size ? keep : size);
+}
+
+static void test_damaged_checkpoints_are_passed_over(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t keep;
+        int flip;
+    } cases[] = {
+        {"model.safetensors", 100, 0},
+        {"model.safetensors", (size_t)-1, 1},
+        {"optimizer.safetensors", (size_t)-1, 4},
+        {"state.json", 30, 0},
+        {"config.json", 0, 0},
+        {"vocab.json", (size_t)-1, 2},
+    };
+    assert_ok(digits_train(digits_output(), &task.logs[0]));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *output = digits_output();
+        task.logs[1].interrupt_after = 9;
+        assert_fails(digits_train(output, &task.logs[1]), CLF_INTERRUPTED, "after update 9");
+        damage(output, 9, cases[i].name, cases[i].keep, cases[i].flip);
+        task.warnings[0] = '\0';
+        assert_ok(digits_train(output, &task.logs[1]));
+        assert_non_null(strstr(task.warnings, cases[i].name));
+        assert_non_null(strstr(task.warnings, "update-00000009.damaged"));
+        digits_assert_same_updates(&task.logs[1], &task.logs[0], 9); /* from update 8 */
+    }
+}
+
+static void test_what_killed_runs_left_is_removed(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    task.logs[0].interrupt_after = 5;
+    assert_fails(digits_train(output, &task.logs[0]), CLF_INTERRUPTED, NULL);
+    const char *left = process_format("%s/checkpoints/update-00000006.tmp", output);
+    assert_ok(clf__folder_create(left));
+    process_write(left, "model.safetensors", "x", 1);
+    assert_ok(digits_train(output, &task.logs[1]));
+    assert_false(clf__folder_exists(left));
+    assert_int_equal(task.logs[1].start.first_update, 6);
+}
+
+static void test_a_disk_that_is_full(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    assert_ok(digits_train(digits_output(), &task.logs[0]));
+    digits_set(task.recipe, "max-updates", "8");
+    assert_ok(digits_train(output, &task.logs[1]));
+    digits_set(task.recipe, "max-updates", "12");
+    struct rlimit limit, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    small = limit;
+    small.rlim_cur = 20000; /* less than the weights */
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    clf_status status = digits_train(output, &task.logs[1]);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_fails(status, CLF_FILE, "cannot be written");
+    assert_non_null(strstr(clf_last_error(), "update 12 is not saved, the last checkpoint is"));
+    assert_non_null(strstr(clf_last_error(), "update-00000008"));
+    struct clf__names names;
+    assert_ok(clf__folder_list(&names, process_format("%s/checkpoints", output)));
+    for (int i = 0; i < names.count; i++) {
+        assert_null(strstr(names.items[i], ".tmp"));
+    }
+    clf__names_free(&names);
+    assert_ok(digits_train(output, &task.logs[1]));
+    digits_assert_same_updates(&task.logs[1], &task.logs[0], 9);
+}
+
+static void test_another_recipe_is_refused(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    task.logs[0].interrupt_after = 3;
+    assert_fails(digits_train(output, &task.logs[0]), CLF_INTERRUPTED, NULL);
+    digits_set(task.recipe, "beta2", "0.9");
+    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "beta2: is 0.9");
+    digits_set(task.recipe, "beta2", "0.98");
+    digits_set(task.recipe, "keep-last", "5");
+    digits_set(task.recipe, "max-updates", "4");
+    assert_ok(digits_train(output, &task.logs[1]));
+    assert_int_equal(task.logs[1].start.first_update, 4);
+}
+
+static void test_other_data_is_refused(void **state)
+{
+    (void)state;
+    const char *output = digits_output(), *other = support_temporary_folder();
+    clf_recipe_free(task.recipe);
+    digits_write(other, "train", 30, 5, 3);
+    digits_write(other, "valid", 5, 5, 3);
+    task.recipe = digits_recipe(other);
+    digits_set(task.recipe, "max-updates", "2");
+    assert_ok(digits_train(output, &task.logs[0]));
+    digits_write(other, "train", 31, 5, 3);
+    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "has 31 pairs of 31 lines");
+}
+
+/* What never trained binds nobody: a corrected command is as good as the first. */
+static void test_a_failed_start_binds_nobody(void **state)
+{
+    (void)state;
+    const char *output = digits_output(), *folder = support_temporary_folder();
+    struct clf_recipe *right = task.recipe;
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, "train", process_format("%s/typo.tsv", folder));
+    assert_fails(digits_train(output, task.logs), CLF_FILE, "typo.tsv");
+    clf_recipe_free(task.recipe);
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, "valid", process_format("%s/typo.tsv", folder));
+    assert_fails(digits_train(output, task.logs), CLF_FILE, "typo.tsv");
+    assert_false(clf__folder_exists(output)); /* that shows before anything is made */
+    clf_recipe_free(task.recipe);
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, "max-source-length", "1");
+    digits_set(task.recipe, "seed", "7");
+    assert_fails(digits_train(output, task.logs), CLF_FORMAT, "has no pair");
+    assert_true(digits_has_checkpoint(output, 0));
+    clf_recipe_free(task.recipe);
+    task.recipe = right;
+    assert_ok(digits_train(output, &task.logs[0]));
+    assert_ok(digits_train(digits_output(), &task.logs[1]));
+    digits_assert_same_updates(&task.logs[0], &task.logs[1], 1); /* not the weights of the other seed */
+}
+
+static clf_status second_status;
+static char second_sentence[256];
+
+/* The same folder from within a run. */
+static int train_there_too(void *output)
+{
+    if (second_status == CLF_OK) {
+        second_status = clf_train(digits_device(), task.recipe, output, NULL);
+        snprintf(second_sentence, sizeof second_sentence, "%s", clf_last_error());
+    }
+    return 0;
+}
+
+static void test_one_run_a_folder(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    struct clf_train_hooks hooks = {.interrupted = train_there_too, .user = (void *)output};
+    second_status = CLF_OK;
+    digits_set(task.recipe, "max-updates", "2");
+    assert_ok(clf_train(digits_device(), task.recipe, output, &hooks));
+    assert_int_equal(second_status, CLF_BAD_ARGUMENT);
+    assert_non_null(strstr(second_sentence, "another run trains there"));
+    assert_ok(digits_train(output, task.logs)); /* after it, it may */
+}
+
+static void test_what_is_not_ours_stays(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    assert_ok(clf__folder_create(output));
+    process_write(output, "config.json", "{}", 2);
+    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
+                 "holds a model that was not trained there");
+    assert_false(digits_has_file(output, "recipe.json"));
+    digits_set(task.recipe, "max-updates", "2");
+    output = digits_output();
+    assert_ok(digits_train(output, task.logs));
+    assert_ok(clf__folder_remove(process_format("%s/checkpoints", output)));
+    digits_set(task.recipe, "seed", "2"); /* a finished model without checkpoints is no failed start */
+    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT, "seed: is 2");
+    digits_set(task.recipe, "seed", "1");
+    static const char *const left[] = {"model.safetensors.123-4.tmp", "config.json.1-0.tmp"};
+    static const char *const others[] = {"model.safetensors.mine.tmp", "notes.1-0.tmp", "config.json.1-0"};
+    for (int i = 0; i < 2; i++) {
+        process_write(output, left[i], "x", 1);
+    }
+    for (int i = 0; i < 3; i++) {
+        process_write(output, others[i], "x", 1);
+    }
+    assert_ok(digits_train(output, task.logs));
+    for (int i = 0; i < 2; i++) {
+        assert_false(digits_has_file(output, left[i]));
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_true(digits_has_file(output, others[i]));
+    }
+}
+
+static void test_beginning_anew_is_said(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    digits_set(task.recipe, "keep-last", "1");
+    digits_set(task.recipe, "validate-every", "100");
+    digits_set(task.recipe, "keep-best", "0");
+    digits_set(task.recipe, "max-updates", "4");
+    assert_ok(digits_train(output, &task.logs[0]));
+    damage(output, 4, "state.json", 30, 0);
+    assert_ok(digits_train(output, &task.logs[1]));
+    assert_non_null(strstr(task.warnings, "no checkpoint is whole, training begins anew at update 1"));
+    digits_assert_same_updates(&task.logs[1], &task.logs[0], 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, digits_setup, digits_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_damaged_checkpoints_are_passed_over),
+        TEST(test_what_killed_runs_left_is_removed),
+        TEST(test_a_disk_that_is_full),
+        TEST(test_another_recipe_is_refused),
+        TEST(test_other_data_is_refused),
+        TEST(test_a_failed_start_binds_nobody),
+        TEST(test_one_run_a_folder),
+        TEST(test_what_is_not_ours_stays),
+        TEST(test_beginning_anew_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
