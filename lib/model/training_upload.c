@@ -75,13 +75,13 @@ clf_status clf__training_upload(struct clf__training *training, struct clf__pass
                                 const struct clf__training_batch *batch)
 {
     const struct clf__config *config = &training->transformer->config;
-    const struct clf__training_limits *limits = &training->limits;
     const struct clf__sequences *sources = &batch->sources, *inputs = &batch->inputs;
     struct clf__upload *upload = &training->upload;
     pass->source_rows = sources->first[sources->count];
     pass->rows = inputs->first[inputs->count];
-    assert(sources->count == inputs->count && inputs->count <= limits->sequences);
-    assert(pass->source_rows <= limits->source_tokens && pass->rows <= limits->target_tokens);
+    assert(sources->count == inputs->count && inputs->count <= training->limits.sequences);
+    assert(pass->source_rows <= training->limits.source_tokens &&
+           pass->rows <= training->limits.target_tokens);
     upload->count = 0;
     clf__upload_take_sequences(&pass->sources, upload, config, sources, 0);
     clf__upload_take_sequences(&pass->inputs, upload, config, inputs, 1);

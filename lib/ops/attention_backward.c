@@ -194,16 +194,15 @@ clf_status clf__attention_backward(const struct clf__attention_gradients *gradie
                                    struct clf__tensor q, struct clf__tensor k, struct clf__tensor v,
                                    struct clf__tensor y, const struct clf__attention_call *call)
 {
-    const struct clf__heads *heads = &call->heads;
     const struct clf__spans *spans = &call->spans;
-    assert(q.columns == heads->count * heads->key_width && k.columns == q.columns);
-    assert(y.columns == heads->count * heads->value_width && v.columns == y.columns);
+    assert(q.columns == call->heads.count * call->heads.key_width && k.columns == q.columns);
+    assert(y.columns == call->heads.count * call->heads.value_width && v.columns == y.columns);
     assert(dy.columns == y.columns && gradients->query.columns == q.columns);
     assert(gradients->key.columns == k.columns && gradients->value.columns == v.columns);
     assert(spans->table.stride == 4 || spans->sequences < 2);
     int relative_width = gradients->relative.buffer ? gradients->relative.columns : 0;
     assert((size_t)gradients->scratch.columns >=
-           clf__attention_backward_scratch(heads, q.rows, spans->sequences, relative_width));
+           clf__attention_backward_scratch(&call->heads, q.rows, spans->sequences, relative_width));
     assert(relative_width == 0 || relative_width == call->mask.relative.columns);
     if (spans->sequences == 0) {
         return CLF_OK;
