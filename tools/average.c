@@ -8,16 +8,19 @@ static const char help[] =
     "Writes a model whose weights are the mean of several models' weights, such as the last checkpoints of "
     "a\n"
     "run: it is often better than each of them. They must be of one configuration; FOLDER must not be there\n"
-    "yet, and gets the first one's other files. Needs no device.\n\n"
+    "yet, and gets the first one's other files. One model alone is written in another precision so. Needs "
+    "no\n"
+    "device.\n\n"
     "Example:\n"
     "  $ ls model/checkpoints\n"
     "  $ clformer average -o mean model/checkpoints/*\n"
-    "  $ clformer translate -m mean < test.en\n";
+    "  $ clformer translate -m mean < test.en\n"
+    "  $ clformer average --precision fp16 -o half-the-size mean\n";
 
 int verb_average(int argc, char **argv)
 {
     struct flags flags;
-    int status = flags_parse(&flags, argc, argv, TAKES_FOLDER, help);
+    int status = flags_parse(&flags, argc, argv, TAKES_FOLDER | TAKES_AVERAGE, help);
     if (status < 0) {
         status = flags_operands(&flags, 1, INT_MAX, "average takes the folders of one or more models");
     }
@@ -28,6 +31,7 @@ int verb_average(int argc, char **argv)
         return status;
     }
     log_to_stderr(&flags);
-    clf_status done = clf_average(flags.output, (const char *const *)flags.operands, flags.operand_count);
+    clf_status done = clf_average(flags.output, (const char *const *)flags.operands, flags.operand_count,
+                                  flags.model_options.precision);
     return done == CLF_OK ? EXIT_DONE : report_failure(done);
 }

@@ -78,14 +78,17 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
                      const struct clf_train_hooks *hooks);
 
 /**
- * Writes a model whose weights are the mean of several models' weights.
+ * Writes a model whose weights are the mean of several models' weights; of one, that model in another
+ * precision.
  *
- * @param output  a folder that does not exist yet; it gets the first model's other files.
- * @param folders of models of one configuration.
- * @param count   1 or more.
- * @return CLF_FILE or CLF_FORMAT, naming folder and tensor.
+ * @param output    a folder that does not exist yet; it gets the first model's other files.
+ * @param folders   of models of one configuration.
+ * @param count     1 or more.
+ * @param precision in which the weights are stored: fp32, fp16 or bf16.
+ * @return CLF_FILE or CLF_FORMAT, naming folder and tensor; CLF_UNSUPPORTED for int8, or a value too large
+ * for fp16.
  */
-clf_status clf_average(const char *output, const char *const *folders, int count);
+clf_status clf_average(const char *output, const char *const *folders, int count, clf_precision precision);
 
 #ifdef __cplusplus
 }

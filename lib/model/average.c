@@ -11,6 +11,7 @@ enum { MAX_CONFIG_BYTES = 1 << 24 };
 struct models {
     const char *const *folders;
     int count;
+    clf_precision precision;        /* of the mean */
     struct clf__parameters **items; /* (count) */
 };
 
@@ -173,16 +174,20 @@ static clf_status copy_others(const char *target, const char *source)
     return status;
 }
 
-/* Whether an object says fp32 of its weights now. */
-static int say_fp32(json_t *object, const char *key)
+/* Whether an object that says a type of its weights says this one now. */
+static int say_type(json_t *object, const char *key, const char *type)
 {
-    const json_t *type = json_object_get(object, key);
-    return !json_is_string(type) || json_object_set_new(object, key, json_string("float32")) == 0;
+    return !json_is_string(json_object_get(object, key)) ||
+           json_object_set_new(object, key, json_string(type)) == 0;
 }
 
-/* What config.json says of the weights' type becomes fp32, which transformers would round them to else. */
-static clf_status copy_config(const char *target, const char *source)
+/* What config.json says of the weights' type becomes true: transformers would round them to it. */
+static clf_status copy_config(const char *target, const char *source, clf_precision precision)
 {
+    static const char *const types[] = {[CLF_PRECISION_FP32] = "float32",
+                                        [CLF_PRECISION_FP16] = "float16",
+                                        [CLF_PRECISION_BF16] = "bfloat16"};
+    const char *type = types[precision];
     char *from = NULL, *to = NULL;
     struct clf__json json = {0};
     CLF__TRY(clf__path_join(&from, source, "config.json"));
@@ -191,7 +196,7 @@ static clf_status copy_config(const char *target, const char *source)
         status = clf__json_load(&json, from, MAX_CONFIG_BYTES);
     }
     if (status == CLF_OK) {
-        int is_said = say_fp32(json.root, "dtype") && say_fp32(json.root, "torch_dtype");
+        int is_said = say_type(json.root, "dtype", type) && say_type(json.root, "torch_dtype", type);
         status = clf__json_write(to, is_said ? json.root : NULL, JSON_REAL_PRECISION(15));
     }
     clf__json_free(&json);
@@ -203,12 +208,12 @@ static clf_status copy_config(const char *target, const char *source)
 static clf_status write_folder(const char *folder, struct models *models)
 {
     CLF__TRY(clf__folder_create(folder));
-    CLF__TRY(copy_config(folder, models->folders[0]));
+    CLF__TRY(copy_config(folder, models->folders[0], models->precision));
     CLF__TRY(copy_others(folder, models->folders[0]));
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, "model.safetensors"));
-    clf_status status =
-        clf__parameters_save(path, clf__parameters_list(models->items[0]), NULL, read_mean, models);
+    clf_status status = clf__parameters_save(path, clf__parameters_list(models->items[0]), NULL,
+                                             models->precision, read_mean, models);
     clf__free(path);
     return status;
 }
@@ -256,15 +261,20 @@ static clf_status open_models(struct models *models)
     return CLF_OK;
 }
 
-clf_status clf__model_average(const char *output, const char *const *folders, int count)
+clf_status clf__model_average(const char *output, const char *const *folders, int count,
+                              clf_precision precision)
 {
+    if (precision != CLF_PRECISION_FP32 && precision != CLF_PRECISION_FP16 &&
+        precision != CLF_PRECISION_BF16) {
+        return clf__fail(CLF_UNSUPPORTED, "weights are stored in fp32, fp16 or bf16 alone");
+    }
     if (count < 1) {
         return clf__fail(CLF_BAD_ARGUMENT, "there is no model to average");
     }
     if (clf__folder_exists(output) || clf__file_exists(output)) {
         return clf__fail(CLF_FILE, "%s: exists already; name a folder that does not", output);
     }
-    struct models models = {.folders = folders, .count = count};
+    struct models models = {.folders = folders, .count = count, .precision = precision};
     clf_status status = open_models(&models);
     if (status == CLF_OK) {
         status = write_whole(output, &models);

@@ -71,7 +71,7 @@ static clf_status initialise(const char *folder, const struct clf__config *confi
     clf_status status = clf__path_join(&path, folder, "model.safetensors");
     if (status == CLF_OK) {
         struct drawing drawing = {&list, seed};
-        status = clf__parameters_save(path, &list, NULL, draw, &drawing);
+        status = clf__parameters_save(path, &list, NULL, CLF_PRECISION_FP32, draw, &drawing);
     }
     clf__free(path);
     clf__parameter_list_free(&list);

@@ -19,6 +19,12 @@ static inline uint64_t clf__read_64(const uint8_t *bytes)
     return clf__read_32(bytes) | (uint64_t)clf__read_32(bytes + 4) << 32;
 }
 
+static inline void clf__write_16(uint8_t *bytes, uint16_t value)
+{
+    bytes[0] = (uint8_t)value;
+    bytes[1] = (uint8_t)(value >> 8);
+}
+
 static inline void clf__write_32(uint8_t *bytes, uint32_t value)
 {
     for (int i = 0; i < 4; i++) {

@@ -1,8 +1,10 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/half.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "model/little_endian.h"
@@ -10,6 +12,16 @@
 
 /* The data begins at a multiple of this, so that a map of the file holds aligned floats. */
 enum { ALIGNMENT = 8, LENGTH_BYTES = 8 };
+
+/* What the format calls a precision, and the bytes of a value. */
+static const struct {
+    const char *type;
+    size_t bytes;
+} stored[] = {
+    [CLF_PRECISION_FP32] = {"F32", 4},
+    [CLF_PRECISION_FP16] = {"F16", 2},
+    [CLF_PRECISION_BF16] = {"BF16", 2},
+};
 
 /* The file's tensors stand in the order of their names, as the format's own library writes them. */
 struct entry {
@@ -37,7 +49,8 @@ static json_t *shape_of(const struct clf__parameter *parameter)
 }
 
 /* Text of the header, without its length and padding; the caller frees it. */
-static clf_status write_header(char **out, const struct entry *entries, int count, const char *suffix)
+static clf_status write_header(char **out, const struct entry *entries, int count, const char *suffix,
+                               clf_precision precision)
 {
     json_t *root = json_pack("{s{ss}}", "__metadata__", "format", "pt");
     int failed = root == NULL;
@@ -46,9 +59,9 @@ static clf_status write_header(char **out, const struct entry *entries, int coun
         const struct clf__parameter *parameter = entries[i].parameter;
         char name[sizeof parameter->name + 64];
         snprintf(name, sizeof name, "%s%s", parameter->name, suffix);
-        json_int_t end = offset + (json_int_t)(count_values(parameter) * sizeof(float));
-        json_t *about = json_pack("{ss so s[II]}", "dtype", "F32", "shape", shape_of(parameter),
-                                  "data_offsets", offset, end);
+        json_int_t end = offset + (json_int_t)(count_values(parameter) * stored[precision].bytes);
+        json_t *about = json_pack("{ss so s[II]}", "dtype", stored[precision].type, "shape",
+                                  shape_of(parameter), "data_offsets", offset, end);
         failed |= json_object_set_new(root, name, about) != 0;
         offset = end;
     }
@@ -68,18 +81,37 @@ static clf_status write_start(struct clf__file_writer *writer, const char *heade
     return clf__file_writer_write(writer, spaces, padding);
 }
 
-/* As the file has them: little-endian. */
-static void store_in_place(float *values, size_t count)
+/* As the file has them, little-endian, in the place of the floats that they are made of. */
+static void store_in_place(float *values, size_t count, clf_precision precision)
 {
+    uint8_t *bytes = (uint8_t *)values;
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, &values[i], sizeof bits);
-        clf__write_32((uint8_t *)&values[i], bits);
+        if (precision == CLF_PRECISION_FP32) {
+            clf__write_32(bytes + 4 * i, bits);
+        } else {
+            clf__write_16(bytes + 2 * i, precision == CLF_PRECISION_FP16 ? clf__fp16_of(values[i])
+                                                                         : clf__bf16_of(values[i]));
+        }
     }
 }
 
+static clf_status check_range(const struct clf__parameter *parameter, const float *values, size_t count,
+                              clf_precision precision)
+{
+    for (size_t i = 0; i < count && precision == CLF_PRECISION_FP16; i++) {
+        if (isfinite(values[i]) && isinf(clf__float_of_fp16(clf__fp16_of(values[i])))) {
+            return clf__fail(CLF_UNSUPPORTED,
+                             "%s has the value %g, beyond the 65504 of fp16; write it in bf16 or fp32",
+                             parameter->name, values[i]);
+        }
+    }
+    return CLF_OK;
+}
+
 static clf_status write_values(struct clf__file_writer *writer, const struct entry *entries, int count,
-                               clf__parameter_reader *reader, void *user)
+                               clf_precision precision, clf__parameter_reader *reader, void *user)
 {
     size_t largest = 0;
     for (int i = 0; i < count; i++) {
@@ -90,11 +122,14 @@ static clf_status write_values(struct clf__file_writer *writer, const struct ent
     CLF__TRY(clf__allocate(&values, largest, sizeof *values));
     clf_status status = CLF_OK;
     for (int i = 0; i < count && status == CLF_OK; i++) {
+        size_t here = count_values(entries[i].parameter);
         status = reader(user, entries[i].index, values);
         if (status == CLF_OK) {
-            size_t here = count_values(entries[i].parameter);
-            store_in_place(values, here);
-            status = clf__file_writer_write(writer, values, here * sizeof *values);
+            status = check_range(entries[i].parameter, values, here, precision);
+        }
+        if (status == CLF_OK) {
+            store_in_place(values, here, precision);
+            status = clf__file_writer_write(writer, values, here * stored[precision].bytes);
         }
     }
     clf__free(values);
@@ -102,16 +137,16 @@ static clf_status write_values(struct clf__file_writer *writer, const struct ent
 }
 
 static clf_status save(const char *path, const struct entry *entries, int count, const char *suffix,
-                       clf__parameter_reader *reader, void *user)
+                       clf_precision precision, clf__parameter_reader *reader, void *user)
 {
     char *header = NULL;
-    CLF__TRY(write_header(&header, entries, count, suffix));
+    CLF__TRY(write_header(&header, entries, count, suffix, precision));
     struct clf__file_writer writer;
     clf_status status = clf__file_writer_open(&writer, path);
     if (status == CLF_OK) {
         status = write_start(&writer, header);
         if (status == CLF_OK) {
-            status = write_values(&writer, entries, count, reader, user);
+            status = write_values(&writer, entries, count, precision, reader, user);
         }
         status = clf__file_writer_close(&writer, status);
     }
@@ -120,7 +155,7 @@ static clf_status save(const char *path, const struct entry *entries, int count,
 }
 
 clf_status clf__parameters_save(const char *path, const struct clf__parameter_list *list, const char *suffix,
-                                clf__parameter_reader *reader, void *user)
+                                clf_precision precision, clf__parameter_reader *reader, void *user)
 {
     struct entry *entries = NULL;
     CLF__TRY(clf__allocate(&entries, (size_t)list->count, sizeof *entries));
@@ -128,7 +163,7 @@ clf_status clf__parameters_save(const char *path, const struct clf__parameter_li
         entries[i] = (struct entry){&list->items[i], i};
     }
     qsort(entries, (size_t)list->count, sizeof *entries, by_name);
-    clf_status status = save(path, entries, list->count, suffix ? suffix : "", reader, user);
+    clf_status status = save(path, entries, list->count, suffix ? suffix : "", precision, reader, user);
     clf__free(entries);
     return status;
 }

@@ -1,28 +1,8 @@
 #include <string.h>
 
+#include "base/half.h"
 #include "model/little_endian.h"
 #include "model/safetensors.h"
-
-/* The bits of an IEEE half as those of a float: every half is a float. */
-static uint32_t float_of_half(uint32_t half)
-{
-    uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 0x1fu, fraction = half & 0x3ffu;
-    if (exponent == 0x1f) { /* infinity and NaN */
-        return sign | 0x7f800000u | fraction << 13;
-    }
-    if (exponent == 0) {
-        if (fraction == 0) {
-            return sign;
-        }
-        exponent = 1; /* a denormal half is a normal float */
-        while ((fraction & 0x400u) == 0) {
-            fraction <<= 1;
-            exponent--;
-        }
-        fraction &= 0x3ffu;
-    }
-    return sign | (exponent + 112) << 23 | fraction << 13;
-}
 
 static float float_of_bits(uint32_t bits)
 {
@@ -55,12 +35,12 @@ clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, floa
         return CLF_OK;
     case CLF__STORED_F16:
         for (size_t i = 0; i < tensor->size / 2; i++) {
-            target[i] = float_of_bits(float_of_half(clf__read_16(bytes + 2 * i)));
+            target[i] = clf__float_of_fp16((uint16_t)clf__read_16(bytes + 2 * i));
         }
         return CLF_OK;
     case CLF__STORED_BF16:
         for (size_t i = 0; i < tensor->size / 2; i++) {
-            target[i] = float_of_bits(clf__read_16(bytes + 2 * i) << 16);
+            target[i] = clf__float_of_bf16((uint16_t)clf__read_16(bytes + 2 * i));
         }
         return CLF_OK;
     case CLF__STORED_OTHER:

@@ -46,7 +46,7 @@ static clf_status publish_mean(const struct clf__run *run, const char *const *fo
                          run->state.update));
     clf_status status = clf__folder_remove(mean);
     if (status == CLF_OK) {
-        status = clf__model_average(mean, folders, count);
+        status = clf__model_average(mean, folders, count, CLF_PRECISION_FP32);
     }
     if (status == CLF_OK) {
         status = publish(run->output, mean);

@@ -138,8 +138,8 @@ static clf_status copy_weights(const char *folder, const struct clf__config *con
     CLF__TRY(clf__path_join(&path, folder, "model.safetensors"));
     clf_status status = clf__parameters_load(&parameters, config, from);
     if (status == CLF_OK) {
-        status =
-            clf__parameters_save(path, clf__parameters_list(parameters), NULL, read_parameter, parameters);
+        status = clf__parameters_save(path, clf__parameters_list(parameters), NULL, CLF_PRECISION_FP32,
+                                      read_parameter, parameters);
     }
     clf__parameters_free(parameters);
     clf__free(path);

@@ -11,6 +11,7 @@
 #include <clformer/train.h>
 
 #include "base/file.h"
+#include "base/half.h"
 #include "base/memory.h"
 #include "model/save.h"
 
@@ -111,14 +112,15 @@ static void test_means(void **state)
     static const char *const names[] = {"mean", "mean2/", "mean3//"};
     for (int i = 0; i < 3; i++) {
         char *output = path_in(parent, names[i]);
-        assert_ok(clf_average(output, folders, MODELS));
+        assert_ok(clf_average(output, folders, MODELS, CLF_PRECISION_FP32));
         check_means(output, folders);
         assert_int_equal(entries(output), 4); /* config, generation, vocabulary, weights */
         assert_int_equal(entries(parent), i + 1);
     }
-    assert_fails(clf_average(path_in(parent, "mean"), folders, MODELS), CLF_FILE, "exists already");
+    assert_fails(clf_average(path_in(parent, "mean"), folders, MODELS, CLF_PRECISION_FP32), CLF_FILE,
+                 "exists already");
     char *alone = path_in(parent, "alone");
-    assert_ok(clf_average(alone, folders, 1));
+    assert_ok(clf_average(alone, folders, 1, CLF_PRECISION_FP32));
     size_t sizes[2];
     char *bytes[2];
     const char *sources[] = {alone, folders[0]};
@@ -143,7 +145,7 @@ static void test_folders_of_others(void **state)
         strcpy(folder, support_fixture(models[i]));
         const char *const folders[] = {folder, folder, folder};
         char *output = path_in(support_temporary_folder(), "mean");
-        assert_ok(clf_average(output, folders, MODELS));
+        assert_ok(clf_average(output, folders, MODELS, CLF_PRECISION_FP32));
         check_means(output, folders);
         assert_false(clf__file_exists(path_in(output, "model.safetensors.index.json")));
         char *config;
@@ -154,6 +156,83 @@ static void test_folders_of_others(void **state)
         assert_int_equal(strstr(config, "\"dtype\": \"float32\"") != NULL, i < 2);
         clf__free(config);
     }
+}
+
+/* The values of one model, read from a folder of halves, are those of fp32 rounded. */
+static void check_rounded(const char *folder, const char *exact, clf_precision precision)
+{
+    struct clf__parameters *halves, *floats;
+    load(&halves, folder);
+    load(&floats, exact);
+    const struct clf__parameter_list *list = clf__parameters_list(floats);
+    float *half = support_array(MOST, sizeof *half), *whole = support_array(MOST, sizeof *whole);
+    int rounded = 0;
+    for (int p = 0; p < list->count; p++) {
+        assert_ok(clf__parameters_read(halves, list->items[p].name, half));
+        assert_ok(clf__parameters_read(floats, list->items[p].name, whole));
+        for (int k = 0; k < list->items[p].rows * list->items[p].columns; k++) {
+            float expected = precision == CLF_PRECISION_FP16 ? clf__float_of_fp16(clf__fp16_of(whole[k]))
+                                                             : clf__float_of_bf16(clf__bf16_of(whole[k]));
+            assert_memory_equal(&half[k], &expected, sizeof expected);
+            rounded += half[k] != whole[k];
+        }
+    }
+    assert_true(rounded > 100);
+    clf__parameters_free(halves);
+    clf__parameters_free(floats);
+}
+
+static void test_precisions(void **state)
+{
+    (void)state;
+    const char *folder = make_model(1, "dropout", "0.1");
+    char saying[512]; /* config.json tells the type */
+    strcpy(saying, support_fixture("models/marian-float16"));
+    const char *const tellers[] = {saying};
+    static const char *const types[] = {NULL, "\"float16\"", "\"bfloat16\""};
+    for (clf_precision precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_BF16; precision++) {
+        char *output = path_in(support_temporary_folder(), "halves");
+        assert_ok(clf_average(output, &folder, 1, precision));
+        check_rounded(output, folder, precision);
+        output = path_in(support_temporary_folder(), "halves");
+        assert_ok(clf_average(output, tellers, 1, precision));
+        char *config;
+        size_t size;
+        assert_ok(clf__file_read(&config, &size, path_in(output, "config.json"), 1 << 16));
+        assert_non_null(strstr(config, types[precision]));
+        clf__free(config);
+    }
+    char *none = path_in(support_temporary_folder(), "none");
+    assert_fails(clf_average(none, &folder, 1, CLF_PRECISION_INT8), CLF_UNSUPPORTED, "fp32, fp16 or bf16");
+    assert_fails(clf_average(none, &folder, 1, (clf_precision)-1), CLF_UNSUPPORTED, "fp32, fp16 or bf16");
+    assert_false(clf__folder_exists(none));
+}
+
+/* A clf__parameter_reader of numbers that no half holds. */
+static clf_status give_large(void *user, int index, float *target)
+{
+    const struct clf__parameter_list *list = user;
+    for (int k = 0; k < list->items[index].rows * list->items[index].columns; k++) {
+        target[k] = 65520.0f;
+    }
+    return CLF_OK;
+}
+
+static void test_too_large_for_fp16(void **state)
+{
+    (void)state;
+    const char *folder = make_model(1, "dropout", "0.1");
+    struct clf__parameters *parameters;
+    load(&parameters, folder);
+    struct clf__parameter_list *list = (struct clf__parameter_list *)clf__parameters_list(parameters);
+    assert_ok(clf__parameters_save(path_in(folder, "model.safetensors"), list, NULL, CLF_PRECISION_FP32,
+                                   give_large, list));
+    clf__parameters_free(parameters);
+    const char *parent = support_temporary_folder();
+    char *output = path_in(parent, "halves");
+    assert_fails(clf_average(output, &folder, 1, CLF_PRECISION_FP16), CLF_UNSUPPORTED, "value 65520, beyond");
+    assert_int_equal(entries(parent), 0);
+    assert_ok(clf_average(output, &folder, 1, CLF_PRECISION_BF16));
 }
 
 static void test_what_differs(void **state)
@@ -169,16 +248,18 @@ static void test_what_differs(void **state)
         folders[1] = make_model(1, keys[i][0], keys[i][2]);
         char wanted[64];
         snprintf(wanted, sizeof wanted, "differ in \"%s\"", keys[i][0]);
-        assert_fails(clf_average(output, folders, 2), CLF_FORMAT, wanted);
+        assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FORMAT, wanted);
         assert_non_null(strstr(clf_last_error(), folders[1]));
     }
     folders[0] = make_model(1, "activation_function", "\"relu\"");
     folders[1] = make_model(2, "activation_function", "\"relu\"");
     write_text(folders[1], "vocab.json", "{ }");
-    assert_fails(clf_average(output, folders, 2), CLF_FORMAT, "vocab.json are not the same");
+    assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FORMAT,
+                 "vocab.json are not the same");
     folders[1] = path_in(folders[0], "none");
-    assert_fails(clf_average(output, folders, 2), CLF_FILE, "none/config.json");
-    assert_fails(clf_average(output, folders, 0), CLF_BAD_ARGUMENT, "no model to average");
+    assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FILE, "none/config.json");
+    assert_fails(clf_average(output, folders, 0, CLF_PRECISION_FP32), CLF_BAD_ARGUMENT,
+                 "no model to average");
     assert_false(clf__folder_exists(output));
 }
 
@@ -193,7 +274,7 @@ static void test_nothing_half_written(void **state)
     for (uint64_t n = 1; status != CLF_OK; n++) {
         assert_true(n < 2000);
         clf__memory_fail_at(n);
-        status = clf_average(output, folders, 2);
+        status = clf_average(output, folders, 2, CLF_PRECISION_FP32);
         clf__memory_fail_at(0);
         if (status == CLF_OUT_OF_MEMORY && clf__folder_exists(output)) {
             clf__folder_remove(output); /* the last allocation, behind the rename */
@@ -209,7 +290,7 @@ static void test_nothing_half_written(void **state)
     little.rlim_max = all.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-    status = clf_average(output, folders, 2);
+    status = clf_average(output, folders, 2, CLF_PRECISION_FP32);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
     assert_fails(status, CLF_FILE, "cannot be written");
     assert_int_equal(entries(parent), 0);
@@ -220,6 +301,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_means, support_teardown),
         cmocka_unit_test_teardown(test_folders_of_others, support_teardown),
+        cmocka_unit_test_teardown(test_precisions, support_teardown),
+        cmocka_unit_test_teardown(test_too_large_for_fp16, support_teardown),
         cmocka_unit_test_teardown(test_what_differs, support_teardown),
         cmocka_unit_test_teardown(test_nothing_half_written, support_teardown),
     };

@@ -74,6 +74,7 @@ enum {
     TAKES_FOLDER = 512, /* to write */
     TAKES_TRAIN = 1024,
     TAKES_BLEU = 2048,
+    TAKES_AVERAGE = 4096,
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong

@@ -46,6 +46,8 @@ static const struct flag table[] = {
      "whether kernels use the device's own dot products of int8 and bf16"},
     {"precision", 0, TAKES_MODEL | TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),
      "fp32|fp16|bf16|int8", "of the weights, and of products"},
+    {"precision", 0, TAKES_AVERAGE, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16|bf16",
+     "in which the weights are written"},
     {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage),
      "encode|translate|score|train|step|ops|products|start", "what is timed"},
     {"html", 0, TAKES_BENCH, FLAG_TEXT, FIELD(html), "FILE", "a page of the whole; - is standard output"},

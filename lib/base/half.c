@@ -1,0 +1,74 @@
+#include "base/half.h"
+
+#include <string.h>
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+uint16_t clf__fp16_of(float value)
+{
+    uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) {
+        return (uint16_t)(sign | 0x7e00u); /* NaN */
+    }
+    if (magnitude >= 0x477ff000u) {
+        return (uint16_t)(sign | 0x7c00u); /* 65520 and more */
+    }
+    if (magnitude < 0x38800000u) {
+        /* Below 2^-14 a half counts in steps of 2^-24: adding 1/2 rounds to just those. */
+        float steps = (float)(value < 0 ? -value : value) + 0.5f;
+        return (uint16_t)(sign | (bits_of(steps) - bits_of(0.5f)));
+    }
+    uint32_t odd = magnitude >> 13 & 1u;
+    return (uint16_t)(sign | ((magnitude + 0xfffu + odd - (112u << 23)) >> 13));
+}
+
+uint16_t clf__bf16_of(float value)
+{
+    uint32_t bits = bits_of(value);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) {
+        return (uint16_t)(bits >> 16 | 0x40u); /* NaN */
+    }
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+static uint32_t bits_of_fp16(uint32_t half)
+{
+    uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 0x1fu, fraction = half & 0x3ffu;
+    if (exponent == 0x1f) { /* infinity and NaN */
+        return sign | 0x7f800000u | fraction << 13;
+    }
+    if (exponent == 0) {
+        if (fraction == 0) {
+            return sign;
+        }
+        exponent = 1; /* a denormal half is a normal float */
+        while ((fraction & 0x400u) == 0) {
+            fraction <<= 1;
+            exponent--;
+        }
+        fraction &= 0x3ffu;
+    }
+    return sign | (exponent + 112) << 23 | fraction << 13;
+}
+
+static float float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+float clf__float_of_fp16(uint16_t bits)
+{
+    return float_of_bits(bits_of_fp16(bits));
+}
+
+float clf__float_of_bf16(uint16_t bits)
+{
+    return float_of_bits((uint32_t)bits << 16);
+}
