@@ -108,6 +108,15 @@ static inline void add_block(__global float *dw, const __global operand_element 
     }
 }
 
+/* Fetches a panel's columns of rows first .. end - 1 of dy. */
+static inline void fetch_rows(const __global float *dy, int dy_stride, int first, int end)
+{
+    for (int row = first; row < end; row++) {
+        FETCH_SOON(dy + (size_t)row * dy_stride);
+        FETCH_SOON(dy + (size_t)row * dy_stride + 16);
+    }
+}
+
 /* dW of `rows` rows. A group: blocks_per_group blocks of 8 inputs (the last group fewer) of one panel. x: from pack_rows_cpu. */
 CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
                                     const __global operand_element *x, int first_row, int rows, int inputs,
@@ -119,8 +128,13 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
     dw += (size_t)column * inputs;
     dy += dy_offset + (size_t)first_row * dy_stride + column;
     weight_element panel[DEPTH * PANEL];
+    int rows_a_block = (DEPTH * ROWS_TOGETHER * BLOCK - 1) / (end - first) + 1;
     for (int row = 0; row < rows; row += DEPTH * ROWS_TOGETHER) {
         int depth = min(rows - row, DEPTH * ROWS_TOGETHER), steps = (depth + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
+        /* Some with each block: the rows behind these, or the first ones of the next panel. */
+        int next = row + DEPTH * ROWS_TOGETHER < rows ? row + DEPTH * ROWS_TOGETHER : 0;
+        const __global float *dy_next = dy + (size_t)next * dy_stride + (next ? 0 : PANEL);
+        int fetched = 0, next_rows = min(rows - next, DEPTH * ROWS_TOGETHER);
         for (int m = 0; m < steps; m++) {
             int at = row + m * ROWS_TOGETHER;
             const __global float *from = dy + (size_t)at * dy_stride;
@@ -129,6 +143,8 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
                      2 * m + 1, panel);
         }
         for (int k = first; k < end; k += BLOCK) {
+            fetch_rows(dy_next, dy_stride, fetched, min(fetched + rows_a_block, next_rows));
+            fetched += rows_a_block;
             add_block(dw + (size_t)k * PANEL, x + (size_t)(k / BLOCK) * SLICE, panel, steps, inputs - k, columns);
         }
         x += (size_t)((inputs + BLOCK - 1) / BLOCK) * SLICE;
