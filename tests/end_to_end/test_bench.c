@@ -293,7 +293,7 @@ static void test_peers_list(void **state)
         lines += byte == '\n';
     }
     assert_int_equal(pclose(pipe), 0);
-    assert_int_equal(lines, 31);
+    assert_int_equal(lines, 32);
 }
 
 int main(void)

@@ -241,21 +241,19 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
 
 int flags_choice(char *word, size_t size, const char *name, int index)
 {
-    for (int i = 0; i < FLAG_TOTAL; i++) {
-        const char *choice = table[i].kind == FLAG_CHOICE ? table[i].choices : NULL;
-        if (choice == NULL || strcmp(table[i].name, name) != 0) {
-            continue;
-        }
-        for (; index > 0 && choice != NULL; index--) {
-            choice = strchr(choice, '|');
-            choice = choice != NULL ? choice + 1 : NULL;
-        }
-        if (choice != NULL) {
-            snprintf(word, size, "%.*s", (int)strcspn(choice, "|"), choice);
-            return 1;
-        }
+    const char *choice = NULL; /* of the first flag of that name: what others have is a part of it */
+    for (int i = 0; i < FLAG_TOTAL && choice == NULL; i++) {
+        choice = strcmp(table[i].name, name) == 0 ? table[i].choices : NULL;
     }
-    return 0;
+    for (; index > 0 && choice != NULL; index--) {
+        choice = strchr(choice, '|');
+        choice = choice != NULL ? choice + 1 : NULL;
+    }
+    if (choice == NULL) {
+        return 0;
+    }
+    snprintf(word, size, "%.*s", (int)strcspn(choice, "|"), choice);
+    return 1;
 }
 
 int flags_operands(const struct flags *flags, int least, int most, const char *wanted)
