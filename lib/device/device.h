@@ -25,18 +25,28 @@ struct clf_device {
     struct clf__programs programs;
     struct clf__program_cache cache;
     uint64_t used_bytes;            /* of all buffers alive */
+    uint64_t peak_bytes;            /* the most that these were */
+    int is_rehearsing;              /* rehearsal.h */
     struct clf__profile *profile;   /* NULL: off */
     struct clf__buffer *operand;    /* scratch of operand.c, NULL until it is needed */
     struct clf__buffer *transposed; /* scratch of gemm_gradient_native.c, likewise */
     struct clf__slab *slab;         /* of slab.c, the last one; NULL: none, or all in it are gone */
+    int has_no_slabs;               /* one could not be made, and no other is tried */
 };
 
 struct clf__buffer {
     struct clf_device *device;
-    cl_mem memory;
+    cl_mem memory; /* NULL: made in a rehearsal */
     size_t bytes;
     struct clf__slab *slab; /* that it is a part of, or NULL */
     char what[];            /* for messages */
+};
+
+/* Memory that buffers share. */
+struct clf__slab {
+    struct clf__buffer *whole;
+    size_t used; /* from its start on */
+    int users;
 };
 
 /* All of a buffer but its memory. */

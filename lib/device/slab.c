@@ -1,32 +1,32 @@
 /* Weights beside each other: a CPU reads them from end to end at every step, and large pages, which a weight
  * alone is often too small for, let it do so up to a quarter faster. */
+#include "base/log.h"
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/device.h"
 
 enum { SLAB_BYTES = 1 << 25, LEAST_BYTES = 1 << 16, ALIGNMENT = 4096 };
 
-struct clf__slab {
-    struct clf__buffer *whole;
-    size_t used; /* from its start on */
-    int users;
-};
-
-/* Nothing is written yet: pages come with the first writing. */
+/* Nothing is written yet: pages come with the first writing. A buffer that cannot be mapped serves with small
+ * ones; one that cannot be unmapped does not. */
 static clf_status prefer_large_pages(struct clf__buffer *buffer)
 {
     struct clf_device *device = buffer->device;
-    cl_int error;
+    cl_int error = CL_SUCCESS;
+    if (device->is_rehearsing) {
+        return CLF_OK;
+    }
     void *start = CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, buffer->memory, CL_TRUE,
                                                             CL_MAP_WRITE_INVALIDATE_REGION, 0, buffer->bytes,
                                                             0, NULL, NULL, &error));
-    if (start != NULL) {
-        clf__prefer_large_pages(start, buffer->bytes);
-        /* No test makes this fail: PoCL keeps a buffer that is mapped for good. */
-        error = clEnqueueUnmapMemObject(device->queue, buffer->memory, start, 0, NULL, NULL);
+    if (start == NULL) {
+        return CLF_OK;
     }
+    clf__prefer_large_pages(start, buffer->bytes);
+    /* No test makes this fail: PoCL keeps a buffer that is mapped for good. */
+    error = clEnqueueUnmapMemObject(device->queue, buffer->memory, start, 0, NULL, NULL);
     return error == CL_SUCCESS ? CLF_OK
-                               : clf__opencl_fail(error, "mapping %s, %zu bytes on device %s", buffer->what,
+                               : clf__opencl_fail(error, "unmapping %s, %zu bytes on device %s", buffer->what,
                                                   buffer->bytes, device->label);
 }
 
@@ -79,9 +79,12 @@ static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, st
     CLF__TRY(clf__buffer_allocate(&buffer, device, bytes, what));
     cl_buffer_region region = {slab->used, bytes};
     cl_int error = CL_SUCCESS;
-    buffer->memory = CLF__CL_CREATE(&error, clCreateSubBuffer(slab->whole->memory, CL_MEM_READ_WRITE,
-                                                              CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
-    if (buffer->memory == NULL) {
+    if (!device->is_rehearsing) {
+        buffer->memory =
+            CLF__CL_CREATE(&error, clCreateSubBuffer(slab->whole->memory, CL_MEM_READ_WRITE,
+                                                     CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
+    }
+    if (error != CL_SUCCESS) {
         clf__free(buffer);
         return clf__opencl_fail(error, "making %s, %zu bytes of a larger buffer on device %s", what, bytes,
                                 device->label);
@@ -93,17 +96,10 @@ static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, st
     return CLF_OK;
 }
 
-clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_device *device, size_t bytes,
-                                       const char *what)
+static clf_status create_shared(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                const char *what, int has_room)
 {
-    int is_shared = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES && bytes <= SLAB_BYTES / 4 &&
-                    device->caps.max_buffer_bytes >= SLAB_BYTES;
     struct clf__slab *slab = device->slab;
-    int has_room = slab != NULL && slab->used + bytes <= SLAB_BYTES;
-    if (!is_shared || (!has_room && clf__device_free_bytes(device) / 4 < SLAB_BYTES)) {
-        return bytes < LEAST_BYTES ? clf__buffer_create(out, device, bytes, what)
-                                   : create_alone(out, device, bytes, what);
-    }
     if (!has_room) {
         CLF__TRY(create_slab(&slab, device)); /* those in the last one keep it */
     }
@@ -113,5 +109,26 @@ clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_devi
         return status;
     }
     device->slab = slab;
+    return status;
+}
+
+clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                       const char *what)
+{
+    if (bytes < LEAST_BYTES) {
+        return clf__buffer_create(out, device, bytes, what);
+    }
+    int is_shared = device->info->kind == CLF_DEVICE_CPU && bytes <= SLAB_BYTES / 4 &&
+                    device->caps.max_buffer_bytes >= SLAB_BYTES && !device->has_no_slabs;
+    int has_room = device->slab != NULL && device->slab->used + bytes <= SLAB_BYTES;
+    if (!is_shared || (!has_room && clf__device_free_bytes(device) / 4 < SLAB_BYTES)) {
+        return create_alone(out, device, bytes, what);
+    }
+    clf_status status = create_shared(out, device, bytes, what, has_room);
+    if (status == CLF_DEVICE || status == CLF_DEVICE_MEMORY) {
+        clf__log(CLF_LOG_DEBUG, "weights lie in memory of their own from now on: %s", clf_last_error());
+        device->has_no_slabs = 1;
+        status = create_alone(out, device, bytes, what);
+    }
     return status;
 }

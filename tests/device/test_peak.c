@@ -42,20 +42,24 @@ static void peaks(void **state)
     }
 }
 
-/* Each of the first calls fails in its turn: nothing is leaked, and the device profiles on. */
+/* Each of the first calls fails in its turn: nothing is leaked, and the device profiles on. But for one it is
+ * fatal: a buffer that cannot be mapped, for large pages, serves as it is. */
 static void failures(void **state)
 {
     (void)state;
     struct clf_device *device = open_form(CLF_FORM_AUTO);
     uint64_t memory = clf__device_free_bytes(device);
+    int failures = 0;
     for (uint64_t n = 1; n <= 12; n++) {
         struct clf_device_peaks peaks;
         clf__device_fail_at(n);
         clf_status status = clf_device_measure_peaks(device, &peaks);
         clf__device_fail_at(0);
-        assert_true(status != CLF_OK && strlen(clf_last_error()) > 0);
+        failures += status != CLF_OK;
+        assert_true(status == CLF_OK || strlen(clf_last_error()) > 0);
         assert_true(clf__device_free_bytes(device) == memory);
     }
+    assert_in_range(failures, 11, 12);
     struct clf__buffer *buffer = NULL;
     const struct clf_kernel_time *times = NULL;
     int count = 0;
