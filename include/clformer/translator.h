@@ -90,6 +90,13 @@ struct clf_stage_times {
 clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
                                  const struct clf_translate_options *options);
 
+/**
+ * Takes now what translations need of the device, which the first one does otherwise.
+ *
+ * @return CLF_DEVICE_MEMORY with the sizes.
+ */
+clf_status clf_translator_prepare(struct clf_translator *translator);
+
 /** Frees a translator; NULL is ignored. */
 void clf_translator_free(struct clf_translator *translator);
 

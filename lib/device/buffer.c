@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
+#include "device/testing.h"
 
 /* error: what the driver said, or CL_SUCCESS where it was not asked. */
 static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what, cl_int error)
@@ -22,6 +23,11 @@ uint64_t clf__device_free_bytes(const struct clf_device *device)
 {
     uint64_t memory = device->caps.memory_bytes;
     return device->used_bytes < memory ? memory - device->used_bytes : 0;
+}
+
+uint64_t clf__device_peak_bytes(const struct clf_device *device)
+{
+    return device->peak_bytes;
 }
 
 clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,
@@ -46,9 +52,11 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
     struct clf__buffer *buffer = NULL;
     CLF__TRY(clf__buffer_allocate(&buffer, device, bytes, what));
     cl_int error = CL_SUCCESS;
-    buffer->memory =
-        CLF__CL_CREATE(&error, clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &error));
-    if (buffer->memory == NULL) {
+    if (!device->is_rehearsing) {
+        buffer->memory =
+            CLF__CL_CREATE(&error, clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &error));
+    }
+    if (buffer->memory == NULL && !device->is_rehearsing) {
         clf__free(buffer);
         if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
             error == CL_INVALID_BUFFER_SIZE) {
@@ -57,6 +65,7 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
         return clf__opencl_fail(error, "making %s, %zu bytes on device %s", what, bytes, device->label);
     }
     device->used_bytes += bytes;
+    device->peak_bytes = device->used_bytes > device->peak_bytes ? device->used_bytes : device->peak_bytes;
     *out = buffer;
     return CLF_OK;
 }
@@ -64,7 +73,9 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
 void clf__buffer_free(struct clf__buffer *buffer)
 {
     if (buffer) {
-        clReleaseMemObject(buffer->memory);
+        if (buffer->memory) {
+            clReleaseMemObject(buffer->memory);
+        }
         if (buffer->slab) {
             clf__slab_leave(buffer->slab);
         } else {
@@ -98,7 +109,7 @@ static clf_status done(cl_int error, cl_event event, const struct clf__buffer *b
 static clf_status write_bytes(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source,
                               cl_bool waits)
 {
-    if (bytes == 0) {
+    if (bytes == 0 || buffer->device->is_rehearsing) {
         return CLF_OK;
     }
     cl_event event = NULL;
@@ -113,6 +124,22 @@ clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t b
     return write_bytes(buffer, offset, bytes, source, CL_TRUE);
 }
 
+clf_status clf__buffer_scatter(struct clf__buffer *buffer, size_t offset, size_t pitch, int count,
+                               const float *source)
+{
+    if (count == 0 || buffer->device->is_rehearsing) {
+        return CLF_OK;
+    }
+    const size_t to[] = {offset % pitch, offset / pitch, 0}, from[] = {0, 0, 0};
+    const size_t region[] = {sizeof *source, (size_t)count, 1};
+    cl_event event = NULL;
+    cl_int error = CLF__CL(clEnqueueWriteBufferRect(buffer->device->queue, buffer->memory, CL_TRUE, to, from,
+                                                    region, pitch, 0, sizeof *source, 0, source, 0, NULL,
+                                                    clf__profile_slot(buffer->device->profile, &event)));
+    size_t bytes = (size_t)count * sizeof *source;
+    return done(error, event, buffer, "write", offset, bytes, bytes);
+}
+
 clf_status clf__buffer_write_later(struct clf__buffer *buffer, size_t offset, size_t bytes,
                                    const void *source)
 {
@@ -122,6 +149,10 @@ clf_status clf__buffer_write_later(struct clf__buffer *buffer, size_t offset, si
 clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, size_t bytes, void *target)
 {
     if (bytes == 0) {
+        return CLF_OK;
+    }
+    if (buffer->device->is_rehearsing) {
+        memset(target, 0, bytes);
         return CLF_OK;
     }
     cl_event event = NULL;
@@ -134,7 +165,7 @@ clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, siz
 clf_status clf__buffer_copy(struct clf__buffer *target, size_t target_offset,
                             const struct clf__buffer *source, size_t source_offset, size_t bytes)
 {
-    if (bytes == 0) {
+    if (bytes == 0 || target->device->is_rehearsing) {
         return CLF_OK;
     }
     cl_event event = NULL;
@@ -146,7 +177,7 @@ clf_status clf__buffer_copy(struct clf__buffer *target, size_t target_offset,
 
 clf_status clf__buffer_fill(struct clf__buffer *buffer, size_t offset, size_t bytes, float value)
 {
-    if (bytes == 0) {
+    if (bytes == 0 || buffer->device->is_rehearsing) {
         return CLF_OK;
     }
     cl_event event = NULL;

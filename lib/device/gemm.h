@@ -87,7 +87,7 @@ clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *
                                    int inputs, const char *what);
 
 /* Blocking copies of rows first .. first + count - 1 of an fp32 weight, from and to (count, inputs) host
- * values. */
+ * values. Writing one row allocates nothing. */
 clf_status clf__weight_read(const struct clf__weight *weight, int first, int count, float *target);
 clf_status clf__weight_write(struct clf__weight *weight, int first, int count, const float *source);
 
@@ -101,6 +101,8 @@ size_t clf__weight_elements(const struct clf__weight *weight);
  * CLF_UNSUPPORTED: CLBlast has none in bf16. */
 clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision);
 clf_status clf__weight_changed(struct clf__weight *weight);
+/* Makes those copies now: else the first product does. */
+clf_status clf__weight_prepare(struct clf__weight *weight);
 
 /* The gradients of y = scale * x Wᵀ. Each element is one chain over the outputs, or over the rows (in bf16
  * over pairs of them), in their order, on the native provider. */
@@ -113,8 +115,8 @@ clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy
 clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                                      int rows, float scale);
 
-/* Takes as much of the device's scratch memory as both need for so many rows, so that they allocate nothing.
- */
+/* Takes as much of the device's scratch memory as both, and with CLBlast the product itself, need for so many
+ * rows, so that they allocate nothing. */
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                        clf_precision precision);
 

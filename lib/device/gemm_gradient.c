@@ -70,6 +70,6 @@ clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int 
         return CLF_OK;
     }
     return clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST
-               ? clf__clblast_reserve_gradients(device, rows, outputs, inputs)
+               ? clf__clblast_reserve(device, rows, outputs, inputs)
                : clf__native_reserve_gradients(device, rows, outputs, inputs, precision);
 }

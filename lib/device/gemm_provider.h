@@ -87,7 +87,7 @@ clf_status clf__native_gemm_weight_gradient(struct clf__weight *dweight, struct 
 
 clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
                                     const struct clf__weight *weight, const struct clf__epilogue *epilogue);
-clf_status clf__clblast_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs);
+clf_status clf__clblast_reserve(struct clf_device *device, int rows, int outputs, int inputs);
 clf_status clf__clblast_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
                                             const struct clf__weight *weight, float scale,
                                             struct clf__matrix residual);

@@ -98,6 +98,13 @@ static clf_status write_panels(struct clf__weight *weight, int first, int end, f
     return CLF_OK;
 }
 
+static clf_status write_row(struct clf__weight *weight, int row, const float *source)
+{
+    struct panel_rows panel = rows_of_panel(weight, row, row + 1);
+    size_t offset = panel.offset + (size_t)panel.lane * sizeof(float);
+    return clf__buffer_scatter(weight->buffer, offset, CLF__PANEL * sizeof(float), weight->inputs, source);
+}
+
 /* A row-major weight has them as they are. */
 static size_t bytes_of(const struct clf__weight *weight, int rows)
 {
@@ -128,6 +135,10 @@ clf_status clf__weight_write(struct clf__weight *weight, int first, int count, c
     }
     if (weight->panel == 1) {
         return clf__buffer_write(weight->buffer, bytes_of(weight, first), bytes_of(weight, count), source);
+    }
+    if (count == 1) {
+        CLF__TRY(write_row(weight, first, source));
+        return clf__weight_changed(weight);
     }
     float *panel = NULL;
     CLF__TRY(clf__allocate(&panel, (size_t)weight->inputs * CLF__PANEL, sizeof *panel));
@@ -206,6 +217,12 @@ clf_status clf__weight_rounded(const struct clf__weight **out, const struct clf_
     }
     *out = copies->rounded;
     return CLF_OK;
+}
+
+clf_status clf__weight_prepare(struct clf__weight *weight)
+{
+    const struct clf__weight *rounded;
+    return weight->copies ? clf__weight_rounded(&rounded, weight) : CLF_OK;
 }
 
 clf_status clf__weight_changed(struct clf__weight *weight)

@@ -178,75 +178,6 @@ static clf_status check_counts(const struct clf__parameter_list *list)
     return CLF_OK;
 }
 
-/* Everything but gradients and moments, reserved and not allocated. */
-static clf_status plan(struct clf__training **out, struct clf__transformer *transformer,
-                       const struct clf__training_limits *limits, const struct clf__training_options *options)
-{
-    struct clf__training *training;
-    CLF__TRY(clf__allocate(&training, 1, sizeof *training));
-    training->transformer = transformer;
-    training->limits = *limits;
-    training->options = *options;
-    clf__arena_init(&training->arena, transformer->device);
-    clf_status status = clf__parameter_list_create(&training->list, &transformer->config);
-    if (status == CLF_OK) {
-        status = check_counts(&training->list);
-    }
-    if (status == CLF_OK) {
-        status = reserve(training);
-    }
-    if (status != CLF_OK) {
-        clf__training_free(training);
-        return status;
-    }
-    *out = training;
-    return CLF_OK;
-}
-
-static struct clf__session_size size_of(const struct clf__training *training)
-{
-    struct clf__session_size size = {training->arena.bytes, training->arena.largest};
-    uint64_t largest = 0;
-    for (int i = 0; i < training->list.count; i++) {
-        const struct clf__parameter *item = &training->list.items[i];
-        uint64_t bytes = item->rows > 1 ? clf__weight_bytes(CLF_PRECISION_FP32, item->rows, item->columns)
-                                        : (uint64_t)item->columns * sizeof(float);
-        size.bytes += item->is_trained ? (CLF__TRAINED_KINDS - 1) * bytes : 0;
-        if (item->rows > 1 && training->options.products != CLF_PRECISION_FP32) {
-            size.bytes += clf__weight_bytes(training->options.products, item->rows, item->columns);
-        }
-        size.largest_buffer = bytes > size.largest_buffer ? bytes : size.largest_buffer;
-        largest = bytes > largest ? bytes : largest;
-    }
-    size.bytes += largest; /* the products' copy of it, transposed */
-    return size;
-}
-
-clf_status clf__training_measure(struct clf__session_size *out, struct clf__transformer *transformer,
-                                 const struct clf__training_limits *limits,
-                                 const struct clf__training_options *options)
-{
-    struct clf__training *training;
-    CLF__TRY(plan(&training, transformer, limits, options));
-    *out = size_of(training);
-    clf__training_free(training);
-    return CLF_OK;
-}
-
-static clf_status check_fits(const struct clf__training *training)
-{
-    const struct clf_device *device = training->transformer->device;
-    uint64_t needed = size_of(training).bytes, left = clf__device_free_bytes(device);
-    if (needed <= left) {
-        return CLF_OK;
-    }
-    return clf__fail(CLF_DEVICE_MEMORY,
-                     "training needs %" PRIu64 " bytes on the device beside the weights, which has %" PRIu64
-                     " left of %" PRIu64
-                     "; use a smaller batch, a smaller model or a device with more memory",
-                     needed, left, clf__device_caps(device)->memory_bytes);
-}
-
 static clf_status create_mirror(struct clf__mirror *mirror, const struct clf__training *training)
 {
     const struct clf__transformer *transformer = training->transformer;
@@ -288,6 +219,7 @@ static clf_status prepare_products(struct clf__training *training)
         int outputs = clf__weight_outputs(weight), inputs = clf__weight_inputs(weight);
         int rows = weight == projection ? training->logits.rows : most;
         CLF__TRY(clf__weight_multiply_in(weight, products));
+        CLF__TRY(clf__weight_prepare(weight));
         CLF__TRY(clf__weight_multiply_in(training->places[i].weights[CLF__GRADIENTS], products));
         CLF__TRY(clf__gemm_reserve(device, rows, inputs, products));
         CLF__TRY(clf__gemm_reserve_gradients(device, rows, outputs, inputs, products));
@@ -302,9 +234,11 @@ static clf_status make_zeros(struct clf__training *training)
                                            : CLF_OK;
 }
 
-static clf_status finish(struct clf__training *training)
+static clf_status make(struct clf__training *training)
 {
-    CLF__TRY(check_fits(training));
+    CLF__TRY(clf__parameter_list_create(&training->list, &training->transformer->config));
+    CLF__TRY(check_counts(&training->list));
+    CLF__TRY(reserve(training));
     CLF__TRY(create_mirror(&training->gradients, training));
     CLF__TRY(create_mirror(&training->moments[0], training));
     CLF__TRY(create_mirror(&training->moments[1], training));
@@ -320,8 +254,12 @@ clf_status clf__training_create(struct clf__training **out, struct clf__transfor
                                 const struct clf__training_options *options)
 {
     struct clf__training *training;
-    CLF__TRY(plan(&training, transformer, limits, options));
-    clf_status status = finish(training);
+    CLF__TRY(clf__allocate(&training, 1, sizeof *training));
+    training->transformer = transformer;
+    training->limits = *limits;
+    training->options = *options;
+    clf__arena_init(&training->arena, transformer->device);
+    clf_status status = make(training);
     if (status != CLF_OK) {
         clf__training_free(training);
         return status;

@@ -35,11 +35,6 @@ clf_status clf__training_create(struct clf__training **out, struct clf__transfor
                                 const struct clf__training_options *options);
 void clf__training_free(struct clf__training *training);
 
-/* What it takes of the device beside the transformer. */
-clf_status clf__training_measure(struct clf__session_size *out, struct clf__transformer *transformer,
-                                 const struct clf__training_limits *limits,
-                                 const struct clf__training_options *options);
-
 /* Pairs: sequence b of the sources belongs to sequence b of the inputs (start token first) and its labels,
  * one a row of the inputs; a label of -1 does not count. */
 struct clf__training_batch {

@@ -7,11 +7,15 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "device/rehearsal.h"
 #include "train/checkpoint_files.h"
+#include "train/translation.h"
 
 static clf_status load_model(struct clf__run *run)
 {
+    uint64_t before = clf__device_free_bytes(run->device);
     CLF__TRY(clf__transformer_load(&run->transformer, run->device, run->saved, CLF_PRECISION_FP32));
+    run->weight_bytes = before - clf__device_free_bytes(run->device);
     struct clf__tokenizer_options options = clf__tokenizer_options_of(&run->transformer->config);
     return clf__tokenizer_load(&run->tokenizer, run->saved, &options);
 }
@@ -121,6 +125,24 @@ static struct clf__smoothing smoothing_of(struct clf__run *run)
     return (struct clf__smoothing){(float)smoothing, (float)share, is_kl ? config->pad_id : -1};
 }
 
+/* What training and the translations of its validations take of the device at most, beside the weights;
+ * CLF_DEVICE_MEMORY where it does not have that. */
+static clf_status measure(uint64_t *bytes, const struct clf__run *run,
+                          const struct clf__training_limits *limits,
+                          const struct clf__training_options *options)
+{
+    struct clf__rehearsal rehearsal;
+    struct clf__training *training = NULL;
+    clf__rehearsal_begin(&rehearsal, run->device);
+    clf_status status = clf__training_create(&training, run->transformer, limits, options);
+    if (status == CLF_OK && run->valid) {
+        status = clf__translated_rehearse(run);
+    }
+    clf__training_free(training);
+    *bytes = clf__rehearsal_end(&rehearsal);
+    return status;
+}
+
 static clf_status open_training(struct clf__run *run)
 {
     const struct clf__config *config = &run->transformer->config;
@@ -131,8 +153,8 @@ static clf_status open_training(struct clf__run *run)
         .smoothing = smoothing_of(run),
         .keeps_padding = config->system == CLF__MARIAN && config->share_target_output && config->pad_id >= 0,
     };
-    struct clf__session_size size;
-    CLF__TRY(clf__training_measure(&size, run->transformer, &limits, &options));
+    uint64_t device_bytes;
+    CLF__TRY(measure(&device_bytes, run, &limits, &options));
     CLF__TRY(clf__training_create(&run->training, run->transformer, &limits, &options));
     if (run->state.update > 0) {
         CLF__TRY(clf__checkpoint_files_restore(run->training, run->saved));
@@ -149,7 +171,7 @@ static clf_status open_training(struct clf__run *run)
             .validation_pairs = run->valid_report.pairs,
             .first_update = run->state.update + 1,
             .max_updates = run->settings.max_updates,
-            .device_bytes = run->transformer->weight_bytes + size.bytes,
+            .device_bytes = run->weight_bytes + device_bytes,
         };
         run->hooks.started(run->hooks.user, &start);
     }

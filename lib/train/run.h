@@ -24,6 +24,7 @@ struct clf__run {
     char *saved;          /* the checkpoint that was begun from, or the last one that was saved */
     int64_t saved_update; /* of it */
     struct clf__transformer *transformer;
+    uint64_t weight_bytes; /* that it took of the device */
     struct clf__tokenizer *tokenizer;
     struct clf__dataset *train, *valid; /* valid NULL: there is none */
     struct clf__dataset_report train_report, valid_report;

@@ -137,21 +137,34 @@ static clf_status translate(struct clf__translated *translated, struct clf_trans
     return status;
 }
 
+static clf_status open_translator(struct clf_model **model, struct clf_translator **translator,
+                                  const struct clf__run *run)
+{
+    CLF__TRY(clf_model_load(model, run->device, run->saved, NULL));
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, *model);
+    set_options(&options, run);
+    CLF__TRY(clf_translator_create(translator, *model, &options));
+    return clf_translator_prepare(*translator);
+}
+
 static clf_status translate_with(struct clf__translated *translated, const struct clf__run *run)
 {
     struct clf_model *model = NULL;
     struct clf_translator *translator = NULL;
-    CLF__TRY(clf_model_load(&model, run->device, run->saved, NULL));
-    struct clf_translate_options options;
-    clf_translate_options_init(&options, model);
-    set_options(&options, run);
-    clf_status status = clf_translator_create(&translator, model, &options);
-    if (status == CLF_OK) {
+    clf_status status = open_translator(&model, &translator, run);
+    if (status == CLF_OK && translated != NULL) {
         status = translate(translated, translator);
     }
     clf_translator_free(translator);
     clf_model_free(model);
     return status;
+}
+
+clf_status clf__translated_rehearse(const struct clf__run *run)
+{
+    int is_done = run->settings.bleu != CLF__BLEU_NONE || run->settings.samples > 0;
+    return is_done ? translate_with(NULL, run) : CLF_OK;
 }
 
 static void join_lines(struct clf__translated *translated, const struct clf__run *run)

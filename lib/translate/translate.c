@@ -16,7 +16,7 @@ struct work {
     int64_t searched_tokens; /* of them */
 };
 
-static clf_status make_session(struct clf_translator *translator)
+clf_status clf_translator_prepare(struct clf_translator *translator)
 {
     if (translator->session != NULL) {
         return CLF_OK;
@@ -179,7 +179,7 @@ static clf_status search(struct work *work)
 {
     struct clf_translator *translator = work->translator;
     struct clf_stage_times *times = &translator->times, before = *times;
-    CLF__TRY(make_session(translator));
+    CLF__TRY(clf_translator_prepare(translator));
     clf__session_release_all(translator->session); /* a call that failed leaves its lines there */
     const struct clf__search_model model = {.context = work, .admit = admit, .step = step, .finish = finish};
     double start = clf__seconds();

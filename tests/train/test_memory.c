@@ -1,0 +1,97 @@
+/* What a run says at its start that it takes of the device, beside what it takes. */
+#include "support/digits.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/testing.h"
+
+static struct clf_device *open_device(int form)
+{
+    struct clf_device *device;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = (clf_form)form;
+    options.gemm = CLF_GEMM_NATIVE;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    return device;
+}
+
+/* Never less than the most that was in use, and a tenth more at most. */
+static void check_plan(int form)
+{
+    struct clf_device *device = open_device(form);
+    struct clf_train_hooks hooks = digits_hooks(task.logs);
+    memset(task.logs, 0, sizeof *task.logs);
+    assert_ok(clf_train(device, task.recipe, digits_output(), &hooks));
+    assert_int_equal(task.logs->validation_count, 1);
+    uint64_t planned = task.logs->start.device_bytes, peak = clf__device_peak_bytes(device);
+    if (planned < peak || planned > peak + peak / 10) {
+        fail_msg("%.1f MiB are planned, %.1f are taken", (double)planned / 1048576, (double)peak / 1048576);
+    }
+    clf_device_close(device);
+}
+
+static void check_plans(void)
+{
+    digits_set(task.recipe, "max-updates", "3");
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
+        check_plan(form);
+    }
+}
+
+static void test_fp32(void **state)
+{
+    (void)state;
+    check_plans();
+}
+
+static void test_bf16(void **state)
+{
+    (void)state;
+    digits_set(task.recipe, "precision", "bf16");
+    check_plans();
+}
+
+static void set_config(const char *const *pairs, int count)
+{
+    assert_ok(clf_recipe_set(task.recipe, "config", pairs, count));
+}
+
+/* Training takes nearly all of it: weights that share slabs, and large batches. */
+static void test_wide(void **state)
+{
+    (void)state;
+    static const char *const wide[] = {"d_model=192", "encoder_ffn_dim=768", "decoder_ffn_dim=768",
+                                       "encoder_layers=3"};
+    set_config(wide, 4);
+    digits_set(task.recipe, "batch-tokens", "2000");
+    digits_set(task.recipe, "precision", "bf16");
+    check_plans();
+}
+
+/* Validation takes nearly all of it: a wide beam. */
+static void test_beam(void **state)
+{
+    (void)state;
+    digits_set(task.recipe, "preset", "annotated");
+    digits_set(task.recipe, "beam", "12");
+    check_plans();
+}
+
+/* Loss alone is validated: no second model, no translations. */
+static void test_loss_alone(void **state)
+{
+    (void)state;
+    digits_set(task.recipe, "bleu", "none");
+    digits_set(task.recipe, "samples", "0");
+    check_plans();
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, digits_setup, digits_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_fp32), TEST(test_bf16), TEST(test_wide), TEST(test_beam), TEST(test_loss_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
