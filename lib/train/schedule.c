@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "model/config.h"
+
 struct clf__schedule clf__schedule_of(const struct clf__settings *settings, int d_model)
 {
     return (struct clf__schedule){
@@ -12,6 +14,9 @@ struct clf__schedule clf__schedule_of(const struct clf__settings *settings, int 
         .warm_up = settings->warm_up,
         .last = settings->max_updates,
         .d_model = d_model,
+        /* The Annotated Transformer leaves its rate to PyTorch's LambdaLR, which goes by what is done; the
+         * paper and jadore count the update that is being made. */
+        .counts_done = settings->preset == CLF__ANNOTATED,
     };
 }
 
@@ -29,7 +34,7 @@ static double noam(const struct clf__schedule *schedule, double update)
 double clf__schedule_rate(const struct clf__schedule *schedule, int64_t update)
 {
     if (schedule->kind == CLF__NOAM) {
-        return noam(schedule, (double)update);
+        return noam(schedule, (double)(schedule->counts_done && update > 1 ? update - 1 : update));
     }
     /* As in fairseq and transformers the rate follows the updates that are done, so the first update has the
      * initial one. */

@@ -13,6 +13,7 @@ struct clf__schedule {
     int64_t warm_up;      /* updates */
     int64_t last;         /* of linear, which is zero behind it */
     int d_model;          /* D, of noam */
+    int counts_done;      /* noam goes by the updates that are done, 0 of them taken for 1 */
 };
 
 struct clf__schedule clf__schedule_of(const struct clf__settings *settings, int d_model);

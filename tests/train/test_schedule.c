@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "model/config.h"
 #include "train/schedule.h"
 
 #define assert_near(actual, expected) assert_true(fabs((actual) - (expected)) <= 1e-12 * fabs(expected))
@@ -19,6 +20,31 @@ static void test_noam(void **state)
     schedule.warm_up = 0;
     assert_near(clf__schedule_rate(&schedule, 1), 2 / sqrt(512));
     assert_near(clf__schedule_rate(&schedule, 4), 1 / sqrt(512));
+}
+
+/* What torch.optim.lr_scheduler.LambdaLR gives at the steps of Adam in The Annotated Transformer's loop,
+ * which steps it behind Adam: D 512, warm-up 3,000. jadore's loop sets the rate before Adam's step. */
+static void test_noam_of_the_systems(void **state)
+{
+    (void)state;
+    static const struct {
+        int update;
+        double rate;
+    } annotated[] = {{1, 2.689571768199595e-07},    {2, 2.689571768199595e-07},
+                     {3, 5.37914353639919e-07},     {3000, 0.0008066025732830585},
+                     {3001, 0.0008068715304598785}, {3002, 0.0008067370854817796}};
+    struct clf__settings settings = {
+        .preset = CLF__ANNOTATED, .schedule = CLF__NOAM, .noam_factor = 1, .warm_up = 3000};
+    struct clf__schedule schedule = clf__schedule_of(&settings, 512);
+    for (size_t i = 0; i < sizeof annotated / sizeof *annotated; i++) {
+        assert_near(clf__schedule_rate(&schedule, annotated[i].update), annotated[i].rate);
+    }
+    static const enum clf__system others[] = {CLF__PAPER, CLF__JADORE, CLF__ILLUSTRATED};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        settings.preset = others[i];
+        schedule = clf__schedule_of(&settings, 512);
+        assert_near(clf__schedule_rate(&schedule, 2), 2 * annotated[0].rate);
+    }
 }
 
 /* fairseq's: after n updates warm-up goes from 1e-7 by n steps of (0.005 - 1e-7) / 2000. */
@@ -64,6 +90,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_noam),
+        cmocka_unit_test(test_noam_of_the_systems),
         cmocka_unit_test(test_inverse_square_root),
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_constant),
