@@ -25,11 +25,12 @@ static int64_t update_of(const char *name)
     return length >= 8 && length <= 18 && digits[length] == '\0' ? strtoll(digits, NULL, 10) : -1;
 }
 
-static int is_left_over(const char *name)
+/* Whether it is a checkpoint's name with a suffix. */
+static int has_suffix(const char *name, const char *suffix)
 {
-    size_t length = strlen(name), suffix = sizeof making_suffix - 1;
-    return strncmp(name, prefix, sizeof prefix - 1) == 0 && length > suffix &&
-           strcmp(name + length - suffix, making_suffix) == 0;
+    size_t length = strlen(name), end = strlen(suffix);
+    return strncmp(name, prefix, sizeof prefix - 1) == 0 && length > end &&
+           strcmp(name + length - end, suffix) == 0;
 }
 
 static clf_status remove_in(const struct clf__checkpoints *checkpoints, const char *name)
@@ -47,7 +48,7 @@ static clf_status remove_left_overs(const struct clf__checkpoints *checkpoints)
     CLF__TRY(clf__folder_list(&names, checkpoints->folder));
     clf_status status = CLF_OK;
     for (int i = 0; i < names.count && status == CLF_OK; i++) {
-        if (is_left_over(names.items[i])) {
+        if (has_suffix(names.items[i], making_suffix)) {
             status = remove_in(checkpoints, names.items[i]);
         }
     }
@@ -309,6 +310,27 @@ static int count_behind(const struct clf__train_state *state, const struct clf__
     return behind;
 }
 
+/* Of those that were set aside the newest is kept, for whoever wants to know what happened. */
+static clf_status prune_damaged(const struct clf__checkpoints *checkpoints)
+{
+    struct clf__names names;
+    CLF__TRY(clf__folder_list(&names, checkpoints->folder));
+    clf_status status = CLF_OK;
+    int kept = 0;
+    for (int i = names.count - 1; i >= 0 && status == CLF_OK; i--) {
+        if (!has_suffix(names.items[i], damaged_suffix) || !kept++) {
+            continue;
+        }
+        status = remove_in(checkpoints, names.items[i]);
+        if (status == CLF_OK) {
+            clf__log(CLF_LOG_NOTICE, "%s/%s is removed: there is a newer damaged one", checkpoints->folder,
+                     names.items[i]);
+        }
+    }
+    clf__names_free(&names);
+    return status;
+}
+
 clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
                                   const struct clf__train_state *state, const struct clf__settings *settings)
 {
@@ -333,5 +355,5 @@ clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
         }
     }
     clf__free(updates);
-    return status;
+    return status == CLF_OK ? prune_damaged(checkpoints) : status;
 }

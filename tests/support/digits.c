@@ -103,9 +103,10 @@ struct digits_task task;
 static void take_message(void *user, clf_log_level level, const char *message)
 {
     (void)user;
-    size_t used = strlen(task.warnings);
-    if (level == CLF_LOG_WARNING) {
-        snprintf(task.warnings + used, sizeof task.warnings - used, "%s\n", message);
+    if (level <= CLF_LOG_NOTICE) {
+        char *text = level == CLF_LOG_WARNING ? task.warnings : task.notices;
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof task.warnings - used, "%s\n", message);
     }
 }
 
@@ -113,7 +114,7 @@ int digits_setup(void **state)
 {
     (void)state;
     clf_log_set(take_message, NULL);
-    task.warnings[0] = '\0';
+    task.warnings[0] = task.notices[0] = '\0';
     if (!task.data) {
         task.data = support_temporary_folder();
         digits_write(task.data, "train", 60, 8, 1);

@@ -36,6 +36,7 @@ struct digits_task {
     struct clf_recipe *recipe;
     struct digits_log *logs; /* two of them */
     char warnings[4096];     /* all that were logged */
+    char notices[4096];      /* likewise */
 };
 extern struct digits_task task;
 int digits_setup(void **state);

@@ -48,6 +48,25 @@ static void test_damaged_checkpoints_are_passed_over(void **state)
     }
 }
 
+/* Once the run has saved again, the newest of two is there. */
+static void test_one_damaged_checkpoint_is_kept(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    digits_set(task.recipe, "save-every", "1");
+    digits_set(task.recipe, "keep-last", "3");
+    task.logs[1].interrupt_after = 5;
+    assert_fails(digits_train(output, &task.logs[1]), CLF_INTERRUPTED, "after update 5");
+    damage(output, 5, "model.safetensors", 100, 0);
+    damage(output, 4, "model.safetensors", 100, 0);
+    const char *checkpoints = process_format("%s/checkpoints", output);
+    assert_ok(digits_train(output, &task.logs[1]));
+    assert_int_equal(task.logs[1].start.first_update, 4);
+    assert_true(digits_has_file(checkpoints, "update-00000005.damaged/config.json"));
+    assert_false(clf__folder_exists(process_format("%s/update-00000004.damaged", checkpoints)));
+    assert_non_null(strstr(task.notices, "update-00000004.damaged is removed"));
+}
+
 static void test_what_killed_runs_left_is_removed(void **state)
 {
     (void)state;
@@ -226,6 +245,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, digits_setup, digits_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_damaged_checkpoints_are_passed_over),
+        TEST(test_one_damaged_checkpoint_is_kept),
         TEST(test_what_killed_runs_left_is_removed),
         TEST(test_a_disk_that_is_full),
         TEST(test_another_recipe_is_refused),
