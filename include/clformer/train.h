@@ -45,7 +45,8 @@ struct clf_train_sample {
 struct clf_train_validation {
     int64_t update;
     int epoch;
-    double loss, nll, perplexity; /* a counted label, without smoothing and dropout in nll and perplexity */
+    double loss, nll, perplexity; /* a counted label, without dropout, and in nll and perplexity (and jadore's
+                                   * loss) without smoothing */
     double bleu;                  /* negative: not computed */
     int is_best;
     const struct clf_train_sample *samples; /* borrowed for the call */
