@@ -16,6 +16,10 @@
 #define FEW  1000000
 #define WIDE 1e15
 
+/* Below it, squares of gradients that the rest still sees are 0 in fp32: the step would be 0 / 0, or without
+ * bound. */
+#define LEAST_EPSILON 1e-18
+
 enum { FIXED, FREE }; /* whether it may change where a run goes on */
 
 static const struct clf_recipe_key keys[] = {

@@ -58,7 +58,7 @@ KEY(CLF__WORD, "optimizer", "adam|adamw", OPTIMIZER, optimizer, 0, 0, "adam", FI
     "where decay goes: into Adam's gradient, or past it to the weights (adam)")
 KEY(CLF__NUMBER, "beta1", "X", OPTIMIZER, beta1, 0, 0.999999, "0.9", FIXED, "of the first moment (0.9)")
 KEY(CLF__NUMBER, "beta2", "X", OPTIMIZER, beta2, 0, 0.9999999, "0.98", FIXED, "of the second moment (0.98)")
-KEY(CLF__NUMBER, "epsilon", "X", OPTIMIZER, epsilon, 0, 1, "1e-9", FIXED,
+KEY(CLF__NUMBER, "epsilon", "X", OPTIMIZER, epsilon, LEAST_EPSILON, 1, "1e-9", FIXED,
     "beside the root of the second moment (1e-9)")
 KEY(CLF__NUMBER, "decay", "X", OPTIMIZER, decay, 0, 1, "0", FIXED, "weight decay of the matrices (0)")
 KEY(CLF__NUMBER, "clip-norm", "X", OPTIMIZER, clip_norm, 0, WIDE, "0", FIXED,
@@ -77,7 +77,9 @@ KEY(CLF__NUMBER, "initial-learning-rate", "X", SCHEDULE, initial_learning_rate, 
 KEY(CLF__WHOLE_NUMBER, "warm-up", "N", SCHEDULE, warm_up, 0, MANY, "4000", FIXED,
     "its updates (4000; annotated 3000)")
 KEY(CLF__NUMBER, "noam-factor", "X", SCHEDULE, noam_factor, 0, 1e6, "1", FIXED,
-    "of noam: factor / sqrt(d_model) * min(1 / sqrt(update), update / warm-up^1.5) (1; jadore 2)")
+    "of noam: factor / sqrt(d_model) * min(1 / sqrt(update), update / warm-up^1.5) (1; jadore 2; annotated "
+    "is "
+    "one update behind, as in its code)")
 KEY(CLF__WHOLE_NUMBER, "max-updates", "N", SCHEDULE, max_updates, 0, WIDE, "100000", FREE,
     "updates at most; 0: no limit (100000)")
 KEY(CLF__WHOLE_NUMBER, "max-epochs", "N", SCHEDULE, max_epochs, 0, FEW, "0", FREE,

@@ -243,6 +243,7 @@ static void test_a_bad_file_changes_nothing(void **state)
         {"{\"seed\": 2, \"seed\": 3}", "duplicate"},
         {"{\"seed\": 2, \"sead\": 3}", "\"sead\" is no choice"},
         {"{\"seed\": 2, \"beta1\": 3}", "beta1: \"3\" is not a number from"},
+        {"{\"epsilon\": 0}", "epsilon: \"0\" is not a number from 1e-18 to 1"},
         {"{\"seed\": 2, \"beta1\": \"0.9\"}", "\"beta1\": is not a number"},
         {"{\"seed\": 2, \"tokens\": 1}", "\"tokens\": is not true or false"},
         {"{\"seed\": 2, \"train\": {}}", "\"train\": is not a string"},

@@ -260,10 +260,24 @@ static void test_gradients_that_are_not_finite(void **state)
     digits_set(task.recipe, "max-updates", "1000");
     digits_set(task.recipe, "validate-every", "1000");
     digits_set(task.recipe, "normalize", "none");
-    digits_set(task.recipe, "epsilon", "0"); /* 0 / 0 for a parameter that has no gradient */
+    digits_set(task.recipe, "optimizer", "adamw");
+    digits_set(task.recipe, "decay", "1"); /* w grows 999-fold with each update */
     assert_fails(digits_train(output, &task.logs[0]), CLF_UNSUPPORTED, "3 updates in a row are not finite");
     assert_int_equal(task.logs[0].updates[task.logs[0].count - 1].skipped, 2); /* the third ends the run */
     assert_non_null(strstr(task.warnings, "is skipped: its gradients are not finite"));
+}
+
+/* jadore validates without the smoothing that it trains with; the others with their whole loss. */
+static void test_the_loss_of_validations(void **state)
+{
+    (void)state;
+    digits_set(task.recipe, "max-updates", "2");
+    assert_ok(digits_train(digits_output(), task.logs));
+    assert_true(fabs(task.logs->validations[0].loss - task.logs->validations[0].nll) > 1e-4);
+    digits_set(task.recipe, "preset", "jadore");
+    assert_ok(digits_train(digits_output(), task.logs));
+    assert_true(fabs(task.logs->updates[1].loss - task.logs->updates[1].nll) > 1e-4);
+    assert_true(task.logs->validations[0].loss == task.logs->validations[0].nll);
 }
 
 /* A run that is trained further: its folder is named, its preset kept, the same command goes on. */
@@ -342,13 +356,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, digits_setup, digits_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_a_run_leaves_a_model),          TEST(test_marians_padding_stays_zero),
-        TEST(test_allocations_may_fail),          TEST(test_the_same_command_gives_the_same_bits),
-        TEST(test_an_interrupted_run_goes_on),    TEST(test_best_and_averaged_checkpoints_are_kept),
-        TEST(test_patience_ends_a_run),           TEST(test_the_best_by_loss),
-        TEST(test_a_cut_epoch_is_not_averaged),   TEST(test_epochs_are_counted),
-        TEST(test_gradients_that_are_not_finite), TEST(test_fine_tuning),
-        TEST(test_left_out_lines_are_named),      TEST(test_bad_data_is_named),
+        TEST(test_a_run_leaves_a_model),
+        TEST(test_marians_padding_stays_zero),
+        TEST(test_allocations_may_fail),
+        TEST(test_the_same_command_gives_the_same_bits),
+        TEST(test_an_interrupted_run_goes_on),
+        TEST(test_best_and_averaged_checkpoints_are_kept),
+        TEST(test_patience_ends_a_run),
+        TEST(test_the_best_by_loss),
+        TEST(test_a_cut_epoch_is_not_averaged),
+        TEST(test_epochs_are_counted),
+        TEST(test_gradients_that_are_not_finite),
+        TEST(test_fine_tuning),
+        TEST(test_the_loss_of_validations),
+        TEST(test_left_out_lines_are_named),
+        TEST(test_bad_data_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
