@@ -18,8 +18,9 @@ struct clf_train_start {
     int pairs, lines;   /* that train, and that were read */
     int left_out_empty, left_out_long, left_out_broken;
     int validation_pairs;
-    int64_t first_update; /* more than 1 where an earlier run goes on */
-    int64_t max_updates;  /* 0: no limit */
+    const char *checkpoint; /* folder of the model that it begins with; borrowed for the call */
+    int64_t first_update;   /* more than 1 where an earlier run goes on */
+    int64_t max_updates;    /* 0: no limit */
     uint64_t
         device_bytes; /* that the run takes of the device at most, translations of validations among it */
 };

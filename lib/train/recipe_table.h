@@ -77,9 +77,8 @@ KEY(CLF__NUMBER, "initial-learning-rate", "X", SCHEDULE, initial_learning_rate, 
 KEY(CLF__WHOLE_NUMBER, "warm-up", "N", SCHEDULE, warm_up, 0, MANY, "4000", FIXED,
     "its updates (4000; annotated 3000)")
 KEY(CLF__NUMBER, "noam-factor", "X", SCHEDULE, noam_factor, 0, 1e6, "1", FIXED,
-    "of noam: factor / sqrt(d_model) * min(1 / sqrt(update), update / warm-up^1.5) (1; jadore 2; annotated "
-    "is "
-    "one update behind, as in its code)")
+    "of noam: factor / sqrt(d_model) * min(1 / sqrt(update), update / warm-up^1.5) (1; jadore 2; "
+    "annotated is one update behind, as in its code)")
 KEY(CLF__WHOLE_NUMBER, "max-updates", "N", SCHEDULE, max_updates, 0, WIDE, "100000", FREE,
     "updates at most; 0: no limit (100000)")
 KEY(CLF__WHOLE_NUMBER, "max-epochs", "N", SCHEDULE, max_epochs, 0, FEW, "0", FREE,

@@ -169,6 +169,7 @@ static clf_status open_training(struct clf__run *run)
             .left_out_long = report->left_out[CLF__TOO_LONG],
             .left_out_broken = report->left_out[CLF__BROKEN],
             .validation_pairs = run->valid_report.pairs,
+            .checkpoint = run->saved,
             .first_update = run->state.update + 1,
             .max_updates = run->settings.max_updates,
             .device_bytes = run->weight_bytes + device_bytes,

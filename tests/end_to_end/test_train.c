@@ -182,6 +182,29 @@ static void test_goes_on(void **state)
     json_decref(all->lines);
 }
 
+/* The first line says what model it was, which with --from no choice does. */
+static void test_the_log_has_the_configuration(void **state)
+{
+    (void)state;
+    const char *folder = make_task();
+    struct process_result result = run_clformer(NULL, call(folder, "model", "--max-updates 1 -q"));
+    assert_int_equal(result.status, 0);
+    result =
+        run_clformer(NULL, process_format("train --from %s/model --train %s/pairs --tokens --max-updates 2 "
+                                          "--config dropout=0.25 -o %s/further --json -q",
+                                          folder, folder, folder));
+    assert_int_equal(result.status, 0);
+    json_t *lines = read_log(result.output);
+    const json_t *start = json_object_get(json_array_get(lines, 0), "start");
+    const json_t *config = json_object_get(start, "config"), *recipe = json_object_get(start, "recipe");
+    assert_int_equal((int)number(config, "d_model"), 16);
+    assert_int_equal((int)number(config, "encoder_layers"), 1);
+    assert_true(number(config, "dropout") == 0.25);
+    assert_string_equal(json_string_value(json_object_get(recipe, "preset")), "marian");
+    assert_null(json_object_get(recipe, "size"));
+    json_decref(lines);
+}
+
 static void test_recipe(void **state)
 {
     (void)state;
@@ -252,6 +275,7 @@ int main(void)
         cmocka_unit_test_teardown(test_run, support_teardown),
         cmocka_unit_test_teardown(test_goes_on, support_teardown),
         cmocka_unit_test_teardown(test_recipe, support_teardown),
+        cmocka_unit_test_teardown(test_the_log_has_the_configuration, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),
         cmocka_unit_test_teardown(test_help, support_teardown),
     };

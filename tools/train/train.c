@@ -24,16 +24,16 @@ struct job {
     int failed; /* an exit status: of the log or the page, which do not end the training */
 };
 
-/* Keeps the choices that were made beside what the data is: they stand in the folder from the start. */
-static void add_recipe(json_t *start, const char *output)
+/* Keeps <folder>/<key>.json beside what the data is. */
+static void add_file(json_t *start, const char *folder, const char *key)
 {
-    size_t size = strlen(output) + sizeof "/recipe.json";
+    size_t size = strlen(folder) + strlen(key) + sizeof "/.json";
     char *path = malloc(size);
     if (path != NULL) {
-        snprintf(path, size, "%s/recipe.json", output);
-        json_t *recipe = json_load_file(path, 0, NULL);
-        if (recipe != NULL) {
-            json_object_set_new(start, "recipe", recipe);
+        snprintf(path, size, "%s/%s.json", folder, key);
+        json_t *value = json_load_file(path, 0, NULL);
+        if (value != NULL) {
+            json_object_set_new(start, key, value);
         }
         free(path);
     }
@@ -84,7 +84,8 @@ static void started(void *user, const struct clf_train_start *start)
     terminal_started(&job->terminal, start, device);
     job->start = log_start(start, device, job->flags.output);
     if (job->start != NULL) {
-        add_recipe(job->start, job->flags.output);
+        add_file(job->start, job->flags.output, "recipe");
+        add_file(job->start, start->checkpoint, "config"); /* with from, the recipe does not say it */
     }
 }
 
