@@ -6,20 +6,20 @@
 #include "base/memory.h"
 #include "device/testing.h"
 
-static struct clf_device *open_device(int form)
+static struct clf_device *open_device(int form, clf_gemm gemm)
 {
     struct clf_device *device;
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.form = (clf_form)form;
-    options.gemm = CLF_GEMM_NATIVE;
+    options.gemm = gemm;
     assert_ok(clf_device_open(&device, NULL, &options));
     return device;
 }
 
 /* Never less than the most that was in use, and a tenth more at most. */
-static void check_plan(int form)
+static void check_plan(int form, clf_gemm gemm)
 {
-    struct clf_device *device = open_device(form);
+    struct clf_device *device = open_device(form, gemm);
     struct clf_train_hooks hooks = digits_hooks(task.logs);
     memset(task.logs, 0, sizeof *task.logs);
     assert_ok(clf_train(device, task.recipe, digits_output(), &hooks));
@@ -31,25 +31,25 @@ static void check_plan(int form)
     clf_device_close(device);
 }
 
-static void check_plans(void)
+static void check_plans(clf_gemm gemm)
 {
     digits_set(task.recipe, "max-updates", "3");
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        check_plan(form);
+        check_plan(form, gemm);
     }
 }
 
 static void test_fp32(void **state)
 {
     (void)state;
-    check_plans();
+    check_plans(CLF_GEMM_NATIVE);
 }
 
 static void test_bf16(void **state)
 {
     (void)state;
     digits_set(task.recipe, "precision", "bf16");
-    check_plans();
+    check_plans(CLF_GEMM_NATIVE);
 }
 
 static void set_config(const char *const *pairs, int count)
@@ -66,7 +66,18 @@ static void test_wide(void **state)
     set_config(wide, 4);
     digits_set(task.recipe, "batch-tokens", "2000");
     digits_set(task.recipe, "precision", "bf16");
-    check_plans();
+    check_plans(CLF_GEMM_NATIVE);
+}
+
+/* CLBlast makes copies of operands, in validation too. */
+static void test_clblast(void **state)
+{
+    (void)state;
+    static const char *const wide[] = {"d_model=192", "encoder_ffn_dim=768", "decoder_ffn_dim=768",
+                                       "max_position_embeddings=1000"};
+    set_config(wide, 4);
+    digits_set(task.recipe, "beam", "6");
+    check_plans(CLF_GEMM_CLBLAST);
 }
 
 /* Validation takes nearly all of it: a wide beam. */
@@ -75,7 +86,7 @@ static void test_beam(void **state)
     (void)state;
     digits_set(task.recipe, "preset", "annotated");
     digits_set(task.recipe, "beam", "12");
-    check_plans();
+    check_plans(CLF_GEMM_NATIVE);
 }
 
 /* Loss alone is validated: no second model, no translations. */
@@ -84,14 +95,15 @@ static void test_loss_alone(void **state)
     (void)state;
     digits_set(task.recipe, "bleu", "none");
     digits_set(task.recipe, "samples", "0");
-    check_plans();
+    check_plans(CLF_GEMM_NATIVE);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, digits_setup, digits_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_fp32), TEST(test_bf16), TEST(test_wide), TEST(test_beam), TEST(test_loss_alone),
+        TEST(test_fp32),    TEST(test_bf16), TEST(test_wide),
+        TEST(test_clblast), TEST(test_beam), TEST(test_loss_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
