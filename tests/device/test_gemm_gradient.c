@@ -213,14 +213,15 @@ static void rows_are_read_and_written(void **state)
 {
     (void)state;
     enum { OUTPUTS = 100, INPUTS = 7 };
-    static const int ranges[][2] = {{0, 0}, {0, 1}, {5, 3}, {30, 5}, {32, 32}, {1, 99}, {96, 4}, {0, 100}};
+    static const int ranges[][2] = {{0, 0},  {0, 1},  {5, 3},   {30, 5}, {32, 32},
+                                    {1, 99}, {96, 4}, {0, 100}, {37, 1}, {99, 1}};
     struct support_random random = {.state = 14};
     FOR_EACH_NATIVE(device)
     {
         float expected[OUTPUTS * INPUTS] = {0};
         struct clf__weight *weight = make_zero(device, OUTPUTS, INPUTS);
         assert_int_equal(clf__weight_elements(weight), 128 * INPUTS);
-        for (int i = 0; i < 8; i++) {
+        for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
             int first = ranges[i][0], count = ranges[i][1];
             float *rows = support_uniform_array(&random, (size_t)(count + 1) * INPUTS, 1.0f);
             memcpy(expected + first * INPUTS, rows, (size_t)count * INPUTS * sizeof *rows);
