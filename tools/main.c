@@ -1,4 +1,5 @@
 /* clformer: run encoder-decoder Transformers on any OpenCL device. */
+#include <fcntl.h>
 #include <sched.h> /* behind _GNU_SOURCE, which CMakeLists.txt gives this file */
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +48,26 @@ static void spread_pocl_workers(void)
     }
 }
 
+/* A file that is opened takes the lowest free descriptor: where standard input or output is closed, it would
+ * be read as the one or written as the other. They get a place that fails, as a closed one does. */
+static int occupy_standard_descriptors(void)
+{
+    static const int useless_mode[3] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int i = 0; i < 3; i++) {
+        if (fcntl(i, F_GETFD) == -1 && open("/dev/null", useless_mode[i]) != i) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
+    if (!occupy_standard_descriptors()) {
+        fprintf(stderr, "clformer: standard input, output or error is closed, and /dev/null cannot be opened "
+                        "in its place\n");
+        return EXIT_FAILED;
+    }
     signals_catch();
     spread_pocl_workers();
     if (argc < 2) {

@@ -123,6 +123,22 @@ static void test_run(void **state)
     assert_int_equal(process_count(result.output, "\n"), 1);
 }
 
+/* With standard output closed, what --json would print must not land in the log. */
+static void test_closed_output(void **state)
+{
+    (void)state;
+    const char *folder = make_task();
+    struct process process = {.closed = {0, 1, 0}};
+    struct process_result result = process_run(
+        &process, call(folder, "model",
+                       process_format("--max-updates 3 --validate-every 3 --log %s/log --json", folder)));
+    assert_int_equal(result.status, 1);
+    assert_int_equal(process_count(result.errors, "standard output cannot be written: Bad file descriptor"),
+                     1);
+    size_t size;
+    assert_int_equal(process_count(process_read(folder, "log", &size), "\"start\""), 1);
+}
+
 /* The lines of a log by update, the last of each. */
 enum { MOST_UPDATES = 4096 };
 struct updates {
@@ -273,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_run, support_teardown),
+        cmocka_unit_test_teardown(test_closed_output, support_teardown),
         cmocka_unit_test_teardown(test_goes_on, support_teardown),
         cmocka_unit_test_teardown(test_recipe, support_teardown),
         cmocka_unit_test_teardown(test_the_log_has_the_configuration, support_teardown),

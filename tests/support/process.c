@@ -105,6 +105,11 @@ static void become(const struct process *process, char **argv, const int descrip
     for (int i = 0; i < 3; i++) {
         dup2(descriptors[i], i);
     }
+    for (int i = 0; i < 3; i++) {
+        if (process->closed[i]) {
+            close(i);
+        }
+    }
     process_set_environment();
     if (process->environment) {
         putenv((char *)process->environment);

@@ -23,6 +23,7 @@ struct process {
     const char *environment; /* one "NAME=value" more, or NULL */
     const char *output_path; /* standard output goes there, or NULL */
     int has_closed_output;   /* standard output is a pipe that nobody reads */
+    int closed[3];           /* standard input, output and error are not open at all */
     int signal_when_started; /* sent once the process has written to standard error, with its input still open
                               */
 };
