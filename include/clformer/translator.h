@@ -106,7 +106,8 @@ void clf_translator_free(struct clf_translator *translator);
  * @param out   receives `count` translations in the order of the lines; free them with
  * clf_translations_free().
  * @param lines `count` of them; an empty one, or white space alone, gives no hypothesis and CLF_OK.
- * @return CLF_OK even where single lines could not be used; a failing device or memory fails the whole call.
+ * @return CLF_OK even where single lines could not be used; a failing device or memory fails the whole call,
+ *         and so does a count below 0 or without lines (CLF_BAD_ARGUMENT).
  */
 clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
                          const struct clf_line *lines, int count);
@@ -131,6 +132,7 @@ struct clf_score {
  * @param out     receives `count` scores in order; free them with clf_scores_free().
  * @param sources `count` source lines.
  * @param targets `count` target lines; an empty target is its end token alone.
+ * @return as clf_translate().
  */
 clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
                      const struct clf_line *sources, const struct clf_line *targets, int count);

@@ -64,6 +64,9 @@ clf_status clf__line_problem(clf_status status, clf_status *line_status, char **
 /* What a search over so many lines at a time needs. */
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines);
 
+/* CLF_BAD_ARGUMENT for what cannot be `count` lines. */
+clf_status clf__translator_check_lines(const struct clf_line *lines, int count);
+
 /* CLF_INTERRUPTED where the caller asks to stop. */
 clf_status clf__translator_go_on(const struct clf_translator *translator);
 

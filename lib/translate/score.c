@@ -188,6 +188,8 @@ static clf_status run(struct work *work, const struct clf_line *sources, const s
 clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
                      const struct clf_line *sources, const struct clf_line *targets, int count)
 {
+    CLF__TRY(clf__translator_check_lines(sources, count));
+    CLF__TRY(clf__translator_check_lines(targets, count));
     struct work work = {.translator = translator, .count = count};
     size_t lines = (size_t)count;
     clf_status status = clf__allocate(&work.results, lines, sizeof *work.results);

@@ -233,6 +233,7 @@ static clf_status run(struct work *work, const struct clf_line *lines)
 clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
                          const struct clf_line *lines, int count)
 {
+    CLF__TRY(clf__translator_check_lines(lines, count));
     struct work work = {.translator = translator, .count = count};
     clf_status status = run(&work, lines);
     for (int i = 0; work.sources != NULL && i < count; i++) {

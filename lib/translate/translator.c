@@ -82,6 +82,20 @@ static clf_status check_options(const struct clf_translator *translator)
         return clf__fail(CLF_BAD_ARGUMENT, "batch size of %d tokens: it is 1 to %d", options->batch_tokens,
                          (int)MAX_BATCH_TOKENS);
     }
+    int count = options->suppressed_count;
+    if (count < 0 || (count > 0 && options->suppressed == NULL)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "suppressed_count is %d, %s", count,
+                         count < 0 ? "less than 0" : "and suppressed is no list");
+    }
+    return CLF_OK;
+}
+
+clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
+{
+    if (count < 0 || (count > 0 && lines == NULL)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "count is %d, %s", count,
+                         count < 0 ? "less than 0" : "and there is no list of lines");
+    }
     return CLF_OK;
 }
 

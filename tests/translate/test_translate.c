@@ -398,10 +398,39 @@ static void test_unknown_precision(void **state)
     assert_null(model);
 }
 
+/* What a caller in C can get wrong, and the command cannot. */
+static void test_impossible_counts(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    struct clf_translator *translator = NULL;
+    options.suppressed_count = -3;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
+                 "suppressed_count is -3");
+    options.suppressed_count = 3;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
+                 "suppressed is no list");
+    assert_ok(clf_translator_create(&translator, model, NULL));
+    struct clf_line line = {"Merci.", 6};
+    struct clf_translation *translations = NULL;
+    struct clf_score *scores = NULL;
+    assert_fails(clf_translate(&translations, translator, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
+    assert_fails(clf_translate(&translations, translator, NULL, 1), CLF_BAD_ARGUMENT, "no list of lines");
+    assert_fails(clf_score(&scores, translator, &line, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
+    assert_fails(clf_score(&scores, translator, &line, NULL, 1), CLF_BAD_ARGUMENT, "no list of lines");
+    assert_ok(clf_translate(&translations, translator, NULL, 0));
+    clf_translations_free(translations, 0);
+    clf_translator_free(translator);
+    clf_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_unknown_precision, support_teardown),
+        cmocka_unit_test_teardown(test_impossible_counts, support_teardown),
         cmocka_unit_test_teardown(test_greedy, support_teardown),
         cmocka_unit_test_teardown(test_beam, support_teardown),
         cmocka_unit_test_teardown(test_n_best, support_teardown),
