@@ -37,6 +37,27 @@ static void test_closed_pipe_is_quiet(void **state)
     }
 }
 
+/* A file that is opened later does not take their place. */
+static void test_closed_descriptors(void **state)
+{
+    (void)state;
+    struct process process = {.input = "Merci.\n", .closed = {1, 0, 0}};
+    struct process_result result = process_run(&process, TRANSLATE);
+    assert_refused(result, 1, "standard input cannot be read: Bad file descriptor");
+    const char *folder = support_temporary_folder();
+    process_write(folder, "en", "Thanks.\n", 8);
+    result = process_run(&process, process_format("score -m " DEMO_MODEL " - %s/en", folder));
+    assert_refused(result, 1, "standard input cannot be read: Bad file descriptor");
+    process = (struct process){.closed = {0, 1, 0}};
+    result = process_run(&process, "devices");
+    assert_refused(result, 1, "standard output cannot be written: Bad file descriptor");
+    process.closed[2] = 1;
+    result = process_run(&process, process_format("average " DEMO_MODEL " -o %s/mean", folder));
+    assert_int_equal(result.status, 0); /* with nothing to say, it needs no standard output */
+    size_t size;
+    assert_non_null(process_read(folder, "mean/config.json", &size));
+}
+
 static void test_interrupt(void **state)
 {
     (void)state;
@@ -140,6 +161,9 @@ static void test_help(void **state)
         assert_non_null(strstr(result.output, process_format("Usage: clformer %s", verbs[i])));
         assert_non_null(strstr(result.output, "Example:\n"));
     }
+    struct process_result bench = run_clformer(NULL, "bench --help"); /* a long list of choices is whole */
+    assert_non_null(
+        strstr(bench.output, "--stage encode|translate|score|train|step|ops|products|start what"));
     struct process_result version = run_clformer(NULL, "--version");
     assert_int_equal(strncmp(version.output, "clformer 0.", 11), 0);
 }
@@ -149,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_full_disk, support_teardown),
         cmocka_unit_test_teardown(test_closed_pipe_is_quiet, support_teardown),
+        cmocka_unit_test_teardown(test_closed_descriptors, support_teardown),
         cmocka_unit_test_teardown(test_interrupt, support_teardown),
         cmocka_unit_test_teardown(test_cache, support_teardown),
         cmocka_unit_test_teardown(test_nan_weights, support_teardown),

@@ -99,15 +99,15 @@ static int is_taken(const struct flag *flag, int takes)
 
 static void print_flags(int takes)
 {
+    enum { HELP_COLUMN = 46 };
     printf("\nFlags:\n");
     for (int i = 0; i < FLAG_TOTAL; i++) {
         const struct flag *flag = &table[i];
         if (is_taken(flag, takes)) {
-            char left[64];
-            snprintf(left, sizeof left, "%c%c%s--%s %s", flag->letter ? '-' : ' ',
-                     flag->letter ? flag->letter : ' ', flag->letter ? ", " : "  ", flag->name,
-                     flag->choices != NULL ? flag->choices : "");
-            printf("  %-44s %s\n", left, flag->help);
+            int width =
+                printf("  %c%c%s--%s %s", flag->letter ? '-' : ' ', flag->letter ? flag->letter : ' ',
+                       flag->letter ? ", " : "  ", flag->name, flag->choices != NULL ? flag->choices : "");
+            printf("%*s %s\n", width < HELP_COLUMN ? HELP_COLUMN - width : 0, "", flag->help);
         }
     }
     printf("      %-40s %s\n", "--help", "this text");
