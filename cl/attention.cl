@@ -9,7 +9,8 @@
  * Keys are taken in tiles from the first one on, with a running maximum and sum, so a query's result depends
  * on nothing but its own sequence.
  *
- * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights. */
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights; the CPU form takes
+ * RESULT_BF16 (result.cl). */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif

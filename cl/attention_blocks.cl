@@ -1,6 +1,8 @@
 /* The CPU form of attention.cl, for kernels that do other things too: included, never built alone. Lanes are keys for the
- * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. */
+ * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. y is in bf16 with
+ * RESULT_BF16. */
 #include "exp2.cl"
+#include "result.cl"
 
 /* With -DHAS_DROPOUT, in training, weights are hidden after their sum was taken: key j's from query row r in head h as
  * element (r * heads + h, j) of the mask. */
@@ -316,7 +318,8 @@ static inline void add_values(struct attention_work *work, int row, int rows, co
 }
 
 /* y = sums / total for count <= MOST_ROWS rows, zeros where a row has seen nothing. */
-static inline void finish_rows(__global float *y, int stride, const struct attention_work *work, int row, int count)
+static inline void finish_rows(__global result_element *y, int stride, const struct attention_work *work, int row,
+                               int count)
 {
     const float16 *totals = work->totals + row;
     float16 pairs = REDUCE(pair_sums, totals);
@@ -325,12 +328,7 @@ static inline void finish_rows(__global float *y, int stride, const struct atten
     vstore8(sums == 0.0f ? (float8)(0.0f) : 1.0f / sums, 0, shares);
     for (int i = 0; i < count; i++, y += stride) {
         for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
-            float16 value = work->sums[row + i][c] * shares[i];
-            if ((c + 1) * LANES <= VALUE_WIDTH) {
-                vstore16(value, c, y);
-            } else {
-                store_part(value, y + c * LANES, VALUE_WIDTH - c * LANES);
-            }
+            store_result16(work->sums[row + i][c] * shares[i], y + c * LANES, min(LANES, VALUE_WIDTH - c * LANES));
         }
     }
 }
@@ -376,7 +374,8 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
         return;
     }
     const __global float *block_q = q + q_offset + (size_t)(span[0] + first) * q_stride + head * KEY_WIDTH;
-    __global float *block_y = y + y_offset + (size_t)(span[0] + first) * y_stride + head * VALUE_WIDTH;
+    __global result_element *block_y =
+        (__global result_element *)y + y_offset + (size_t)(span[0] + first) * y_stride + head * VALUE_WIDTH;
     const __global float *bias = relative ? relative + relative_offset + (size_t)head * relative_stride : 0;
     const __global float *terms =
         additive ? additive + additive_offset + ((size_t)sequence * max_queries + first) * additive_stride : 0;

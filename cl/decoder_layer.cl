@@ -230,7 +230,7 @@ CPU_KERNEL void decoder_layer_step_cpu(
                                      spans, spans_offset, hidden_keys, hidden_keys_offset, 0, 0, 0, 0, 0, 0, 0, sequences,
                                      heads, max_queries, scale, 0, MOST_QUERIES))
         } else {
-            FOR_TILES(stage, rows, norm_row(in.at + (size_t)tile * in.stride, out.at + (size_t)tile * out.stride,
+            FOR_TILES(stage, rows, norm_row(in.at + (size_t)tile * in.stride, 0, out.at + (size_t)tile * out.stride,
                                             norms[stage].gamma, norms[stage].beta, d_model, eps))
         }
     }

@@ -3,35 +3,7 @@
  *
  * Needs ACTIVATION, a value of enum clf__activation. RESULT_BF16: y is rounded to bf16, for the next product. */
 #include "fetch.cl"
-
-#ifdef RESULT_BF16
-#include "bf16.cl"
-typedef ushort result_element;
-
-static inline void store_result16(float16 value, __global result_element *y, int count)
-{
-    if (count == 16) {
-        store_bf16_16(value, y);
-    } else {
-        float lanes[16];
-        vstore16(value, 0, lanes);
-        for (int i = 0; i < count; i++) {
-            y[i] = (ushort)(round_bf16(lanes[i]) >> 16);
-        }
-    }
-}
-#else
-typedef float result_element;
-
-static inline void store_result16(float16 value, __global result_element *y, int count)
-{
-    if (count == 16) {
-        vstore16(value, 0, y);
-    } else {
-        store_part(value, y, count);
-    }
-}
-#endif
+#include "result.cl"
 
 /* One vector of the result: count <= 16 columns of a row. Where it does not activate, the activation is the identity. */
 static inline void finish16(float16 product, __global result_element *y, const __global float *bias,

@@ -1,4 +1,5 @@
-/* Normalisation of rows: y (N, D) of x (N, D) with gamma (1, D) and beta (1, D); y may be x.
+/* Normalisation of rows: y (N, D) of x (N, D) with gamma (1, D) and beta (1, D); y may be x. rounded (N, D) is y in
+ * bf16. y or rounded may be null.
  *
  *   NORM 0: y = (x - mean) / sqrt(var + eps) * gamma + beta, var = mean of (x - mean)^2
  *   NORM 1: y = x / sqrt(mean of x^2 + eps) * gamma
@@ -9,6 +10,8 @@
  * columns 4i .. 4i + 3, then QUADS further on.
  *
  * Macros: NORM; HAS_BETA where there is a beta (its buffer is null otherwise). */
+#include "bf16.cl"
+
 #ifndef NORM
 #error "NORM: 0 (layer), 1 (RMS) or 2 (std)"
 #endif
@@ -68,8 +71,8 @@ static float row_squares(const __global float *x, float mean, int columns)
     return sum16((a + b) + (c + d));
 }
 
-static inline void norm_row(__global float *out, const __global float *in, const __global float *gamma,
-                            const __global float *beta, int columns, float eps)
+static inline void norm_row(__global float *out, __global ushort *rounded, const __global float *in,
+                            const __global float *gamma, const __global float *beta, int columns, float eps)
 {
 #if NORM == 1
     float mean = 0.0f;
@@ -80,33 +83,57 @@ static inline void norm_row(__global float *out, const __global float *in, const
     int i = 0;
     for (; i + 16 <= columns; i += 16) {
         float16 normal = (vload16(0, in + i) - mean) * scale;
-        vstore16(fma(normal, vload16(0, gamma + i), BETA(float16, vload16(0, beta + i))), 0, out + i);
+        float16 value = fma(normal, vload16(0, gamma + i), BETA(float16, vload16(0, beta + i)));
+        if (out) {
+            vstore16(value, 0, out + i);
+        }
+        if (rounded) {
+            store_bf16_16(value, rounded + i);
+        }
     }
     for (; i < columns; i++) {
-        out[i] = fma((in[i] - mean) * scale, gamma[i], BETA(float, beta[i]));
+        float value = fma((in[i] - mean) * scale, gamma[i], BETA(float, beta[i]));
+        if (out) {
+            out[i] = value;
+        }
+        if (rounded) {
+            rounded[i] = (ushort)(round_bf16(value) >> 16);
+        }
     }
 }
 
-CPU_KERNEL void layernorm_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
-                                      int x_offset, int x_stride, const __global float *gamma, int gamma_offset,
-                                      int gamma_stride, const __global float *beta, int beta_offset,
-                                      int beta_stride, int rows, int columns, float eps)
+#define FORWARD_ARGUMENTS                                                                                              \
+    __global float *y, int y_offset, int y_stride, __global ushort *rounded, int rounded_offset, int rounded_stride,   \
+        const __global float *x, int x_offset, int x_stride, const __global float *gamma, int gamma_offset,            \
+        int gamma_stride, const __global float *beta, int beta_offset, int beta_stride, int rows, int columns, float eps
+
+CPU_KERNEL void layernorm_forward_cpu(FORWARD_ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
-        norm_row(y + y_offset + (size_t)n * y_stride, x + x_offset + (size_t)n * x_stride, gamma + gamma_offset,
-                 beta + beta_offset, columns, eps);
+        norm_row(y ? y + y_offset + (size_t)n * y_stride : 0,
+                 rounded ? rounded + rounded_offset + (size_t)n * rounded_stride : 0,
+                 x + x_offset + (size_t)n * x_stride, gamma + gamma_offset, beta + beta_offset, columns, eps);
     }
 }
 
-GPU_KERNEL void layernorm_forward_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
-                                      int x_offset, int x_stride, const __global float *gamma, int gamma_offset,
-                                      int gamma_stride, const __global float *beta, int beta_offset,
-                                      int beta_stride, int rows, int columns, float eps)
+/* Four columns in bf16, those of them that there are. */
+static inline void store_rounded_quad(float4 value, __global ushort *to, int left)
+{
+    float lanes[4];
+    vstore4(value, 0, lanes);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (i < left) {
+            to[i] = (ushort)(round_bf16(lanes[i]) >> 16);
+        }
+    }
+}
+
+GPU_KERNEL void layernorm_forward_gpu(FORWARD_ARGUMENTS)
 {
     __local float shared[GROUP];
     int first = (int)get_local_id(0) * 4;
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
-        __global float *out = y + y_offset + (size_t)n * y_stride;
         const __global float *in = x + x_offset + (size_t)n * x_stride;
         float4 squares = 0.0f;
 #if NORM == 1
@@ -127,7 +154,13 @@ GPU_KERNEL void layernorm_forward_gpu(__global float *y, int y_offset, int y_str
             int left = columns - c;
             float4 normal = (load_quad(in + c, left, 0.0f) - mean) * scale;
             float4 factor = load_quad(gamma + gamma_offset + c, left, 0.0f);
-            store_quad(fma(normal, factor, BETA(float4, load_quad(beta + beta_offset + c, left, 0.0f))), out + c, left);
+            float4 value = fma(normal, factor, BETA(float4, load_quad(beta + beta_offset + c, left, 0.0f)));
+            if (y) {
+                store_quad(value, y + y_offset + (size_t)n * y_stride + c, left);
+            }
+            if (rounded) {
+                store_rounded_quad(value, rounded + rounded_offset + (size_t)n * rounded_stride + c, left);
+            }
         }
     }
 }

@@ -125,6 +125,10 @@ clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int 
  */
 clf_precision clf__gemm_operand(const struct clf__weight *weight);
 
+/* y (rows, columns) = x in bf16, rounded as a product would that reads it; where clf__gemm_operand() says
+ * bf16. columns are even in number; y begins its buffer. */
+clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns);
+
 /* Products in bf16 and int8 first convert x into memory that the device keeps. This takes as much of it as
  * products of so many rows and inputs need, so that they allocate nothing. */
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision);

@@ -1,10 +1,12 @@
 #include "device/operand.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdint.h>
 
 #include "device/buffer.h"
 #include "device/device.h"
+#include "device/gemm_provider.h"
 #include "device/launch.h"
 
 enum { LINE = 64, MOST_GROUPS = 4096 };
@@ -69,6 +71,30 @@ const struct clf__buffer *clf__gemm_scratch(const struct clf_device *device)
     return device->operand;
 }
 
+static clf_status convert(struct clf_device *device, const struct conversion *conversion,
+                          const struct clf__buffer *out, size_t pitch, struct clf__matrix x, int rows,
+                          int inputs)
+{
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(out),      CLF__INT((int)pitch),
+        CLF__BUFFER(x.buffer), CLF__INT((int)x.offset),
+        CLF__INT(x.stride),    CLF__INT(rows),
+        CLF__INT(inputs),      CLF__LOCAL(CLF__GROUP * sizeof(float)), /* the GPU form's alone */
+    };
+    int is_gpu = device->caps.form == CLF_FORM_GPU;
+    double values = (double)rows * inputs;
+    struct clf__launch launch = {
+        .program = conversion->program,
+        .kernel = is_gpu ? conversion->gpu_kernel : conversion->cpu_kernel,
+        .groups = {is_gpu || rows < MOST_GROUPS ? (size_t)rows : MOST_GROUPS},
+        .local = {is_gpu ? CLF__GROUP : 1},
+        .arguments = arguments,
+        .argument_count = (int)(sizeof arguments / sizeof *arguments) - !is_gpu,
+        .cost = {.bytes = values * (double)(sizeof(float) + conversion->element_bytes)},
+    };
+    return clf__launch(device, &launch);
+}
+
 clf_status clf__operand_convert(struct clf__operand *out, struct clf_device *device, struct clf__matrix x,
                                 int rows, int inputs, clf_precision precision)
 {
@@ -79,28 +105,21 @@ clf_status clf__operand_convert(struct clf__operand *out, struct clf_device *dev
                          (int)precision);
     }
     CLF__TRY(clf__gemm_reserve(device, rows, inputs, precision));
-    const struct clf__argument arguments[] = {
-        CLF__BUFFER(device->operand),
-        CLF__INT((int)pitch),
-        CLF__BUFFER(x.buffer),
-        CLF__INT((int)x.offset),
-        CLF__INT(x.stride),
-        CLF__INT(rows),
-        CLF__INT(inputs),
-        CLF__LOCAL(CLF__GROUP * sizeof(float)), /* the GPU form's alone */
-    };
-    int is_gpu = device->caps.form == CLF_FORM_GPU;
-    double values = (double)rows * inputs;
-    struct clf__launch launch = {
-        .program = conversion.program,
-        .kernel = is_gpu ? conversion.gpu_kernel : conversion.cpu_kernel,
-        .groups = {is_gpu || rows < MOST_GROUPS ? (size_t)rows : MOST_GROUPS},
-        .local = {is_gpu ? CLF__GROUP : 1},
-        .arguments = arguments,
-        .argument_count = (int)(sizeof arguments / sizeof *arguments) - !is_gpu,
-        .cost = {.bytes = values * (double)(sizeof(float) + conversion.element_bytes)},
-    };
-    CLF__TRY(clf__launch(device, &launch));
+    CLF__TRY(convert(device, &conversion, device->operand, pitch, x, rows, inputs));
     *out = (struct clf__operand){.buffer = device->operand, .pitch = (int)pitch};
     return CLF_OK;
+}
+
+clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns)
+{
+    struct clf_device *device = clf__buffer_device(y.buffer);
+    struct conversion conversion = conversion_of(&device->caps, CLF_PRECISION_BF16);
+    assert(conversion.program != NULL && y.precision == CLF_PRECISION_BF16 && y.offset == 0 &&
+           columns % 2 == 0);
+    if (rows == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__gemm_check_matrix("rounded operand", y, 0, rows, columns));
+    CLF__TRY(clf__gemm_check_matrix("operand", x, 0, rows, columns));
+    return convert(device, &conversion, y.buffer, (size_t)y.stride * sizeof(uint16_t), x, rows, columns);
 }

@@ -82,6 +82,17 @@ static struct clf__tensor context_of(const struct clf__workspace *workspace, con
     return clf__tensor_columns(workspace->context, 0, value_columns(heads));
 }
 
+/* The same in bf16 where the output's product would round it anyhow. */
+static struct clf__tensor context_of_call(const struct clf__workspace *workspace,
+                                          const struct clf__attention_layer *layer,
+                                          const struct clf__attention_call *call)
+{
+    struct clf__tensor context = context_of(workspace, &layer->heads);
+    int is_rounded = clf__linear_reads_bf16(&layer->output) &&
+                     clf__attention_writes_bf16(clf__buffer_device(context.buffer), call);
+    return is_rounded ? clf__tensor_bf16(context) : context;
+}
+
 clf_status clf__self_attention_forward(struct clf__tensor y, struct clf__tensor x,
                                        struct clf__tensor residual, const struct clf__attention_layer *layer,
                                        const struct clf__workspace *workspace,
@@ -89,7 +100,7 @@ clf_status clf__self_attention_forward(struct clf__tensor y, struct clf__tensor 
 {
     struct projection projection;
     CLF__TRY(project_self(&projection, x, layer, workspace->projected));
-    struct clf__tensor context = context_of(workspace, &layer->heads);
+    struct clf__tensor context = context_of_call(workspace, layer, call);
     CLF__TRY(clf__attention_forward(context, projection.query, projection.key, projection.value, call));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }
@@ -116,7 +127,7 @@ clf_status clf__cross_attention_forward(struct clf__tensor y, struct clf__tensor
     struct clf__tensor query = clf__tensor_columns(workspace->projected, 0, key_columns(heads));
     CLF__TRY(clf__linear_forward(query, x, &layer->input, CLF__IDENTITY, no_residual));
     struct projection projection = split_cross(query, memory, heads);
-    struct clf__tensor context = context_of(workspace, heads);
+    struct clf__tensor context = context_of_call(workspace, layer, call);
     CLF__TRY(clf__attention_forward(context, projection.query, projection.key, projection.value, call));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }

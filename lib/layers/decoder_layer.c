@@ -43,6 +43,9 @@ clf_status clf__decoder_layer_forward(const struct clf__decoder_layer *layer,
     if (clf__decoder_layer_is_single(layer, workspace->x.rows, call)) {
         return clf__decoder_layer_single(layer, workspace, call);
     }
+    if (!layer->norm_first) {
+        CLF__TRY(clf__workspace_round(workspace));
+    }
     struct clf__sublayer sublayer;
     CLF__TRY(clf__sublayer_begin(&sublayer, &layer->self_attention_norm, layer->norm_first, workspace));
     if (call->history != NULL) {

@@ -19,7 +19,7 @@ void clf__encoder_layer_free(struct clf__encoder_layer *layer);
 clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
                                           const struct clf__encoder_layer *like);
 
-/* workspace->x is what goes in and what comes out. */
+/* workspace->x is what goes in and what comes out. With the norms behind, workspace->rounded goes with it. */
 clf_status clf__encoder_layer_forward(const struct clf__encoder_layer *layer,
                                       const struct clf__workspace *workspace,
                                       const struct clf__attention_call *self_call);

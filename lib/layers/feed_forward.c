@@ -33,7 +33,7 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x,
         CLF__TRY(clf__linear_forward(both, x, &layer->up, CLF__IDENTITY, no_residual));
         CLF__TRY(clf__gate_forward(hidden, hidden, gate, layer->activation));
     } else {
-        if (clf__gemm_operand(layer->down.weight) == CLF_PRECISION_BF16 && layer->width % 2 == 0) {
+        if (clf__linear_reads_bf16(&layer->down)) {
             hidden = clf__tensor_bf16(hidden); /* as the second product would round it */
         }
         CLF__TRY(clf__linear_forward(hidden, x, &layer->up, layer->activation, no_residual));

@@ -83,6 +83,12 @@ void clf__linear_free(struct clf__linear *linear)
     *linear = (struct clf__linear){.scale = 1.0f};
 }
 
+int clf__linear_reads_bf16(const struct clf__linear *linear)
+{
+    return clf__gemm_operand(linear->weight) == CLF_PRECISION_BF16 &&
+           clf__weight_inputs(linear->weight) % 2 == 0;
+}
+
 clf_status clf__linear_forward(struct clf__tensor y, struct clf__tensor x, const struct clf__linear *linear,
                                enum clf__activation activation, struct clf__tensor residual)
 {

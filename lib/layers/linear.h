@@ -12,6 +12,9 @@ struct clf__linear {
     int weight_is_shared; /* belongs to somebody else: the embedding, where the projection is tied to it */
 };
 
+/* Whether its product reads x in bf16, and would round it first. */
+int clf__linear_reads_bf16(const struct clf__linear *linear);
+
 /* A layer from host values. `bias` has one float an output, or is NULL. On failure nothing is left behind. */
 clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device,
                               const struct clf__weight_source *source, const float *bias);

@@ -23,6 +23,12 @@ clf_status clf__norm_forward(struct clf__tensor y, /* (N, D); may be x */
                              struct clf__tensor x, /* (N, D) */
                              const struct clf__norm *norm);
 
+/* The same with y in bf16 as well; y.buffer or rounded.buffer may be NULL. */
+clf_status clf__norm_forward_rounded(struct clf__tensor y,       /* (N, D); may be x */
+                                     struct clf__tensor rounded, /* (N, D) bf16 */
+                                     struct clf__tensor x,       /* (N, D) */
+                                     const struct clf__norm *norm);
+
 /* dx = the gradient of x; gradient's gain and shift are added to. */
 clf_status clf__norm_backward(struct clf__tensor dx,                                   /* (N, D); may be dy */
                               const struct clf__norm *gradient, struct clf__tensor dy, /* (N, D) */

@@ -5,14 +5,22 @@ clf_status clf__sublayer_begin(struct clf__sublayer *sublayer, const struct clf_
 {
     sublayer->norm = norm;
     sublayer->norm_first = norm_first;
-    sublayer->x = norm_first ? workspace->normed : workspace->x;
     sublayer->y = norm_first ? workspace->x : workspace->normed;
-    return norm_first ? clf__norm_forward(workspace->normed, workspace->x, norm) : CLF_OK;
+    if (!norm_first) {
+        sublayer->x = clf__workspace_operand(workspace);
+        return CLF_OK;
+    }
+    int is_rounded = workspace->rounded.buffer != NULL;
+    struct clf__tensor normed = is_rounded ? (struct clf__tensor){.buffer = NULL} : workspace->normed;
+    sublayer->x = is_rounded ? workspace->rounded : workspace->normed;
+    return clf__norm_forward_rounded(normed, workspace->rounded, workspace->x, norm);
 }
 
 clf_status clf__sublayer_end(const struct clf__sublayer *sublayer, const struct clf__workspace *workspace)
 {
-    return sublayer->norm_first ? CLF_OK : clf__norm_forward(workspace->x, workspace->normed, sublayer->norm);
+    return sublayer->norm_first ? CLF_OK
+                                : clf__norm_forward_rounded(workspace->x, workspace->rounded,
+                                                            workspace->normed, sublayer->norm);
 }
 
 clf_status clf__sublayer_record_reserve(struct clf__sublayer_record *record, struct clf__arena *arena,

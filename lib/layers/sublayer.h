@@ -6,7 +6,10 @@
 #include "layers/workspace.h"
 #include "ops/dropout.h"
 
-/* Between begin and end the sub-layer reads x and writes f(x) + workspace->x to y. */
+/* Between begin and end the sub-layer reads x and writes f(x) + workspace->x to y. Where the workspace has
+ * rounded rows, x is in bf16; with the norm behind, begin expects them to be those of workspace->x, and end
+ * leaves them so.
+ */
 struct clf__sublayer {
     const struct clf__norm *norm;
     int norm_first;

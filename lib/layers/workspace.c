@@ -6,6 +6,12 @@ clf_status clf__workspace_reserve(struct clf__workspace *workspace, struct clf__
     CLF__TRY(clf__arena_reserve(arena, &workspace->x, CLF__F32, rows, widths->d_model, "the layers' rows"));
     CLF__TRY(clf__arena_reserve(arena, &workspace->normed, CLF__F32, rows, widths->d_model,
                                 "the normalised rows"));
+    if (widths->has_rounded) {
+        CLF__TRY(clf__arena_reserve(arena, &workspace->rounded, CLF__BF16, rows, widths->d_model,
+                                    "the rounded rows"));
+    } else {
+        workspace->rounded = (struct clf__tensor){.buffer = NULL};
+    }
     CLF__TRY(clf__arena_reserve(arena, &workspace->projected, CLF__F32, rows, widths->projected,
                                 "the queries, keys and values"));
     CLF__TRY(clf__arena_reserve(arena, &workspace->context, CLF__F32, rows, widths->context,
@@ -16,13 +22,31 @@ clf_status clf__workspace_reserve(struct clf__workspace *workspace, struct clf__
 
 struct clf__workspace clf__workspace_rows(const struct clf__workspace *workspace, int rows)
 {
-    return (struct clf__workspace){
+    struct clf__workspace cut = {
         .x = clf__tensor_rows(workspace->x, 0, rows),
         .normed = clf__tensor_rows(workspace->normed, 0, rows),
         .projected = clf__tensor_rows(workspace->projected, 0, rows),
         .context = clf__tensor_rows(workspace->context, 0, rows),
         .hidden = clf__tensor_rows(workspace->hidden, 0, rows),
     };
+    if (workspace->rounded.buffer != NULL) {
+        cut.rounded = clf__tensor_rows(workspace->rounded, 0, rows);
+    }
+    return cut;
+}
+
+clf_status clf__workspace_round(const struct clf__workspace *workspace)
+{
+    if (workspace->rounded.buffer == NULL) {
+        return CLF_OK;
+    }
+    return clf__gemm_round(clf__tensor_matrix(workspace->rounded), clf__tensor_matrix(workspace->x),
+                           workspace->x.rows, workspace->x.columns);
+}
+
+struct clf__tensor clf__workspace_operand(const struct clf__workspace *workspace)
+{
+    return workspace->rounded.buffer != NULL ? workspace->rounded : workspace->x;
 }
 
 clf_status clf__gradient_workspace_reserve(struct clf__gradient_workspace *workspace,

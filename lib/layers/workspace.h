@@ -5,8 +5,10 @@
 #include "tensor/tensor.h"
 
 struct clf__workspace {
-    struct clf__tensor x;         /* (N, D) what flows from layer to layer */
-    struct clf__tensor normed;    /* (N, D) */
+    struct clf__tensor x;      /* (N, D) what flows from layer to layer */
+    struct clf__tensor normed; /* (N, D) */
+    struct clf__tensor
+        rounded; /* (N, D) bf16: what products read for x or norm(x); buffer NULL: they read fp32 */
     struct clf__tensor projected; /* (N, H (2 K + d_v)) queries, keys, values side by side */
     struct clf__tensor context;   /* (N, H d_v) attention's output */
     struct clf__tensor hidden;    /* (N, F), or (N, 2 F) where the feed-forward is gated */
@@ -17,10 +19,16 @@ struct clf__workspace_widths {
     int projected;
     int context;
     int hidden;
+    int has_rounded;
 };
 
 clf_status clf__workspace_reserve(struct clf__workspace *workspace, struct clf__arena *arena, int rows,
                                   const struct clf__workspace_widths *widths);
+
+/* rounded = x, where there is one. */
+clf_status clf__workspace_round(const struct clf__workspace *workspace);
+/* x for products: rounded where there is one. */
+struct clf__tensor clf__workspace_operand(const struct clf__workspace *workspace);
 
 /* The same tensors cut to their first rows. */
 struct clf__workspace clf__workspace_rows(const struct clf__workspace *workspace, int rows);

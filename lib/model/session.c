@@ -25,6 +25,12 @@ static struct clf__workspace_widths widths_of(const struct clf__config *config)
     };
 }
 
+/* Whether every product of the layers reads bf16: their weights have one precision. */
+static int reads_bf16(const struct clf__transformer *transformer)
+{
+    return clf__linear_reads_bf16(&transformer->decoder.projection);
+}
+
 /* Of a product. */
 static int most_rows(const struct clf__session_limits *limits)
 {
@@ -128,6 +134,7 @@ static clf_status reserve(struct clf__session *session)
     const struct clf__config *config = &session->transformer->config;
     struct clf__arena *arena = &session->arena;
     struct clf__workspace_widths widths = widths_of(config);
+    widths.has_rounded = reads_bf16(session->transformer);
     CLF__TRY(clf__workspace_reserve(&session->workspace, arena, most_rows(limits), &widths));
     if (config->feature_size > 0) {
         CLF__TRY(clf__arena_reserve(arena, &session->frames, CLF__F32, limits->source_tokens,

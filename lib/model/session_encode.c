@@ -41,6 +41,10 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     if (maps != NULL) {
         call.maps = clf__session_map(session, 0, call.heads.count * rows, rows);
     }
+    int norm_first = session->transformer->config.norm_first;
+    if (!norm_first) {
+        CLF__TRY(clf__workspace_round(&workspace));
+    }
     size_t layer_maps = (size_t)call.heads.count * (size_t)rows * (size_t)rows;
     for (int i = 0; i < encoder->layer_count; i++) {
         CLF__TRY(clf__encoder_layer_forward(&encoder->layers[i], &workspace, &call));
@@ -49,7 +53,9 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
         }
     }
     if (encoder->norm.gamma.buffer != NULL) {
-        CLF__TRY(clf__norm_forward(workspace.x, workspace.x, &encoder->norm));
+        CLF__TRY(clf__norm_forward_rounded(workspace.x, workspace.rounded, workspace.x, &encoder->norm));
+    } else if (norm_first) {
+        CLF__TRY(clf__workspace_round(&workspace));
     }
     return clf__device_finish_stage(session->transformer->device);
 }

@@ -89,7 +89,8 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
 clf_status clf__session_remember(struct clf__session *session, const int *places)
 {
     const struct clf__decoder *decoder = &session->transformer->decoder;
-    struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, session->source_first[session->sources]);
+    struct clf__tensor x = clf__tensor_rows(clf__workspace_operand(&session->workspace), 0,
+                                            session->source_first[session->sources]);
     struct memory_views views;
     CLF__TRY(upload_memory(session, &views, places));
     for (int i = 0; i < decoder->layer_count; i++) {

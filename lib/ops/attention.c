@@ -60,8 +60,9 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     int is_cpu = caps->form == CLF_FORM_CPU, block = choose_block(call, caps);
     int has_dropout = call->dropout.rate > 0.0f;
     char defines[96];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s", heads->key_width,
-             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "");
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s", heads->key_width,
+             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
+             y.type == CLF__BF16 ? " -DRESULT_BF16" : "");
     const struct clf__argument arguments[] = {
         CLF__OPERAND(y),
         CLF__OPERAND(q),
@@ -106,6 +107,18 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     return clf__launch(device, &launch);
 }
 
+static int is_batched(const struct clf__caps *caps, const struct clf__attention_call *call)
+{
+    return call->maps.buffer != NULL ||
+           (caps->attention == CLF_ATTENTION_BATCHED && call->dropout.rate == 0.0f);
+}
+
+int clf__attention_writes_bf16(const struct clf_device *device, const struct clf__attention_call *call)
+{
+    const struct clf__caps *caps = clf__device_caps(device);
+    return caps->form == CLF_FORM_CPU && !is_batched(caps, call);
+}
+
 clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                   struct clf__tensor v, const struct clf__attention_call *call)
 {
@@ -115,11 +128,9 @@ clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, st
     if (call->spans.sequences == 0 || call->spans.max_queries == 0) {
         return CLF_OK;
     }
-    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(y.buffer));
-    int has_dropout = call->dropout.rate > 0.0f;
-    assert(!call->maps.buffer || !has_dropout);
-    if (call->maps.buffer || (caps->attention == CLF_ATTENTION_BATCHED && !has_dropout)) {
-        return clf__attention_batched_forward(y, q, k, v, call);
-    }
-    return forward_fused(y, q, k, v, call);
+    struct clf_device *device = clf__buffer_device(y.buffer);
+    assert(!call->maps.buffer || call->dropout.rate == 0.0f);
+    assert(y.type == CLF__F32 || clf__attention_writes_bf16(device, call));
+    return is_batched(clf__device_caps(device), call) ? clf__attention_batched_forward(y, q, k, v, call)
+                                                      : forward_fused(y, q, k, v, call);
 }

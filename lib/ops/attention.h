@@ -57,6 +57,9 @@ clf_status clf__attention_forward(struct clf__tensor y, /* (query rows, H * valu
                                   struct clf__tensor v, /* (key rows, H * value_width) */
                                   const struct clf__attention_call *call);
 
+/* Whether it can write y in bf16 too, for a product that reads it so: the CPU form's fused kernel does. */
+int clf__attention_writes_bf16(const struct clf_device *device, const struct clf__attention_call *call);
+
 /* Where clf__attention_backward() puts what it finds. */
 struct clf__attention_gradients {
     struct clf__tensor

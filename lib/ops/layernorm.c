@@ -17,7 +17,16 @@ static const char *const defines[3][2] = {
 clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor gamma,
                                   struct clf__tensor beta, enum clf__norm_kind kind, float eps)
 {
-    const struct clf__tensor views[] = {y, x, gamma, beta};
+    const struct clf__tensor none = {.buffer = NULL};
+    return clf__layernorm_forward_rounded(y, none, x, gamma, beta, kind, eps);
+}
+
+clf_status clf__layernorm_forward_rounded(struct clf__tensor y, struct clf__tensor rounded,
+                                          struct clf__tensor x, struct clf__tensor gamma,
+                                          struct clf__tensor beta, enum clf__norm_kind kind, float eps)
+{
+    const struct clf__tensor views[] = {y, rounded, x, gamma, beta};
+    double matrices = 1.0 + (y.buffer != NULL ? 1.0 : 0.0) + (rounded.buffer != NULL ? 0.5 : 0.0);
     const struct clf__argument extras[] = {CLF__FLOAT(eps)};
     struct clf__rows_launch launch = {
         .program = "layernorm",
@@ -25,12 +34,12 @@ clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor x, st
         .gpu_kernel = "layernorm_forward_gpu",
         .defines = defines[kind][beta.buffer != NULL],
         .views = views,
-        .view_count = 4,
+        .view_count = sizeof views / sizeof *views,
         .rows = x.rows,
         .columns = x.columns,
         .extras = extras,
         .extra_count = 1,
-        .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 4 : 8, 2)};
+        .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 4 : 8, matrices)};
     return clf__rows_launch(&launch);
 }
 

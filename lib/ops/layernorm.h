@@ -17,6 +17,14 @@ clf_status clf__layernorm_forward(struct clf__tensor y,     /* (N, D) */
                                   struct clf__tensor beta,  /* (1, D) */
                                   enum clf__norm_kind kind, float eps);
 
+/* The same with y in bf16 as well, for products that read it so; y.buffer or rounded.buffer may be NULL. */
+clf_status clf__layernorm_forward_rounded(struct clf__tensor y,       /* (N, D) */
+                                          struct clf__tensor rounded, /* (N, D) bf16 */
+                                          struct clf__tensor x,       /* (N, D) */
+                                          struct clf__tensor gamma,   /* (1, D) */
+                                          struct clf__tensor beta,    /* (1, D) */
+                                          enum clf__norm_kind kind, float eps);
+
 /* Floats of scratch that clf__layernorm_backward() needs. */
 size_t clf__layernorm_backward_scratch(int rows, int columns);
 

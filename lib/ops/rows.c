@@ -42,7 +42,11 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
     for (int i = 0; i < launch->extra_count; i++) {
         arguments[count++] = launch->extras[i];
     }
-    struct clf_device *device = clf__buffer_device(launch->views[0].buffer);
+    int present = 0;
+    while (launch->views[present].buffer == NULL) {
+        present++;
+    }
+    struct clf_device *device = clf__buffer_device(launch->views[present].buffer);
     int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     for (int i = 0; !is_cpu && i < launch->gpu_local_count; i++) {
         arguments[count++] = launch->gpu_local[i];

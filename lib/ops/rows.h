@@ -12,8 +12,9 @@ struct clf__rows_launch {
     const char *program;
     const char *cpu_kernel;
     const char *gpu_kernel;
-    const char *defines;             /* NULL: none */
-    const struct clf__tensor *views; /* the first one names the device; buffer NULL passes a null pointer */
+    const char *defines; /* NULL: none */
+    const struct clf__tensor
+        *views; /* buffer NULL passes a null pointer; the first other one names the device */
     int view_count;
     int rows; /* none: nothing is launched */
     int columns;

@@ -34,7 +34,7 @@ clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tens
     }
     *tensor = (struct clf__tensor){
         .type = type, .rows = (int)rows, .columns = (int)columns, .stride = (int)columns};
-    size_t bytes = (size_t)rows * (size_t)columns * 4;
+    size_t bytes = (size_t)rows * (size_t)columns * clf__type_bytes(type);
     arena->entries[arena->count++] =
         (struct clf__arena_entry){.tensor = tensor, .bytes = bytes, .what = what};
     arena->bytes += bytes;

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-static size_t bytes_of(enum clf__type type)
+size_t clf__type_bytes(enum clf__type type)
 {
     return type == CLF__BF16 ? 2 : 4;
 }
@@ -28,7 +28,7 @@ struct clf__tensor clf__tensor_bf16(struct clf__tensor tensor)
     assert(tensor.type == CLF__F32);
     tensor.type = CLF__BF16;
     tensor.offset *= 2;
-    tensor.stride *= 2;
+    tensor.stride = tensor.columns + tensor.columns % 2;
     return tensor;
 }
 
@@ -49,7 +49,7 @@ static int is_packed(struct clf__tensor tensor)
 
 clf_status clf__tensor_write(struct clf__tensor tensor, const void *source)
 {
-    size_t element_bytes = bytes_of(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;
+    size_t element_bytes = clf__type_bytes(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;
     int runs = is_packed(tensor) ? 1 : tensor.rows;
     size_t run_bytes = row_bytes * (size_t)(tensor.rows / (runs > 0 ? runs : 1));
     for (int i = 0; i < runs && run_bytes > 0; i++) {
@@ -62,7 +62,7 @@ clf_status clf__tensor_write(struct clf__tensor tensor, const void *source)
 
 clf_status clf__tensor_read(struct clf__tensor tensor, void *target)
 {
-    size_t element_bytes = bytes_of(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;
+    size_t element_bytes = clf__type_bytes(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;
     int runs = is_packed(tensor) ? 1 : tensor.rows;
     size_t run_bytes = row_bytes * (size_t)(tensor.rows / (runs > 0 ? runs : 1));
     for (int i = 0; i < runs && run_bytes > 0; i++) {

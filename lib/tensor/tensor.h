@@ -11,6 +11,8 @@
 
 enum clf__type { CLF__F32, CLF__I32, CLF__BF16 };
 
+size_t clf__type_bytes(enum clf__type type);
+
 /* Element (row, column) is at offset + row * stride + column, counted in elements. Views do not own. */
 struct clf__tensor {
     struct clf__buffer *buffer;
@@ -25,7 +27,8 @@ struct clf__tensor {
 struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count);
 struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int count);
 
-/* The same memory as numbers in bf16: rows start where they did, and take half of it. */
+/* The same memory as numbers in bf16: rows begin where the first one did and lie close together, each with an
+ * even number of elements. */
 struct clf__tensor clf__tensor_bf16(struct clf__tensor tensor);
 
 /* The same buffer as gemm's operand. */

@@ -258,12 +258,28 @@ static struct clf__matrix bf16_matrix(struct clf__tensor tensor)
     return clf__tensor_matrix(clf__tensor_bf16(tensor));
 }
 
+/* The first `columns` of each row are `exact` rounded, and all else is as it was. wide: fp32, whose memory
+ * holds bf16. */
+static void check_rounded(struct clf__tensor wide, const float *exact, int columns)
+{
+    const uint16_t *rounded = (const uint16_t *)support_read(wide);
+    for (int i = 0; i < 2 * wide.rows * wide.columns; i++) {
+        int row = i / wide.columns, column = i % wide.columns;
+        if (row < wide.rows && column < columns) {
+            assert_true(unpack(CLF_PRECISION_BF16, rounded[i]) ==
+                        reference_round(CLF_PRECISION_BF16, exact[row * columns + column]));
+        } else {
+            assert_true(rounded[i] == (i % 2 ? 0x7fc0 : 0)); /* the poison's halves */
+        }
+    }
+}
+
 /* What a product writes in bf16 is its fp32 result rounded, and read by the next product it gives the same
  * bits. */
 static void rows_in_bf16_pass_between_products(void **state)
 {
     (void)state;
-    enum { ROWS = 19, HIDDEN = 70, INPUTS = 31, OUTPUTS = 33, GAP = 3 };
+    enum { ROWS = 19, HIDDEN = 70, INPUTS = 31, OUTPUTS = 33, GAP = 4, WIDE = HIDDEN + GAP };
     struct support_random random = {.state = 21};
     float *x_values = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
     float *up_values = support_uniform_array(&random, HIDDEN * INPUTS, 1.0f);
@@ -274,9 +290,9 @@ static void rows_in_bf16_pass_between_products(void **state)
         struct clf__weight *down = make_weight_in(device, precision, down_values, OUTPUTS, HIDDEN);
         struct clf__tensor x = support_tensor(device, CLF__F32, ROWS, INPUTS, x_values);
         struct clf__tensor hidden = support_tensor(device, CLF__F32, ROWS, HIDDEN, NULL);
-        struct clf__tensor wide = support_tensor(device, CLF__F32, ROWS, HIDDEN + GAP, NULL);
+        struct clf__tensor wide = support_tensor(device, CLF__F32, ROWS, WIDE, NULL);
         struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, OUTPUTS, NULL);
-        struct clf__matrix narrow = bf16_matrix(clf__tensor_columns(wide, 0, HIDDEN));
+        struct clf__matrix narrow = bf16_matrix(wide);
         struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
         epilogue.activation = CLF__RELU;
         if (clf__gemm_operand(down) == CLF_PRECISION_FP32) {
@@ -290,16 +306,16 @@ static void rows_in_bf16_pass_between_products(void **state)
                 clf__gemm_weight(clf__tensor_matrix(hidden), clf__tensor_matrix(x), ROWS, up, &epilogue));
             assert_ok(clf__gemm_weight(narrow, clf__tensor_matrix(x), ROWS, up, &epilogue));
             float *exact = support_read(hidden);
-            uint16_t *rounded = (uint16_t *)support_read(wide); /* rows of 2 (HIDDEN + GAP) */
-            for (int i = 0; i < ROWS * 2 * (HIDDEN + GAP); i++) {
-                int row = i / (2 * (HIDDEN + GAP)), column = i % (2 * (HIDDEN + GAP));
-                if (column < HIDDEN) {
-                    assert_true(unpack(precision, rounded[i]) ==
-                                reference_round(precision, exact[row * HIDDEN + column]));
-                } else {
-                    assert_true(rounded[i] == (i % 2 ? 0x7fc0 : 0)); /* the poison's halves */
-                }
-            }
+            check_rounded(wide, exact, HIDDEN);
+            struct clf__tensor again = support_tensor(device, CLF__F32, ROWS, WIDE, NULL);
+            assert_ok(clf__gemm_round(bf16_matrix(again), clf__tensor_matrix(hidden), ROWS, HIDDEN));
+            assert_ok(clf__gemm_round(bf16_matrix(again), clf__tensor_matrix(hidden), 0, HIDDEN));
+            check_rounded(again, exact, HIDDEN);
+            struct clf__tensor small = support_tensor(device, CLF__F32, ROWS / 2, WIDE, NULL);
+            assert_fails(clf__gemm_round(bf16_matrix(small), clf__tensor_matrix(hidden), ROWS, HIDDEN),
+                         CLF_BAD_ARGUMENT, "rounded operand");
+            assert_fails(clf__gemm_round(bf16_matrix(again), clf__tensor_matrix(small), ROWS, HIDDEN),
+                         CLF_BAD_ARGUMENT, "operand");
             assert_ok(clf__gemm_weight(clf__tensor_matrix(y), narrow, ROWS, down, &epilogue));
             float *from_bf16 = support_read(y);
             assert_ok(

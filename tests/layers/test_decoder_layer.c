@@ -26,6 +26,7 @@ static const struct layer_case cases[] = {
     {32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
     {4, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16},
     {1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
+    {9, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
     {9, 33, 65, 2, 17, 15, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_BF16},
     {1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
     {9, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8},
@@ -125,6 +126,9 @@ static float *run_layer(const struct clf__decoder_layer *layer, struct clf_devic
         .context = support_tensor(device, CLF__F32, rows, values, NULL),
         .hidden = support_tensor(device, CLF__F32, rows, c->ffn, NULL),
     };
+    if (clf__linear_reads_bf16(&layer->self_attention.input)) {
+        workspace.rounded = clf__tensor_bf16(support_tensor(device, CLF__F32, rows, c->d_model, NULL));
+    }
     float *relative = support_uniform_array(&random, (size_t)c->heads * (2 * MAX_REACH + 1), 1);
     struct clf__attention_history history = {
         .keys = support_tensor(device, CLF__F32, cache_rows, keys,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cases/attention.h"
+#include "reference/gemm.h"
 #include "support/attention_problem.h"
 
 static struct clf_device *fused(int form)
@@ -27,6 +28,56 @@ static void check(struct attention_shape shape)
         }
         support_free_all();
     }
+}
+
+/* y in bf16 is y rounded, with nothing written beside it. */
+static void check_bf16(struct attention_shape shape)
+{
+    struct clf_device *device = fused(CLF_FORM_CPU);
+    struct attention_problem problem = support_attention_problem(&shape, 31);
+    struct clf__attention_call call = support_attention_call(device, &problem);
+    int columns = shape.heads * shape.value_width, rows = problem.query_rows;
+    float *expected = support_attention_run(device, &problem, &call);
+    struct clf__tensor q =
+        support_attention_operand(device, 0, rows, shape.heads * shape.key_width, problem.q);
+    struct clf__tensor k =
+        support_attention_operand(device, 0, problem.key_rows, shape.heads * shape.key_width, problem.k);
+    struct clf__tensor v = support_attention_operand(device, 0, problem.key_rows, columns, problem.v);
+    struct clf__tensor memory = support_tensor(device, CLF__F32, rows, columns, NULL);
+    struct clf__tensor y = clf__tensor_bf16(memory);
+    assert_true(clf__attention_writes_bf16(device, &call));
+    assert_ok(clf__attention_forward(y, q, k, v, &call));
+    uint16_t *all = (uint16_t *)support_read(memory);
+    for (int i = 0; i < 2 * rows * columns; i++) {
+        int row = i / y.stride, column = i % y.stride;
+        if (row < rows && column < columns) {
+            uint32_t bits = (uint32_t)all[i] << 16;
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            assert_true(value == reference_round(CLF_PRECISION_BF16, expected[row * columns + column]));
+        } else {
+            assert_true(all[i] == (i % 2 ? 0x7fc0 : 0)); /* the poison's halves */
+        }
+    }
+}
+
+static void test_bf16(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 3, .sequences = 2, .queries = {18, 3}, .keys = {18, 35}};
+    const int widths[] = {8, 17, 33, 64};
+    if (support_first_form() == CLF_FORM_CPU) {
+        for (int i = 0; i < (int)(sizeof widths / sizeof *widths); i++) {
+            shape.key_width = shape.value_width = widths[i];
+            shape.hidden = i % 2;
+            check_bf16(shape);
+        }
+    }
+    struct clf__attention_call call = {.scratch = NULL};
+    assert_false(support_last_form() == CLF_FORM_GPU &&
+                 clf__attention_writes_bf16(fused(CLF_FORM_GPU), &call));
+    call.maps = support_tensor(fused(support_first_form()), CLF__F32, 1, 1, NULL);
+    assert_false(clf__attention_writes_bf16(fused(support_first_form()), &call));
 }
 
 static void test_lengths(void **state)
@@ -210,6 +261,7 @@ static void test_many_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_bf16, support_teardown),
         cmocka_unit_test_teardown(test_lengths, support_teardown),
         cmocka_unit_test_teardown(test_widths, support_teardown),
         cmocka_unit_test_teardown(test_masks, support_teardown),

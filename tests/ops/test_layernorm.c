@@ -2,8 +2,10 @@
 #include "ops/layernorm.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cases/rows.h"
+#include "reference/gemm.h"
 #include "reference/layernorm.h"
 #include "support/finite_difference.h"
 #include "support/views.h"
@@ -48,6 +50,57 @@ static void check(const struct problem *problem, double tolerance)
             clf__layernorm_forward(in.tensor, in.tensor, gamma_view, beta_view, problem->kind, problem->eps));
         assert_close(support_read(in.tensor), expected, count, tolerance);
         support_view_check(&in);
+    }
+}
+
+/* y in bf16, with and without y itself, is y rounded. */
+static void check_rounded(struct clf_device *device, int columns, enum clf__norm_kind kind)
+{
+    struct support_random random = {77};
+    float *x = support_uniform_array(&random, (size_t)(ROWS * columns), 2.0f);
+    struct clf__tensor in = support_tensor(device, CLF__F32, ROWS, columns, x);
+    struct clf__tensor gain =
+        support_tensor(device, CLF__F32, 1, columns, support_uniform_array(&random, (size_t)columns, 1.5f));
+    struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, columns, NULL), none = {.buffer = NULL};
+    assert_ok(clf__layernorm_forward(y, in, gain, none, kind, 1e-5f));
+    float *expected = support_read(y);
+    for (int has_y = 0; has_y < 2; has_y++) {
+        struct support_view out = support_view(device, ROWS, columns, NULL);
+        struct clf__tensor memory = support_tensor(device, CLF__F32, ROWS + 1, columns + 3, NULL);
+        struct clf__tensor rounded = clf__tensor_rows(clf__tensor_bf16(memory), 1, ROWS);
+        rounded = clf__tensor_columns(rounded, 2, columns);
+        assert_ok(
+            clf__layernorm_forward_rounded(has_y ? out.tensor : none, rounded, in, gain, none, kind, 1e-5f));
+        uint16_t *all = (uint16_t *)support_read(memory);
+        for (int i = 0; i < 2 * memory.rows * memory.columns; i++) {
+            int row = i / rounded.stride - 1, column = i % rounded.stride - 2;
+            if (row >= 0 && row < ROWS && column >= 0 && column < columns) {
+                uint32_t bits = (uint32_t)all[i] << 16;
+                float value;
+                memcpy(&value, &bits, sizeof value);
+                assert_true(value == reference_round(CLF_PRECISION_BF16, expected[row * columns + column]));
+            } else {
+                assert_true(all[i] == (i % 2 ? 0x7fc0 : 0)); /* the poison's halves */
+            }
+        }
+        if (has_y) {
+            assert_memory_equal(support_read(out.tensor), expected,
+                                (size_t)(ROWS * columns) * sizeof *expected);
+        }
+        support_view_check(&out);
+    }
+}
+
+static void test_rounded(void **state)
+{
+    (void)state;
+    const int widths[] = {1, 3, 16, 17, 64, 70, 261};
+    FOR_EACH_FORM(device)
+    {
+        for (int i = 0; i < (int)(sizeof widths / sizeof *widths); i++) {
+            check_rounded(device, widths[i], CLF__NORM_LAYER);
+        }
+        check_rounded(device, 33, CLF__NORM_RMS);
     }
 }
 
@@ -301,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_layer, support_teardown),
+        cmocka_unit_test_teardown(test_rounded, support_teardown),
         cmocka_unit_test_teardown(test_rms, support_teardown),
         cmocka_unit_test_teardown(test_std, support_teardown),
         cmocka_unit_test_teardown(test_far_from_zero, support_teardown),

@@ -46,6 +46,24 @@ static void test_views_write_their_part(void **state)
     assert_memory_equal(support_read(whole), expected, sizeof expected);
 }
 
+/* In the first half of the memory, at even places. */
+static void test_views_in_bf16_lie_close_together(void **state)
+{
+    (void)state;
+    struct clf__tensor whole = counted(4, 7);
+    struct clf__tensor view = clf__tensor_bf16(clf__tensor_columns(clf__tensor_rows(whole, 1, 3), 0, 5));
+    assert_int_equal(view.type, CLF__BF16);
+    assert_int_equal(view.offset, 2 * 7);
+    assert_int_equal(view.stride, 6);
+    assert_int_equal(view.columns, 5);
+    const uint16_t values[3 * 5] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    assert_ok(clf__tensor_write(view, values));
+    const uint16_t *all = (const uint16_t *)support_read(whole);
+    for (int i = 0; i < 15; i++) {
+        assert_int_equal(all[14 + i / 5 * 6 + i % 5], values[i]);
+    }
+}
+
 static void test_empty_views_move_nothing(void **state)
 {
     (void)state;
@@ -60,16 +78,18 @@ static void test_arena_allocates_what_was_reserved(void **state)
 {
     (void)state;
     struct clf__arena arena;
-    struct clf__tensor a, b, empty;
+    struct clf__tensor a, b, half, empty;
     clf__arena_init(&arena, device());
     assert_ok(clf__arena_reserve(&arena, &a, CLF__F32, 3, 5, "a"));
     assert_ok(clf__arena_reserve(&arena, &b, CLF__I32, 1, 7, "b"));
+    assert_ok(clf__arena_reserve(&arena, &half, CLF__BF16, 3, 6, "half"));
     assert_ok(clf__arena_reserve(&arena, &empty, CLF__F32, 0, 9, "empty"));
     assert_null(a.buffer);
-    assert_int_equal(arena.bytes, (15 + 7 + 9) * 4);
+    assert_int_equal(arena.bytes, (15 + 7 + 9 + 9) * 4);
     assert_ok(clf__arena_allocate(&arena));
     assert_int_equal(clf__buffer_bytes(a.buffer), 15 * 4);
     assert_int_equal(clf__buffer_bytes(b.buffer), 7 * 4);
+    assert_int_equal(clf__buffer_bytes(half.buffer), 3 * 6 * 2);
     assert_int_equal(clf__buffer_bytes(empty.buffer), 9 * 4);
     assert_int_equal(a.rows, 3);
     assert_int_equal(a.stride, 5);
@@ -104,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_views_read_their_part, support_teardown),
         cmocka_unit_test_teardown(test_views_write_their_part, support_teardown),
+        cmocka_unit_test_teardown(test_views_in_bf16_lie_close_together, support_teardown),
         cmocka_unit_test_teardown(test_empty_views_move_nothing, support_teardown),
         cmocka_unit_test_teardown(test_arena_allocates_what_was_reserved, support_teardown),
         cmocka_unit_test_teardown(test_arena_refuses_what_does_not_fit, support_teardown),

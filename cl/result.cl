@@ -1,0 +1,35 @@
+/* Where a kernel's result goes: fp32, or with RESULT_BF16 rounded to bf16, for a product that reads it so. Included,
+ * never built alone. */
+
+#ifndef RESULT_COLUMNS /* more than one file includes this one */
+#define RESULT_COLUMNS 16 /* of a vector */
+
+#ifdef RESULT_BF16
+#include "bf16.cl"
+typedef ushort result_element;
+
+static inline void store_result16(float16 value, __global result_element *y, int count)
+{
+    if (count == RESULT_COLUMNS) {
+        store_bf16_16(value, y);
+    } else {
+        float lanes[RESULT_COLUMNS];
+        vstore16(value, 0, lanes);
+        for (int i = 0; i < count; i++) {
+            y[i] = (ushort)(round_bf16(lanes[i]) >> 16);
+        }
+    }
+}
+#else
+typedef float result_element;
+
+static inline void store_result16(float16 value, __global result_element *y, int count)
+{
+    if (count == RESULT_COLUMNS) {
+        vstore16(value, 0, y);
+    } else {
+        store_part(value, y, count);
+    }
+}
+#endif
+#endif

@@ -1,0 +1,136 @@
+/* An encoder layer in bf16 whose norms and attention write what its products read: the bits of products that
+ * round their operands themselves, and no such rounding left. */
+#include <string.h>
+
+#include "layers/encoder_layer.h"
+#include "reference/gemm.h"
+#include "support/support.h"
+
+enum { ROWS = 21, D = 48, F = 70, HEADS = 3, KEY_WIDTH = 16, VALUE_WIDTH = 24 };
+
+static struct clf__linear make_linear(struct clf_device *device, struct support_random *random, int inputs,
+                                      int outputs)
+{
+    struct clf__linear linear;
+    struct clf__weight_part part = {support_uniform_array(random, (size_t)outputs * (size_t)inputs, 0.2f),
+                                    outputs};
+    struct clf__weight_source source = {&part, 1, inputs, CLF_PRECISION_BF16, "a test's layer"};
+    float *bias = support_uniform_array(random, (size_t)outputs, 0.5f);
+    assert_ok(clf__linear_create(&linear, device, &source, bias));
+    return linear;
+}
+
+static struct clf__norm make_norm(struct clf_device *device, struct support_random *random)
+{
+    struct clf__norm norm;
+    float *gamma = support_uniform_array(random, D, 1), *beta = support_uniform_array(random, D, 1);
+    assert_ok(clf__norm_create(&norm, device, CLF__NORM_LAYER, 1e-5f, D, gamma, beta, "a test's norm"));
+    return norm;
+}
+
+static struct clf__encoder_layer make_layer(struct clf_device *device, int norm_first)
+{
+    struct support_random random = {5};
+    struct clf__encoder_layer layer = {.norm_first = norm_first};
+    layer.self_attention.heads = (struct clf__heads){HEADS, KEY_WIDTH, VALUE_WIDTH, 0.25f};
+    layer.self_attention.input =
+        make_linear(device, &random, D, clf__self_projection_width(&layer.self_attention.heads));
+    layer.self_attention.output = make_linear(device, &random, HEADS * VALUE_WIDTH, D);
+    layer.self_attention_norm = make_norm(device, &random);
+    layer.feed_forward = (struct clf__feed_forward){.activation = CLF__RELU, .width = F};
+    layer.feed_forward.up = make_linear(device, &random, D, F);
+    layer.feed_forward.down = make_linear(device, &random, F, D);
+    layer.feed_forward_norm = make_norm(device, &random);
+    return layer;
+}
+
+static int64_t roundings(struct clf_device *device)
+{
+    const struct clf_kernel_time *kernels;
+    int count;
+    int64_t launches = 0;
+    assert_ok(clf_device_profile(device, &kernels, &count));
+    for (int i = 0; i < count; i++) {
+        launches += strcmp(kernels[i].name, "round_bf16_cpu") == 0 ? kernels[i].launches : 0;
+    }
+    return launches;
+}
+
+/* The layer twice over, and how many roundings that took. */
+static float *run(struct clf_device *device, const struct clf__encoder_layer *layer, int has_rounded,
+                  int64_t *launches)
+{
+    static const int32_t spans[8] = {0, 9, 0, 9, 9, ROWS - 9, 9, ROWS - 9};
+    struct support_random random = {6};
+    const struct clf__heads *heads = &layer->self_attention.heads;
+    const struct clf__workspace_widths widths = {.d_model = D,
+                                                 .projected = clf__self_projection_width(heads),
+                                                 .context = HEADS * VALUE_WIDTH + 1,
+                                                 .hidden = F + 1,
+                                                 .has_rounded = has_rounded};
+    struct clf__workspace whole, workspace;
+    struct clf__arena arena;
+    clf__arena_init(&arena, device);
+    assert_ok(clf__workspace_reserve(&whole, &arena, ROWS + 2, &widths));
+    assert_ok(clf__arena_allocate(&arena));
+    workspace = clf__workspace_rows(&whole, ROWS);
+    assert_ptr_equal(clf__workspace_operand(&workspace).buffer,
+                     has_rounded ? workspace.rounded.buffer : workspace.x.buffer);
+    assert_ok(clf__tensor_write(workspace.x, support_uniform_array(&random, ROWS * D, 2)));
+    assert_ok(clf__workspace_round(&workspace));
+    struct clf__attention_call call = {.heads = *heads,
+                                       .spans = {.sequences = 2, .max_queries = 12, .max_keys = 12}};
+    call.spans.table = support_tensor(device, CLF__I32, 2, 4, spans);
+    assert_ok(clf_device_profile_reset(device));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(clf__encoder_layer_forward(layer, &workspace, &call));
+    }
+    *launches = roundings(device);
+    float *x = support_read(workspace.x);
+    if (has_rounded && !layer->norm_first) { /* goes with x */
+        uint16_t *rounded = support_array(ROWS * D, sizeof *rounded);
+        assert_ok(clf__tensor_read(workspace.rounded, rounded));
+        for (int i = 0; i < ROWS * D; i++) {
+            uint32_t bits = (uint32_t)rounded[i] << 16;
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            assert_true(value == reference_round(CLF_PRECISION_BF16, x[i]));
+        }
+    }
+    clf__arena_free(&arena);
+    return x;
+}
+
+static void test_rounded_rows(void **state)
+{
+    (void)state;
+    if (support_first_form() != CLF_FORM_CPU) {
+        skip(); /* GPU forms round what they load */
+    }
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = CLF_FORM_CPU;
+    options.gemm = CLF_GEMM_NATIVE;
+    options.attention = CLF_ATTENTION_FUSED;
+    options.profile = 1;
+    struct clf_device *device;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    for (int norm_first = 0; norm_first < 2; norm_first++) {
+        struct clf__encoder_layer layer = make_layer(device, norm_first);
+        int64_t without, with;
+        float *expected = run(device, &layer, 0, &without), *x = run(device, &layer, 1, &with);
+        assert_memory_equal(x, expected, ROWS * D * sizeof *x);
+        assert_int_equal(without, 2 * 2); /* what the attention and the feed-forward begin with */
+        assert_int_equal(with, 0);
+        clf__encoder_layer_free(&layer);
+    }
+    support_free_all();
+    clf_device_close(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_rounded_rows, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
