@@ -88,6 +88,9 @@ static void run_checks(struct outcome *outcome, struct clf_device *device, clf_f
     for (int i = 0; i < selftest_product_check_count; i++) {
         run_check(outcome, device, form, index, &selftest_product_checks[i]);
     }
+    for (int i = 0; i < selftest_layer_check_count; i++) {
+        run_check(outcome, device, form, index, &selftest_layer_checks[i]);
+    }
     for (int i = 0; i < selftest_gradient_check_count; i++) {
         run_check(outcome, device, form, index, &selftest_gradient_checks[i]);
     }

@@ -54,6 +54,8 @@ extern const struct check selftest_row_checks[];
 extern const int selftest_row_check_count;
 extern const struct check selftest_product_checks[];
 extern const int selftest_product_check_count;
+extern const struct check selftest_layer_checks[];
+extern const int selftest_layer_check_count;
 extern const struct check selftest_gradient_checks[];
 extern const int selftest_gradient_check_count;
 

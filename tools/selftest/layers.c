@@ -1,0 +1,276 @@
+/* Checks of a decoder layer that takes one new token a row, which few rows pass in one launch where the
+ * device can. */
+#include <string.h>
+
+#include "layers/decoder_layer.h"
+#include "reference/attention.h"
+#include "reference/gemm.h"
+#include "reference/layernorm.h"
+#include "selftest/selftest.h"
+
+enum { ROWS = 3, D = 40, F = 65, HEADS = 2, KEY_WIDTH = 17, VALUE_WIDTH = 24 };
+enum { KEYS = HEADS * KEY_WIDTH, VALUES = HEADS * VALUE_WIDTH, POSITIONS = 5, MEMORY_ROWS = 11 };
+static const float score_scale = 0.25f, epsilon = 1e-5f;
+
+/* In the order of the layer: both attentions' input and output, the feed-forward's two. */
+enum { SELF_INPUT, SELF_OUTPUT, CROSS_INPUT, CROSS_OUTPUT, UP, DOWN, PRODUCTS };
+static const int shapes[PRODUCTS][2] = {
+    {2 * KEYS + VALUES, D}, {D, VALUES}, {KEYS, D}, {D, VALUES}, {F, D}, {D, F}};
+
+/* A layer with the norms behind and a step of rows with histories of their own, on the host. */
+struct step {
+    const float *weights[PRODUCTS], *biases[PRODUCTS];
+    const float *gammas[3], *betas[3];
+    const float *x;             /* (ROWS, D) */
+    const float *keys, *values; /* (ROWS * POSITIONS, ..), slot by slot */
+    const float *memory;        /* (MEMORY_ROWS, KEYS + VALUES) */
+};
+static const int32_t slots[ROWS] = {2, 0, 1}, positions[ROWS] = {0, 4, 2};
+static const int32_t cross_spans[2 * 4] = {0, 2, 0, 7, 2, 1, 7, 4};
+
+static struct step make_step(struct bench *bench)
+{
+    struct step step = {.x = bench_uniform(bench, ROWS * D, 1.0f)};
+    for (int i = 0; i < PRODUCTS; i++) {
+        int outputs = shapes[i][0], inputs = shapes[i][1];
+        step.weights[i] = bench_uniform(bench, (size_t)outputs * (size_t)inputs, 0.3f);
+        step.biases[i] = bench_uniform(bench, (size_t)outputs, 0.5f);
+    }
+    for (int i = 0; i < 3; i++) {
+        step.gammas[i] = bench_uniform(bench, D, 1.0f);
+        step.betas[i] = bench_uniform(bench, D, 1.0f);
+    }
+    step.keys = bench_uniform(bench, ROWS * POSITIONS * KEYS, 1.0f);
+    step.values = bench_uniform(bench, ROWS * POSITIONS * VALUES, 1.0f);
+    step.memory = bench_uniform(bench, MEMORY_ROWS * (KEYS + VALUES), 1.0f);
+    return step;
+}
+
+/* ---- the same in double, operation by operation ---- */
+
+static void multiply(float *y, const float *x, const struct step *step, int product,
+                     enum clf__activation activation, const float *residual)
+{
+    int outputs = shapes[product][0], inputs = shapes[product][1];
+    double row[2 * KEYS + VALUES + F];
+    for (int r = 0; r < ROWS; r++) {
+        reference_gemm_row(row, x + r * inputs, step->weights[product], outputs, inputs, 1.0,
+                           step->biases[product], activation, residual ? residual + r * outputs : NULL);
+        for (int n = 0; n < outputs; n++) {
+            y[r * outputs + n] = (float)row[n];
+        }
+    }
+}
+
+static void normalise(float *x, const float *sums, const struct step *step, int norm)
+{
+    double rows[ROWS * D];
+    reference_layernorm(rows, sums, step->gammas[norm], step->betas[norm], ROWS, D, CLF__NORM_LAYER,
+                        (double)epsilon);
+    for (int i = 0; i < ROWS * D; i++) {
+        x[i] = (float)rows[i];
+    }
+}
+
+/* context (ROWS, VALUES); key_rows rows of keys and values. */
+static void attend(float *context, const float *query, const float *keys, const float *values, int sequences,
+                   const int32_t *spans, int max_queries, int max_keys)
+{
+    const struct reference_attention problem = {.heads = HEADS,
+                                                .key_width = KEY_WIDTH,
+                                                .value_width = VALUE_WIDTH,
+                                                .scale = (double)score_scale,
+                                                .sequences = sequences,
+                                                .max_queries = max_queries,
+                                                .max_keys = max_keys,
+                                                .spans = spans};
+    double rows[ROWS * VALUES];
+    reference_attention_forward(rows, NULL, query, keys, values, &problem);
+    for (int i = 0; i < ROWS * VALUES; i++) {
+        context[i] = (float)rows[i];
+    }
+}
+
+/* Each row looks at its slot's rows up to its position, the last of them its own. */
+static void attend_history(float *context, const float *projected, const struct step *step)
+{
+    float query[ROWS * KEYS], keys[ROWS * POSITIONS * KEYS], values[ROWS * POSITIONS * VALUES];
+    int32_t spans[ROWS * 4];
+    memcpy(keys, step->keys, sizeof keys);
+    memcpy(values, step->values, sizeof values);
+    for (int r = 0; r < ROWS; r++) {
+        const float *row = projected + r * (2 * KEYS + VALUES);
+        int first = slots[r] * POSITIONS, own = first + positions[r];
+        memcpy(query + r * KEYS, row, KEYS * sizeof *row);
+        memcpy(keys + own * KEYS, row + KEYS, KEYS * sizeof *row);
+        memcpy(values + own * VALUES, row + 2 * KEYS, VALUES * sizeof *row);
+        memcpy(spans + 4 * r, (int32_t[4]){r, 1, first, positions[r] + 1}, 4 * sizeof *spans);
+    }
+    attend(context, query, keys, values, ROWS, spans, 1, POSITIONS);
+}
+
+static void attend_memory(float *context, const float *query, const struct step *step)
+{
+    float keys[MEMORY_ROWS * KEYS], values[MEMORY_ROWS * VALUES];
+    for (int i = 0; i < MEMORY_ROWS; i++) {
+        const float *row = step->memory + i * (KEYS + VALUES);
+        memcpy(keys + i * KEYS, row, KEYS * sizeof *row);
+        memcpy(values + i * VALUES, row + KEYS, VALUES * sizeof *row);
+    }
+    attend(context, query, keys, values, 2, cross_spans, 2, MEMORY_ROWS);
+}
+
+static void expect(double *expected, const struct step *step)
+{
+    float x[ROWS * D], sums[ROWS * D], projected[ROWS * (2 * KEYS + VALUES)], query[ROWS * KEYS];
+    float context[ROWS * VALUES], hidden[ROWS * F];
+    multiply(projected, step->x, step, SELF_INPUT, CLF__IDENTITY, NULL);
+    attend_history(context, projected, step);
+    multiply(sums, context, step, SELF_OUTPUT, CLF__IDENTITY, step->x);
+    normalise(x, sums, step, 0);
+    multiply(query, x, step, CROSS_INPUT, CLF__IDENTITY, NULL);
+    attend_memory(context, query, step);
+    multiply(sums, context, step, CROSS_OUTPUT, CLF__IDENTITY, x);
+    normalise(x, sums, step, 1);
+    multiply(hidden, x, step, UP, CLF__RELU, NULL);
+    multiply(sums, hidden, step, DOWN, CLF__IDENTITY, x);
+    normalise(x, sums, step, 2);
+    for (int i = 0; i < ROWS * D; i++) {
+        expected[i] = (double)x[i];
+    }
+}
+
+/* ---- on the device ---- */
+
+static void make_layer(struct clf__decoder_layer *layer, struct bench *bench, const struct step *step,
+                       clf_precision precision)
+{
+    struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
+    *layer = (struct clf__decoder_layer){.self_attention.heads = heads,
+                                         .cross_attention.heads = heads,
+                                         .feed_forward = {.activation = CLF__RELU, .width = F}};
+    struct clf__linear *linears[PRODUCTS] = {&layer->self_attention.input,  &layer->self_attention.output,
+                                             &layer->cross_attention.input, &layer->cross_attention.output,
+                                             &layer->feed_forward.up,       &layer->feed_forward.down};
+    for (int i = 0; i < PRODUCTS; i++) {
+        struct clf__weight_part part = {step->weights[i], shapes[i][0]};
+        struct clf__weight_source source = {&part, 1, shapes[i][1], precision, "the self-test"};
+        RUN(bench, clf__linear_create(linears[i], bench->device, &source, step->biases[i]));
+    }
+    struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
+                                 &layer->feed_forward_norm};
+    for (int i = 0; i < 3; i++) {
+        RUN(bench, clf__norm_create(norms[i], bench->device, CLF__NORM_LAYER, epsilon, D, step->gammas[i],
+                                    step->betas[i], "the self-test"));
+    }
+}
+
+/* The tensors of a step. */
+struct device_step {
+    struct clf__workspace workspace;
+    struct clf__attention_history history;
+    struct clf__attention_call cross;
+    struct clf__attention_scratch scratch;
+    struct clf__arena arena; /* of the scratch */
+    struct clf__decoder_call call;
+    struct clf__tensor counters;
+};
+
+static void place_step(struct device_step *out, struct bench *bench, const struct step *step)
+{
+    struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
+    int32_t table[ROWS * POSITIONS];
+    for (int i = 0; i < ROWS * POSITIONS; i++) {
+        table[i] = i / POSITIONS;
+    }
+    int32_t *zeros = bench_array(bench, CLF__DECODER_COUNTERS, sizeof *zeros);
+    out->workspace = (struct clf__workspace){
+        .x = bench_tensor(bench, CLF__F32, ROWS, D, NULL),
+        .normed = bench_tensor(bench, CLF__F32, ROWS, D, NULL),
+        .projected = bench_tensor(bench, CLF__F32, ROWS, 2 * KEYS + VALUES, NULL),
+        .context = bench_tensor(bench, CLF__F32, ROWS, VALUES, NULL),
+        .hidden = bench_tensor(bench, CLF__F32, ROWS, F, NULL),
+    };
+    out->history = (struct clf__attention_history){
+        .keys = bench_tensor(bench, CLF__F32, ROWS * POSITIONS, KEYS, step->keys),
+        .values = bench_tensor(bench, CLF__F32, ROWS * POSITIONS, VALUES, step->values),
+        .table = bench_tensor(bench, CLF__I32, ROWS, POSITIONS, table),
+        .slots = bench_tensor(bench, CLF__I32, 1, ROWS, slots),
+        .positions = bench_tensor(bench, CLF__I32, 1, ROWS, positions),
+        .slots_total = ROWS,
+    };
+    out->cross = (struct clf__attention_call){
+        .heads = heads,
+        .spans = {bench_tensor(bench, CLF__I32, 2, 4, cross_spans), 2, 2, MEMORY_ROWS},
+        .mask = CLF__MASK_NONE,
+        .scratch = &out->scratch,
+        .few_queries = 1,
+    };
+    clf__arena_init(&out->arena, bench->device);
+    RUN(bench, clf__attention_scratch_reserve(&out->scratch, &out->arena, 2, &heads, 2, MEMORY_ROWS));
+    RUN(bench, clf__arena_allocate(&out->arena));
+    out->call = (struct clf__decoder_call){
+        .history = &out->history,
+        .cross_call = &out->cross,
+        .memory = bench_tensor(bench, CLF__F32, MEMORY_ROWS, KEYS + VALUES, step->memory),
+    };
+    out->counters = bench_tensor(bench, CLF__I32, 1, CLF__DECODER_COUNTERS, zeros);
+}
+
+/* In one launch where the device can, and in one an op. The step writes its own keys and values anew each
+ * time. */
+static void run_layer(struct bench *bench, const struct clf__decoder_layer *layer,
+                      struct device_step *device_step, const struct step *step, int in_one)
+{
+    device_step->call.counters = in_one ? device_step->counters : (struct clf__tensor){.buffer = NULL};
+    RUN(bench, clf__tensor_write(device_step->workspace.x, step->x));
+    RUN(bench, clf__decoder_layer_forward(layer, &device_step->workspace, &device_step->call));
+}
+
+/* Against the formulas. */
+static void decoder_layer(struct bench *bench)
+{
+    struct step step = make_step(bench);
+    struct clf__decoder_layer layer;
+    struct device_step device_step;
+    double expected[ROWS * D];
+    expect(expected, &step);
+    make_layer(&layer, bench, &step, CLF_PRECISION_FP32);
+    place_step(&device_step, bench, &step);
+    for (int in_one = 0; in_one < 2; in_one++) {
+        run_layer(bench, &layer, &device_step, &step, in_one);
+        bench_compare(bench, device_step.workspace.x, expected);
+    }
+    clf__arena_free(&device_step.arena);
+    clf__decoder_layer_free(&layer);
+}
+
+/* One launch against the launches that it stands for: the same bits. */
+static void decoder_layer_rounded(struct bench *bench)
+{
+    for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
+        struct step step = make_step(bench);
+        struct clf__decoder_layer layer;
+        struct device_step device_step;
+        float x[ROWS * D] = {0};
+        double expected[ROWS * D];
+        make_layer(&layer, bench, &step, (clf_precision)precision);
+        place_step(&device_step, bench, &step);
+        run_layer(bench, &layer, &device_step, &step, 0);
+        RUN(bench, clf__tensor_read(device_step.workspace.x, x));
+        for (int i = 0; i < ROWS * D; i++) {
+            expected[i] = (double)x[i];
+        }
+        run_layer(bench, &layer, &device_step, &step, 1);
+        bench_compare(bench, device_step.workspace.x, expected);
+        clf__arena_free(&device_step.arena);
+        clf__decoder_layer_free(&layer);
+        bench_release(bench);
+    }
+}
+
+const struct check selftest_layer_checks[] = {
+    {"decoder layer, one step", USES_ATTENTION, 1e-5, decoder_layer},
+    {"the same, 16 and 8 bit", USES_GEMM | USES_PRECISION, 0.0, decoder_layer_rounded},
+};
+const int selftest_layer_check_count = sizeof selftest_layer_checks / sizeof *selftest_layer_checks;
