@@ -64,7 +64,7 @@ static clf_status check_file(const char *path, const char *bytes, size_t size, c
 {
     struct header header;
     if (size < sizeof header || memcmp(bytes, magic, sizeof magic) != 0) {
-        return clf__fail(CLF_FORMAT, "%s is not a compiled program of clformer; delete it", path);
+        return clf__fail(CLF_FORMAT, "%s is not a compiled program of clformer", path);
     }
     memcpy(&header, bytes, sizeof header);
     size_t start = offsetof(struct header, key_size);
@@ -185,12 +185,19 @@ static clf_status list_kernels(char **out, int *grew, const struct clf__programs
 
 void clf__program_cache_tell(struct clf_device *device)
 {
-    if (device->cache.folder && !device->cache.has_told) {
-        device->cache.has_told = 1;
-        clf__log(CLF_LOG_NOTICE,
-                 "compiling kernels for device %s, some seconds; they are kept for the next start",
-                 device->label);
+    struct clf__program_cache *cache = &device->cache;
+    if (cache->folder == NULL || cache->has_told) {
+        return;
     }
+    cache->has_told = 1;
+    if (clf__folder_create(cache->folder) != CLF_OK) {
+        warn_once(device, clf_last_error());
+        clf__free(cache->folder);
+        cache->folder = NULL;
+        return;
+    }
+    clf__log(CLF_LOG_NOTICE, "compiling kernels for device %s, some seconds, to be kept for the next start",
+             device->label);
 }
 
 /* The whole file as bytes; *size 0 where the driver gives no binary. */
@@ -226,22 +233,6 @@ static clf_status make_file(char **out, size_t *size, const struct clf_device *d
                : clf__opencl_fail(error, "device %s does not give a compiled program", device->label);
 }
 
-/* Whether the path is free, or holds a file that begins as ours do: anything else is not ours to replace. */
-static int is_ours(const char *path)
-{
-    struct clf__file_map map;
-    if (!clf__file_exists(path)) {
-        return 1;
-    }
-    if (clf__file_map_open(&map, path) != CLF_OK) {
-        return 0;
-    }
-    size_t size = map.size < sizeof magic ? map.size : sizeof magic;
-    int is_same = size == 0 || memcmp(map.bytes, magic, size) == 0;
-    clf__file_map_close(&map);
-    return is_same;
-}
-
 static clf_status write_file(struct clf_device *device, const struct clf__program *program,
                              const char *kernels)
 {
@@ -252,7 +243,7 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
     if (status == CLF_OK) {
         status = make_path(&path, device, program, key);
     }
-    if (status == CLF_OK && is_ours(path)) {
+    if (status == CLF_OK) {
         /* A program made from a binary gives that same binary again, without what was compiled since. */
         if (program->stored_kernels) {
             status = clf__program_compile(&fresh, device, program);
@@ -279,7 +270,7 @@ static void tell_end(struct clf_device *device)
 {
     if (!device->cache.has_told_end) {
         device->cache.has_told_end = 1;
-        clf__log(CLF_LOG_NOTICE, "keeping compiled kernels in %s for the next start", device->cache.folder);
+        clf__log(CLF_LOG_NOTICE, "writing compiled kernels to %s, for the next start", device->cache.folder);
     }
 }
 

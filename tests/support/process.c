@@ -170,7 +170,7 @@ static int wait_for(pid_t child)
 static void take_notices(struct process_result *result)
 {
     static const char *const notices[] = {"clformer: compiling kernels for device ",
-                                          "clformer: keeping compiled kernels in "};
+                                          "clformer: writing compiled kernels to "};
     for (int i = 0; i < 2; i++) {
         for (char *found; (found = strstr(result->errors, notices[i])) != NULL;) {
             const char *rest = found + strcspn(found, "\n");
