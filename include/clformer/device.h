@@ -20,7 +20,8 @@ typedef enum clf_device_kind { CLF_DEVICE_GPU, CLF_DEVICE_CPU, CLF_DEVICE_OTHER 
  * work-items. */
 typedef enum clf_form { CLF_FORM_AUTO, CLF_FORM_CPU, CLF_FORM_GPU } clf_form;
 
-/* Who multiplies matrices. */
+/* Who multiplies matrices. CLBlast takes weights in fp32 and batched attention's products; weights in other
+ * precisions take the native kernels, with a logged warning where CLBlast was asked for. */
 typedef enum clf_gemm { CLF_GEMM_AUTO, CLF_GEMM_NATIVE, CLF_GEMM_CLBLAST } clf_gemm;
 
 /* How attention is computed: one pass without a score matrix, or batched products around a softmax. */

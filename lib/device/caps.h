@@ -9,6 +9,7 @@
 struct clf__caps {
     clf_form form;           /* CLF_FORM_CPU or CLF_FORM_GPU, never AUTO */
     clf_gemm gemm;           /* CLF_GEMM_NATIVE or CLF_GEMM_CLBLAST, never AUTO */
+    int asks_for_clblast;    /* the caller or the environment, neither the default nor what is tuned */
     clf_attention attention; /* CLF_ATTENTION_FUSED or CLF_ATTENTION_BATCHED, never AUTO */
     unsigned compute_units;
     size_t max_work_group; /* work-items */

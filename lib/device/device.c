@@ -34,6 +34,8 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     clf__tuning_choose(&tuned, tuning);
     CLF__TRY(clf__caps_choose(&device->caps, listed, &tuned));
     device->caps.tuning = *tuning;
+    device->caps.asks_for_clblast = device->caps.gemm == CLF_GEMM_CLBLAST &&
+                                    (options->gemm != CLF_GEMM_AUTO || clf__environment_gemm() != NULL);
     CLF__TRY(clf__caps_build_options(&device->build_options, listed, &device->caps));
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
     cl_int error = CL_SUCCESS;

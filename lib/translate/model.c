@@ -1,6 +1,8 @@
 #include <clformer/model.h>
 
+#include "base/log.h"
 #include "base/memory.h"
+#include "device/caps.h"
 #include "translate/internal.h"
 
 static clf_status describe(struct clf_model *model)
@@ -40,6 +42,20 @@ static clf_status load(struct clf_model *model, struct clf_device *device, const
     return describe(model);
 }
 
+/* Who asks for CLBlast is told where it does not come. */
+static void warn_of_provider(const struct clf_model *model)
+{
+    static const char *const words[] = {"fp32", "fp16", "bf16", "int8"};
+    const struct clf__caps *caps = clf__device_caps(model->transformer->device);
+    clf_precision precision = model->transformer->precision;
+    if (caps->asks_for_clblast && precision != CLF_PRECISION_FP32) {
+        int is_batched = caps->attention == CLF_ATTENTION_BATCHED;
+        clf__log(CLF_LOG_WARNING,
+                 "CLBlast multiplies weights in fp32 alone: those of %s, in %s, take the native kernels%s",
+                 model->folder, words[precision], is_batched ? ", attention's products CLBlast" : "");
+    }
+}
+
 clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder,
                           const struct clf_model_options *options)
 {
@@ -57,6 +73,7 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
         clf_model_free(model);
         return status;
     }
+    warn_of_provider(model);
     *out = model;
     return CLF_OK;
 }

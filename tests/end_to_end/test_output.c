@@ -58,6 +58,24 @@ static void test_closed_descriptors(void **state)
     assert_non_null(process_read(folder, "mean/config.json", &size));
 }
 
+/* A choice that does not come is said: once, and only where it was made. */
+static void test_clblast_in_int8(void **state)
+{
+    (void)state;
+    static const char sentence[] =
+        "clformer: warning: CLBlast multiplies weights in fp32 alone: those of " DEMO_MODEL
+        ", in int8, take the native kernels\n";
+    struct process_result result = run_clformer("Merci.\n", TRANSLATE "--precision int8 --gemm clblast");
+    assert_output(result, "Thanks.\n");
+    assert_string_equal(result.errors, sentence);
+    struct process process = {.input = "Merci.\n", .environment = "CLFORMER_GEMM=clblast"};
+    result = process_run(&process, TRANSLATE "--precision int8");
+    assert_string_equal(result.errors, sentence);
+    result = process_run(&process, TRANSLATE "--precision int8 --gemm native");
+    assert_output(result, "Thanks.\n");
+    assert_string_equal(result.errors, "");
+}
+
 static void test_interrupt(void **state)
 {
     (void)state;
@@ -177,6 +195,7 @@ int main(void)
         cmocka_unit_test_teardown(test_full_disk, support_teardown),
         cmocka_unit_test_teardown(test_closed_pipe_is_quiet, support_teardown),
         cmocka_unit_test_teardown(test_closed_descriptors, support_teardown),
+        cmocka_unit_test_teardown(test_clblast_in_int8, support_teardown),
         cmocka_unit_test_teardown(test_interrupt, support_teardown),
         cmocka_unit_test_teardown(test_cache, support_teardown),
         cmocka_unit_test_teardown(test_nan_weights, support_teardown),
