@@ -37,7 +37,8 @@ static struct clf_device *open_default(void)
 static char *find_tuning(const struct clf_device_info *info)
 {
     char *path = NULL;
-    if (!clf__environment_uses_tuning() || clf__tuning_path(&path, info) != CLF_OK) {
+    int uses = 0;
+    if (clf__environment_uses_tuning(&uses) != CLF_OK || !uses || clf__tuning_path(&path, info) != CLF_OK) {
         return NULL;
     }
     if (!clf__file_exists(path)) {

@@ -37,10 +37,13 @@ const char *clf__environment_instructions(void)
     return read_variable("CLFORMER_INSTRUCTIONS");
 }
 
-int clf__environment_uses_tuning(void)
+clf_status clf__environment_uses_tuning(int *out)
 {
     const char *value = read_variable("CLFORMER_TUNING");
-    return value == NULL || strcmp(value, "off") != 0;
+    *out = value == NULL || strcmp(value, "on") == 0;
+    return *out || strcmp(value, "off") == 0
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT, "CLFORMER_TUNING is \"%s\"; it can be on or off", value);
 }
 
 clf_status clf__environment_cache_folder(char **out)

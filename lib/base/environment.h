@@ -15,8 +15,8 @@ const char *clf__environment_gemm(void);
 const char *clf__environment_attention(void);
 const char *clf__environment_instructions(void);
 
-/* Whether what `clformer tune` kept is taken: not where $CLFORMER_TUNING is "off". */
-int clf__environment_uses_tuning(void);
+/* Whether what `clformer tune` kept is taken: $CLFORMER_TUNING, "on" or "off"; missing: on. */
+clf_status clf__environment_uses_tuning(int *out);
 
 /* $XDG_CACHE_HOME/clformer or ~/.cache/clformer; CLF_FILE where neither is set. The caller frees *out. */
 clf_status clf__environment_cache_folder(char **out);

@@ -267,7 +267,9 @@ clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct
 {
     *out = clf__tuning_standard();
     *is_tuned = 0;
-    if (!options->use_tuning || !clf__environment_uses_tuning()) {
+    int uses = 0;
+    CLF__TRY(clf__environment_uses_tuning(&uses));
+    if (!options->use_tuning || !uses) {
         return CLF_OK;
     }
     char *path = NULL;

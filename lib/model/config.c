@@ -125,7 +125,7 @@ clf_status clf__config_load(struct clf__config *out, const char *folder)
 {
     *out = (struct clf__config){0};
     if (!clf__folder_exists(folder)) {
-        return clf__fail(CLF_FILE, "%s: no such folder; -m names a folder with config.json", folder);
+        return clf__fail(CLF_FILE, "%s: no such folder; a model is a folder with config.json in it", folder);
     }
     struct clf__config config = {0};
     clf_status status = load(&config, folder);

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "model/config_build.h"
 
-enum { MAX_BEAMS = 1024, MAX_TOKENS = 1 << 30, MAX_IDS = 1 << 20 };
+enum { MAX_BEAMS = CLF__SEARCH_BEAMS_LIMIT, MAX_TOKENS = 1 << 30, MAX_IDS = 1 << 20 };
 
 clf_status clf__config_read_end_id(const struct clf__json *json, int *id)
 {

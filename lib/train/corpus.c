@@ -27,8 +27,9 @@ static clf_status open_files(struct clf__corpus *corpus)
     }
     if (lines != others) {
         return clf__fail(CLF_FORMAT,
-                         "%s has %lld lines and %s has %lld; line by line they must be translations",
-                         corpus->source_path, (long long)lines, corpus->target_path, (long long)others);
+                         "%s has %lld line%s and %s has %lld; line by line they must be translations",
+                         corpus->source_path, (long long)lines, lines == 1 ? "" : "s", corpus->target_path,
+                         (long long)others);
     }
     if (lines > INT_MAX) {
         return clf__fail(CLF_FORMAT, "%s: has %lld lines, more than the %d that can be counted",

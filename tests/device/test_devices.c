@@ -156,6 +156,10 @@ static void test_choices(void **state)
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
                  "CLFORMER_INSTRUCTIONS is \"avx\"; it can be auto or portable");
     unsetenv("CLFORMER_INSTRUCTIONS");
+    setenv("CLFORMER_TUNING", "no", 1);
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
+                 "CLFORMER_TUNING is \"no\"; it can be on or off");
+    setenv("CLFORMER_TUNING", "off", 1);
     options.gemm = (clf_gemm)7;
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "gemm 7");
     options.gemm = CLF_GEMM_AUTO;

@@ -124,6 +124,8 @@ static void test_score(void **state)
     process.input = "one\n";
     result = process_run(&process, process_format("score -m " DEMO_MODEL " %s/fr -", folder));
     assert_refused(result, 1, "fr has 2 lines and standard input has 1");
+    result = process_run(&process, process_format("score -m " DEMO_MODEL " - %s/fr", folder));
+    assert_refused(result, 1, "standard input has 1 line and ");
     process_write(folder, "cut", "Je suis étudiant\nMerci.", 24); /* the last line without its end */
     process.input = "one\ntwo\nthree\n";
     result = process_run(&process, process_format("score -m " DEMO_MODEL " %s/cut -", folder));

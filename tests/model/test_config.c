@@ -463,6 +463,7 @@ static void test_bad_generation(void **state)
     (void)state;
     static const char *const members[] = {
         "\"num_beams\": 0",
+        "\"num_beams\": 129",
         "\"num_beams\": \"4\"",
         "\"num_beams\": 2, \"num_return_sequences\": 3",
         "\"length_penalty\": true",

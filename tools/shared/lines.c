@@ -99,8 +99,9 @@ static int report_uneven(struct line_reader *readers)
         }
         reader->line_number += last != '\n';
     }
-    fprintf(stderr, "clformer: %s has %lld lines and %s has %lld; each line needs its other side\n",
-            readers[0].name, readers[0].line_number, readers[1].name, readers[1].line_number);
+    fprintf(stderr, "clformer: %s has %lld line%s and %s has %lld; each line needs its other side\n",
+            readers[0].name, readers[0].line_number, readers[0].line_number == 1 ? "" : "s", readers[1].name,
+            readers[1].line_number);
     return EXIT_FAILED;
 }
 
