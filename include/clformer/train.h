@@ -55,6 +55,16 @@ struct clf_train_validation {
     const char *checkpoint; /* folder */
 };
 
+/* Where time went, in seconds since clf_train() was called. Where the device profiles, a stage ends when the
+ * device is done with it; elsewhere what it leaves to do shows in the stage that waits for it. */
+struct clf_train_times {
+    double data;       /* reading texts, making batches */
+    double passes;     /* forward and backward */
+    double update;     /* norms of gradients, and Adam */
+    double validation; /* losses, translations and their BLEU */
+    double checkpoint; /* writing them, and the final model */
+};
+
 /* What the caller hears of; each may be NULL. */
 struct clf_train_hooks {
     void (*started)(void *user, const struct clf_train_start *start);
@@ -63,6 +73,7 @@ struct clf_train_hooks {
     int (*interrupted)(
         void *user); /* asked between updates: non-zero saves a checkpoint and ends with CLF_INTERRUPTED */
     void *user;
+    struct clf_train_times *times; /* receives where time went, when clf_train() returns */
 };
 
 /**

@@ -79,8 +79,11 @@ struct clf__session_maps {
     float *decoder; /* (layers, H, T, T) */
     float *cross;   /* (layers, H, T, S) */
 };
-/* Encodes and forces one pair and reads every map; the session's limits ask for maps and sources = 1. */
-clf_status clf__session_attend(struct clf__session *session, const struct clf__sequences *source,
-                               const struct clf__sequences *inputs, const struct clf__session_maps *maps);
+/* Encodes one source, then forces one target on it, and reads every map; the session's limits ask for maps
+ * and sources = 1. */
+clf_status clf__session_attend_source(struct clf__session *session, const struct clf__sequences *source,
+                                      const struct clf__session_maps *maps);
+clf_status clf__session_attend_target(struct clf__session *session, const struct clf__sequences *inputs,
+                                      const struct clf__session_maps *maps);
 
 #endif

@@ -98,14 +98,20 @@ clf_status clf__session_pick(struct clf__session *session, const int32_t *labels
     return clf__tensor_read(picked, log_probabilities);
 }
 
-clf_status clf__session_attend(struct clf__session *session, const struct clf__sequences *source,
-                               const struct clf__sequences *inputs, const struct clf__session_maps *maps)
+clf_status clf__session_attend_source(struct clf__session *session, const struct clf__sequences *source,
+                                      const struct clf__session_maps *maps)
 {
-    assert(session->limits.maps && source->count == 1 && inputs->count == 1);
+    assert(session->limits.maps && source->count == 1);
     CLF__TRY(clf__session_encode_maps(session, source, maps->encoder));
-    CLF__TRY(clf__session_remember_all(session));
+    return clf__session_remember_all(session);
+}
+
+clf_status clf__session_attend_target(struct clf__session *session, const struct clf__sequences *inputs,
+                                      const struct clf__session_maps *maps)
+{
+    assert(session->limits.maps && inputs->count == 1);
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
-    size_t targets = (size_t)inputs->first[1], sources = (size_t)source->first[1];
+    size_t targets = (size_t)inputs->first[1], sources = (size_t)session->places[0].length;
     struct clf__decoder_maps decoder_maps = {
         .self = maps->decoder,
         .self_stride = (size_t)heads.count * targets * targets,

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "device/launch.h"
 #include "device/rehearsal.h"
 #include "train/checkpoint_files.h"
 #include "train/translation.h"
@@ -65,8 +67,18 @@ static clf_status load_text(struct clf__dataset **out, struct clf__dataset_repor
     return CLF_OK;
 }
 
+clf_status clf__run_stage(struct clf__run *run, double *stage, double *start)
+{
+    CLF__TRY(clf__device_finish_stage(run->device));
+    double now = clf__seconds();
+    *stage += now - *start;
+    *start = now;
+    return CLF_OK;
+}
+
 static clf_status load_data(struct clf__run *run)
 {
+    double start = clf__seconds();
     CLF__TRY(load_text(&run->train, &run->train_report, run, &run->settings.train));
     if (run->settings.valid.count > 0) {
         CLF__TRY(load_text(&run->valid, &run->valid_report, run, &run->settings.valid));
@@ -87,7 +99,7 @@ static clf_status load_data(struct clf__run *run)
     }
     state->pairs = run->train_report.pairs;
     state->lines = run->train_report.lines;
-    return CLF_OK;
+    return clf__run_stage(run, &run->times.data, &start);
 }
 
 static int larger(int a, int b)

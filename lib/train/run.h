@@ -18,6 +18,7 @@ struct clf__run {
     struct clf_recipe *recipe; /* the caller's, with the preset of `from` */
     const char *output;
     struct clf_train_hooks hooks;
+    struct clf_train_times times;
     struct clf__settings settings;
     struct clf__checkpoints checkpoints;
     struct clf__train_state state;
@@ -49,6 +50,9 @@ clf_status clf__run_make_first(const struct clf__checkpoints *checkpoints,
 clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const struct clf_recipe *recipe,
                          const char *output);
 void clf__run_close(struct clf__run *run);
+
+/* The end of a stage: adds the seconds since *start to it, and sets *start to now. */
+clf_status clf__run_stage(struct clf__run *run, double *stage, double *start);
 
 /* Batches, backward passes and Adam of one update. */
 clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out);

@@ -1,6 +1,7 @@
 /* Training as a whole: updates, checkpoints and validations in their turns. */
 #include "train/run.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -48,10 +49,18 @@ static clf_status interrupted(const struct clf__run *run)
 static clf_status save_and_validate(struct clf__run *run)
 {
     int validates = is_validation_due(run);
+    double start = clf__seconds();
     if (validates || is_due(run->settings.save_every, run->state.update) || is_done(run)) {
         CLF__TRY(clf__run_save(run));
+        CLF__TRY(clf__run_stage(run, &run->times.checkpoint, &start));
     }
-    clf_status status = validates ? clf__run_validate(run) : CLF_OK;
+    if (!validates) {
+        return CLF_OK;
+    }
+    clf_status status = clf__run_validate(run);
+    if (status == CLF_OK) {
+        status = clf__run_stage(run, &run->times.validation, &start);
+    }
     return status == CLF_INTERRUPTED ? interrupted(run) : status;
 }
 
@@ -66,7 +75,9 @@ static clf_status train(struct clf__run *run)
     while (!is_done(run)) {
         struct clf_train_update update;
         if (is_interrupted(run)) {
+            double start = clf__seconds();
             CLF__TRY(clf__run_save(run));
+            CLF__TRY(clf__run_stage(run, &run->times.checkpoint, &start));
             return interrupted(run);
         }
         CLF__TRY(clf__run_update(run, &update));
@@ -75,7 +86,9 @@ static clf_status train(struct clf__run *run)
         }
         CLF__TRY(save_and_validate(run));
     }
-    return clf__run_finish(run);
+    double start = clf__seconds();
+    CLF__TRY(clf__run_finish(run));
+    return clf__run_stage(run, &run->times.checkpoint, &start);
 }
 
 clf_status clf__run_save(struct clf__run *run)
@@ -107,6 +120,9 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
     clf_status status = clf__run_open(&run, device, recipe, output);
     if (status == CLF_OK) {
         status = train(&run);
+    }
+    if (run.hooks.times) {
+        *run.hooks.times = run.times;
     }
     clf__run_close(&run);
     return status;

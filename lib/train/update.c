@@ -33,8 +33,11 @@ static clf_status run_batches(struct clf__run *run, struct clf_train_update *out
     for (int i = 0; i < batches; i++) {
         struct clf__training_batch batch;
         struct clf__training_loss loss;
+        double start = clf__seconds();
         CLF__TRY(clf__dataset_batch(run->train, run->state.batch, &batch));
+        CLF__TRY(clf__run_stage(run, &run->times.data, &start));
         CLF__TRY(clf__training_backward(run->training, &batch, scale, (uint32_t)run->state.pass, &loss));
+        CLF__TRY(clf__run_stage(run, &run->times.passes, &start));
         out->loss += loss.loss;
         out->nll += loss.nll;
         run->state.batch++;
@@ -102,9 +105,12 @@ clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out)
     *out = (struct clf_train_update){.update = run->state.update, .epoch = run->state.epoch};
     out->learning_rate = clf__schedule_rate(&run->schedule, run->state.update);
     CLF__TRY(run_batches(run, out));
+    double stage = clf__seconds();
     CLF__TRY(clf__training_gradient_norm(run->training, &out->gradient_norm));
     CLF__TRY(isfinite(out->gradient_norm) ? step(run, out->learning_rate, out->gradient_norm) : skip(run));
+    CLF__TRY(clf__run_stage(run, &run->times.update, &stage));
     out->skipped = run->state.skipped;
     out->seconds = clf__seconds() - start;
-    return turn_epoch(run);
+    CLF__TRY(turn_epoch(run));
+    return clf__run_stage(run, &run->times.data, &stage);
 }

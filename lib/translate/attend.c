@@ -20,11 +20,13 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
 {
     const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
     if (target != NULL) {
+        double start = clf__seconds();
         CLF__TRY(translator->options.pieces
                      ? clf__tokenizer_encode_pieces(tokenizer, ids, target->text, target->size, 1)
                      : clf__tokenizer_encode_target(tokenizer, ids, target->text, target->size));
         int limit = translator->model->info.max_target_length;
         warn_of_cut("target", clf__ids_cut(ids, limit), limit);
+        translator->times.tokenize += clf__seconds() - start;
         return CLF_OK;
     }
     struct clf_translation *translation;
@@ -74,7 +76,23 @@ static clf_status allocate_maps(struct clf_attention_maps *maps, const struct cl
     return clf__allocate(&maps->cross, decoder * targets * sources, sizeof(float));
 }
 
-static clf_status run(struct clf_attention_maps *maps, const struct clf_model *model,
+static clf_status encode_and_decode(struct clf_translator *translator, struct clf__session *session,
+                                    const struct clf_attention_maps *maps, const struct clf__source *source,
+                                    const int32_t *inputs)
+{
+    struct clf__sequences sources = {1, (int[]){0, maps->source_count}, source->ids.data, source->frames};
+    struct clf__sequences targets = {1, (int[]){0, maps->target_count}, inputs, NULL};
+    struct clf__session_maps values = {maps->encoder, maps->decoder, maps->cross};
+    double start = clf__seconds();
+    CLF__TRY(clf__session_attend_source(session, &sources, &values));
+    double middle = clf__seconds();
+    CLF__TRY(clf__session_attend_target(session, &targets, &values));
+    translator->times.encode += middle - start;
+    translator->times.decode += clf__seconds() - middle;
+    return CLF_OK;
+}
+
+static clf_status run(const struct clf_attention_maps *maps, struct clf_translator *translator,
                       const struct clf__source *source, const int32_t *inputs)
 {
     struct clf__session_limits limits = {
@@ -86,27 +104,24 @@ static clf_status run(struct clf_attention_maps *maps, const struct clf_model *m
         .maps = 1,
     };
     struct clf__session *session;
-    CLF__TRY(clf__session_create(&session, model->transformer, &limits));
-    struct clf__sequences sources = {1, (int[]){0, maps->source_count}, source->ids.data, source->frames};
-    struct clf__sequences targets = {1, (int[]){0, maps->target_count}, inputs, NULL};
-    struct clf__session_maps values = {maps->encoder, maps->decoder, maps->cross};
-    clf_status status = clf__session_attend(session, &sources, &targets, &values);
+    CLF__TRY(clf__session_create(&session, translator->model->transformer, &limits));
+    clf_status status = encode_and_decode(translator, session, maps, source, inputs);
     clf__session_free(session);
     return status;
 }
 
-static clf_status attend(struct clf_attention_maps *maps, const struct clf_model *model,
+static clf_status attend(struct clf_attention_maps *maps, struct clf_translator *translator,
                          const struct clf__source *source, struct clf__ids *target)
 {
-    const struct clf__config *config = &model->transformer->config;
+    const struct clf__config *config = &translator->model->transformer->config;
     maps->source_count = source->length;
     maps->target_count = target->count;
     /* Inputs are the labels moved by one: the start token in front, the last label out. */
     memmove(target->data + 1, target->data, (size_t)(target->count - 1) * sizeof *target->data);
     target->data[0] = config->decoder_start_id;
-    CLF__TRY(name_tokens(maps, model, source, target->data));
+    CLF__TRY(name_tokens(maps, translator->model, source, target->data));
     CLF__TRY(allocate_maps(maps, config));
-    return run(maps, model, source, target->data);
+    return run(maps, translator, source, target->data);
 }
 
 static clf_status read_source(struct clf__source *out, const struct clf_translator *translator,
@@ -131,7 +146,9 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
     struct clf__source read = {.length = 0};
     struct clf__ids ids = {.data = NULL};
     struct clf_attention_maps *maps = NULL;
+    double start = clf__seconds();
     clf_status status = read_source(&read, translator, source);
+    translator->times.tokenize += clf__seconds() - start;
     if (status == CLF_OK) {
         status = find_target(&ids, translator, source, target);
     }
@@ -139,7 +156,7 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
         status = clf__allocate(&maps, 1, sizeof *maps);
     }
     if (status == CLF_OK) {
-        status = attend(maps, translator->model, &read, &ids);
+        status = attend(maps, translator, &read, &ids);
     }
     clf__source_free(&read);
     clf__ids_free(&ids);

@@ -123,6 +123,27 @@ static void test_run(void **state)
     assert_int_equal(process_count(result.output, "\n"), 1);
 }
 
+/* --verbose says where the time went, a stage each. */
+static void test_stages(void **state)
+{
+    (void)state;
+    const char *folder = make_task();
+    struct process_result result =
+        run_clformer(NULL, call(folder, "model", "--max-updates 6 --validate-every 3 -v"));
+    assert_int_equal(result.status, 0);
+    static const char *const stages[] = {"clformer: data ", "forward and backward ", "update ", "validation ",
+                                         "checkpoints "};
+    const char *line = strstr(result.errors, "clformer: data ");
+    assert_non_null(line);
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        const char *stage = strstr(line, stages[i]);
+        assert_non_null(stage);
+        double seconds = strtod(stage + strlen(stages[i]), NULL);
+        assert_true(seconds < 600 && (i == 0 || seconds > 0)); /* reading these few lines may round to 0 */
+    }
+    assert_int_equal(process_count(result.errors, " s on the device; it can do "), 1);
+}
+
 /* With standard output closed, what --json would print must not land in the log. */
 static void test_closed_output(void **state)
 {
@@ -289,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_run, support_teardown),
+        cmocka_unit_test_teardown(test_stages, support_teardown),
         cmocka_unit_test_teardown(test_closed_output, support_teardown),
         cmocka_unit_test_teardown(test_goes_on, support_teardown),
         cmocka_unit_test_teardown(test_recipe, support_teardown),

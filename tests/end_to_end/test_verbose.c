@@ -14,6 +14,17 @@ static void check_table(struct process_result result)
     assert_true(process_count(result.errors, "\n") <= 32);
 }
 
+/* Fails unless the host's seconds of encoding and decoding stand there, none of them nothing. */
+static void check_stages(struct process_result result, const char *part)
+{
+    assert_int_equal(process_count(result.errors, "clformer: tokenize "), 1);
+    assert_int_equal(process_count(result.errors, " s, encode "), 1);
+    assert_int_equal(process_count(result.errors, " s, decode "), 1);
+    assert_int_equal(process_count(result.errors, "encode 0.000 s"), 0);
+    assert_int_equal(process_count(result.errors, "decode 0.000 s"), 0);
+    assert_int_equal(process_count(result.errors, part), 1);
+}
+
 static void test_translate(void **state)
 {
     (void)state;
@@ -44,8 +55,15 @@ static void test_attend(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
-    check_table(
-        run_clformer("", process_format("attend" MODEL "Merci. -o %s/page.html --gemm native -v", folder)));
+    struct process_result result =
+        run_clformer("", process_format("attend" MODEL "Merci. -o %s/page.html --gemm native -v", folder));
+    check_table(result);
+    check_stages(result, " steps of ");
+    result = run_clformer("", process_format("attend" MODEL "Merci. --target Thanks. -o %s/page.html "
+                                             "--gemm native -v",
+                                             folder));
+    check_stages(result, "clformer: tokenize 0.");
+    assert_int_equal(process_count(result.errors, " steps"), 0); /* the target is given */
 }
 
 int main(void)

@@ -91,7 +91,14 @@ static int run(struct job *job)
     if (done != CLF_OK) {
         return report_failure(done);
     }
-    return print_kernel_times(job->setup.device, write_page(job));
+    status = write_page(job);
+    if (job->flags.verbose) {
+        struct clf_stage_times times;
+        clf_translator_times(job->translator, &times);
+        print_stage_times(&times);
+        fprintf(stderr, "\n");
+    }
+    return print_kernel_times(job->setup.device, status);
 }
 
 int verb_attend(int argc, char **argv)

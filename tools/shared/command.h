@@ -99,6 +99,9 @@ void setup_close(struct setup *setup);
  * device that was opened without --verbose. Returns `status`, or the exit status of its own failure. */
 int print_kernel_times(struct clf_device *device, int status);
 
+/* Prints the host's seconds by stage on stderr, a line without its end. */
+void print_stage_times(const struct clf_stage_times *times);
+
 /* The model's own values overridden by the flags, in flags->translate; `suppressed` is freed by
  * flags_release(). */
 int flags_apply(struct flags *flags, const struct clf_model *model);

@@ -84,6 +84,17 @@ static void print_table(const struct clf_kernel_time *times, int count, const st
     }
 }
 
+void print_stage_times(const struct clf_stage_times *times)
+{
+    fprintf(stderr, "clformer: tokenize %.3f s, encode %.3f s, decode %.3f s", times->tokenize, times->encode,
+            times->decode);
+    if (times->steps > 0) { /* not when targets are given */
+        fprintf(stderr, " in %lld steps of %.1f rows, search %.3f s, detokenize %.3f s",
+                (long long)times->steps, (double)times->step_rows / (double)times->steps, times->search,
+                times->detokenize);
+    }
+}
+
 int print_kernel_times(struct clf_device *device, int status)
 {
     const struct clf_kernel_time *times = NULL;

@@ -122,16 +122,10 @@ static void print_times(const struct stream *stream)
     double elapsed = seconds_now() - stream->progress.start;
     fprintf(
         stderr,
-        "clformer: %lld lines, %lld source and %lld target tokens in %.3f s: %.1f lines/s, %.1f tokens/s\n"
-        "clformer: tokenize %.3f s, encode %.3f s, decode %.3f s",
+        "clformer: %lld lines, %lld source and %lld target tokens in %.3f s: %.1f lines/s, %.1f tokens/s\n",
         (long long)times.lines, (long long)times.source_tokens, (long long)times.target_tokens, elapsed,
-        (double)times.lines / elapsed, (double)times.target_tokens / elapsed, times.tokenize, times.encode,
-        times.decode);
-    if (times.steps > 0) { /* not when target lines are given */
-        fprintf(stderr, " in %lld steps of %.1f rows, search %.3f s, detokenize %.3f s",
-                (long long)times.steps, (double)times.step_rows / (double)times.steps, times.search,
-                times.detokenize);
-    }
+        (double)times.lines / elapsed, (double)times.target_tokens / elapsed);
+    print_stage_times(&times);
     fprintf(stderr, "; %lld batches\n", (long long)times.batches);
 }
 

@@ -142,11 +142,18 @@ static int open_log(struct job *job)
 static int train(struct job *job)
 {
     const struct flags *flags = &job->flags;
-    struct clf_train_hooks hooks = {started, updated, validated, interrupted, job};
+    struct clf_train_times times;
+    struct clf_train_hooks hooks = {started, updated, validated, interrupted, job, &times};
     clf_log_set(print_message, job);
     clf_status done = clf_train(job->setup.device, job->recipe, flags->output, &hooks);
     terminal_clear(&job->terminal);
     write_page(job);
+    if (flags->verbose) {
+        fprintf(stderr,
+                "clformer: data %.3f s, forward and backward %.3f s, update %.3f s, validation %.3f s, "
+                "checkpoints %.3f s\n",
+                times.data, times.passes, times.update, times.validation, times.checkpoint);
+    }
     if (done != CLF_OK) {
         return report_failure(done);
     }
