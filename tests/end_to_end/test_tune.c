@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/process.h"
 
@@ -80,12 +83,18 @@ static void test_resume(void **state)
     assert_int_equal(process_count(kept, MEASURED), 1);
     result = run_clformer(NULL, "tune --quick --form cpu cpu_groups step_rows_fp32" MODEL);
     assert_int_equal(result.status, 0);
-    assert_int_equal(process_count(result.output, "kept from before\n"), 1);
+    assert_int_equal(process_count(result.output, "kept from before: quick: "), 1);
+    assert_int_equal(process_count(result.output, MEASURED), 2); /* with what each was measured */
+    assert_int_equal(process_count(result.errors, "; --again measures it anew\n"), 1);
     assert_int_equal(process_count(read_kept(&result), MEASURED), 2);
     result = run_clformer(NULL, "tune --quick --form cpu --again cpu_groups" MODEL);
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, "kept from before"), 0);
+    assert_int_equal(process_count(result.errors, "--again"), 0);
     assert_int_equal(process_count(read_kept(&result), MEASURED), 2);
+    result = run_clformer(NULL, "tune --form cpu cpu_groups" MODEL); /* a proper look at last */
+    assert_int_equal(process_count(result.output, "kept from before"), 0);
+    assert_int_equal(process_count(read_kept(&result), "# quick: "), 1);
     result = run_clformer(NULL, "devices");
     assert_int_equal(process_count(result.output, TUNED), 1);
     assert_non_null(strstr(result.output, "/tuning/"));
@@ -103,6 +112,38 @@ static void test_choice(void **state)
     char *kept = read_kept(&result);
     assert_int_equal(process_count(kept, "\nattention = "), 1);
     assert_int_equal(process_count(kept, "form = "), 0);
+}
+
+/* Each keeps what the other kept meanwhile. */
+static void test_two_at_once(void **state)
+{
+    (void)state;
+    begin_cache();
+    pid_t other = fork();
+    if (other == 0) {
+        run_clformer(NULL, "tune --quick --form cpu step_rows_fp32" MODEL);
+        _exit(0);
+    }
+    struct process_result result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    assert_int_equal(result.status, 0);
+    int status;
+    assert_int_equal(waitpid(other, &status, 0), other);
+    char *kept = read_kept(&result);
+    assert_int_equal(process_count(kept, "\ncpu_groups = "), 1);
+    assert_int_equal(process_count(kept, "\nstep_rows_fp32 = "), 1);
+}
+
+/* Where nothing can be kept, nothing is measured. */
+static void test_no_place(void **state)
+{
+    (void)state;
+    begin_cache();
+    const char *folder = support_temporary_folder();
+    assert_int_equal(mkdir(process_format("%s/clformer", folder), 0777), 0);
+    process_write(folder, "clformer/tuning", "", 0); /* a file where the folder should be */
+    struct process process = {.environment = process_format("XDG_CACHE_HOME=%s", folder)};
+    struct process_result result = process_run(&process, "tune --quick --form cpu cpu_groups" MODEL);
+    assert_refused(result, 1, "clformer/tuning");
 }
 
 static void test_interrupt(void **state)
@@ -148,6 +189,8 @@ static void test_wrong_calls(void **state)
     begin_cache();
     struct process_result result = run_clformer(NULL, "tune cpu_gruops");
     assert_refused(result, 2, "nothing named \"cpu_gruops\" to tune");
+    result = run_clformer(NULL, "tune instructions"); /* one precision's choice would be every one's */
+    assert_refused(result, 2, "nothing named \"instructions\" to tune");
     result = run_clformer(NULL, "tune -m /nosuch");
     assert_refused(result, 1, "/nosuch");
 }
@@ -157,6 +200,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_resume, reset_environment),
         cmocka_unit_test_teardown(test_choice, reset_environment),
+        cmocka_unit_test_teardown(test_two_at_once, reset_environment),
+        cmocka_unit_test_teardown(test_no_place, reset_environment),
         cmocka_unit_test_teardown(test_interrupt, reset_environment),
         cmocka_unit_test_teardown(test_use, reset_environment),
         cmocka_unit_test_teardown(test_wrong_calls, reset_environment),

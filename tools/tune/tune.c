@@ -19,7 +19,9 @@ static const char help[] =
     "A\n"
     "candidate stays only where it computes what the reference does and is faster by more than the times "
     "vary.\n"
-    "What is kept is not measured again (--again does), so that an interrupted call can simply be repeated.\n"
+    "What is kept is not measured again, with whatever model and precision it was (--again does), so that "
+    "an\n"
+    "interrupted call can simply be repeated; what --quick kept is, by a call without it.\n"
     "Flags that say how to compute, and $CLFORMER_TUNING=off, are stronger than what is kept.\n\n"
     "Without -m the model is the demo's. NAMEs choose what is measured:\n";
 
@@ -38,6 +40,13 @@ struct tune {
     char *path; /* of the file */
     char precision[16], model_name[64];
 };
+
+/* Of all knobs but this one: what is fast with int8 is slow with bf16, and a device is opened before it is
+ * known which of them comes. A file can hold it all the same. */
+static int is_tuned(enum clf__knob knob)
+{
+    return knob != CLF__KNOB_INSTRUCTIONS;
+}
 
 static int is_named(const struct flags *flags, const char *name)
 {
@@ -90,6 +99,9 @@ static void print_rival(const struct tune *tune, enum clf__knob knob, const stru
     }
 }
 
+/* How the note of what --quick measured begins. */
+static const char quick_mark[] = "quick: ";
+
 /* Keeps the winner. */
 static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune_result *results, int count)
 {
@@ -97,11 +109,12 @@ static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune
     char value[CLF__KNOB_TEXT], standard[CLF__KNOB_TEXT], note[160], line[224];
     clf__knob_text(value, knob, best->value);
     clf__knob_text(standard, knob, results[0].value);
+    const char *mark = tune->flags.quick ? quick_mark : "";
     if (best == results) {
-        snprintf(note, sizeof note, "%.3g ms, the fastest of %d; %s, %s", 1e3 * best->seconds, count,
+        snprintf(note, sizeof note, "%s%.3g ms, the fastest of %d; %s, %s", mark, 1e3 * best->seconds, count,
                  tune->precision, tune->model_name);
     } else {
-        snprintf(note, sizeof note, "%.3g ms against %.3g ms with %s; %s, %s", 1e3 * best->seconds,
+        snprintf(note, sizeof note, "%s%.3g ms against %.3g ms with %s; %s, %s", mark, 1e3 * best->seconds,
                  1e3 * results->seconds, standard, tune->precision, tune->model_name);
     }
     snprintf(line, sizeof line, "%-8s %s", value, note);
@@ -110,8 +123,7 @@ static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune
         print_rival(tune, knob, &results[i]);
     }
     tune->current.values[knob] = best->value;
-    CLF__TRY(clf__tuning_set(&tune->file, knob, best->value, note));
-    return clf__tuning_write(tune->path, clf_device_describe(tune->setup.device), &tune->file);
+    return tune_keep(tune->path, clf_device_describe(tune->setup.device), knob, best->value, note);
 }
 
 /* The standard first. */
@@ -199,10 +211,8 @@ static int is_given(const struct flags *flags, enum clf__knob knob)
         return options->form != CLF_FORM_AUTO || clf__environment_form() != NULL;
     case CLF__KNOB_GEMM:
         return options->gemm != CLF_GEMM_AUTO || clf__environment_gemm() != NULL;
-    case CLF__KNOB_ATTENTION:
-        return options->attention != CLF_ATTENTION_AUTO || clf__environment_attention() != NULL;
     default:
-        return options->instructions != CLF_INSTRUCTIONS_AUTO || clf__environment_instructions() != NULL;
+        return options->attention != CLF_ATTENTION_AUTO || clf__environment_attention() != NULL;
     }
 }
 
@@ -210,14 +220,11 @@ static int is_given(const struct flags *flags, enum clf__knob knob)
 static int alternative(const struct tune *tune, enum clf__knob knob)
 {
     const struct clf__caps *caps = clf__device_caps(tune->setup.device);
-    clf_precision precision = tune->flags.model_options.precision;
-    int has_dots = precision == CLF_PRECISION_INT8 ? caps->has_dot_int8 || caps->has_integer_dot_product
-                                                   : precision == CLF_PRECISION_BF16 && caps->has_dot_bf16;
     switch (knob) {
     case CLF__KNOB_FORM:
         return caps->form == CLF_FORM_CPU ? CLF_FORM_GPU : CLF_FORM_CPU;
     case CLF__KNOB_GEMM:
-        if (precision != CLF_PRECISION_FP32) {
+        if (tune->flags.model_options.precision != CLF_PRECISION_FP32) {
             return 0;
         }
         if (caps->gemm == CLF_GEMM_CLBLAST) {
@@ -226,10 +233,8 @@ static int alternative(const struct tune *tune, enum clf__knob knob)
         /* CLBlast's kernels are a GPU's, and would cost a CPU that a line has the same bits in every batch.
          */
         return caps->form == CLF_FORM_GPU ? CLF_GEMM_CLBLAST : 0;
-    case CLF__KNOB_ATTENTION:
-        return caps->attention == CLF_ATTENTION_FUSED ? CLF_ATTENTION_BATCHED : CLF_ATTENTION_FUSED;
     default:
-        return has_dots ? CLF_INSTRUCTIONS_PORTABLE : 0;
+        return caps->attention == CLF_ATTENTION_FUSED ? CLF_ATTENTION_BATCHED : CLF_ATTENTION_FUSED;
     }
 }
 
@@ -333,24 +338,42 @@ static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
 
 static int is_kept(const struct tune *tune, enum clf__knob knob)
 {
-    return tune->file.is_set[knob] && !(tune->flags.again && is_named(&tune->flags, clf__knobs[knob].name));
+    const char *note = tune->file.notes[knob];
+    int was_quick = note != NULL && strncmp(note, quick_mark, sizeof quick_mark - 1) == 0;
+    int is_again = tune->flags.again || (was_quick && !tune->flags.quick);
+    return tune->file.is_set[knob] && !(is_again && is_named(&tune->flags, clf__knobs[knob].name));
+}
+
+/* Its note says how it came about: with which model, and in which precision. */
+static void print_kept(const struct tune *tune, enum clf__knob knob)
+{
+    char value[CLF__KNOB_TEXT];
+    clf__knob_text(value, knob, tune->file.tuning.values[knob]);
+    const char *note = tune->file.notes[knob];
+    progress_clear(&tune->progress);
+    printf("%-18s %-8s kept from before%s%s\n", clf__knobs[knob].name, value, note != NULL ? ": " : "",
+           note != NULL ? note : "");
 }
 
 static clf_status tune_all(struct tune *tune)
 {
+    int kept = 0;
     for (int i = 0; i < CLF__KNOB_COUNT; i++) {
         enum clf__knob knob = (enum clf__knob)i;
-        if (!is_named(&tune->flags, clf__knobs[i].name)) {
+        if (!is_tuned(knob) || !is_named(&tune->flags, clf__knobs[i].name)) {
             continue;
         }
         if (is_kept(tune, knob)) {
-            char value[CLF__KNOB_TEXT], line[64];
-            clf__knob_text(value, knob, tune->file.tuning.values[knob]);
-            snprintf(line, sizeof line, "%-8s kept from before", value);
-            print_line(tune, knob, line);
+            print_kept(tune, knob);
+            kept++;
             continue;
         }
         CLF__TRY(knob < CLF__KNOB_CHOICES ? tune_choice(tune, knob) : tune_number(tune, knob));
+    }
+    if (kept > 0 && !tune->flags.quiet) {
+        fprintf(stderr,
+                "clformer: what is kept from before was measured with the model and in the precision beside "
+                "it; --again measures it anew\n");
     }
     return CLF_OK;
 }
@@ -369,6 +392,9 @@ static int begin(struct tune *tune)
         clf_device_close(device);
     }
     if (status == CLF_OK) {
+        status = tune_check_place(tune->path);
+    }
+    if (status == CLF_OK) {
         status = clf__tuning_read(&tune->file, tune->path);
     }
     if (status != CLF_OK) {
@@ -376,7 +402,8 @@ static int begin(struct tune *tune)
     }
     tune->current = tune->file.tuning;
     for (int i = 0; i < CLF__KNOB_COUNT; i++) {
-        if (is_named(&tune->flags, clf__knobs[i].name) && !is_kept(tune, (enum clf__knob)i)) {
+        int is_wanted = is_tuned((enum clf__knob)i) && is_named(&tune->flags, clf__knobs[i].name);
+        if (is_wanted && !is_kept(tune, (enum clf__knob)i)) {
             tune->current.values[i] = clf__knobs[i].standard;
         }
     }
@@ -406,7 +433,7 @@ static int check_names(const struct flags *flags)
     for (int i = 0; i < flags->operand_count; i++) {
         int found = 0;
         for (int j = 0; j < CLF__KNOB_COUNT; j++) {
-            found |= strcmp(flags->operands[i], clf__knobs[j].name) == 0;
+            found |= is_tuned((enum clf__knob)j) && strcmp(flags->operands[i], clf__knobs[j].name) == 0;
         }
         if (!found) {
             return report_wrong_call("there is nothing named \"%s\" to tune; `clformer tune --help` lists "
@@ -426,6 +453,9 @@ static char *whole_help(void)
     for (int i = 0; text != NULL && i < CLF__KNOB_COUNT; i++) {
         if (i == 0) {
             used = (size_t)snprintf(text, size, "%s", help);
+        }
+        if (!is_tuned((enum clf__knob)i)) {
+            continue;
         }
         const char *name = clf__knobs[i].name, *space = line == 0 ? "  " : " ";
         used += (size_t)snprintf(text + used, size - used, "%s%s", space, name);

@@ -51,6 +51,13 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
  * vary. */
 int tune_best(const struct tune_result *results, int count);
 
+/* Whether a file can be written at the path: told before anything is measured. */
+clf_status tune_check_place(const char *path);
+
+/* Sets a knob in the file as it is by now: another call may have kept something since this one began. */
+clf_status tune_keep(const char *path, const struct clf_device_info *info, enum clf__knob knob, int value,
+                     const char *note);
+
 /* Matrix products of the model's shapes. */
 struct tune_products;
 clf_status tune_products_create(struct tune_products **out, const struct clf_model *model,

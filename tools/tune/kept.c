@@ -1,0 +1,34 @@
+/* The file of what is tuned. */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "tune/tune.h"
+
+clf_status tune_check_place(const char *path)
+{
+    char *folder = NULL;
+    CLF__TRY(clf__copy_string(&folder, path));
+    *strrchr(folder, '/') = '\0';
+    clf_status status = clf__folder_create(folder);
+    clf__free(folder);
+    CLF__TRY(status);
+    struct clf__file_writer writer;
+    CLF__TRY(clf__file_writer_open(&writer, path));
+    status = clf__file_writer_write(&writer, "\n", 1);
+    clf__file_writer_close(&writer, CLF_INTERRUPTED); /* which leaves nothing */
+    return status;
+}
+
+clf_status tune_keep(const char *path, const struct clf_device_info *info, enum clf__knob knob, int value,
+                     const char *note)
+{
+    struct clf__tuning_file file;
+    CLF__TRY(clf__tuning_read(&file, path));
+    clf_status status = clf__tuning_set(&file, knob, value, note);
+    if (status == CLF_OK) {
+        status = clf__tuning_write(path, info, &file);
+    }
+    clf__tuning_file_free(&file);
+    return status;
+}
