@@ -87,11 +87,8 @@ static void test_bench(void **state)
     refuse_call(BENCH "--batch 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "at most 16");
     refuse_call(BENCH "--beam 4", "--beam");
     refuse_call(BENCH "--repeats 0", "--repeats");
-    refuse_call("bench --stage translate --beam 500 --batch 1", "beam size 500");
     struct process_result result = run_clformer(NULL, BENCH "--work /no/such/file");
     assert_refused(result, 1, "/no/such/file");
-    result = run_clformer(NULL, BENCH "--batch 65");
-    assert_refused(result, 1, "64 lines, fewer than the batch of 65");
     result = run_clformer(NULL, BENCH "-m /no/such/model");
     assert_refused(result, 1, "/no/such/model");
 }

@@ -11,11 +11,15 @@
 #include "shared/results.h"
 #include "shared/spawn.h"
 
+/* The rows of a warm-up are dropped: its first call compiles what the jobs behind it need, so that those,
+ * each in a process of its own, show their own time and memory. Where nothing of it works they are left out.
+ */
+enum job_kind { JOB_ALONE, JOB_WARM_UP, JOB_BEHIND };
+
 /* A call of this command for one device. NULL leaves a flag out. */
 struct job {
     const char *stage, *precision, *gemm, *batch, *repeats;
-    int is_warm_up; /* its rows are dropped; where it fails, the stages of its precision and provider are left
-                       out */
+    enum job_kind kind;
 };
 
 /* Seconds that one job may take (a first use compiles), and one device in all. */
@@ -29,17 +33,17 @@ struct run {
     const char *device;
     const struct job *job;
     int job_index, job_count;
-    int row_count;            /* of the job */
-    const struct job *failed; /* the last warm-up that failed */
+    int good_count, failed_count; /* rows of the job */
+    char reason[640];             /* of what failed last */
+    const struct job *failed;     /* the last warm-up, where it failed for this reason, or NULL */
 };
 
-/* One way to compute: a first call compiles what it needs, so that the others, each in a process of its own,
- * show their own time and memory. */
+/* One way to compute. */
 static int list_stages(struct job *jobs, const char *precision, const char *gemm, const char *repeats)
 {
-    jobs[0] = (struct job){"translate", precision, gemm, "64", "1", 1};
-    jobs[1] = (struct job){"encode", precision, gemm, "1,8,64", repeats, 0};
-    jobs[2] = (struct job){"translate", precision, gemm, "1,8,64", repeats, 0};
+    jobs[0] = (struct job){"translate", precision, gemm, "1,8,64", "1", JOB_WARM_UP};
+    jobs[1] = (struct job){"encode", precision, gemm, "1,8,64", repeats, JOB_BEHIND};
+    jobs[2] = (struct job){"translate", precision, gemm, "1,8,64", repeats, JOB_BEHIND};
     return 3;
 }
 
@@ -50,15 +54,15 @@ static int list_jobs(struct job *jobs, char precisions[][16])
     while (flags_choice(precisions[precision_count], sizeof precisions[0], "precision", precision_count)) {
         precision_count++;
     }
-    jobs[count++] = (struct job){"ops", "fp32", "native", NULL, NULL, 0};
+    jobs[count++] = (struct job){"ops", "fp32", "native", NULL, NULL, JOB_ALONE};
     count += list_stages(jobs + count, "fp32", "native", NULL);
-    jobs[count++] = (struct job){"start", "fp32", "native", NULL, "3", 0};
+    jobs[count++] = (struct job){"start", "fp32", "native", NULL, "3", JOB_ALONE};
     for (int i = 1; i < precision_count; i++) {
-        jobs[count++] = (struct job){"products", precisions[i], "native", NULL, NULL, 0};
+        jobs[count++] = (struct job){"products", precisions[i], "native", NULL, NULL, JOB_ALONE};
         count += list_stages(jobs + count, precisions[i], "native", NULL);
     }
     count += list_stages(jobs + count, "fp32", "clblast", "3");
-    jobs[count++] = (struct job){"products", "fp32", "clblast", NULL, "2", 0};
+    jobs[count++] = (struct job){"products", "fp32", "clblast", NULL, "2", JOB_ALONE};
     return count;
 }
 
@@ -66,7 +70,8 @@ static void show_progress(const struct run *run)
 {
     if (run->is_shown) {
         fprintf(stderr, "\r\033[K[%d/%d] %s: %s, %s, %s, row %d", run->job_index + 1, run->job_count,
-                run->device, run->job->stage, run->job->precision, run->job->gemm, run->row_count + 1);
+                run->device, run->job->stage, run->job->precision, run->job->gemm,
+                run->good_count + run->failed_count + 1);
         fflush(stderr);
     }
 }
@@ -74,15 +79,24 @@ static void show_progress(const struct run *run)
 static void take_row(void *user, char *line)
 {
     struct run *run = user;
-    json_t *row = run->job->is_warm_up ? NULL : json_loads(line, 0, NULL);
-    if (row != NULL && json_array_append_new(run->rows, row) == 0) {
-        run->row_count++;
+    json_t *row = json_loads(line, 0, NULL);
+    const char *error = json_string_value(json_object_get(row, "error"));
+    if (error != NULL) {
+        snprintf(run->reason, sizeof run->reason, "%s", error);
+        run->failed_count++;
+    } else if (row != NULL) {
+        run->good_count++;
     }
+    if (row != NULL && run->job->kind != JOB_WARM_UP) {
+        json_array_append(run->rows, row);
+    }
+    json_decref(row);
     show_progress(run);
 }
 
-static void add_failure(struct run *run, const char *reason)
+static void add_failure(struct run *run)
 {
+    const char *reason = run->reason;
     json_t *row =
         json_pack("{s:s, s:s, s:s, s:s, s:o}", "engine", "clformer", "precision", run->job->precision, "work",
                   run->job->stage, "gemm", run->job->gemm, "error", result_text(reason, strlen(reason)));
@@ -92,26 +106,35 @@ static void add_failure(struct run *run, const char *reason)
     }
 }
 
-/* Where a job ended badly: what it said, or how it died. */
+/* Says in run->reason how a job ended badly, where it did and its rows do not say it. */
+static int ended_badly(struct run *run, const struct spawn_end *end)
+{
+    const size_t size = sizeof run->reason;
+    if (end->timed_out) {
+        snprintf(run->reason, size, "did not end within its time, after %.0f s", end->seconds);
+    } else if (end->signal != 0) {
+        snprintf(run->reason, size, "the driver crashed: %s%s%s", strsignal(end->signal),
+                 end->last_error[0] != '\0' ? "; " : "", end->last_error);
+    } else if (end->status != EXIT_DONE && end->last_error[0] != '\0') {
+        snprintf(run->reason, size, "%s", end->last_error);
+    } else if (end->status != EXIT_DONE && run->failed_count == 0) {
+        snprintf(run->reason, size, "it said no reason");
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
 static void judge(struct run *run, const struct spawn_end *end)
 {
-    char reason[640];
-    if (end->timed_out) {
-        snprintf(reason, sizeof reason, "did not end within its time, after %.0f s", end->seconds);
-    } else if (end->signal != 0) {
-        snprintf(reason, sizeof reason, "the driver crashed: %s%s%s", strsignal(end->signal),
-                 end->last_error[0] != '\0' ? "; " : "", end->last_error);
-    } else if (end->status != EXIT_DONE) {
-        snprintf(reason, sizeof reason, "%s",
-                 end->last_error[0] != '\0' ? end->last_error : "it said no reason");
-    } else {
-        return;
+    int bad = ended_badly(run, end);
+    if (run->job->kind == JOB_WARM_UP) {
+        bad = run->good_count == 0; /* else the jobs behind it show what works and what fails */
+        run->failed = bad ? run->job : NULL;
     }
-    if (end->status != EXIT_DONE && run->row_count > 0 && end->last_error[0] == '\0' && end->signal == 0) {
-        return; /* single rows failed, and say why */
+    if (bad) {
+        add_failure(run);
     }
-    add_failure(run, reason);
-    run->failed = run->job->is_warm_up ? run->job : run->failed;
 }
 
 static int run_job(struct run *run, const struct job *job, double seconds)
@@ -120,7 +143,7 @@ static int run_job(struct run *run, const struct job *job, double seconds)
     struct spawn_end end;
     char repeats[16];
     run->job = job;
-    run->row_count = 0;
+    run->good_count = run->failed_count = 0;
     show_progress(run);
     bench_words_add(&words, run->command);
     bench_words_add(&words, "bench");
@@ -148,15 +171,28 @@ static int run_job(struct run *run, const struct job *job, double seconds)
 /* --gemm leaves the other provider out. */
 static int is_wanted(const struct run *run, const struct job *job)
 {
-    const struct job *failed = run->failed;
-    int is_stage = strcmp(job->stage, "encode") == 0 || strcmp(job->stage, "translate") == 0;
-    if (failed != NULL && is_stage && strcmp(job->precision, failed->precision) == 0 &&
-        strcmp(job->gemm, failed->gemm) == 0) {
-        return 0;
-    }
     char gemm[16] = "auto";
     flags_choice(gemm, sizeof gemm, "gemm", (int)run->call->flags.device_options.gemm);
     return strcmp(gemm, "auto") == 0 || strcmp(gemm, job->gemm) == 0;
+}
+
+/* Runs a job, or says why it is left out. */
+static int run_or_leave_out(struct run *run, double seconds)
+{
+    const struct job *job = run->job;
+    run->failed = job->kind == JOB_BEHIND ? run->failed : NULL;
+    if (run->failed != NULL) {
+        if (strcmp(job->stage, run->failed->stage) != 0) { /* the warm-up's own has its row */
+            add_failure(run);
+        }
+        return EXIT_DONE;
+    }
+    if (seconds <= 0) {
+        snprintf(run->reason, sizeof run->reason, "left out: the device took too long for what came before");
+        add_failure(run);
+        return EXIT_DONE;
+    }
+    return run_job(run, job, seconds < JOB_SECONDS ? seconds : JOB_SECONDS);
 }
 
 static int run_jobs(struct run *run)
@@ -165,21 +201,14 @@ static int run_jobs(struct run *run)
     struct job jobs[MOST_JOBS];
     double end = seconds_now() + DEVICE_SECONDS;
     int status = EXIT_DONE;
-    run->failed = NULL;
     run->job_count = list_jobs(jobs, precisions);
     for (run->job_index = 0; run->job_index < run->job_count && status == EXIT_DONE; run->job_index++) {
-        double left = end - seconds_now();
         run->job = &jobs[run->job_index];
-        if (!is_wanted(run, run->job)) {
-            continue;
-        }
         if (signals_interrupted(NULL)) {
             return EXIT_FAILED;
         }
-        if (left > 0) {
-            status = run_job(run, run->job, left < JOB_SECONDS ? left : JOB_SECONDS);
-        } else {
-            add_failure(run, "left out: the device took too long for what came before");
+        if (is_wanted(run, run->job)) {
+            status = run_or_leave_out(run, end - seconds_now());
         }
     }
     return status;

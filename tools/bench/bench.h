@@ -75,6 +75,16 @@ int bench_row_time(json_t *row, const struct timing *timing, long long tokens);
 /* One row: a line of text, or with --json the object. Takes the row, NULL too. Returns an exit status. */
 int bench_print(const struct bench_call *call, json_t *row);
 
+/* A case of a stage, where it ends. */
+struct bench_case {
+    const struct clf_device *device;
+    int batch, beam;
+};
+/* Prints its row or, where `status` is a failure, one that holds clf_last_error(). Takes the row. Returns an
+ * exit status. */
+int bench_end_case(const struct bench_call *call, const struct bench_case *one, clf_status status,
+                   json_t *row);
+
 /* Measures every device, or the one of flags.device, and hands it to bench_report(). */
 int bench_all_run(struct bench_call *call);
 /* Joins the reports in the files that are the call's operands and hands them to bench_report(). */

@@ -97,14 +97,25 @@ static void print_op(const json_t *row)
            json_is_true(json_object_get(row, "cold")) ? " cold" : "");
 }
 
+static void print_failure(const json_t *row)
+{
+    if (strcmp(bench_text(row, "work"), "op") == 0) {
+        printf("%-17s %-36s FAILED: %s\n", bench_text(row, "op"), bench_text(row, "shape"),
+               bench_text(row, "error"));
+    } else {
+        printf("%-9s %-4s  batch %3.0f  beam %2.0f  FAILED: %s\n", bench_text(row, "work"),
+               bench_text(row, "precision"), bench_number(row, "batch"), bench_number(row, "beam"),
+               bench_text(row, "error"));
+    }
+}
+
 int bench_print(const struct bench_call *call, json_t *row)
 {
     if (call->flags.json || row == NULL) {
         return result_print(row);
     }
     if (json_object_get(row, "error") != NULL) {
-        printf("%-17s %-36s FAILED: %s\n", bench_text(row, "op"), bench_text(row, "shape"),
-               bench_text(row, "error"));
+        print_failure(row);
     } else if (strcmp(bench_text(row, "work"), "peaks") == 0) {
         print_peaks(row);
     } else if (strcmp(bench_text(row, "work"), "op") == 0) {
@@ -119,6 +130,33 @@ int bench_print(const struct bench_call *call, json_t *row)
     fflush(stdout);
     json_decref(row);
     return output_failed() ? EXIT_FAILED : EXIT_DONE;
+}
+
+static json_t *failed_row(const struct bench_call *call, const struct bench_case *one)
+{
+    char work[16] = "";
+    const char *reason = clf_last_error();
+    flags_choice(work, sizeof work, "stage", call->flags.stage);
+    json_t *row = bench_row(call, one->device, work);
+    int failed = json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
+                 json_object_set_new(row, "beam", json_integer(one->beam)) != 0 ||
+                 json_object_set_new(row, "error", result_text(reason, strlen(reason))) != 0;
+    if (failed) {
+        json_decref(row);
+        return NULL;
+    }
+    return row;
+}
+
+int bench_end_case(const struct bench_call *call, const struct bench_case *one, clf_status status,
+                   json_t *row)
+{
+    if (status == CLF_INTERRUPTED) {
+        fprintf(stderr, "clformer: interrupted\n");
+        return EXIT_FAILED;
+    }
+    int printed = bench_print(call, status == CLF_OK ? row : failed_row(call, one));
+    return status == CLF_OK ? printed : EXIT_FAILED;
 }
 
 long long bench_memory(const char *key)

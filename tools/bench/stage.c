@@ -145,55 +145,75 @@ static json_t *case_row(const struct bench_call *call, const struct clf_model *m
     return row;
 }
 
+static clf_status measure(struct stage_case *one, struct timing *timing, const struct bench_call *call,
+                          struct clf_model *model)
+{
+    const struct stage *stage = &stages[call->flags.stage];
+    CLF__TRY(clf_translator_create(&one->translator, model, &call->flags.translate));
+    if (stage->work == encode) {
+        CLF__TRY(prepare_encode(one, model));
+    }
+    return timing_measure(timing, stage->work, one,
+                          call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
+}
+
 /* Returns an exit status. */
 static int run_case(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                     int batch, int beam)
 {
     struct stage_case one = {.device = setup->device, .lines = lines, .batch = batch, .beam = beam};
-    const struct stage *stage = &stages[call->flags.stage];
     call->flags.beam = beam;
     call->flags.n_best = 1;
-    int wrong = flags_apply(&call->flags, setup->model);
-    if (wrong >= 0) {
-        return wrong;
+    int result = flags_apply(&call->flags, setup->model);
+    if (result >= 0) {
+        return result;
     }
     struct timing timing;
-    clf_status status = clf_translator_create(&one.translator, setup->model, &call->flags.translate);
-    if (status == CLF_OK && stage->work == encode) {
-        status = prepare_encode(&one, setup->model);
-    }
-    if (status == CLF_OK) {
-        status = timing_measure(&timing, stage->work, &one,
-                                call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
-    }
-    int result;
-    if (status == CLF_INTERRUPTED) {
-        fprintf(stderr, "clformer: interrupted\n");
-        result = EXIT_FAILED;
-    } else {
-        result = status == CLF_OK ? bench_print(call, case_row(call, setup->model, &one, &timing))
-                                  : report_failure(status);
-    }
+    clf_status status = measure(&one, &timing, call, setup->model);
+    json_t *row = status == CLF_OK ? case_row(call, setup->model, &one, &timing) : NULL;
+    result = bench_end_case(call, &(struct bench_case){setup->device, batch, beam}, status, row);
     release_case(&one);
     return result;
 }
 
-static int run_cases(struct bench_call *call, const struct setup *setup, const struct clf_line *lines)
+static int too_few_lines(const struct bench_call *call, const struct bench_case *one, int count)
 {
-    int status = EXIT_DONE, has_beams = call->flags.stage == BENCH_TRANSLATE;
+    clf_status status = clf__fail(CLF_TEXT, "%s has %d line%s, fewer than the batch of %d", call->work, count,
+                                  count == 1 ? "" : "s", one->batch);
+    return bench_end_case(call, one, status, NULL);
+}
+
+static int run_any(struct bench_call *call, const struct setup *setup, const struct window *window, int batch,
+                   int beam)
+{
+    if (window->count < batch) {
+        return too_few_lines(call, &(struct bench_case){setup->device, batch, beam}, window->count);
+    }
+    switch (call->flags.stage) {
+    case BENCH_TRAIN:
+        return bench_train_run(call, setup, window->lines, batch);
+    case BENCH_STEP:
+        return bench_step_run(call, setup, window->lines, batch);
+    default:
+        return run_case(call, setup, window->lines, batch, beam);
+    }
+}
+
+/* A case that fails has its row, and the next one goes on. */
+static int run_cases(struct bench_call *call, const struct setup *setup, const struct window *window)
+{
+    int status = EXIT_DONE, beam_count = call->flags.stage == BENCH_TRANSLATE ? call->beams.count : 1;
     for (int i = 0; i < call->batches.count; i++) {
-        for (int j = 0; j < (has_beams ? call->beams.count : 1) && status == EXIT_DONE; j++) {
-            int batch = call->batches.values[i], beam = has_beams ? call->beams.values[j] : 1;
-            int stage = call->flags.stage;
-            status = stage == BENCH_TRAIN  ? bench_train_run(call, setup, lines, batch)
-                     : stage == BENCH_STEP ? bench_step_run(call, setup, lines, batch)
-                                           : run_case(call, setup, lines, batch, beam);
+        for (int j = 0; j < beam_count && !signals_interrupted(NULL) && !output_failed(); j++) {
+            int beam = call->flags.stage == BENCH_TRANSLATE ? call->beams.values[j] : 1;
+            int ended = run_any(call, setup, window, call->batches.values[i], beam);
+            status = ended != EXIT_DONE ? ended : status;
         }
     }
     return status;
 }
 
-/* As many lines as the largest batch has. Returns an exit status. */
+/* As many lines as the largest batch has, or all. Returns an exit status. */
 static int read_work(struct window *window, const struct bench_call *call)
 {
     int most = 0;
@@ -208,11 +228,6 @@ static int read_work(struct window *window, const struct bench_call *call)
     }
     int status = windows_read(window, &reader, 1, most, SIZE_MAX);
     fclose(reader.file);
-    if (status == EXIT_DONE && window->count < most) {
-        fprintf(stderr, "clformer: %s has %d lines, fewer than the batch of %d\n", call->work, window->count,
-                most);
-        status = EXIT_FAILED;
-    }
     return status;
 }
 
@@ -229,7 +244,7 @@ int bench_stage_run(struct bench_call *call)
         status = setup_open(&setup, &flags);
     }
     if (status == EXIT_DONE) {
-        status = print_kernel_times(setup.device, run_cases(call, &setup, window.lines));
+        status = print_kernel_times(setup.device, run_cases(call, &setup, &window));
     }
     setup_close(&setup);
     window_free(&window);

@@ -141,13 +141,8 @@ int bench_step_run(struct bench_call *call, const struct setup *setup, const str
         status = measure(&step, &read, &share, &one,
                          call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
     }
-    if (status == CLF_INTERRUPTED) {
-        fprintf(stderr, "clformer: interrupted\n");
-        result = EXIT_FAILED;
-    } else {
-        result = status == CLF_OK ? bench_print(call, step_row(call, &one, &step, &read, &share))
-                                  : report_failure(status);
-    }
+    json_t *row = status == CLF_OK ? step_row(call, &one, &step, &read, &share) : NULL;
+    result = bench_end_case(call, &(struct bench_case){setup->device, batch, 1}, status, row);
     clf_translator_free(one.translators[0]);
     clf_translator_free(one.translators[1]);
     return result;

@@ -164,6 +164,9 @@ static void print_failures(const json_t *rows)
                 const char *part = bench_text(row, parts[i]);
                 printf("%s%s", *part != '\0' ? ", " : "", part);
             }
+            if (json_object_get(row, "batch") != NULL) {
+                printf(", batch %.0f, beam %.0f", bench_number(row, "batch"), bench_number(row, "beam"));
+            }
             printf(": %s\n", bench_text(row, "error"));
         }
     }

@@ -169,14 +169,8 @@ int bench_train_run(struct bench_call *call, const struct setup *setup, const st
         status = timing_measure(&timing, step, &one,
                                 call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
     }
-    int result;
-    if (status == CLF_INTERRUPTED) {
-        fprintf(stderr, "clformer: interrupted\n");
-        result = EXIT_FAILED;
-    } else {
-        result =
-            status == CLF_OK ? bench_print(call, train_row(call, &one, &timing)) : report_failure(status);
-    }
+    json_t *row = status == CLF_OK ? train_row(call, &one, &timing) : NULL;
+    int result = bench_end_case(call, &(struct bench_case){setup->device, batch, 1}, status, row);
     release(&one);
     return result;
 }

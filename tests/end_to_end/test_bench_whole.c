@@ -1,0 +1,119 @@
+/* `clformer bench` alone: everything of a device. It takes minutes. */
+#include <jansson.h>
+#include <string.h>
+
+#include "support/process.h"
+
+static double number(const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+    assert_true(json_is_number(value));
+    return json_number_value(value);
+}
+
+/* How many rows of a report's device are of this work. None fails but batches that the work is too short for.
+ */
+static int count_rows(const json_t *device, const char *work)
+{
+    int count = 0;
+    size_t index;
+    json_t *row;
+    json_array_foreach(json_object_get(device, "rows"), index, row)
+    {
+        const char *error = json_string_value(json_object_get(row, "error"));
+        assert_true(error == NULL || strstr(error, "has 12 lines, fewer than the batch of 64") != NULL);
+        if (error == NULL && strcmp(json_string_value(json_object_get(row, "work")), work) == 0) {
+            count++;
+            assert_true(strcmp(work, "peaks") == 0 || number(row, "seconds") > 0);
+        }
+    }
+    return count;
+}
+
+/* Every op has a row with its kernel and its rates. */
+static void check_ops(const json_t *device)
+{
+    static const char *const ops[] = {"input gradient",  "weight gradient",  "matrix product",
+                                      "batched product", "attention",        "attention step",
+                                      "softmax",         "layer norm",       "embedding",
+                                      "top k",           "projection, top k"};
+    int counts[sizeof ops / sizeof *ops] = {0};
+    size_t index;
+    json_t *row;
+    json_array_foreach(json_object_get(device, "rows"), index, row)
+    {
+        if (strcmp(json_string_value(json_object_get(row, "work")), "op") == 0) {
+            assert_true(number(row, "seconds") > 0 && number(row, "operations") > 0 &&
+                        number(row, "bytes") > 0);
+            assert_true(number(row, "share") > 0);
+            assert_true(strlen(json_string_value(json_object_get(row, "kernel"))) > 0);
+            for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+                counts[i] += strcmp(json_string_value(json_object_get(row, "op")), ops[i]) == 0;
+            }
+        }
+    }
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        assert_true(counts[i] >= 2);
+    }
+}
+
+/* Everything. */
+static void test_whole(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* an instrumented PoCL would take longer than a device is given */
+#endif
+    const char *folder = support_temporary_folder();
+    const char *lines = "Je suis étudiant.\nMerci.\nBonjour.\n";
+    char *twelve = process_format("%s%s%s%s", lines, lines, lines, lines);
+    process_write(folder, "work", twelve, strlen(twelve));
+    struct process_result result =
+        run_clformer(NULL, process_format("bench -d 0 --gemm native --repeats 1 --work %s/work --json --html "
+                                          "%s/page.html",
+                                          folder, folder));
+    assert_int_equal(result.status, 0);
+    size_t size;
+    assert_int_equal(strncmp(process_read(folder, "page.html", &size), "<!DOCTYPE html>", 15), 0);
+    json_t *report = json_loads(result.output, 0, NULL);
+    const json_t *device = json_array_get(json_object_get(report, "devices"), 0);
+    check_ops(device);
+    assert_true(count_rows(device, "peaks") >= 2);
+    assert_true(count_rows(device, "encode") >= 6 && count_rows(device, "translate") >= 12);
+    assert_true(count_rows(device, "start") == 1 && count_rows(device, "first start") == 1);
+    assert_true(number(json_object_get(device, "peaks"), "fma_operations_per_second") > 0);
+    assert_true(number(json_object_get(device, "machine"), "cores") > 0);
+    json_decref(report);
+}
+
+/* Where nothing works, each stage says why, and the report is made all the same. */
+static void test_failures(void **state)
+{
+    (void)state;
+    struct process process = {.environment = "CLFORMER_FORM=nosuch"};
+    struct process_result result = process_run(&process, "bench --repeats 1 --gemm native --json");
+    assert_int_equal(result.status, 0);
+    json_t *report = json_loads(result.output, 0, NULL);
+    size_t index;
+    json_t *row;
+    const json_t *rows = json_object_get(json_array_get(json_object_get(report, "devices"), 0), "rows");
+    int counts[2] = {0, 0};
+    json_array_foreach(rows, index, row)
+    {
+        const char *work = json_string_value(json_object_get(row, "work"));
+        assert_non_null(strstr(json_string_value(json_object_get(row, "error")), "nosuch"));
+        counts[0] += strcmp(work, "encode") == 0;
+        counts[1] += strcmp(work, "translate") == 0;
+    }
+    assert_true(counts[0] == 4 && counts[1] == 4); /* in each precision */
+    json_decref(report);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_whole, support_teardown),
+        cmocka_unit_test_teardown(test_failures, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
