@@ -80,6 +80,8 @@ static void test_whole(void **state)
     check_ops(device);
     assert_true(count_rows(device, "peaks") >= 2);
     assert_true(count_rows(device, "encode") >= 6 && count_rows(device, "translate") >= 12);
+    int ways = number(json_object_get(device, "peaks"), "bf16_operations_per_second") > 0 ? 2 : 1;
+    assert_int_equal(count_rows(device, "train"), 2 * ways); /* in fp32, and in bf16 where the device has it */
     assert_true(count_rows(device, "start") == 1 && count_rows(device, "first start") == 1);
     assert_true(number(json_object_get(device, "peaks"), "fma_operations_per_second") > 0);
     assert_true(number(json_object_get(device, "machine"), "cores") > 0);
@@ -97,15 +99,17 @@ static void test_failures(void **state)
     size_t index;
     json_t *row;
     const json_t *rows = json_object_get(json_array_get(json_object_get(report, "devices"), 0), "rows");
-    int counts[2] = {0, 0};
+    int counts[3] = {0, 0, 0};
     json_array_foreach(rows, index, row)
     {
         const char *work = json_string_value(json_object_get(row, "work"));
         assert_non_null(strstr(json_string_value(json_object_get(row, "error")), "nosuch"));
         counts[0] += strcmp(work, "encode") == 0;
         counts[1] += strcmp(work, "translate") == 0;
+        counts[2] += strcmp(work, "train") == 0;
     }
     assert_true(counts[0] == 4 && counts[1] == 4); /* in each precision */
+    assert_int_equal(counts[2], 1);
     json_decref(report);
 }
 

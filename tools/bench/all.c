@@ -47,6 +47,14 @@ static int list_stages(struct job *jobs, const char *precision, const char *gemm
     return 3;
 }
 
+/* A step of training: forward, backward and the update of what it trains. */
+static int list_training(struct job *jobs, const char *precision)
+{
+    jobs[0] = (struct job){"train", precision, "native", "1,8,64", "1", JOB_WARM_UP};
+    jobs[1] = (struct job){"train", precision, "native", "1,8,64", NULL, JOB_BEHIND};
+    return 2;
+}
+
 /* What matters most comes first, in case a device runs out of its time. */
 static int list_jobs(struct job *jobs, char precisions[][16])
 {
@@ -61,6 +69,8 @@ static int list_jobs(struct job *jobs, char precisions[][16])
         jobs[count++] = (struct job){"products", precisions[i], "native", NULL, NULL, JOB_ALONE};
         count += list_stages(jobs + count, precisions[i], "native", NULL);
     }
+    count += list_training(jobs + count, "fp32");
+    count += list_training(jobs + count, "bf16");
     count += list_stages(jobs + count, "fp32", "clblast", "3");
     jobs[count++] = (struct job){"products", "fp32", "clblast", NULL, "2", JOB_ALONE};
     return count;
@@ -168,9 +178,26 @@ static int run_job(struct run *run, const struct job *job, double seconds)
     return status;
 }
 
-/* --gemm leaves the other provider out. */
+/* Whether the device multiplies in bf16 by itself, as far as was measured. */
+static int has_bf16(const struct run *run)
+{
+    double most = 0;
+    size_t index;
+    json_t *row;
+    json_array_foreach(run->rows, index, row)
+    {
+        double rate = bench_number(row, "bf16_operations_per_second");
+        most = rate > most ? rate : most;
+    }
+    return most > 0;
+}
+
+/* --gemm leaves the other provider out; and nobody trains in bf16 where it takes longer than fp32. */
 static int is_wanted(const struct run *run, const struct job *job)
 {
+    if (strcmp(job->stage, "train") == 0 && strcmp(job->precision, "bf16") == 0 && !has_bf16(run)) {
+        return 0;
+    }
     char gemm[16] = "auto";
     flags_choice(gemm, sizeof gemm, "gemm", (int)run->call->flags.device_options.gemm);
     return strcmp(gemm, "auto") == 0 || strcmp(gemm, job->gemm) == 0;

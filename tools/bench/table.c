@@ -86,11 +86,15 @@ static const struct {
     const char *title, *work;
     int beam;
 } stages[] = {
-    {"encode", "encode", 1}, {"translate, greedy", "translate", 1}, {"translate, beam 4", "translate", 4}};
+    {"encode", "encode", 1},
+    {"translate, greedy", "translate", 1},
+    {"translate, beam 4", "translate", 4},
+    {"training step", "train", 1},
+};
 enum { STAGES = sizeof stages / sizeof *stages, BATCHES = 3 };
 static const int batches[BATCHES] = {1, 8, 64};
 
-/* Tokens a second by stage and batch. */
+/* Tokens a second by stage and batch, and the most memory of a process that did not train. */
 static void print_stages(const json_t *rows, const struct way *ways, int way_count, const char *model)
 {
     printf("\n   %-18s", "tokens/s");
@@ -110,7 +114,7 @@ static void print_stages(const json_t *rows, const struct way *ways, int way_cou
             for (int b = 0; b < BATCHES; b++) {
                 const json_t *row = find_case(rows, ways[w], stages[s].work, batches[b], stages[s].beam);
                 double rate = bench_number(row, "tokens_per_second"), bytes = bench_number(row, "peak_bytes");
-                most = bytes > most ? bytes : most;
+                most = bytes > most && strcmp(stages[s].work, "train") != 0 ? bytes : most;
                 rate > 0 ? printf("%8.0f", rate) : printf("%8s", "-");
             }
         }
