@@ -18,16 +18,63 @@ static void check_page(const char *folder, const char *name, size_t devices)
     json_decref(report);
 }
 
+/* A device and a report of it, as text. */
+#define DEVICE(name, rows)                                                                                   \
+    "{\"name\": " name ", \"kind\": \"cpu\", \"platform\": \"p\", \"driver\": \"d\", \"form\": \"cpu\", "    \
+    "\"clformer\": \"0\", \"date\": \"2026\", \"model\": \"m\", \"machine\": {\"processor\": "               \
+    "\"</script>\", "                                                                                        \
+    "\"system\": \"s\", \"cores\": 2, \"memory_bytes\": 1}, \"rows\": [" rows "]}"
+#define REPORT(devices) "{\"format\": \"clformer bench\", \"format_version\": 1, \"devices\": [" devices "]}"
+#define ONE(name, rows) REPORT(DEVICE(name, rows))
+
+/* Rows. */
+#define WAY(precision) "\"precision\": \"" precision "\", \"gemm\": \"native\""
+#define PEAKS                                                                                                \
+    "{\"work\": \"peaks\", " WAY("fp32") ", \"fma_operations_per_second\": 1e12, "                           \
+                                         "\"int8_operations_per_second\": 0, "                               \
+                                         "\"bf16_operations_per_second\": 0, "                               \
+                                         "\"read_bytes_per_second\": 1e11}"
+#define OP(precision, op, seconds, bytes)                                                                    \
+    "{\"work\": \"op\", " WAY(precision) ", \"op\": \"" op "\", \"shape\": \"2 x 3\", \"kernel\": \"k\", "   \
+                                         "\"seconds\": 1, \"spread\": 0, \"operations\": 1e9, "              \
+                                         "\"best_seconds\": " seconds ", \"bytes\": " bytes "}"
+#define CASE(work, batch, beam, rate)                                                                        \
+    "{\"work\": \"" work "\", " WAY("fp32") ", \"batch\": " batch ", \"beam\": " beam ", \"seconds\": 1, "   \
+                                            "\"spread\": 0, \"repeats\": 1, \"peak_bytes\": 1, "             \
+                                            "\"tokens_per_second\": " rate "}"
+
+/* Merges one report; the process's result. */
+static struct process_result merge(const char *folder, const char *report, const char *flags)
+{
+    process_write(folder, "report", report, strlen(report));
+    return run_clformer(NULL,
+                        process_format("bench --merge %s/report%s%s", folder, *flags ? " " : "", flags));
+}
+
+/* Every op has its line, whichever way it was measured in, and every stage its rates. */
+static void test_table(void **state)
+{
+    (void)state;
+    const char *failed = "{\"work\": \"ops\", " WAY("fp32") ", \"error\": \"no reason\"}, ";
+    char *rows =
+        process_format("%s%s", failed,
+                       PEAKS ", " OP("int8", "softmax", "0.01", "8") ", " OP("bf16", "softmax", "0.02", "8"));
+    char *report = process_format(
+        REPORT("%s"), process_format(DEVICE("\"n\"", "%s, %s"), rows, CASE("train", "8", "1", "1234.4")));
+    struct process_result result = merge(support_temporary_folder(), report, "");
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "softmax           2 x 3"), 1);
+    assert_int_equal(process_count(result.output, "failed: ops, fp32, native: no reason"), 1);
+    assert_non_null(strstr(result.output, " 10 % "));
+    assert_non_null(strstr(result.output, " 5 % "));
+    assert_int_equal(process_count(result.output, "training step"), 1);
+    assert_int_equal(process_count(result.output, " 1234 "), 1);
+}
+
 /* A report of one device with one row of each kind, into which an error is put. */
 static void test_merge_refuses(void **state)
 {
     (void)state;
-#define DEVICE(name, rows)                                                                                   \
-    "{\"format\": \"clformer bench\", \"format_version\": 1, \"devices\": [{\"name\": " name ", \"kind\": "  \
-    "\"cpu\", \"platform\": \"p\", \"driver\": \"d\", \"form\": \"cpu\", \"clformer\": \"0\", \"date\": "    \
-    "\"2026\", "                                                                                             \
-    "\"model\": \"m\", \"machine\": {\"processor\": \"</script>\", \"system\": \"s\", \"cores\": 2, "        \
-    "\"memory_bytes\": 1}, \"rows\": [" rows "]}]}"
     static const struct {
         const char *text, *part;
     } cases[] = {
@@ -37,13 +84,13 @@ static void test_merge_refuses(void **state)
         {"{\"format\": \"clformer bench\", \"format_version\": 2}", "\"format_version\""},
         {"{\"format\": \"clformer bench\", \"format_version\": 1, \"devices\": {}}", "\"devices\""},
         {"{\"format\": \"clformer bench\", \"format_version\": 1, \"devices\": [3]}", "devices[0]"},
-        {DEVICE("3", ""), "devices[0].name"},
-        {DEVICE("\"n\"", "{\"work\": \"start\"}"), "devices[0].rows[0].precision is missing"},
-        {DEVICE("\"n\"", "{\"work\": \"start\", \"precision\": \"fp32\", \"seconds\": -1}"),
+        {ONE("3", ""), "devices[0].name"},
+        {ONE("\"n\"", "{\"work\": \"start\"}"), "devices[0].rows[0].precision is missing"},
+        {ONE("\"n\"", "{\"work\": \"start\", \"precision\": \"fp32\", \"seconds\": -1}"),
          "devices[0].rows[0].seconds"},
-        {DEVICE("\"n\"", "{\"work\": \"op\", \"precision\": \"fp32\", \"gemm\": \"native\", \"op\": []}"),
+        {ONE("\"n\"", "{\"work\": \"op\", \"precision\": \"fp32\", \"gemm\": \"native\", \"op\": []}"),
          "devices[0].rows[0].op"},
-        {DEVICE("\"n\"", "{\"work\": \"op\", \"precision\": \"fp32\", \"error\": 1}"),
+        {ONE("\"n\"", "{\"work\": \"op\", \"precision\": \"fp32\", \"error\": 1}"),
          "devices[0].rows[0].error"},
     };
     const char *folder = support_temporary_folder();
@@ -56,7 +103,7 @@ static void test_merge_refuses(void **state)
     }
     struct process_result result = run_clformer(NULL, "bench --merge /no/such/file");
     assert_refused(result, 1, "/no/such/file");
-    const char *good = DEVICE("\"n\"", "");
+    const char *good = ONE("\"n\"", "");
     process_write(folder, "bad", good, strlen(good));
     result = run_clformer(NULL, process_format("%s --html %s/page.html", call, folder));
     assert_int_equal(result.status, 0);
@@ -66,6 +113,7 @@ static void test_merge_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_table, support_teardown),
         cmocka_unit_test_teardown(test_merge_refuses, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

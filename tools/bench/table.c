@@ -122,6 +122,24 @@ static void print_stages(const json_t *rows, const struct way *ways, int way_cou
     }
 }
 
+static int is_op(const json_t *row, const json_t *like)
+{
+    return same(row, "work", "op") && same(row, "op", bench_text(like, "op")) &&
+           same(row, "shape", bench_text(like, "shape")) && bench_number(row, "share") > 0;
+}
+
+/* Whether a row is the first of its op and shape that was measured. */
+static int is_first(const json_t *rows, size_t index)
+{
+    const json_t *row = json_array_get(rows, index);
+    for (size_t i = 0; i < index; i++) {
+        if (is_op(json_array_get(rows, i), row)) {
+            return 0;
+        }
+    }
+    return is_op(row, row);
+}
+
 /* A row of each op and shape: the share of what the device can do, in each way. */
 static void print_ops(const json_t *rows, const struct way *ways, int way_count)
 {
@@ -134,7 +152,7 @@ static void print_ops(const json_t *rows, const struct way *ways, int way_count)
     json_t *row, *again;
     json_array_foreach(rows, index, row)
     {
-        if (!same(row, "work", "op") || !is_of(row, ways[0])) {
+        if (!is_first(rows, index)) {
             continue;
         }
         printf("   %-17s %-38s %-10s", bench_text(row, "op"), bench_text(row, "shape"),
@@ -143,10 +161,7 @@ static void print_ops(const json_t *rows, const struct way *ways, int way_count)
             double share = 0;
             json_array_foreach(rows, other, again)
             {
-                int fits = same(again, "work", "op") && is_of(again, ways[w]) &&
-                           same(again, "op", bench_text(row, "op")) &&
-                           same(again, "shape", bench_text(row, "shape"));
-                share = fits ? bench_number(again, "share") : share;
+                share = is_op(again, row) && is_of(again, ways[w]) ? bench_number(again, "share") : share;
             }
             share > 0 ? printf("%7.0f %%    ", 100 * share) : printf("%7s      ", "-");
         }
