@@ -71,6 +71,19 @@ static void test_table(void **state)
     assert_int_equal(process_count(result.output, " 1234 "), 1);
 }
 
+/* On standard output a page stands alone. */
+static void test_page_as_output(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct process_result result = merge(folder, ONE("\"n\"", ""), "--html -");
+    assert_int_equal(result.status, 0);
+    assert_int_equal(strncmp(result.output, "<!DOCTYPE html>", 15), 0);
+    assert_string_equal(strstr(result.output, "</html>"), "</html>\n");
+    result = merge(folder, ONE("\"n\"", ""), "--html - --json");
+    assert_refused(result, 2, "--json and the page of --html -");
+}
+
 /* A report of one device with one row of each kind, into which an error is put. */
 static void test_merge_refuses(void **state)
 {
@@ -114,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_table, support_teardown),
+        cmocka_unit_test_teardown(test_page_as_output, support_teardown),
         cmocka_unit_test_teardown(test_merge_refuses, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,13 +12,11 @@ static const char help[] =
     "Usage: clformer bench [-d DEVICE] [--gemm native] [--json] [--html FILE]\n"
     "       clformer bench --merge FILE... [--json] [--html FILE]\n"
     "       clformer bench --stage STAGE [-m MODEL] [--work FILE] [FLAGS]\n\n"
-    "Alone it measures every device in a few minutes: what the device can do at most, every op beside that, "
-    "the\n"
-    "demo model by stage, batch, precision and provider, a step of training it (in fp32, and in bf16 where "
-    "the\n"
-    "device has its dot products), how long it takes to start, and memory. The report is a\n"
-    "table; with --json everything; with --html one page to look at and to send. --merge joins the JSON of\n"
-    "several machines.\n\n"
+    "Alone it measures every device in a few minutes: what the device can do at most, every op beside that,\n"
+    "the demo model by stage, batch, precision and provider, a step of training it (in fp32, and in bf16\n"
+    "where the device has dot products of it), how long it takes to start, and memory. The report is a\n"
+    "table; with --json everything; with --html one page to look at and to send, which --html - prints in\n"
+    "place of the table. --merge joins the JSON of several machines.\n\n"
     "With --stage it times one stage, each batch size and beam after the other: the median of some repeats\n"
     "behind one call that warms up, loading and compilation excluded. A batch is the first lines of the "
     "work.\n"
@@ -80,6 +78,10 @@ static int check_call(struct bench_call *call)
     }
     if (status < 0 && flags->stage >= 0 && (flags->html != NULL || flags->merge)) {
         status = report_wrong_call("--stage makes no page: leave out --html and --merge");
+    }
+    if (status < 0 && flags->json && flags->html != NULL && strcmp(flags->html, "-") == 0) {
+        status = report_wrong_call("--json and the page of --html - would both go to standard output; name a "
+                                   "file for one of them");
     }
     if (status < 0 && flags->beams != NULL && flags->stage >= 0 && flags->stage != BENCH_TRANSLATE) {
         status = report_wrong_call("--beam belongs to --stage translate");

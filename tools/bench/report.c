@@ -83,7 +83,9 @@ int bench_report(const struct bench_call *call, json_t *devices)
         int printed = result_print(report); /* takes it */
         return status == EXIT_DONE ? printed : status;
     }
-    bench_table(devices);
+    if (call->flags.html == NULL || strcmp(call->flags.html, "-") != 0) { /* else the page has the output */
+        bench_table(devices);
+    }
     json_decref(report);
     return status;
 }
