@@ -71,6 +71,26 @@ static void test_table(void **state)
     assert_int_equal(process_count(result.output, " 1234 "), 1);
 }
 
+/* What a report says of the device's bound counts for nothing: it is computed again, or there is none. */
+static void test_stale_share(void **state)
+{
+    (void)state;
+    static const char row[] = "{\"work\": \"op\", " WAY(
+        "fp32") ", \"op\": \"softmax\", \"shape\": \"2\", "
+                "\"kernel\": \"k\", \"seconds\": 1, \"best_seconds\": 1, \"spread\": 0, "
+                "\"operations\": 1, \"bytes\": 1, \"share\": 7, \"bound\": \"x\"}";
+    char *report = process_format(REPORT("%s"), process_format(DEVICE("\"n\"", "%s"), row));
+    struct process_result result = merge(support_temporary_folder(), report, "--json");
+    assert_int_equal(result.status, 0);
+    json_t *merged = json_loads(result.output, 0, NULL);
+    json_t *device = json_array_get(json_object_get(merged, "devices"), 0);
+    json_t *first = json_array_get(json_object_get(device, "rows"), 0);
+    assert_non_null(json_object_get(first, "bytes"));
+    assert_null(json_object_get(first, "share"));
+    assert_null(json_object_get(first, "bound"));
+    json_decref(merged);
+}
+
 /* On standard output a page stands alone. */
 static void test_page_as_output(void **state)
 {
@@ -103,6 +123,12 @@ static void test_merge_refuses(void **state)
          "devices[0].rows[0].seconds"},
         {ONE("\"n\"", "{\"work\": \"op\", \"precision\": \"fp32\", \"gemm\": \"native\", \"op\": []}"),
          "devices[0].rows[0].op"},
+        {ONE("\"n\"", OP("fp32", "softmax", "0", "8")),
+         "best_seconds is 0, not a number from 1e-30 to 1e+30"},
+        {ONE("\"n\"", OP("fp32", "softmax", "1e-200", "8")), "best_seconds is 1e-200"},
+        {ONE("\"n\"", OP("fp32", "softmax", "1", "0")), "devices[0].rows[0].bytes is 0"},
+        {ONE("\"n\"", OP("fp32", "softmax", "[]", "1")), "best_seconds is a list, not a number"},
+        {ONE("\"n\"", CASE("encode", "1", "1", "1e300")), "tokens_per_second is 1e+300"},
         {ONE("\"n\"", "{\"work\": \"op\", \"precision\": \"fp32\", \"error\": 1}"),
          "devices[0].rows[0].error"},
     };
@@ -127,6 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_table, support_teardown),
+        cmocka_unit_test_teardown(test_stale_share, support_teardown),
         cmocka_unit_test_teardown(test_page_as_output, support_teardown),
         cmocka_unit_test_teardown(test_merge_refuses, support_teardown),
     };

@@ -1,54 +1,90 @@
 /* Reports of other machines, read back: whatever they hold, they are checked before anything uses them. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/bench.h"
 
+/* What stands behind a key. Numbers are in a range that the page can draw. */
+enum wanted { TEXT, LIST, OBJECT, FROM_0, OVER_0, OVER_0_OR_NONE };
+static const double smallest = 1e-30, largest = 1e30;
+
 struct key {
     const char *name;
-    json_type type; /* a real may be written as an integer */
+    enum wanted wanted;
 };
 
 static const struct key device_keys[] = {
-    {"name", JSON_STRING}, {"kind", JSON_STRING},     {"platform", JSON_STRING}, {"driver", JSON_STRING},
-    {"form", JSON_STRING}, {"clformer", JSON_STRING}, {"date", JSON_STRING},     {"model", JSON_STRING},
-    {"rows", JSON_ARRAY},  {"machine", JSON_OBJECT},  {NULL, JSON_NULL},
+    {"name", TEXT}, {"kind", TEXT},      {"platform", TEXT}, {"driver", TEXT},
+    {"form", TEXT}, {"clformer", TEXT},  {"date", TEXT},     {"model", TEXT},
+    {"rows", LIST}, {"machine", OBJECT}, {NULL, TEXT},
 };
 static const struct key machine_keys[] = {
-    {"processor", JSON_STRING},  {"system", JSON_STRING}, {"cores", JSON_REAL},
-    {"memory_bytes", JSON_REAL}, {NULL, JSON_NULL},
+    {"processor", TEXT}, {"system", TEXT}, {"cores", FROM_0}, {"memory_bytes", FROM_0}, {NULL, TEXT},
 };
-static const struct key row_keys[] = {{"work", JSON_STRING}, {"precision", JSON_STRING}, {NULL, JSON_NULL}};
-static const struct key failed_keys[] = {{"error", JSON_STRING}, {NULL, JSON_NULL}};
+static const struct key row_keys[] = {{"work", TEXT}, {"precision", TEXT}, {NULL, TEXT}};
+static const struct key failed_keys[] = {{"error", TEXT}, {NULL, TEXT}};
 static const struct key peak_keys[] = {
-    {"fma_operations_per_second", JSON_REAL},
-    {"int8_operations_per_second", JSON_REAL},
-    {"bf16_operations_per_second", JSON_REAL},
-    {"read_bytes_per_second", JSON_REAL},
-    {NULL, JSON_NULL},
+    {"fma_operations_per_second", FROM_0},
+    {"int8_operations_per_second", FROM_0},
+    {"bf16_operations_per_second", FROM_0},
+    {"read_bytes_per_second", FROM_0},
+    {NULL, TEXT},
 };
 static const struct key op_keys[] = {
-    {"gemm", JSON_STRING},  {"op", JSON_STRING},         {"shape", JSON_STRING}, {"kernel", JSON_STRING},
-    {"seconds", JSON_REAL}, {"best_seconds", JSON_REAL}, {"spread", JSON_REAL},  {"operations", JSON_REAL},
-    {"bytes", JSON_REAL},   {NULL, JSON_NULL},
+    {"gemm", TEXT},     {"op", TEXT},           {"shape", TEXT},
+    {"kernel", TEXT},   {"seconds", OVER_0},    {"best_seconds", OVER_0},
+    {"spread", FROM_0}, {"operations", FROM_0}, {"bytes", OVER_0},
+    {NULL, TEXT},
 };
 static const struct key case_keys[] = {
-    {"gemm", JSON_STRING},     {"batch", JSON_REAL},
-    {"beam", JSON_REAL},       {"seconds", JSON_REAL},
-    {"spread", JSON_REAL},     {"repeats", JSON_REAL},
-    {"peak_bytes", JSON_REAL}, {"tokens_per_second", JSON_REAL},
-    {NULL, JSON_NULL},
+    {"gemm", TEXT},
+    {"batch", OVER_0},
+    {"beam", OVER_0},
+    {"best_seconds", OVER_0_OR_NONE},
+    {"seconds", OVER_0},
+    {"spread", FROM_0},
+    {"repeats", FROM_0},
+    {"peak_bytes", FROM_0},
+    {"tokens_per_second", FROM_0},
+    {NULL, TEXT},
 };
 static const struct key start_keys[] = {
-    {"seconds", JSON_REAL}, {"spread", JSON_REAL}, {"peak_bytes", JSON_REAL}, {NULL, JSON_NULL}};
+    {"seconds", OVER_0}, {"spread", FROM_0}, {"peak_bytes", FROM_0}, {NULL, TEXT}};
 
-static const char *type_word(json_type type)
+static int fits(const json_t *value, enum wanted wanted)
 {
-    return type == JSON_STRING   ? "text"
-           : type == JSON_ARRAY  ? "a list"
-           : type == JSON_OBJECT ? "an object"
-                                 : "a number";
+    double number = json_number_value(value); /* may be written as an integer */
+    switch (wanted) {
+    case TEXT:
+        return json_is_string(value);
+    case LIST:
+        return json_is_array(value);
+    case OBJECT:
+        return json_is_object(value);
+    case FROM_0:
+        return json_is_number(value) && (number == 0 || (number >= smallest && number <= largest));
+    case OVER_0_OR_NONE:
+        return value == NULL || fits(value, OVER_0);
+    default:
+        return json_is_number(value) && number >= smallest && number <= largest;
+    }
+}
+
+/* Ends a line that says what stands there in place of what is wanted. */
+static void report_misfit(const json_t *value, enum wanted wanted)
+{
+    static const char *const types[] = {"an object", "a list", "text", NULL, NULL, "true", "false", "null"};
+    const char *type = value != NULL ? types[json_typeof(value)] : NULL;
+    if (value == NULL) {
+        fprintf(stderr, "missing\n");
+        return;
+    }
+    type != NULL ? fprintf(stderr, "%s, not ", type) : fprintf(stderr, "%g, not ", json_number_value(value));
+    if (wanted <= OBJECT) {
+        fprintf(stderr, "%s\n", wanted == TEXT ? "text" : wanted == LIST ? "a list" : "an object");
+    } else {
+        fprintf(stderr, "a number from %s%g to %g\n", wanted == FROM_0 ? "0 or " : "", smallest, largest);
+    }
 }
 
 /* Returns an exit status; a failure names the file and the key, which stands in `place`. */
@@ -60,13 +96,9 @@ static int check_keys(const char *path, const char *place, const json_t *object,
     }
     for (; keys->name != NULL; keys++) {
         const json_t *value = json_object_get(object, keys->name);
-        int fits =
-            value != NULL && (keys->type == JSON_REAL ? json_is_number(value) && json_number_value(value) >= 0
-                                                      : json_typeof(value) == keys->type);
-        if (!fits) {
-            fprintf(stderr, "clformer: %s: %s.%s is %s, not %s%s\n", path, place, keys->name,
-                    value == NULL ? "missing" : "something else", type_word(keys->type),
-                    keys->type == JSON_REAL ? " from 0 on" : "");
+        if (!fits(value, keys->wanted)) {
+            fprintf(stderr, "clformer: %s: %s.%s is ", path, place, keys->name);
+            report_misfit(value, keys->wanted);
             return EXIT_FAILED;
         }
     }

@@ -16,7 +16,7 @@ static int set_peaks(json_t *device, double best[PEAKS])
     int failed = object == NULL;
     json_array_foreach(json_object_get(device, "rows"), index, row)
     {
-        for (int i = 0; i < PEAKS; i++) {
+        for (int i = 0; i < PEAKS && strcmp(bench_text(row, "work"), "peaks") == 0; i++) {
             double value = bench_number(row, peaks[i]);
             best[i] = value > best[i] ? value : best[i];
         }
@@ -32,6 +32,8 @@ static int set_peaks(json_t *device, double best[PEAKS])
 static int set_share(json_t *row, const double best[PEAKS])
 {
     double seconds = bench_number(row, "best_seconds"), arithmetic = best[FMA];
+    json_object_del(row, "share"); /* of a report that is merged: by peaks that it may have had */
+    json_object_del(row, "bound");
     if (strcmp(bench_text(row, "work"), "op") != 0 || !(seconds > 0) || !(best[FMA] > 0) ||
         !(best[READ] > 0)) {
         return 0;
