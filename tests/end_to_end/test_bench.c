@@ -163,6 +163,20 @@ static void test_failing_cases(void **state)
     json_decref(row);
 }
 
+/* A row says who multiplied, not who was asked to. */
+static void test_provider(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(
+        NULL, "bench --stage encode --precision int8 --gemm clblast --batch 1 --repeats 1 --json");
+    assert_int_equal(result.status, 0);
+    char *rest = result.output;
+    json_t *row = next_row(&rest);
+    assert_text(row, "precision", "int8");
+    assert_text(row, "gemm", "native");
+    json_decref(row);
+}
+
 static void test_products(void **state)
 {
     (void)state;
@@ -197,6 +211,7 @@ int main(void)
         cmocka_unit_test_teardown(test_stages, support_teardown),
         cmocka_unit_test_teardown(test_work_file, support_teardown),
         cmocka_unit_test_teardown(test_failing_cases, support_teardown),
+        cmocka_unit_test_teardown(test_provider, support_teardown),
         cmocka_unit_test_teardown(test_products, support_teardown),
         cmocka_unit_test_teardown(test_peers_list, support_teardown),
     };

@@ -13,9 +13,12 @@ json_t *bench_row(const struct bench_call *call, const struct clf_device *device
         return json_pack("{s:s, s:s, s:s}", "engine", "clformer", "precision", precision, "work", work);
     }
     const struct clf__caps *caps = clf__device_caps(device);
+    /* CLBlast takes weights in fp32; in other precisions the native kernels multiply, whatever --gemm says */
+    int is_native =
+        caps->gemm == CLF_GEMM_NATIVE || call->flags.model_options.precision != CLF_PRECISION_FP32;
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "engine", "clformer", "precision", precision,
                      "work", work, "form", caps->form == CLF_FORM_CPU ? "cpu" : "gpu", "gemm",
-                     caps->gemm == CLF_GEMM_NATIVE ? "native" : "clblast", "attention",
+                     is_native ? "native" : "clblast", "attention",
                      caps->attention == CLF_ATTENTION_FUSED ? "fused" : "batched", "tuned",
                      !clf__tuning_is_standard(&caps->tuning));
 }
