@@ -99,6 +99,7 @@ static void test_stages(void **state)
     double tokens = check_row(row, "step", 2, 1);
     assert_true(tokens > 1.99 && tokens < 2.01);
     assert_true(number(row, "read_bytes_per_second") > 0);
+    assert_true(json_is_integer(json_object_get(row, "step_weight_bytes")));
     double rate =
         number(row, "step_weight_bytes") / number(row, "seconds") / number(row, "read_bytes_per_second");
     assert_true(rate / number(row, "share_of_read") > 0.999 && rate / number(row, "share_of_read") < 1.001);
@@ -125,8 +126,12 @@ static void test_work_file(void **state)
     assert_int_equal(process_count(result.output, "\n"), 1);
     assert_int_equal(process_count(result.output, "encode"), 1);
     process_write(folder, "work", "\n\n", 2);
-    result = run_clformer(NULL, process_format("bench --stage encode --work %s/work --batch 2", folder));
-    assert_failed_row(&result, "FAILED: the work's first 2 lines are blank");
+    for (int i = 0; i < 2; i++) {
+        static const char *const stages[] = {"encode", "translate --beam 1"};
+        result = run_clformer(NULL,
+                              process_format("bench --work %s/work --batch 2 --stage %s", folder, stages[i]));
+        assert_failed_row(&result, "FAILED: the work's first 2 lines are blank");
+    }
     result = run_clformer(NULL, "bench --stage encode --work /no/such/file");
     assert_refused(result, 1, "/no/such/file cannot be read");
 }

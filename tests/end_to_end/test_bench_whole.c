@@ -46,6 +46,8 @@ static void check_ops(const json_t *device)
             assert_true(number(row, "seconds") > 0 && number(row, "operations") > 0 &&
                         number(row, "bytes") > 0);
             assert_true(number(row, "share") > 0);
+            assert_true(json_is_integer(json_object_get(row, "operations")));
+            assert_true(json_is_integer(json_object_get(row, "bytes")));
             assert_true(strlen(json_string_value(json_object_get(row, "kernel"))) > 0);
             for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
                 counts[i] += strcmp(json_string_value(json_object_get(row, "op")), ops[i]) == 0;
@@ -54,6 +56,24 @@ static void check_ops(const json_t *device)
     }
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         assert_true(counts[i] >= 2);
+    }
+}
+
+/* A start is the translation of a line, with the keys of any other. */
+static void check_starts(const json_t *device)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach(json_object_get(device, "rows"), index, row)
+    {
+        if (strstr(json_string_value(json_object_get(row, "work")), "start") != NULL) {
+            double tokens = number(row, "tokens_per_second") * number(row, "seconds");
+            assert_true(tokens > 1.99 && tokens < 100);
+            assert_true(number(row, "batch") == 1 &&
+                        number(row, "beam") == 4); /* as the model's folder says */
+            assert_string_equal(json_string_value(json_object_get(row, "gemm")), "native");
+            assert_true(json_is_string(json_object_get(row, "form")));
+        }
     }
 }
 
@@ -81,8 +101,10 @@ static void test_whole(void **state)
     assert_true(count_rows(device, "peaks") >= 2);
     assert_true(count_rows(device, "encode") >= 6 && count_rows(device, "translate") >= 12);
     int ways = number(json_object_get(device, "peaks"), "bf16_operations_per_second") > 0 ? 2 : 1;
-    assert_int_equal(count_rows(device, "train"), 2 * ways); /* in fp32, and in bf16 where the device has it */
+    assert_int_equal(count_rows(device, "train"),
+                     2 * ways); /* in fp32, and in bf16 where the device has it */
     assert_true(count_rows(device, "start") == 1 && count_rows(device, "first start") == 1);
+    check_starts(device);
     assert_true(number(json_object_get(device, "peaks"), "fma_operations_per_second") > 0);
     assert_true(number(json_object_get(device, "machine"), "cores") > 0);
     json_decref(report);

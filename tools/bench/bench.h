@@ -68,7 +68,7 @@ void bench_words_pair(struct bench_words *words, const char *flag, const char *v
 void bench_words_setting(struct bench_words *words, const struct flags *flags);
 void bench_words_free(struct bench_words *words);
 
-/* "engine", "precision" and, where there is a device, how it computes. */
+/* "engine", "precision" and how the device computes. */
 json_t *bench_row(const struct bench_call *call, const struct clf_device *device, const char *work);
 /* Adds what was timed; `tokens` of one call. */
 int bench_row_time(json_t *row, const struct timing *timing, long long tokens);

@@ -1,6 +1,7 @@
 /* The stages "ops" and "products": each op on a device, beside the device's own peaks. */
 #include "ops.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "bench/bench.h"
@@ -32,12 +33,12 @@ static int add_rates(json_t *row, const struct ops_job *job, const struct op_res
     double best = result->timing.best, peak = peak_of(job, result);
     double operations = result->operations / best, bytes = result->bytes / best;
     double share = operations / peak, read_share = bytes / job->peaks.read_bytes;
-    json_t *rates =
-        json_pack("{s:f, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b}", "seconds",
-                  result->timing.seconds, "best_seconds", best, "spread", result->timing.spread, "repeats",
-                  result->timing.repeats, "operations", result->operations, "bytes", result->bytes,
-                  "operations_per_second", operations, "bytes_per_second", bytes, "share_of_operations",
-                  share, "share_of_read", read_share, "by_weights", result->by_weights, "cold", result->cold);
+    json_t *rates = json_pack(
+        "{s:f, s:f, s:f, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:b, s:b}", "seconds", result->timing.seconds,
+        "best_seconds", best, "spread", result->timing.spread, "repeats", result->timing.repeats,
+        "operations", (json_int_t)llround(result->operations), "bytes", (json_int_t)llround(result->bytes),
+        "operations_per_second", operations, "bytes_per_second", bytes, "share_of_operations", share,
+        "share_of_read", read_share, "by_weights", result->by_weights, "cold", result->cold);
     int status = json_object_update(row, rates) == 0 ? EXIT_DONE : EXIT_FAILED;
     json_decref(rates);
     return status;
@@ -49,11 +50,12 @@ static int report_op(void *user, const struct op_result *result)
     json_t *row = bench_row(job->call, job->device, "op");
     int failed = json_object_set_new(row, "op", json_string(result->op)) != 0 ||
                  json_object_set_new(row, "shape", json_string(result->shape)) != 0;
-    if (!failed && result->status == CLF_OK) {
+    if (!failed && result->status == CLF_OK && result->timing.best > 0) {
         failed = json_object_set_new(row, "kernel", json_string(result->kernel)) != 0 ||
                  add_rates(row, job, result) != EXIT_DONE;
     } else if (!failed) {
-        const char *reason = clf_last_error();
+        const char *reason =
+            result->status == CLF_OK ? "the device's clock saw no time pass" : clf_last_error();
         failed = json_object_set_new(row, "error", result_text(reason, strlen(reason))) != 0;
         job->status = EXIT_FAILED;
     }

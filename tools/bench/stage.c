@@ -35,6 +35,11 @@ static clf_status unusable_line(int index, const char *problem)
     return clf__fail(CLF_TEXT, "line %d of the work cannot be used: %s", index + 1, problem);
 }
 
+static clf_status blank_work(const struct stage_case *one)
+{
+    return clf__fail(CLF_TEXT, "the work's first %d lines are blank", one->batch);
+}
+
 static clf_status translate(void *context)
 {
     struct stage_case *one = context;
@@ -49,7 +54,7 @@ static clf_status translate(void *context)
         one->tokens += results[i].count > 0 ? results[i].hypotheses[0].count : 0;
     }
     clf_translations_free(results, one->batch);
-    return status;
+    return status == CLF_OK && one->tokens == 0 ? blank_work(one) : status;
 }
 
 /* Each line as a translation of itself: the time does not depend on what the target says. */
@@ -105,8 +110,7 @@ static clf_status prepare_encode(struct stage_case *one, struct clf_model *model
             order[count++] = i;
         }
     }
-    clf_status status =
-        count > 0 ? CLF_OK : clf__fail(CLF_TEXT, "the work's first %d lines are blank", one->batch);
+    clf_status status = count > 0 ? CLF_OK : blank_work(one);
     if (status == CLF_OK) {
         status = clf__sources_join(&one->joined, one->sources, order, count, model->info.feature_size);
     }

@@ -20,6 +20,8 @@ struct start_job {
     char *first_line;
     char cache[64]; /* "XDG_CACHE_HOME=..." of a start with nothing cached */
     long long peak_bytes;
+    json_t *row;      /* what both rows have alike */
+    long long tokens; /* of the first line's translation */
 };
 
 /* The first line of the work, with its newline. Returns an exit status. */
@@ -61,12 +63,48 @@ static clf_status run_translate(struct start_job *job, const char *environment, 
     return CLF_OK;
 }
 
+/* The same translation in this process, once the starts it could disturb are timed: how it is computed, and
+ * its tokens. */
+static clf_status describe(struct start_job *job)
+{
+    struct setup setup;
+    struct flags flags = job->call->flags;
+    struct clf_translator *translator = NULL;
+    struct clf_translation *results = NULL;
+    struct clf_line line = {job->first_line, strcspn(job->first_line, "\r\n")};
+    flags.min_length = flags.max_length = -1; /* `translate` got none */
+    if (setup_open(&setup, &flags) != EXIT_DONE) {
+        return CLF_DEVICE;
+    }
+    clf_status status = flags_apply(&flags, setup.model) < 0 ? CLF_OK : CLF_BAD_ARGUMENT;
+    if (status == CLF_OK) {
+        status = clf_translator_create(&translator, setup.model, &flags.translate);
+    }
+    if (status == CLF_OK) {
+        status = clf_translate(&results, translator, &line, 1);
+    }
+    if (status == CLF_OK) {
+        job->tokens = results->count > 0 ? results->hypotheses[0].count : 0;
+        job->row = bench_row(job->call, setup.device, "start");
+        json_object_set_new(job->row, "batch", json_integer(1));
+        json_object_set_new(job->row, "beam", json_integer(flags.translate.beam));
+        clf_translations_free(results, 1);
+    } else if (status != CLF_INTERRUPTED) {
+        report_failure(status);
+    }
+    clf_translator_free(translator);
+    flags_release(&flags);
+    setup_close(&setup);
+    return status;
+}
+
 static int print_row(struct start_job *job, const char *work, const struct timing *timing)
 {
-    json_t *row = bench_row(job->call, NULL, work);
-    json_t *rest = json_pack("{s:i, s:f, s:f, s:f, s:i, s:I}", "batch", 1, "seconds", timing->seconds,
-                             "best_seconds", timing->best, "spread", timing->spread, "repeats",
-                             timing->repeats, "peak_bytes", (json_int_t)job->peak_bytes);
+    json_t *row = json_deep_copy(job->row);
+    json_t *rest = json_pack("{s:s, s:f, s:f, s:f, s:f, s:i, s:I}", "work", work, "seconds", timing->seconds,
+                             "tokens_per_second", (double)job->tokens / timing->seconds, "best_seconds",
+                             timing->best, "spread", timing->spread, "repeats", timing->repeats, "peak_bytes",
+                             (json_int_t)job->peak_bytes);
     int failed = json_object_update(row, rest) != 0;
     json_decref(rest);
     if (failed) {
@@ -111,6 +149,9 @@ static clf_status warm_start(struct start_job *job)
         status = run_translate(job, NULL, &seconds[i]);
     }
     if (status == CLF_OK) {
+        status = describe(job);
+    }
+    if (status == CLF_OK) {
         struct timing timing;
         timing_conclude(&timing, seconds, repeats);
         status = print_row(job, "start", &timing) == EXIT_DONE ? CLF_OK : CLF_FILE;
@@ -139,6 +180,7 @@ int bench_start_run(struct bench_call *call)
         status = done == CLF_OK ? EXIT_DONE : EXIT_FAILED;
     }
     bench_words_free(&job.words);
+    json_decref(job.row);
     free(job.first_line);
     free(command);
     return status;

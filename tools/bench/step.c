@@ -111,9 +111,9 @@ static json_t *step_row(const struct bench_call *call, const struct step_case *o
 {
     json_t *row = bench_row(call, one->device, "step");
     json_t *rates =
-        json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f}", "batch", one->batch, "beam", 1, "step_weight_bytes",
-                  one->weight_bytes, "read_bytes_per_second", read->seconds, "read_spread", read->spread,
-                  "share_of_read", share->seconds, "share_spread", share->spread);
+        json_pack("{s:i, s:i, s:I, s:f, s:f, s:f, s:f}", "batch", one->batch, "beam", 1, "step_weight_bytes",
+                  (json_int_t)one->weight_bytes, "read_bytes_per_second", read->seconds, "read_spread",
+                  read->spread, "share_of_read", share->seconds, "share_spread", share->spread);
     int failed = json_object_update(row, rates) != 0 || bench_row_time(row, step, one->batch) != EXIT_DONE;
     json_decref(rates);
     if (failed) {
