@@ -135,10 +135,20 @@ static void test_failures(void **state)
     json_decref(report);
 }
 
+/* One device is named as everywhere. */
+static void test_named_device(void **state)
+{
+    (void)state;
+    struct process process = {.environment = "CLFORMER_DEVICE=nosuch"};
+    struct process_result result = process_run(&process, "bench --json");
+    assert_refused(result, 1, "nosuch");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_whole, support_teardown),
+        cmocka_unit_test_teardown(test_named_device, support_teardown),
         cmocka_unit_test_teardown(test_failures, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "bench/bench.h"
 #include "shared/demo_model.h"
 #include "shared/progress.h"
@@ -279,11 +280,11 @@ static int measure_device(struct run *run, json_t *devices, const struct clf_dev
     return run_jobs(run);
 }
 
-/* One device that -d names, or all. Returns an exit status. */
+/* One device that -d or the environment names, or all. Returns an exit status. */
 static int measure(struct run *run, json_t *devices)
 {
     const struct flags *flags = &run->call->flags;
-    if (flags->device != NULL) {
+    if (flags->device != NULL || clf__environment_device() != NULL) {
         struct clf_device *device;
         clf_status opened = clf_device_open(&device, flags->device, &flags->device_options);
         if (opened != CLF_OK) {
