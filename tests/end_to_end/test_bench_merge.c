@@ -91,6 +91,27 @@ static void test_stale_share(void **state)
     json_decref(merged);
 }
 
+/* Standard input is a report, too; one that stands there twice is said; and nobody else's report moves the
+ * cursor. */
+static void test_foreign_reports(void **state)
+{
+    (void)state;
+    static const char one[] = ONE("\"a\\u001b[2J\\n\\u009bz\"", "");
+    const char *folder = support_temporary_folder();
+    process_write(folder, "report", one, strlen(one));
+    struct process_result result = run_clformer(one, process_format("bench --merge %s/report -", folder));
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "  a?[2J???z  [cpu]"), 2);
+    assert_non_null(
+        strstr(result.errors, "warning: standard input: a?[2J???z, measured 2026, was in a report before"));
+    result = run_clformer("\"\x1b", "bench --merge -");
+    assert_refused(result, 1, "standard input, line 1");
+    assert_null(strchr(result.errors, '\x1b'));
+    result = run_clformer(one, "bench --merge - --quiet");
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.errors, "");
+}
+
 /* On standard output a page stands alone. */
 static void test_page_as_output(void **state)
 {
@@ -117,7 +138,8 @@ static void test_merge_refuses(void **state)
         {"{\"format\": \"clformer bench\", \"format_version\": 2}", "\"format_version\""},
         {"{\"format\": \"clformer bench\", \"format_version\": 1, \"devices\": {}}", "\"devices\""},
         {"{\"format\": \"clformer bench\", \"format_version\": 1, \"devices\": [3]}", "devices[0]"},
-        {ONE("3", ""), "devices[0].name"},
+        {ONE("3", ""), "devices[0].name is 3, not text"},
+        {REPORT(""), "nothing was measured"},
         {ONE("\"n\"", "{\"work\": \"start\"}"), "devices[0].rows[0].precision is missing"},
         {ONE("\"n\"", "{\"work\": \"start\", \"precision\": \"fp32\", \"seconds\": -1}"),
          "devices[0].rows[0].seconds"},
@@ -141,7 +163,12 @@ static void test_merge_refuses(void **state)
         assert_non_null(strstr(result.errors, "/bad"));
     }
     struct process_result result = run_clformer(NULL, "bench --merge /no/such/file");
-    assert_refused(result, 1, "/no/such/file");
+    assert_refused(result, 1, "/no/such/file cannot be read: No such file");
+    static const char *const flags[] = {"-d 7", "--repeats 3", "--gemm native", "-m m", "--stage encode"};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        result = run_clformer(NULL, process_format("%s %s", call, flags[i]));
+        assert_refused(result, 2, "--merge measures nothing");
+    }
     const char *good = ONE("\"n\"", "");
     process_write(folder, "bad", good, strlen(good));
     result = run_clformer(NULL, process_format("%s --html %s/page.html", call, folder));
@@ -154,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_table, support_teardown),
         cmocka_unit_test_teardown(test_stale_share, support_teardown),
+        cmocka_unit_test_teardown(test_foreign_reports, support_teardown),
         cmocka_unit_test_teardown(test_page_as_output, support_teardown),
         cmocka_unit_test_teardown(test_merge_refuses, support_teardown),
     };

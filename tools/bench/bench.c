@@ -19,7 +19,8 @@ static const char help[] =
     "to\n"
     "start, and memory. The report is a table; with --json everything; with --html one page to look at and "
     "to\n"
-    "send, which --html - prints in place of the table. --merge joins the JSON of several machines.\n\n"
+    "send, which --html - prints in place of the table. --merge joins the JSON of several machines; - is "
+    "standard input.\n\n"
     "With --stage it times one stage, each batch size and beam after the other: the median of some repeats\n"
     "behind one call that warms up, loading and compilation excluded. A batch is the first lines of the "
     "work.\n"
@@ -71,16 +72,32 @@ static int check_whole(const struct flags *flags)
                        : -1;
 }
 
+/* Whatever is said of how to measure is refused where nothing is measured. */
+static int check_merge(const struct flags *flags)
+{
+    const struct clf_device_options *options = &flags->device_options;
+    int is_of_device = flags->device != NULL || options->form != CLF_FORM_AUTO ||
+                       options->gemm != CLF_GEMM_AUTO || options->attention != CLF_ATTENTION_AUTO ||
+                       options->instructions != CLF_INSTRUCTIONS_AUTO;
+    int is_of_stage = flags->stage >= 0 || flags->batches != NULL || flags->beams != NULL ||
+                      flags->min_length >= 0 || flags->max_length >= 0 || flags->repeats >= 0 ||
+                      flags->model_options.precision != CLF_PRECISION_FP32;
+    int is_of_work = flags->model != NULL || flags->work != NULL || flags->pieces;
+    return is_of_device || is_of_stage || is_of_work
+               ? report_wrong_call("--merge measures nothing: beside it stand only files, --json and --html")
+               : -1;
+}
+
 static int check_call(struct bench_call *call)
 {
     struct flags *flags = &call->flags;
     int status = flags->merge ? flags_operands(flags, 1, INT_MAX, "bench --merge takes the files to join")
                               : flags_operands(flags, 0, 0, "bench takes only flags");
-    if (status < 0 && flags->stage < 0) {
-        status = check_whole(flags);
+    if (status < 0 && (flags->merge || flags->stage < 0)) {
+        status = flags->merge ? check_merge(flags) : check_whole(flags);
     }
-    if (status < 0 && flags->stage >= 0 && (flags->html != NULL || flags->merge)) {
-        status = report_wrong_call("--stage makes no page: leave out --html and --merge");
+    if (status < 0 && flags->stage >= 0 && flags->html != NULL) {
+        status = report_wrong_call("--stage makes no page: leave out --html");
     }
     if (status < 0 && flags->json && flags->html != NULL && strcmp(flags->html, "-") == 0) {
         status = report_wrong_call("--json and the page of --html - would both go to standard output; name a "

@@ -1,4 +1,5 @@
 /* Reports of other machines, read back: whatever they hold, they are checked before anything uses them. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,10 @@ static int check_report(const char *path, const json_t *report)
         fprintf(stderr, "clformer: %s: the key \"devices\" is not a list\n", path);
         return EXIT_FAILED;
     }
+    if (json_array_size(json_object_get(report, "devices")) == 0) {
+        fprintf(stderr, "clformer: %s: the key \"devices\" is an empty list: nothing was measured\n", path);
+        return EXIT_FAILED;
+    }
     size_t index;
     json_t *device;
     json_array_foreach(json_object_get(report, "devices"), index, device)
@@ -177,23 +182,127 @@ static int check_report(const char *path, const json_t *report)
     return EXIT_DONE;
 }
 
-/* Appends the devices of one file. Returns an exit status. */
-static int add_file(json_t *devices, const char *path)
+/* Control characters, which a terminal obeys, become question marks: ASCII's, and those of U+0080 on. */
+static void clean_text(char *text, size_t size)
 {
-    json_error_t error;
-    json_t *report = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (report == NULL) {
-        if (error.line > 0) {
-            fprintf(stderr, "clformer: %s, line %d: %s\n", path, error.line, error.text);
-        } else {
-            fprintf(stderr, "clformer: %s: %s\n", path, error.text);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        unsigned char next = i + 1 < size ? (unsigned char)text[i + 1] : 0;
+        if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {
+            text[i] = text[i + 1] = '?';
+        } else if (byte < ' ' || byte == 0x7F) {
+            text[i] = '?';
         }
+    }
+}
+
+static int clean_string(json_t *string)
+{
+    size_t size = json_string_length(string);
+    char *copy = malloc(size + 1);
+    if (copy == NULL) {
+        return -1;
+    }
+    memcpy(copy, json_string_value(string), size);
+    clean_text(copy, size);
+    int failed = json_string_setn(string, copy, size);
+    free(copy);
+    return failed;
+}
+
+/* Every string that a value holds. */
+static int clean(json_t *value)
+{
+    size_t index;
+    const char *key;
+    json_t *part;
+    int failed = json_is_string(value) ? clean_string(value) : 0;
+    json_array_foreach(value, index, part)
+    {
+        failed |= clean(part);
+    }
+    json_object_foreach(value, key, part)
+    {
+        failed |= clean(part);
+    }
+    return failed;
+}
+
+/* Whether a report before has this very device, measured at the same time. */
+static int is_known(const json_t *devices, const json_t *device)
+{
+    static const char *const keys[] = {"date", "name", "platform", "driver", "machine"};
+    size_t index;
+    json_t *other;
+    json_array_foreach(devices, index, other)
+    {
+        int same = 1;
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+            same &= json_equal(json_object_get(other, keys[i]), json_object_get(device, keys[i]));
+        }
+        if (same) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Appends the devices of a report that was checked. */
+static int add_devices(json_t *devices, const char *name, json_t *report, int is_quiet)
+{
+    size_t index;
+    json_t *device;
+    json_array_foreach(json_object_get(report, "devices"), index, device)
+    {
+        if (is_known(devices, device) && !is_quiet) {
+            fprintf(stderr,
+                    "clformer: warning: %s: %s, measured %s, was in a report before: it stands there twice\n",
+                    name, bench_text(device, "name"), bench_text(device, "date"));
+        }
+        if (json_array_append(devices, device) != 0) {
+            fprintf(stderr, "clformer: no memory left\n");
+            return EXIT_FAILED;
+        }
+    }
+    return EXIT_DONE;
+}
+
+/* Reads JSON; NULL, reported, where that fails. */
+static json_t *read_json(const char *path, const char *name)
+{
+    int is_input = strcmp(path, "-") == 0;
+    FILE *file = is_input ? stdin : fopen(path, "r");
+    if (file == NULL) {
+        fprintf(stderr, "clformer: %s cannot be read: %s\n", name, strerror(errno));
+        return NULL;
+    }
+    json_error_t error;
+    json_t *report = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    if (report == NULL) {
+        clean_text(error.text, strlen(error.text));
+        fprintf(stderr, "clformer: %s, line %d: %s\n", name, error.line, error.text);
+    } else if (clean(report) != 0) {
+        fprintf(stderr, "clformer: no memory left\n");
+        json_decref(report);
+        report = NULL;
+    }
+    if (!is_input) {
+        fclose(file);
+    }
+    return report;
+}
+
+/* Appends the devices of one file. Returns an exit status. */
+static int add_file(json_t *devices, const char *path, int is_quiet)
+{
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    json_t *report = read_json(path, name);
+    if (report == NULL) {
         return EXIT_FAILED;
     }
-    int status = check_report(path, report);
-    if (status == EXIT_DONE && json_array_extend(devices, json_object_get(report, "devices")) != 0) {
-        fprintf(stderr, "clformer: no memory left\n");
-        status = EXIT_FAILED;
+    int status = check_report(name, report);
+    if (status == EXIT_DONE) {
+        status = add_devices(devices, name, report, is_quiet);
     }
     json_decref(report);
     return status;
@@ -204,7 +313,7 @@ int bench_merge_run(struct bench_call *call)
     json_t *devices = json_array();
     int status = devices != NULL ? EXIT_DONE : EXIT_FAILED;
     for (int i = 0; i < call->flags.operand_count && status == EXIT_DONE; i++) {
-        status = add_file(devices, call->flags.operands[i]);
+        status = add_file(devices, call->flags.operands[i], call->flags.quiet);
     }
     if (status == EXIT_DONE) {
         status = bench_report(call, devices);
