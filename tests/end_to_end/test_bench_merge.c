@@ -12,6 +12,7 @@ static void check_page(const char *folder, const char *name, size_t devices)
     assert_int_equal(strncmp(page, "<!DOCTYPE html>", 15), 0);
     assert_int_equal(process_count(page, "http") + process_count(page, "@DATA@"), 0);
     assert_int_equal(process_count(page, "<script"), process_count(page, "</script>"));
+    assert_int_equal(process_count(page, "<noscript>"), 1);
     char *data = strstr(page, "id=\"data\">") + 10;
     json_t *report = json_loadb(data, strcspn(data, "<"), 0, NULL);
     assert_int_equal(json_array_size(json_object_get(report, "devices")), devices);
@@ -35,9 +36,10 @@ static void check_page(const char *folder, const char *name, size_t devices)
                                          "\"bf16_operations_per_second\": 0, "                               \
                                          "\"read_bytes_per_second\": 1e11}"
 #define OP(precision, op, seconds, bytes)                                                                    \
-    "{\"work\": \"op\", " WAY(precision) ", \"op\": \"" op "\", \"shape\": \"2 x 3\", \"kernel\": \"k\", "   \
-                                         "\"seconds\": 1, \"spread\": 0, \"operations\": 1e9, "              \
-                                         "\"best_seconds\": " seconds ", \"bytes\": " bytes "}"
+    "{\"work\": \"op\", " WAY(                                                                               \
+        precision) ", \"op\": \"" op "\", \"shape\": \"2 x 3\", \"kernel\": \"k\", "                         \
+                   "\"seconds\": 1, \"spread\": 0, \"operations\": 1e9, \"tuned\": true, "                   \
+                   "\"best_seconds\": " seconds ", \"bytes\": " bytes "}"
 #define CASE(work, batch, beam, rate)                                                                        \
     "{\"work\": \"" work "\", " WAY("fp32") ", \"batch\": " batch ", \"beam\": " beam ", \"seconds\": 1, "   \
                                             "\"spread\": 0, \"repeats\": 1, \"peak_bytes\": 1, "             \
@@ -67,6 +69,7 @@ static void test_table(void **state)
     assert_int_equal(process_count(result.output, "failed: ops, fp32, native: no reason"), 1);
     assert_non_null(strstr(result.output, " 10 % "));
     assert_non_null(strstr(result.output, " 5 % "));
+    assert_int_equal(process_count(result.output, "CPU kernels, tuned"), 1);
     assert_int_equal(process_count(result.output, "training step"), 1);
     assert_int_equal(process_count(result.output, " 1234 "), 1);
 }

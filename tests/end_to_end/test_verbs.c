@@ -147,6 +147,8 @@ static void test_attend(void **state)
     assert_non_null(strstr(page, "Je suis &lt;/script&gt;&lt;b&gt;"));
     assert_int_equal(process_count(page, "<script"), process_count(page, "</script>"));
     assert_int_equal(process_count(page, "http"), 0); /* nothing comes from a network */
+    assert_non_null(strstr(page, ">fr-en-small ("));  /* not where it lies */
+    assert_null(strstr(page, DEMO_MODEL));
     assert_int_equal(process_count(page, "@TITLE@") + process_count(page, "@SHAPE@"), 0);
     char *shape = strstr(page, "{\"encoder_layers\"");
     assert_non_null(shape);

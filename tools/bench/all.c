@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "bench/bench.h"
 #include "shared/demo_model.h"
+#include "shared/page.h"
 #include "shared/progress.h"
 #include "shared/results.h"
 #include "shared/spawn.h"
@@ -242,16 +243,15 @@ static int run_jobs(struct run *run)
     return status;
 }
 
-/* Of a path: where things lie is nobody else's business. */
-static const char *last_part(const char *path)
+static json_t *last_part(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+    size_t length;
+    const char *part = page_last_part(path, &length);
+    return result_text(part, length);
 }
 
 static json_t *device_object(const struct bench_call *call, const struct clf_device_info *info)
 {
-    const char *model = last_part(call->model), *work = last_part(call->work);
     return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:i, s:I, s:o, s:o, s:[]}", "machine",
                      bench_machine(), "clformer", CLF_VERSION, "date", bench_date(), "name",
                      result_text(info->name, strlen(info->name)), "platform",
@@ -263,7 +263,7 @@ static json_t *device_object(const struct bench_call *call, const struct clf_dev
                                                     : "other",
                      "form", info->form == CLF_FORM_CPU ? "cpu" : "gpu", "compute_units",
                      (int)info->compute_units, "memory_bytes", (json_int_t)info->memory_bytes, "model",
-                     result_text(model, strlen(model)), "work", result_text(work, strlen(work)), "rows");
+                     last_part(call->model), "work", last_part(call->work), "rows");
 }
 
 static int measure_device(struct run *run, json_t *devices, const struct clf_device_info *info)

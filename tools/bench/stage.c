@@ -7,6 +7,7 @@
 #include "bench/bench.h"
 #include "device/launch.h"
 #include "shared/lines.h"
+#include "shared/page.h"
 #include "translate/internal.h"
 
 /* A case while it is timed: the first `batch` lines. */
@@ -182,8 +183,10 @@ static int run_case(struct bench_call *call, const struct setup *setup, const st
 
 static int too_few_lines(const struct bench_call *call, const struct bench_case *one, int count)
 {
-    clf_status status = clf__fail(CLF_TEXT, "%s has %d line%s, fewer than the batch of %d", call->work, count,
-                                  count == 1 ? "" : "s", one->batch);
+    size_t length;
+    const char *name = page_last_part(call->work, &length);
+    clf_status status = clf__fail(CLF_TEXT, "%.*s has %d line%s, fewer than the batch of %d", (int)length,
+                                  name, count, count == 1 ? "" : "s", one->batch);
     return bench_end_case(call, one, status, NULL);
 }
 

@@ -53,13 +53,27 @@ static const json_t *find_case(const json_t *rows, struct way way, const char *w
     return NULL;
 }
 
+/* Whether anything ran by what `clformer tune` kept. */
+static int is_tuned(const json_t *rows)
+{
+    size_t index;
+    json_t *row;
+    int found = 0;
+    json_array_foreach(rows, index, row)
+    {
+        found |= json_is_true(json_object_get(row, "tuned"));
+    }
+    return found;
+}
+
 static void print_head(const json_t *device, size_t index)
 {
     const json_t *machine = json_object_get(device, "machine"), *peak = json_object_get(device, "peaks");
     printf("%s%zu  %s  [%s]\n", index > 0 ? "\n" : "", index, bench_text(device, "name"),
            bench_text(device, "kind"));
-    printf("   platform  %s, driver %s, %s kernels\n", bench_text(device, "platform"),
-           bench_text(device, "driver"), same(device, "form", "cpu") ? "CPU" : "GPU");
+    printf("   platform  %s, driver %s, %s kernels%s\n", bench_text(device, "platform"),
+           bench_text(device, "driver"), same(device, "form", "cpu") ? "CPU" : "GPU",
+           is_tuned(json_object_get(device, "rows")) ? ", tuned" : "");
     printf("   machine   %s, %.0f cores, %.1f GiB, %s\n", bench_text(machine, "processor"),
            bench_number(machine, "cores"), bench_number(machine, "memory_bytes") / (1 << 30),
            bench_text(machine, "system"));

@@ -8,6 +8,20 @@
 
 #include "shared/command.h"
 
+const char *page_last_part(const char *path, size_t *length)
+{
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/') {
+        end--;
+    }
+    size_t first = end;
+    while (first > 0 && path[first - 1] != '/') {
+        first--;
+    }
+    *length = end - first;
+    return path + first;
+}
+
 void page_print_escaped(FILE *file, const char *text)
 {
     for (; *text != '\0'; text++) {

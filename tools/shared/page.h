@@ -22,6 +22,10 @@ struct page {
  * directly, and "-" is standard output. Reports a failure; returns an exit status. */
 int page_write(const char *path, const struct page *page);
 
+/* The last part of a path and its length, without slashes: all that a page says of where things lie, which is
+ * nobody else's business. */
+const char *page_last_part(const char *path, size_t *length);
+
 /* Text for HTML. */
 void page_print_escaped(FILE *file, const char *text);
 /* JSON for a script element, in which "<" may begin the end. Takes the value; NULL is a failure, reported. */
