@@ -13,7 +13,7 @@ static const char help[] =
     "device.\n\n"
     "Example:\n"
     "  $ ls model/checkpoints\n"
-    "  $ clformer average -o mean model/checkpoints/*\n"
+    "  $ clformer average -o mean model/checkpoints/update-*[0-9]\n"
     "  $ clformer translate -m mean < test.en\n"
     "  $ clformer average --precision fp16 -o half-the-size mean\n";
 

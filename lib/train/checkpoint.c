@@ -340,7 +340,7 @@ clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
     clf_status status = CLF_OK;
     for (int i = 0; i < count && status == CLF_OK; i++) {
         const struct clf__validated *entry = clf__train_state_find(state, updates[i]);
-        int is_last = count - i <= settings->keep_last;
+        int is_last = count - i <= settings->keep_last && (updates[i] > 0 || count == 1);
         int is_best = entry && count_better(state, entry, updates, count, (enum clf__best)settings->best) <
                                    settings->keep_best;
         int is_averaged =

@@ -2,6 +2,7 @@
  */
 #include "support/digits.h"
 
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,27 @@ static void test_one_damaged_checkpoint_is_kept(void **state)
     assert_true(digits_has_file(checkpoints, "update-00000005.damaged/config.json"));
     assert_false(clf__folder_exists(process_format("%s/update-00000004.damaged", checkpoints)));
     assert_non_null(strstr(task.notices, "update-00000004.damaged is removed"));
+}
+
+/* The shell's pattern in the help of `clformer average` finds checkpoints that were trained and nothing else,
+ * whatever lies there. */
+static void test_a_pattern_finds_the_checkpoints(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    digits_set(task.recipe, "keep-last", "99");
+    assert_ok(digits_train(output, task.logs));
+    const char *checkpoints = process_format("%s/checkpoints", output);
+    assert_ok(clf__folder_create(process_format("%s/update-00000003.damaged", checkpoints)));
+    assert_true(digits_has_file(checkpoints, "lock"));
+    glob_t found;
+    assert_int_equal(glob(process_format("%s/update-*[0-9]", checkpoints), 0, NULL, &found), 0);
+    static const int updates[] = {4, 6, 8, 12};
+    assert_int_equal((int)found.gl_pathc, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(found.gl_pathv[i], process_format("%s/update-%08d", checkpoints, updates[i]));
+    }
+    globfree(&found);
 }
 
 static void test_what_killed_runs_left_is_removed(void **state)
@@ -246,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_damaged_checkpoints_are_passed_over),
         TEST(test_one_damaged_checkpoint_is_kept),
+        TEST(test_a_pattern_finds_the_checkpoints),
         TEST(test_what_killed_runs_left_is_removed),
         TEST(test_a_disk_that_is_full),
         TEST(test_another_recipe_is_refused),
