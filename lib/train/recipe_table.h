@@ -89,8 +89,8 @@ KEY(CLF__WHOLE_NUMBER, "save-every", "N", VALIDATION, save_every, 0, WIDE, "500"
 KEY(CLF__WHOLE_NUMBER, "validate-every", "N", VALIDATION, validate_every, 0, WIDE, "0", FREE,
     "updates between validations; 0: at the end of each epoch (0)")
 KEY(CLF__WORD, "best", "loss|bleu", VALIDATION, best, 0, 0, "bleu", FREE,
-    "by what validation is better or worse: for patience, keep-best and the final model (bleu; where bleu is "
-    "none loss)")
+    "by what validation is better or worse: for patience, keep-best and the final model; equal BLEU is "
+    "decided by loss (bleu; where bleu is none loss)")
 KEY(CLF__WHOLE_NUMBER, "patience", "N", VALIDATION, patience, 0, FEW, "10", FREE,
     "validations without a better one that end the run; 0: any number (10)")
 KEY(CLF__WHOLE_NUMBER, "keep-best", "N", VALIDATION, keep_best, 0, FEW, "1", FREE,

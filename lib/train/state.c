@@ -46,10 +46,8 @@ const struct clf__validated *clf__train_state_find(const struct clf__train_state
 int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b,
                              enum clf__best by)
 {
-    if (by == CLF__BEST_BLEU && a->bleu >= 0 && b->bleu >= 0) {
-        return a->bleu > b->bleu;
-    }
-    return a->loss < b->loss;
+    int has_bleu = by == CLF__BEST_BLEU && a->bleu >= 0 && b->bleu >= 0;
+    return has_bleu && a->bleu != b->bleu ? a->bleu > b->bleu : a->loss < b->loss;
 }
 
 const struct clf__validated *clf__train_state_best(const struct clf__train_state *state, enum clf__best by)

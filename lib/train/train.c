@@ -1,6 +1,8 @@
 /* Training as a whole: updates, checkpoints and validations in their turns. */
 #include "train/run.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -13,13 +15,39 @@ static int64_t count_since_best(const struct clf__run *run)
     return best ? state->count - 1 - (best - state->history) : 0;
 }
 
-static int is_done(const struct clf__run *run)
+/* The choice that a run has come to the end of; NULL while it goes on. */
+static const char *find_end(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
     const struct clf__train_state *state = &run->state;
-    return (settings->max_updates > 0 && state->update >= settings->max_updates) ||
-           (settings->max_epochs > 0 && state->epoch > settings->max_epochs) ||
-           (settings->patience > 0 && count_since_best(run) >= settings->patience);
+    if (settings->patience > 0 && count_since_best(run) >= settings->patience) {
+        return "patience";
+    }
+    if (settings->max_updates > 0 && state->update >= settings->max_updates) {
+        return "max-updates";
+    }
+    return settings->max_epochs > 0 && state->epoch > settings->max_epochs ? "max-epochs" : NULL;
+}
+
+static int is_done(const struct clf__run *run)
+{
+    return find_end(run) != NULL;
+}
+
+static void say_end(const struct clf__run *run)
+{
+    const char *end = find_end(run);
+    if (strcmp(end, "patience") == 0) {
+        const struct clf__validated *best =
+            clf__train_state_best(&run->state, (enum clf__best)run->settings.best);
+        clf__log(CLF_LOG_NOTICE,
+                 "training ends by patience: %lld validations without a better one than that of update %lld",
+                 (long long)count_since_best(run), (long long)best->update);
+    } else {
+        clf__log(
+            CLF_LOG_NOTICE, "training ends at %s %lld", end,
+            (long long)(strcmp(end, "max-updates") == 0 ? run->state.update : (int64_t)run->state.epoch - 1));
+    }
 }
 
 static int is_due(int64_t every, int64_t update)
@@ -86,6 +114,7 @@ static clf_status train(struct clf__run *run)
         }
         CLF__TRY(save_and_validate(run));
     }
+    say_end(run);
     double start = clf__seconds();
     CLF__TRY(clf__run_finish(run));
     return clf__run_stage(run, &run->times.checkpoint, &start);

@@ -111,6 +111,21 @@ static void test_the_best_is_the_first_of_equals(void **unused)
     clf__train_state_free(&state);
 }
 
+/* 0, which a small model has for long, above all: that it does not rise is no reason to end. */
+static void test_equal_bleu_is_decided_by_loss(void **unused)
+{
+    (void)unused;
+    struct clf__train_state state = {0};
+    const double losses[] = {4, 3, 2, 2.5};
+    for (int i = 0; i < 4; i++) {
+        assert_ok(clf__train_state_add(&state, &(struct clf__validated){i + 1, 1, losses[i], 0, 0, 0}));
+        assert_true(clf__train_state_best(&state, CLF__BEST_BLEU)->update == (i < 3 ? i + 1 : 3));
+    }
+    state.history[0].bleu = 1;
+    assert_true(clf__train_state_best(&state, CLF__BEST_BLEU)->update == 1);
+    clf__train_state_free(&state);
+}
+
 static void test_every_allocation_may_fail(void **unused)
 {
     (void)unused;
@@ -138,9 +153,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_path, support_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_what_is_written_is_read),
-        TEST(test_damage_is_an_error),
-        TEST(test_the_best_is_the_first_of_equals),
+        TEST(test_what_is_written_is_read),         TEST(test_damage_is_an_error),
+        TEST(test_the_best_is_the_first_of_equals), TEST(test_equal_bleu_is_decided_by_loss),
         TEST(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

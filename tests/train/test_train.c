@@ -177,6 +177,8 @@ static void test_patience_ends_a_run(void **state)
     assert_ok(digits_train(digits_output(), &task.logs[0]));
     assert_int_equal(task.logs[0].count, 8);
     assert_int_equal(task.logs[0].validation_count, 4);
+    assert_non_null(strstr(task.notices, "training ends by patience: 3 validations without a better one than "
+                                         "that of update 2\n"));
 }
 
 /* BLEU is there, but loss decides. */
@@ -242,6 +244,7 @@ static void test_epochs_are_counted(void **state)
     assert_int_equal(task.logs[0].validations[0].epoch, 1);
     assert_int_equal(task.logs[0].validations[1].epoch, 2);
     assert_int_equal(task.logs[0].validations[1].update, task.logs[0].count);
+    assert_non_null(strstr(task.notices, "training ends at max-epochs 2\n"));
     int64_t tokens[2] = {0, 0};
     for (int i = 0; i < task.logs[0].count; i++) {
         tokens[task.logs[0].updates[i].epoch - 1] += task.logs[0].updates[i].target_tokens;
