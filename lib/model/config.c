@@ -94,6 +94,14 @@ static clf_status find_target_vocabulary(struct clf__config *config, const char 
     return CLF_OK;
 }
 
+clf_status clf__config_parse(struct clf__config *config, const struct clf__json *json,
+                             const struct clf__json *generation)
+{
+    CLF__TRY(clf__config_read(config, json));
+    CLF__TRY(check(config, json));
+    return clf__config_read_generation(config, generation->root ? generation : json);
+}
+
 static clf_status load(struct clf__config *config, const char *folder)
 {
     char *path = NULL;
@@ -102,19 +110,13 @@ static clf_status load(struct clf__config *config, const char *folder)
     clf_status status = clf__json_load(&json, path, MAX_FILE_BYTES);
     clf__free(path);
     if (status == CLF_OK) {
-        status = clf__config_read(config, &json);
-    }
-    if (status == CLF_OK) {
-        status = check(config, &json);
-    }
-    if (status == CLF_OK) {
-        status = find_target_vocabulary(config, folder);
-    }
-    if (status == CLF_OK) {
         status = load_optional(&generation, folder, "generation_config.json");
     }
     if (status == CLF_OK) {
-        status = clf__config_read_generation(config, generation.root ? &generation : &json);
+        status = clf__config_parse(config, &json, &generation);
+    }
+    if (status == CLF_OK) {
+        status = find_target_vocabulary(config, folder);
     }
     clf__json_free(&generation);
     clf__json_free(&json);

@@ -26,6 +26,12 @@ void clf__config_derive(struct clf__config *config, const struct clf__config_cho
 /* Reads config.json over its preset; ids and widths are not checked against each other yet. */
 clf_status clf__config_read(struct clf__config *config, const struct clf__json *json);
 
+/* Both files as a whole, checked; on failure too the caller ends with clf__config_free(). Whether our own
+ * systems have two vocabularies of one size only their folder says. `generation` without a root: the file is
+ * not there. */
+clf_status clf__config_parse(struct clf__config *config, const struct clf__json *json,
+                             const struct clf__json *generation);
+
 /* "eos_token_id", which may be an id or a list of one; *id stays as it is where the key is missing. */
 clf_status clf__config_read_end_id(const struct clf__json *json, int *id);
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config_build.h"
 #include "model/save.h"
 
 enum { MAX_CONFIG_BYTES = 1 << 24 };
@@ -293,9 +294,8 @@ static clf_status limit_tokenizer(const char *folder, int longest)
     return status;
 }
 
-static clf_status write_both(struct draft *draft, const char *folder)
+static clf_status fill(struct draft *draft)
 {
-    const struct clf__model_description *description = draft->description;
     set_sizes(draft);
     set_ids(draft);
     if (draft->system == CLF__MARIAN) {
@@ -303,7 +303,13 @@ static clf_status write_both(struct draft *draft, const char *folder)
     } else {
         set_ours(draft);
     }
-    CLF__TRY(take_choices(draft));
+    return take_choices(draft);
+}
+
+static clf_status write_both(struct draft *draft, const char *folder)
+{
+    const struct clf__model_description *description = draft->description;
+    CLF__TRY(fill(draft));
     CLF__TRY(write_file(draft, folder, "config.json", draft->config));
     CLF__TRY(write_file(draft, folder, "generation_config.json", draft->generation));
     struct clf__config config;
@@ -320,15 +326,58 @@ static clf_status write_both(struct draft *draft, const char *folder)
     return status;
 }
 
+/* Reads the draft as it would be read from its files. */
+static clf_status check_draft(struct draft *draft, const char *name)
+{
+    const struct clf__model_description *description = draft->description;
+    CLF__TRY(fill(draft));
+    if (draft->failed) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+    }
+    struct clf__config config = {0};
+    const struct clf__json config_json = {draft->config, (char *)name};
+    const struct clf__json generation_json = {draft->generation, (char *)name};
+    clf_status status = clf__config_parse(&config, &config_json, &generation_json);
+    if (status == CLF_OK && draft->system != CLF__MARIAN) {
+        config.separate_vocabularies = description->separate_vocabularies && !config.share_source_target;
+    }
+    if (status == CLF_OK) {
+        status = check(&config, description);
+    }
+    clf__config_free(&config);
+    return status;
+}
+
+static clf_status draft_open(struct draft *draft, const struct clf__model_description *description)
+{
+    *draft = (struct draft){.description = description};
+    CLF__TRY(find_system(&draft->system, description->preset));
+    draft->config = json_object();
+    draft->generation = json_object();
+    draft->failed = !draft->config || !draft->generation;
+    return CLF_OK;
+}
+
+static void draft_close(struct draft *draft)
+{
+    json_decref(draft->generation);
+    json_decref(draft->config);
+}
+
 clf_status clf__model_describe(const char *folder, const struct clf__model_description *description)
 {
-    struct draft draft = {.description = description};
-    CLF__TRY(find_system(&draft.system, description->preset));
-    draft.config = json_object();
-    draft.generation = json_object();
-    draft.failed = !draft.config || !draft.generation;
+    struct draft draft;
+    CLF__TRY(draft_open(&draft, description));
     clf_status status = write_both(&draft, folder);
-    json_decref(draft.generation);
-    json_decref(draft.config);
+    draft_close(&draft);
+    return status;
+}
+
+clf_status clf__model_check(const struct clf__model_description *description, const char *name)
+{
+    struct draft draft;
+    CLF__TRY(draft_open(&draft, description));
+    clf_status status = check_draft(&draft, name);
+    draft_close(&draft);
     return status;
 }

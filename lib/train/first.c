@@ -10,7 +10,7 @@
 #include "train/run.h"
 #include "train/tokenizer_files.h"
 
-enum { SIZE_KEYS = 7, MAX_CONFIG_BYTES = 1 << 24 };
+enum { SIZE_KEYS = 7, MAX_CONFIG_BYTES = 1 << 24, MOST_PIECES = 1 << 24 };
 
 static const struct {
     const char *key;
@@ -72,6 +72,37 @@ static clf_status make_keys(struct keys *keys, const struct clf__settings *setti
         CLF__TRY(add_key(keys, word, (size_t)(equals - word), equals + 1));
     }
     return CLF_OK;
+}
+
+/* Sizes and ids that no text is needed for: any that a vocabulary could have. */
+static clf_status check_keys(const struct clf__settings *settings, const struct keys *keys)
+{
+    int is_marian = settings->preset == CLF__MARIAN;
+    struct clf__model_description description = {
+        .preset = clf__system_word((enum clf__system)settings->preset),
+        .source_vocabulary = settings->preset == CLF__SPEECH ? 0 : MOST_PIECES,
+        .target_vocabulary = MOST_PIECES,
+        .separate_vocabularies = settings->separate_vocabularies,
+        .pad_id = 0,
+        .start_id = is_marian ? -1 : 1,
+        .end_id = 2,
+        .keys = (const char *const *)keys->names,
+        .values = (const char *const *)keys->values,
+        .key_count = keys->count,
+    };
+    clf_status status = clf__model_check(&description, "config");
+    return status == CLF_FORMAT || status == CLF_UNSUPPORTED ? CLF_BAD_ARGUMENT : status;
+}
+
+clf_status clf__run_check_config(const struct clf__settings *settings)
+{
+    struct keys keys = {0};
+    clf_status status = make_keys(&keys, settings);
+    if (status == CLF_OK) {
+        status = check_keys(settings, &keys);
+    }
+    free_keys(&keys);
+    return status;
 }
 
 static clf_status make_new(const char *folder, const struct clf__settings *settings, const struct keys *keys)

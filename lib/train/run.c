@@ -199,6 +199,7 @@ clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const 
     CLF__TRY(clf__recipe_copy(&run->recipe, recipe));
     CLF__TRY(clf__recipe_take_preset(run->recipe));
     CLF__TRY(clf__recipe_settings(&run->settings, run->recipe));
+    CLF__TRY(clf__run_check_config(&run->settings));
     CLF__TRY(clf__run_check_files(run));
     CLF__TRY(clf__run_find_checkpoint(run));
     CLF__TRY(load_model(run));

@@ -36,6 +36,9 @@ struct clf__run {
                      * where the loss is that */
 };
 
+/* Whether the recipe's `config` pairs can describe a model: before any text is read. */
+clf_status clf__run_check_config(const struct clf__settings *settings);
+
 /* Opens every file that the recipe names, so that a wrong path shows before anything is made. */
 clf_status clf__run_check_files(const struct clf__run *run);
 

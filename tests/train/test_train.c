@@ -347,12 +347,33 @@ static void test_bad_data_is_named(void **state)
     assert_fails(digits_train(digits_output(), task.logs), CLF_FILE, "nothing.tsv");
     clf_recipe_free(task.recipe);
     task.recipe = digits_recipe(task.data);
-    digits_set(task.recipe, "config", "norm=rms");
-    assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT, "\"norm\" cannot be chosen");
-    clf_recipe_free(task.recipe);
-    task.recipe = digits_recipe(task.data);
     digits_set(task.recipe, "max-source-length", "1");
     assert_fails(digits_train(digits_output(), task.logs), CLF_FORMAT, "train.source");
+}
+
+/* Before any text is read: not even a missing file is found first. */
+static void test_a_wrong_configuration_shows_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pair, *sentence;
+    } cases[] = {
+        {"dropout=2", "config: \"dropout\" is 2"},
+        {"dropout=\"0.1\"", "config: \"dropout\" is"},
+        {"activation_function=foo", "config: \"activation_function\" is \"foo\""},
+        {"num_beams=x", "config: \"num_beams\" is"},
+        {"d_model=33", "config: \"d_model\" 33 is not a multiple"},
+        {"norm=rms", "\"norm\" cannot be chosen"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *output = digits_output();
+        clf_recipe_free(task.recipe);
+        task.recipe = digits_recipe(task.data);
+        digits_set(task.recipe, "train", "/no/such/text");
+        digits_set(task.recipe, "config", cases[i].pair);
+        assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT, cases[i].sentence);
+        assert_false(clf__folder_exists(output));
+    }
 }
 
 int main(void)
@@ -374,6 +395,7 @@ int main(void)
         TEST(test_the_loss_of_validations),
         TEST(test_left_out_lines_are_named),
         TEST(test_bad_data_is_named),
+        TEST(test_a_wrong_configuration_shows_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
