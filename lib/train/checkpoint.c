@@ -33,6 +33,21 @@ static int has_suffix(const char *name, const char *suffix)
            strcmp(name + length - end, suffix) == 0;
 }
 
+clf_status clf__checkpoints_exist(int *out, const char *output)
+{
+    char *folder = NULL;
+    struct clf__names names = {0};
+    *out = 0;
+    CLF__TRY(clf__path_join(&folder, output, "checkpoints"));
+    clf_status status = clf__folder_exists(folder) ? clf__folder_list(&names, folder) : CLF_OK;
+    for (int i = 0; status == CLF_OK && i < names.count; i++) {
+        *out |= strncmp(names.items[i], prefix, sizeof prefix - 1) == 0;
+    }
+    clf__names_free(&names);
+    clf__free(folder);
+    return status;
+}
+
 static clf_status remove_in(const struct clf__checkpoints *checkpoints, const char *name)
 {
     char *path = NULL;

@@ -66,18 +66,23 @@ static clf_status keep_recipe(const struct clf__run *run)
     return status;
 }
 
-/* A model that no run of ours made would be written over. */
+/* A finished model would be written over: one that no run of ours made, or whose run has nothing left to go
+ * on from. Checkpoints that are all damaged are something: the run that was given again may begin anew. */
 static clf_status check_owner(const char *output)
 {
-    int is_model, is_run;
+    int is_model, is_run, has_checkpoints = 0;
     CLF__TRY(clf__file_exists_in(&is_model, output, "config.json"));
     CLF__TRY(clf__file_exists_in(&is_run, output, "recipe.json"));
-    return is_model && !is_run
-               ? clf__fail(
-                     CLF_BAD_ARGUMENT,
-                     "%s: holds a model that was not trained there (it has no recipe.json); take another "
-                     "folder, and this one with from to train it further",
-                     output)
+    if (is_model) {
+        CLF__TRY(clf__checkpoints_exist(&has_checkpoints, output));
+    }
+    return is_model && !(is_run && has_checkpoints)
+               ? clf__fail(CLF_BAD_ARGUMENT,
+                           "%s: holds a model that %s; take another folder, and this one with from to train "
+                           "it further",
+                           output,
+                           is_run ? "was finished, and no checkpoint that could go on"
+                                  : "was not trained there (it has no recipe.json)")
                : CLF_OK;
 }
 

@@ -226,10 +226,6 @@ static void test_what_is_not_ours_stays(void **state)
     digits_set(task.recipe, "max-updates", "2");
     output = digits_output();
     assert_ok(digits_train(output, task.logs));
-    assert_ok(clf__folder_remove(process_format("%s/checkpoints", output)));
-    digits_set(task.recipe, "seed", "2"); /* a finished model without checkpoints is no failed start */
-    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT, "seed: is 2");
-    digits_set(task.recipe, "seed", "1");
     static const char *const left[] = {"model.safetensors.123-4.tmp", "config.json.1-0.tmp"};
     static const char *const others[] = {"model.safetensors.mine.tmp", "notes.1-0.tmp", "config.json.1-0"};
     for (int i = 0; i < 2; i++) {
@@ -245,6 +241,25 @@ static void test_what_is_not_ours_stays(void **state)
     for (int i = 0; i < 3; i++) {
         assert_true(digits_has_file(output, others[i]));
     }
+}
+
+/* Checkpoints were removed to save room: the finished model is all that is left of the run. */
+static void test_a_finished_model_is_not_written_over(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    digits_set(task.recipe, "max-updates", "2");
+    assert_ok(digits_train(output, task.logs));
+    assert_ok(clf__folder_remove(process_format("%s/checkpoints", output)));
+    size_t sizes[2];
+    const char *before = process_read(output, "model.safetensors", &sizes[0]);
+    digits_set(task.recipe, "max-updates", "1");
+    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
+                 "holds a model that was finished, and no checkpoint that could go on; take another folder");
+    const char *after = process_read(output, "model.safetensors", &sizes[1]);
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(before, after, sizes[0]);
+    assert_false(clf__folder_exists(process_format("%s/checkpoints", output)));
 }
 
 static void test_beginning_anew_is_said(void **state)
@@ -276,6 +291,7 @@ int main(void)
         TEST(test_a_failed_start_binds_nobody),
         TEST(test_one_run_a_folder),
         TEST(test_what_is_not_ours_stays),
+        TEST(test_a_finished_model_is_not_written_over),
         TEST(test_beginning_anew_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
