@@ -230,24 +230,53 @@ static int is_same_pair(const char *a, const char *b)
     return same;
 }
 
-static int has_pair(struct clf__texts texts, const char *pair)
+static const char *find_pair(struct clf__texts texts, const char *pair)
 {
+    size_t length = strcspn(pair, "=") + 1;
     for (int i = 0; i < texts.count; i++) {
-        if (is_same_pair(texts.items[i], pair)) {
+        if (strncmp(texts.items[i], pair, length) == 0) {
+            return texts.items[i];
+        }
+    }
+    return NULL;
+}
+
+/* Where two choices differ: a word of each, NULL where one has none there. */
+struct difference {
+    const char *now, *then;
+};
+
+static int find_pair_difference(struct difference *out, struct clf__texts now, struct clf__texts then)
+{
+    for (int i = 0; i < now.count; i++) {
+        *out = (struct difference){now.items[i], find_pair(then, now.items[i])};
+        if (!out->then || !is_same_pair(out->now, out->then)) {
+            return 1;
+        }
+    }
+    for (int i = 0; i < then.count; i++) {
+        *out = (struct difference){find_pair(now, then.items[i]), then.items[i]};
+        if (!out->now) {
             return 1;
         }
     }
     return 0;
 }
 
-static int is_same(const struct clf__recipe_entry *entry, struct clf__texts a, struct clf__texts b)
+static int find_difference(struct difference *out, const struct clf__recipe_entry *entry,
+                           struct clf__texts now, struct clf__texts then)
 {
-    int same = a.count == b.count;
-    for (int i = 0; same && i < a.count; i++) {
-        same =
-            entry->kind == CLF__PAIRS ? has_pair(b, a.items[i]) : is_same_word(entry, a.items[i], b.items[i]);
+    if (entry->kind == CLF__PAIRS) {
+        return find_pair_difference(out, now, then);
     }
-    return same;
+    for (int i = 0; i < now.count || i < then.count; i++) {
+        *out =
+            (struct difference){i < now.count ? now.items[i] : NULL, i < then.count ? then.items[i] : NULL};
+        if (!out->now || !out->then || !is_same_word(entry, out->now, out->then)) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct clf_recipe *begun,
@@ -257,11 +286,11 @@ clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct 
     const struct clf_recipe_key *keys = clf_recipe_keys(&count);
     for (int i = 0; i < count; i++) {
         struct clf__texts now = clf__recipe_words(recipe, i), then = clf__recipe_words(begun, i);
-        if (!may_change(recipe, i) && !is_same(clf__recipe_entry(i), now, then)) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "%s: is %.200s, but %s was begun with %.200s; take that, or another folder",
-                             keys[i].name, now.count > 0 ? now.items[0] : "not chosen", folder,
-                             then.count > 0 ? then.items[0] : "none");
+        struct difference found;
+        if (!may_change(recipe, i) && find_difference(&found, clf__recipe_entry(i), now, then)) {
+            return clf__fail(
+                CLF_BAD_ARGUMENT, "%s: is %.200s, but %s was begun with %.200s; take that, or another folder",
+                keys[i].name, found.now ? found.now : "not chosen", folder, found.then ? found.then : "none");
         }
     }
     return CLF_OK;

@@ -318,6 +318,34 @@ static void test_the_same_values_in_other_words(void **state)
     }
 }
 
+/* The value that differs is named, not the first of its choice. */
+static void test_the_difference_is_named(void **state)
+{
+    (void)state;
+    const char *const files[][2] = {{"a", "b"}, {"a", "c"}};
+    struct clf_recipe *begun;
+    assert_ok(clf_recipe_set(recipe, "train", files[0], 2));
+    assert_ok(set("config", "encoder_layers=1"));
+    assert_ok(set("config", "dropout=0.3"));
+    assert_ok(clf__recipe_copy(&begun, recipe));
+    assert_ok(set("config", "dropout=0.4"));
+    assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
+                 "config: is dropout=0.4, but out was begun with dropout=0.3");
+    assert_ok(set("config", "dropout=0.3"));
+    assert_ok(set("config", "d_model=8"));
+    assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
+                 "config: is d_model=8, but out was begun with none");
+    assert_fails(clf__recipe_check_same(begun, recipe, "out"), CLF_BAD_ARGUMENT,
+                 "config: is not chosen, but out was begun with d_model=8");
+    assert_ok(clf_recipe_set(recipe, "train", files[1], 2));
+    clf_recipe_free(begun);
+    assert_ok(clf__recipe_copy(&begun, recipe));
+    assert_ok(clf_recipe_set(recipe, "train", files[0], 2));
+    assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
+                 "train: is b, but out was begun with c");
+    clf_recipe_free(begun);
+}
+
 static void test_a_written_recipe_of_fine_tuning_reads_as_the_same(void **state)
 {
     (void)state;
@@ -447,6 +475,7 @@ int main(void)
         TEST(test_every_key_of_the_configuration_can_be_set),
         TEST(test_every_allocation_may_fail),
         TEST(test_the_same_values_in_other_words),
+        TEST(test_the_difference_is_named),
         TEST(test_a_written_recipe_of_fine_tuning_reads_as_the_same),
         TEST(test_fine_tuning_has_the_preset_of_its_folder),
     };
