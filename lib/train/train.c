@@ -72,6 +72,20 @@ static clf_status interrupted(const struct clf__run *run)
                      (long long)run->state.update, run->saved);
 }
 
+/* Behind the update's own line of the log, and before such weights are saved. */
+static clf_status check_gradients(const struct clf__run *run)
+{
+    const struct clf__train_state *state = &run->state;
+    if (state->skipped_in_a_row < run->settings.bad_updates) {
+        return CLF_OK;
+    }
+    return clf__fail(CLF_UNSUPPORTED,
+                     "the gradients of %lld updates in a row are not finite, the last of update %lld; begin "
+                     "anew in another folder with a lower learning-rate, a longer warm-up or a clip-norm; "
+                     "the last checkpoint is %s",
+                     (long long)state->skipped_in_a_row, (long long)state->update, run->saved);
+}
+
 /* The checkpoint that an interrupted validation was of stays; the run that goes on from it validates again.
  */
 static clf_status save_and_validate(struct clf__run *run)
@@ -112,6 +126,7 @@ static clf_status train(struct clf__run *run)
         if (run->hooks.updated) {
             run->hooks.updated(run->hooks.user, &update);
         }
+        CLF__TRY(check_gradients(run));
         CLF__TRY(save_and_validate(run));
     }
     say_end(run);

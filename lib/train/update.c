@@ -54,14 +54,6 @@ static clf_status skip(struct clf__run *run)
     state->skipped++;
     state->skipped_in_a_row++;
     CLF__TRY(clf__training_clear(run->training));
-    if (state->skipped_in_a_row >= run->settings.bad_updates) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "the gradients of %lld updates in a row are not finite, the last of update %lld; begin "
-            "anew in another folder with a lower learning-rate, a longer warm-up or a clip-norm; "
-            "the last checkpoint is %s",
-            (long long)state->skipped_in_a_row, (long long)state->update, run->saved);
-    }
     clf__log(CLF_LOG_WARNING, "update %lld is skipped: its gradients are not finite",
              (long long)state->update);
     return CLF_OK;
