@@ -23,6 +23,17 @@ static const char *format_time(char text[TEXT], double seconds)
     return text;
 }
 
+/* Tokens a second: "98.7k" or "950". */
+static const char *format_speed(char text[TEXT], double speed)
+{
+    if (speed >= 1e4) {
+        snprintf(text, TEXT, speed >= 1e5 ? "%.0fk" : "%.1fk", 1e-3 * speed);
+    } else {
+        snprintf(text, TEXT, "%.0f", speed);
+    }
+    return text;
+}
+
 /* "4.3 million" or "950". */
 static const char *format_count(char text[TEXT], int64_t count)
 {
@@ -96,29 +107,31 @@ static size_t columns(void)
     return known ? (size_t)size.ws_col : COLUMNS;
 }
 
+/* Of a run of 100000 updates all but skipped updates and epoch fit into 80 columns. */
 static void draw(struct terminal *terminal, const struct clf_train_update *update, double now)
 {
-    char left[TEXT];
+    char text[TEXT];
     struct line line = {.limit = columns() - 1};
     line.limit = line.limit < sizeof line.text ? line.limit : sizeof line.text - 1;
     if (terminal->max_updates > 0) {
-        add_part(&line, "update %lld/%lld", (long long)update->update, (long long)terminal->max_updates);
+        add_part(&line, "%lld/%lld", (long long)update->update, (long long)terminal->max_updates);
     } else {
         add_part(&line, "update %lld", (long long)update->update);
     }
-    add_part(&line, "epoch %d", update->epoch);
     add_part(&line, "loss %.3f", update->loss);
-    add_part(&line, "rate %.2e", update->learning_rate);
-    add_part(&line, "%.0f tokens/s", terminal->seconds > 0 ? terminal->tokens / terminal->seconds : 0);
-    add_part(&line, "gradient %.3g", update->gradient_norm);
+    add_part(&line, "norm %.2g", update->gradient_norm);
+    add_part(&line, "rate %.2g", update->learning_rate);
+    add_part(&line, "%s tok/s",
+             format_speed(text, terminal->seconds > 0 ? terminal->tokens / terminal->seconds : 0));
     if (terminal->max_updates > update->update && terminal->updates > 1) {
         double each = (now - terminal->first) / (double)(terminal->updates - 1);
         add_part(&line, "%s left",
-                 format_time(left, each * (double)(terminal->max_updates - update->update)));
+                 format_time(text, each * (double)(terminal->max_updates - update->update)));
     }
     if (update->skipped > 0) {
         add_part(&line, "%lld skipped", (long long)update->skipped);
     }
+    add_part(&line, "epoch %d", update->epoch);
     fprintf(stderr, "\r\033[K%s", line.text);
     fflush(stderr);
     terminal->is_drawn = 1;
