@@ -50,8 +50,8 @@ clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,
 clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
                                  const struct clf__train_state *state);
 
-/* Removes those that nobody needs: not among the last ones, the best ones, those to average; that of update 0,
- * which holds no training, behind the first other one; and all damaged ones but the newest. */
+/* Removes those that nobody needs: not among the last ones, the best ones, those to average; that of update
+ * 0, which holds no training, behind the first other one; and all damaged ones but the newest. */
 clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
                                   const struct clf__train_state *state, const struct clf__settings *settings);
 

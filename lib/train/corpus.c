@@ -100,6 +100,26 @@ int clf__corpus_next(struct clf__corpus *corpus, struct clf__corpus_pair *pair)
     return 1;
 }
 
+clf_status clf__corpus_check(struct clf__corpus *corpus)
+{
+    struct clf__corpus_pair pair;
+    size_t tabs = 0; /* of the first line */
+    int whole = corpus->lines == 0;
+    clf__corpus_rewind(corpus);
+    while (!whole && clf__corpus_next(corpus, &pair)) {
+        whole = !pair.is_torn;
+        for (size_t i = 0; pair.line == 1 && i < pair.source.size; i++) {
+            tabs += pair.source.text[i] == '\t';
+        }
+    }
+    clf__corpus_rewind(corpus);
+    return whole ? CLF_OK
+                 : clf__fail(CLF_FORMAT,
+                             "%s: no line has one tab, between source and target (line 1 has %zu); is the "
+                             "second file missing?",
+                             corpus->source_path, tabs);
+}
+
 clf_status clf__corpus_path(char **out, const struct clf__corpus *corpus, struct clf__corpus_text text)
 {
     const char *slash = strrchr(corpus->source_path, '/');

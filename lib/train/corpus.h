@@ -33,6 +33,9 @@ void clf__corpus_close(struct clf__corpus *corpus);
 int clf__corpus_next(struct clf__corpus *corpus, struct clf__corpus_pair *pair);
 void clf__corpus_rewind(struct clf__corpus *corpus);
 
+/* Fails where a corpus of one file has lines, and not one of them is two texts. */
+clf_status clf__corpus_check(struct clf__corpus *corpus);
+
 /* A path that stands in a table: relative to the table's folder; the caller frees *out. */
 clf_status clf__corpus_path(char **out, const struct clf__corpus *corpus, struct clf__corpus_text text);
 

@@ -24,6 +24,8 @@ struct loading {
     struct clf__ids source, target; /* of the line at hand */
     char *path;                     /* of its frames */
     int frames;
+    char first_reason[256]; /* why the first line that was left out was */
+    int first_line;
 };
 
 static void leave_out(struct loading *loading, enum clf__left_out kind, int line, const char *reason)
@@ -33,6 +35,10 @@ static void leave_out(struct loading *loading, enum clf__left_out kind, int line
         report->named_lines[kind][report->left_out[kind]] = line;
     }
     report->left_out[kind]++;
+    if (loading->first_line == 0) {
+        loading->first_line = line;
+        snprintf(loading->first_reason, sizeof loading->first_reason, "%s", reason);
+    }
     clf__log(CLF_LOG_DEBUG, "%s: line %d is left out: %s", loading->options->source_path, line, reason);
 }
 
@@ -152,6 +158,20 @@ static clf_status take_pair(struct loading *loading, const struct clf__corpus_pa
     return append(loading);
 }
 
+static clf_status fail_empty(const struct loading *loading)
+{
+    const struct clf__dataset_report *report = loading->report;
+    const char *path = loading->options->source_path;
+    if (report->lines == 0) {
+        return clf__fail(CLF_FORMAT, "%s: has no pair that can be used: it is empty", path);
+    }
+    return clf__fail(CLF_FORMAT,
+                     "%s: has no pair that can be used: of %d lines %d are empty, %d too long, %d broken; "
+                     "line %d: %s",
+                     path, report->lines, report->left_out[CLF__EMPTY], report->left_out[CLF__TOO_LONG],
+                     report->left_out[CLF__BROKEN], loading->first_line, loading->first_reason);
+}
+
 static clf_status take_all(struct loading *loading)
 {
     struct clf__corpus_pair pair;
@@ -170,10 +190,7 @@ static clf_status take_all(struct loading *loading)
     report->lines = loading->corpus.lines;
     report->pairs = loading->dataset->count;
     if (report->pairs == 0) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: has no pair that can be used: of %d lines %d are empty, %d too long, %d broken",
-                         loading->options->source_path, report->lines, report->left_out[CLF__EMPTY],
-                         report->left_out[CLF__TOO_LONG], report->left_out[CLF__BROKEN]);
+        return fail_empty(loading);
     }
     CLF__TRY(clf__resize(&loading->dataset->ids, loading->dataset->id_count, sizeof *loading->dataset->ids));
     loading->dataset->id_capacity = loading->dataset->id_count;

@@ -10,7 +10,9 @@ static clf_status check_text(const struct clf__texts *texts)
     struct clf__corpus corpus;
     if (texts->count > 0) {
         CLF__TRY(clf__corpus_open(&corpus, texts->items[0], texts->count > 1 ? texts->items[1] : NULL));
+        clf_status status = clf__corpus_check(&corpus);
         clf__corpus_close(&corpus);
+        return status;
     }
     return CLF_OK;
 }

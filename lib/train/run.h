@@ -39,7 +39,8 @@ struct clf__run {
 /* Whether the recipe's `config` pairs can describe a model: before any text is read. */
 clf_status clf__run_check_config(const struct clf__settings *settings);
 
-/* Opens every file that the recipe names, so that a wrong path shows before anything is made. */
+/* Opens every file that the recipe names, so that a wrong path, or one file where there should be two, shows
+ * before anything is made. */
 clf_status clf__run_check_files(const struct clf__run *run);
 
 /* Goes on from the newest checkpoint of the output folder, or makes the first; keeps the recipe in it. */

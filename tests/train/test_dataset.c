@@ -221,7 +221,7 @@ static void test_files_that_cannot_be(void **state)
     assert_fails(load(&loaded), CLF_FILE, "none");
     loaded.options.source_path = write_text(folder, "empty", "");
     loaded.options.target_path = loaded.options.source_path;
-    assert_fails(load(&loaded), CLF_FORMAT, "no pair that can be used: of 0 lines");
+    assert_fails(load(&loaded), CLF_FORMAT, "no pair that can be used: it is empty");
     loaded.options.source_path = loaded.options.target_path = write_text(folder, "blank", "\n\n");
     assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 2 are empty, 0 too long, 0 broken");
     unload(&loaded);
@@ -387,6 +387,20 @@ static void test_no_memory(void **state)
     }
 }
 
+static void test_no_pair_has_a_reason(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct loaded loaded;
+    load_tokenizer(&loaded, CLF__SPEECH, folder);
+    loaded.options.source_path = write_text(folder, "table", "one.npy\ta b\ntwo.npy\tc\n");
+    assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 0 are empty, 0 too long, 2 broken; line 1: ");
+    assert_non_null(strstr(clf_last_error(), "one.npy: cannot be opened"));
+    loaded.options.source_path = write_text(folder, "table", "");
+    assert_fails(load(&loaded), CLF_FORMAT, "has no pair that can be used: it is empty");
+    unload(&loaded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +412,7 @@ int main(void)
         cmocka_unit_test_teardown(test_plans, support_teardown),
         cmocka_unit_test_teardown(test_little_padding, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),
+        cmocka_unit_test_teardown(test_no_pair_has_a_reason, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

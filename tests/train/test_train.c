@@ -351,6 +351,20 @@ static void test_bad_data_is_named(void **state)
     task.recipe = digits_recipe(task.data);
     digits_set(task.recipe, "max-source-length", "1");
     assert_fails(digits_train(digits_output(), task.logs), CLF_FORMAT, "train.source");
+    assert_non_null(strstr(clf_last_error(), "60 too long, 0 broken; line 1: it is "));
+    /* The second file forgotten, with --tokens and without. */
+    for (int i = 0; i < 4; i++) {
+        const char *output = digits_output(), *key = i < 2 ? "train" : "valid";
+        clf_recipe_free(task.recipe);
+        task.recipe = digits_recipe(task.data);
+        digits_set(task.recipe, "tokens", i % 2 == 0 ? "true" : "false");
+        digits_set(task.recipe, key, process_format("%s/%s.source", task.data, key));
+        assert_fails(digits_train(output, task.logs), CLF_FORMAT,
+                     process_format("%s.source: no line has one tab, between source and target (line 1 has "
+                                    "0); is the second file missing?",
+                                    key));
+        assert_false(clf__folder_exists(output));
+    }
 }
 
 /* Before any text is read: not even a missing file is found first. */
