@@ -147,9 +147,12 @@ static int is_set_to(const struct clf_recipe *recipe, const char *name, const ch
 struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index)
 {
     const struct choice *choice = &recipe->choices[index];
-    if (choice->count > 0) {
-        return (struct clf__texts){(const char *const *)choice->words, choice->count};
-    }
+    return choice->count > 0 ? (struct clf__texts){(const char *const *)choice->words, choice->count}
+                             : clf__recipe_default(recipe, index);
+}
+
+struct clf__texts clf__recipe_default(const struct clf_recipe *recipe, int index)
+{
     int key_count, exception_count;
     const char *name = clf_recipe_keys(&key_count)[index].name;
     const struct clf__recipe_exception *exceptions = clf__recipe_exceptions(&exception_count);

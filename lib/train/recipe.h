@@ -91,6 +91,9 @@ const struct clf__recipe_exception *clf__recipe_exceptions(int *count);
 /* The words of choice i: chosen or by default; none where it has no value. Borrowed from the recipe. */
 struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index);
 
+/* What they are where nothing is chosen. */
+struct clf__texts clf__recipe_default(const struct clf_recipe *recipe, int index);
+
 int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name);
 
 /* CLF_BAD_ARGUMENT names a choice that cannot stand beside `from`. */
@@ -102,6 +105,10 @@ clf_status clf__recipe_take_preset(struct clf_recipe *recipe);
 
 /* Every choice as a value; CLF_BAD_ARGUMENT names choices that contradict each other. */
 clf_status clf__recipe_settings(struct clf__settings *out, const struct clf_recipe *recipe);
+
+/* CLF_BAD_ARGUMENT names a choice that the others leave without any effect. One that says the default, as
+ * every recipe.json does, is none. */
+clf_status clf__recipe_check_used(const struct clf__settings *settings, const struct clf_recipe *recipe);
 
 /* Fails, naming the first key, where a run of `folder` cannot go on with `recipe` as it was begun. */
 clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct clf_recipe *begun,

@@ -295,3 +295,33 @@ clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct 
     }
     return CLF_OK;
 }
+
+static int is_other_than_default(const struct clf_recipe *recipe, const char *name)
+{
+    int index = clf__recipe_find(name);
+    struct difference found;
+    return find_difference(&found, clf__recipe_entry(index), clf__recipe_words(recipe, index),
+                           clf__recipe_default(recipe, index));
+}
+
+clf_status clf__recipe_check_used(const struct clf__settings *settings, const struct clf_recipe *recipe)
+{
+    int is_noam = settings->schedule == CLF__NOAM, is_validated = settings->valid.count > 0;
+    const struct {
+        const char *name, *reason;
+        int has_effect;
+    } choices[] = {
+        {"learning-rate", "not with schedule noam, whose rate noam-factor scales", !is_noam},
+        {"initial-learning-rate", "not with schedule noam", !is_noam},
+        {"noam-factor", "with schedule noam alone", is_noam},
+        {"validate-every", "with valid alone", is_validated},
+        {"patience", "with valid alone", is_validated},
+    };
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (!choices[i].has_effect && is_other_than_default(recipe, choices[i].name)) {
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: has an effect %s; leave it out", choices[i].name,
+                             choices[i].reason);
+        }
+    }
+    return CLF_OK;
+}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/launch.h"
@@ -191,6 +192,17 @@ static clf_status open_training(struct clf__run *run)
     return CLF_OK;
 }
 
+/* What an earlier run took need not be judged again: it goes on. */
+static clf_status check_new(const struct clf__run *run)
+{
+    int is_begun;
+    CLF__TRY(clf__file_exists_in(&is_begun, run->output, "recipe.json"));
+    if (!is_begun) {
+        CLF__TRY(clf__recipe_check_used(&run->settings, run->recipe));
+    }
+    return clf__run_check_config(&run->settings);
+}
+
 clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const struct clf_recipe *recipe,
                          const char *output)
 {
@@ -199,7 +211,7 @@ clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const 
     CLF__TRY(clf__recipe_copy(&run->recipe, recipe));
     CLF__TRY(clf__recipe_take_preset(run->recipe));
     CLF__TRY(clf__recipe_settings(&run->settings, run->recipe));
-    CLF__TRY(clf__run_check_config(&run->settings));
+    CLF__TRY(check_new(run));
     CLF__TRY(clf__run_check_files(run));
     CLF__TRY(clf__run_find_checkpoint(run));
     CLF__TRY(load_model(run));

@@ -154,6 +154,7 @@ static void fine_tune(const char *from, const char *output, const char *const *l
     digits_set(task.recipe, "config", "embedding_dropout=0");
     digits_set(task.recipe, "config", "attention_dropout=0");
     digits_set(task.recipe, "config", "activation_dropout=0");
+    digits_set(task.recipe, "schedule", "constant");
     digits_set(task.recipe, "learning-rate", "0.001");
     digits_set(task.recipe, "warm-up", "0");
     digits_set(task.recipe, "max-updates", "8");
@@ -202,6 +203,7 @@ static void test_losses_of_a_uniform_model(void **state)
     (void)state;
     static const char *const losses[] = {"cross-entropy", "kl"};
     digits_set(task.recipe, "preset", "annotated");
+    digits_set(task.recipe, "schedule", "constant");
     digits_set(task.recipe, "config", "output_scale=0");
     digits_set(task.recipe, "config", "add_bias_logits=false");
     digits_set(task.recipe, "max-updates", "1");

@@ -85,6 +85,7 @@ static void test_beam(void **state)
 {
     (void)state;
     digits_set(task.recipe, "preset", "annotated");
+    digits_set(task.recipe, "schedule", "constant");
     digits_set(task.recipe, "beam", "12");
     check_plans(CLF_GEMM_NATIVE);
 }

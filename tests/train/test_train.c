@@ -280,6 +280,7 @@ static void test_the_loss_of_validations(void **state)
     assert_ok(digits_train(digits_output(), task.logs));
     assert_true(fabs(task.logs->validations[0].loss - task.logs->validations[0].nll) > 1e-4);
     digits_set(task.recipe, "preset", "jadore");
+    digits_set(task.recipe, "schedule", "constant");
     assert_ok(digits_train(digits_output(), task.logs));
     assert_true(fabs(task.logs->updates[1].loss - task.logs->updates[1].nll) > 1e-4);
     assert_true(task.logs->validations[0].loss == task.logs->validations[0].nll);
@@ -291,6 +292,7 @@ static void test_fine_tuning(void **state)
     (void)state;
     const char *first = digits_output(), *output = digits_output(), *nowhere = digits_output();
     digits_set(task.recipe, "preset", "annotated");
+    digits_set(task.recipe, "schedule", "constant");
     digits_set(task.recipe, "max-updates", "2");
     assert_ok(digits_train(first, task.logs));
     clf_recipe_free(task.recipe);
@@ -392,6 +394,41 @@ static void test_a_wrong_configuration_shows_at_once(void **state)
     }
 }
 
+/* A new run refuses what would do nothing; one that was begun goes on. */
+static void test_choices_without_effect_are_refused(void **state)
+{
+    (void)state;
+    const char *output = digits_output(), *begun = digits_output();
+    digits_set(task.recipe, "noam-factor", "2");
+    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
+                 "noam-factor: has an effect with schedule noam alone; leave it out");
+    assert_false(clf__folder_exists(output));
+    digits_set(task.recipe, "noam-factor", "1.0"); /* the default, as recipe.json says it */
+    digits_set(task.recipe, "max-updates", "1");
+    assert_ok(digits_train(begun, task.logs));
+    assert_ok(clf_recipe_load(task.recipe, process_format("%s/recipe.json", begun)));
+    assert_ok(digits_train(output, task.logs));
+    digits_set(task.recipe, "schedule", "noam");
+    assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
+                 "learning-rate: has an effect not");
+    /* Such a run of an older version. */
+    clf_recipe_free(task.recipe);
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, "noam-factor", "3");
+    begun = digits_output();
+    assert_ok(clf__folder_create(begun));
+    assert_ok(clf_recipe_write(task.recipe, process_format("%s/recipe.json", begun)));
+    digits_set(task.recipe, "max-updates", "1");
+    assert_ok(digits_train(begun, task.logs));
+    /* Without validation. */
+    clf_recipe_free(task.recipe);
+    assert_ok(clf_recipe_create(&task.recipe));
+    digits_set(task.recipe, "train", "/no/such/text");
+    digits_set(task.recipe, "patience", "3");
+    assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
+                 "patience: has an effect with valid alone");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, digits_setup, digits_teardown)
@@ -411,6 +448,7 @@ int main(void)
         TEST(test_the_loss_of_validations),
         TEST(test_left_out_lines_are_named),
         TEST(test_bad_data_is_named),
+        TEST(test_choices_without_effect_are_refused),
         TEST(test_a_wrong_configuration_shows_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
