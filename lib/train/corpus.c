@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/memory.h"
 
 static int64_t count_lines(const struct clf__file_map *map)
@@ -118,6 +119,13 @@ clf_status clf__corpus_check(struct clf__corpus *corpus)
                              "%s: no line has one tab, between source and target (line 1 has %zu); is the "
                              "second file missing?",
                              corpus->source_path, tabs);
+}
+
+uint64_t clf__corpus_checksum(const struct clf__corpus *corpus)
+{
+    const uint64_t sums[] = {clf__checksum(corpus->source.bytes, corpus->source.size),
+                             clf__checksum(corpus->target.bytes, corpus->target.size)};
+    return clf__checksum(sums, sizeof sums);
 }
 
 clf_status clf__corpus_path(char **out, const struct clf__corpus *corpus, struct clf__corpus_text text)

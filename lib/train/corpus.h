@@ -36,6 +36,9 @@ void clf__corpus_rewind(struct clf__corpus *corpus);
 /* Fails where a corpus of one file has lines, and not one of them is two texts. */
 clf_status clf__corpus_check(struct clf__corpus *corpus);
 
+/* Of the bytes of its files, as clf__checksum() has it. */
+uint64_t clf__corpus_checksum(const struct clf__corpus *corpus);
+
 /* A path that stands in a table: relative to the table's folder; the caller frees *out. */
 clf_status clf__corpus_path(char **out, const struct clf__corpus *corpus, struct clf__corpus_text text);
 

@@ -188,6 +188,7 @@ static clf_status take_all(struct loading *loading)
     }
     struct clf__dataset_report *report = loading->report;
     report->lines = loading->corpus.lines;
+    report->checksum = clf__corpus_checksum(&loading->corpus);
     report->pairs = loading->dataset->count;
     if (report->pairs == 0) {
         return fail_empty(loading);

@@ -22,6 +22,7 @@ enum { CLF__NAMED_LINES = 20 };
 
 struct clf__dataset_report {
     int lines, pairs;
+    uint64_t checksum; /* of the files */
     int left_out[CLF__LEFT_OUT_KINDS];
     int named_lines[CLF__LEFT_OUT_KINDS][CLF__NAMED_LINES]; /* the first such lines, counted from 1 */
 };

@@ -1,6 +1,7 @@
 /* Getting everything ready before the first update. */
 #include "train/run.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +78,43 @@ clf_status clf__run_stage(struct clf__run *run, double *stage, double *start)
     return CLF_OK;
 }
 
+/* Compares a text's checksum with the one that the state has, if it has one; then it has. */
+static clf_status keep_checksum(char kept[CLF__CHECKSUM_TEXT], uint64_t checksum,
+                                const struct clf__texts *texts, const char *output)
+{
+    char text[CLF__CHECKSUM_TEXT];
+    snprintf(text, sizeof text, "%016" PRIx64, checksum);
+    if (kept[0] != '\0' && strcmp(kept, text) != 0) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%s%s%s: not the text that %s was begun with; take that, or another folder",
+                         texts->items[0], texts->count > 1 ? " and " : "",
+                         texts->count > 1 ? texts->items[1] : "", output);
+    }
+    memcpy(kept, text, sizeof text);
+    return CLF_OK;
+}
+
+/* A run that goes on must have the text that it was begun with: its place in it would mean nothing, and its
+ * validations could not be compared. */
+static clf_status keep_data(struct clf__run *run)
+{
+    struct clf__train_state *state = &run->state;
+    const struct clf__dataset_report *report = &run->train_report;
+    if (state->pairs > 0 && (state->pairs != report->pairs || state->lines != report->lines)) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%s: has %d pairs of %d lines, but %s was begun with %d of %d; take that text, or "
+                         "another folder",
+                         run->settings.train.items[0], report->pairs, report->lines, run->output,
+                         state->pairs, state->lines);
+    }
+    state->pairs = report->pairs;
+    state->lines = report->lines;
+    CLF__TRY(keep_checksum(state->train_checksum, report->checksum, &run->settings.train, run->output));
+    return run->valid ? keep_checksum(state->valid_checksum, run->valid_report.checksum, &run->settings.valid,
+                                      run->output)
+                      : CLF_OK;
+}
+
 static clf_status load_data(struct clf__run *run)
 {
     double start = clf__seconds();
@@ -89,17 +127,7 @@ static clf_status load_data(struct clf__run *run)
         .count_padding = run->settings.count_padding,
         .max_pairs = (int)run->settings.max_pairs,
     };
-    struct clf__train_state *state = &run->state;
-    if (state->pairs > 0 &&
-        (state->pairs != run->train_report.pairs || state->lines != run->train_report.lines)) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s: has %d pairs of %d lines, but %s was begun with %d of %d; take that text, or "
-                         "another folder",
-                         run->settings.train.items[0], run->train_report.pairs, run->train_report.lines,
-                         run->output, state->pairs, state->lines);
-    }
-    state->pairs = run->train_report.pairs;
-    state->lines = run->train_report.lines;
+    CLF__TRY(keep_data(run));
     return clf__run_stage(run, &run->times.data, &start);
 }
 

@@ -3,6 +3,8 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/memory.h"
@@ -83,6 +85,11 @@ static json_t *history_of(const struct clf__train_state *state)
     return history;
 }
 
+static int set_checksum(json_t *root, const char *key, const char *checksum)
+{
+    return checksum[0] != '\0' && json_object_set_new(root, key, json_string(checksum)) != 0;
+}
+
 clf_status clf__train_state_write(const struct clf__train_state *state, json_t *files, const char *path)
 {
     json_t *root = json_object();
@@ -90,6 +97,8 @@ clf_status clf__train_state_write(const struct clf__train_state *state, json_t *
 #define SET(field, most) failed |= json_object_set_new(root, #field, json_integer((json_int_t)state->field));
     NUMBER_LIST(SET)
 #undef SET
+    failed |= set_checksum(root, "train_checksum", state->train_checksum);
+    failed |= set_checksum(root, "valid_checksum", state->valid_checksum);
     failed |= json_object_set_new(root, "history", history_of(state));
     failed |= json_object_set(root, "files", files);
     clf_status status = clf__json_write(path, failed ? NULL : root, JSON_REAL_PRECISION(EXACT_DIGITS));
@@ -131,6 +140,15 @@ static clf_status read_history(struct clf__train_state *state, const struct clf_
     return CLF_OK;
 }
 
+/* States of older versions have none. */
+static clf_status read_checksum(char out[CLF__CHECKSUM_TEXT], const struct clf__json *json, const char *key)
+{
+    const char *text = "";
+    CLF__TRY(clf__json_string(json, key, &text));
+    snprintf(out, CLF__CHECKSUM_TEXT, "%s", text);
+    return strlen(text) < CLF__CHECKSUM_TEXT ? CLF_OK : fail(json, key);
+}
+
 static clf_status read_state(struct clf__train_state *state, const struct clf__json *json)
 {
     int64_t number;
@@ -139,6 +157,8 @@ static clf_status read_state(struct clf__train_state *state, const struct clf__j
     state->field = number;
     NUMBER_LIST(READ)
 #undef READ
+    CLF__TRY(read_checksum(state->train_checksum, json, "train_checksum"));
+    CLF__TRY(read_checksum(state->valid_checksum, json, "valid_checksum"));
     if (!json_is_object(json_object_get(json->root, "files"))) {
         return fail(json, "files");
     }

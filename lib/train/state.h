@@ -9,6 +9,9 @@
 #include "base/status.h"
 #include "train/recipe.h"
 
+/* Sixteen hexadecimal digits. */
+enum { CLF__CHECKSUM_TEXT = 17 };
+
 /* The result of one validation, a counted label. */
 struct clf__validated {
     int64_t update;
@@ -27,6 +30,8 @@ struct clf__train_state {
     int64_t skipped_in_a_row;
     /* What data it was, so that other data is noticed. */
     int pairs, lines;
+    char train_checksum[CLF__CHECKSUM_TEXT]; /* of the files; "": a run of an older version did not say it */
+    char valid_checksum[CLF__CHECKSUM_TEXT];
     struct clf__validated *history; /* (count), by update */
     int count;
 };

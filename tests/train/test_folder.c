@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include <jansson.h>
+
 #include "base/file.h"
 #include "support/process.h"
 
@@ -159,6 +161,25 @@ static void test_other_data_is_refused(void **state)
     assert_ok(digits_train(output, &task.logs[0]));
     digits_write(other, "train", 31, 5, 3);
     assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "has 31 pairs of 31 lines");
+    digits_write(other, "train", 30, 5, 4); /* as many */
+    digits_set(task.recipe, "max-updates", "3");
+    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "train.target: not the text that");
+    digits_write(other, "train", 30, 5, 3);
+    digits_write(other, "valid", 4, 5, 3);
+    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "valid.target: not the text that");
+    digits_write(other, "valid", 5, 5, 3);
+    assert_ok(digits_train(output, &task.logs[1]));
+    assert_int_equal(task.logs[1].start.first_update, 3);
+    /* A state of an older version says nothing of it. */
+    const char *folder = process_format("%s/checkpoints/update-00000003", output);
+    json_t *root = json_load_file(process_format("%s/state.json", folder), 0, NULL);
+    assert_int_equal(json_object_del(root, "train_checksum"), 0);
+    assert_int_equal(json_object_del(root, "valid_checksum"), 0);
+    assert_int_equal(json_dump_file(root, process_format("%s/state.json", folder), 0), 0);
+    json_decref(root);
+    digits_set(task.recipe, "max-updates", "4");
+    assert_ok(digits_train(output, &task.logs[1]));
+    assert_int_equal(task.logs[1].start.first_update, 4);
 }
 
 /* What never trained binds nobody: a corrected command is as good as the first. */

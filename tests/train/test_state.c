@@ -28,7 +28,8 @@ static struct clf__train_state example(void)
                                      .skipped = 3,
                                      .skipped_in_a_row = 1,
                                      .pairs = 10,
-                                     .lines = 12};
+                                     .lines = 12,
+                                     .train_checksum = "0123456789abcdef"};
     assert_ok(
         clf__train_state_add(&state, &(struct clf__validated){100, 1, 1.0 / 3, 0.1, 20.000000000000004, 1}));
     assert_ok(clf__train_state_add(&state, &(struct clf__validated){200, 2, INFINITY, NAN, -1, 0}));
@@ -55,6 +56,8 @@ static void test_what_is_written_is_read(void **unused)
     assert_true(read.update == state.update && read.epoch == state.epoch && read.batch == state.batch);
     assert_true(read.pass == state.pass && read.skipped == 3 && read.skipped_in_a_row == 1);
     assert_true(read.pairs == 10 && read.lines == 12 && read.count == 2);
+    assert_string_equal(read.train_checksum, "0123456789abcdef");
+    assert_string_equal(read.valid_checksum, "");
     assert_true(read.history[0].loss == 1.0 / 3 && read.history[0].bleu == 20.000000000000004);
     /* JSON has no infinity: a loss that is none is the largest number. */
     assert_true(read.history[0].is_cut == 1 && read.history[1].is_cut == 0);
@@ -71,8 +74,9 @@ static void test_damage_is_an_error(void **unused)
     json_t *files;
     assert_ok(write(&state));
     clf__train_state_free(&state);
-    static const char *const keys[] = {"update", "epoch",   "batch", "pass",
-                                       "pairs",  "history", "files", "skipped_in_a_row"};
+    static const char *const keys[] = {"update",        "epoch",   "batch", "pass",
+                                       "pairs",         "history", "files", "skipped_in_a_row",
+                                       "train_checksum"};
     char *text;
     size_t size;
     assert_ok(clf__file_read(&text, &size, path, 1 << 20));
