@@ -137,6 +137,38 @@ static void test_told_again(void **state)
     json_decref(data);
 }
 
+/* Another folder, or the first update again: another run. The same folder further on: the run that went on.
+ */
+static void test_several_runs_in_one_log(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    static const struct {
+        const char *output;
+        int first, last;
+    } parts[] = {{"a", 1, 3}, {"a", 3, 5}, {"b", 1, 2}, {"a", 6, 7}, {"a", 1, 1}};
+    char log[8192];
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        for (int update = parts[i].first; update <= parts[i].last; update++) {
+            const char *start = process_format(",\"start\":{\"output\":\"%s\",\"first_update\":%d}",
+                                               parts[i].output, parts[i].first);
+            size += put_line(log + size, sizeof log - size, update, update == parts[i].first ? start : "");
+        }
+    }
+    process_write(folder, "log", log, size);
+    json_t *data = page_of(process_format("%s/log", folder));
+    static const size_t counts[] = {5, 2, 2, 1};
+    const json_t *runs = json_object_get(data, "runs");
+    assert_int_equal(json_array_size(runs), 4);
+    for (size_t i = 0; i < 4; i++) {
+        const char *name = json_string_value(json_object_get(json_array_get(runs, i), "name"));
+        assert_string_equal(name, i == 1 ? "b" : "a");
+        assert_int_equal(json_array_size(curve(data, (int)i, "loss")), counts[i]);
+    }
+    json_decref(data);
+}
+
 static void refuse_log(const char *text, const char *part)
 {
     const char *folder = support_temporary_folder();
@@ -181,6 +213,7 @@ int main(void)
         cmocka_unit_test_teardown(test_page, support_teardown),
         cmocka_unit_test_teardown(test_long, support_teardown),
         cmocka_unit_test_teardown(test_told_again, support_teardown),
+        cmocka_unit_test_teardown(test_several_runs_in_one_log, support_teardown),
         cmocka_unit_test_teardown(test_bad_logs, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),
     };

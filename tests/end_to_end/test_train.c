@@ -242,6 +242,27 @@ static void test_the_log_has_the_configuration(void **state)
     json_decref(lines);
 }
 
+/* The page of a run shows that run alone, whatever else is in its log. */
+static void test_a_log_of_two_runs(void **state)
+{
+    (void)state;
+    const char *folder = make_task();
+    const char *more = process_format("--log %s/log --html %s/page -q --max-updates", folder, folder);
+    struct process_result result = run_clformer(NULL, call(folder, "one", process_format("%s 6", more)));
+    assert_output(result, "");
+    result = run_clformer(NULL, call(folder, "two", process_format("%s 2", more)));
+    assert_output(result, "");
+    size_t size;
+    assert_non_null(strstr(process_read(folder, "page", &size), "\"update\":[1.0,2.0]"));
+    result = run_clformer(NULL, call(folder, "two", process_format("%s 3", more)));
+    assert_output(result, "");
+    const char *page = process_read(folder, "page", &size);
+    assert_non_null(strstr(page, "\"update\":[1.0,2.0,3.0]"));
+    assert_int_equal(process_count(page, "\"updates_a_point\":1,"), 1);
+    result = run_clformer(NULL, process_format("curves %s/log -o -", folder));
+    assert_int_equal(process_count(result.output, "\"updates_a_point\":1,"), 2);
+}
+
 static void test_recipe(void **state)
 {
     (void)state;
@@ -313,6 +334,7 @@ int main(void)
         cmocka_unit_test_teardown(test_stages, support_teardown),
         cmocka_unit_test_teardown(test_closed_output, support_teardown),
         cmocka_unit_test_teardown(test_goes_on, support_teardown),
+        cmocka_unit_test_teardown(test_a_log_of_two_runs, support_teardown),
         cmocka_unit_test_teardown(test_recipe, support_teardown),
         cmocka_unit_test_teardown(test_the_log_has_the_configuration, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),

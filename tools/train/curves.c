@@ -9,9 +9,10 @@
 static const char help[] =
     "Usage: clformer curves LOG... -o FILE.html\n\n"
     "Writes one HTML page with the curves of the runs whose logs `clformer train --log LOG` kept: loss,\n"
-    "perplexity, BLEU, learning rate, gradient norm, and the sample translations. Several runs lie over "
-    "each\n"
-    "other. The page needs nothing else; open it in a browser. A run need not have ended.\n\n"
+    "perplexity, BLEU, learning rate, gradient norm, and the sample translations. Several runs, "
+    "of\n"
+    "one log or of several, lie over each other. The page needs nothing else; open it in a browser. A run "
+    "need not have ended.\n\n"
     "Example:\n"
     "  $ clformer train --train pairs.tsv --valid valid.tsv -o model --log model.log\n"
     "  $ clformer curves model.log -o model.html\n"
@@ -19,24 +20,20 @@ static const char help[] =
 
 int curves_write(const char *path, char **logs, int count)
 {
-    struct train_history *runs = calloc((size_t)count, sizeof *runs);
-    if (runs == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
-        return EXIT_FAILED;
-    }
-    int status = EXIT_DONE;
+    struct train_history *runs = NULL;
+    int run_count = 0, status = EXIT_DONE;
     for (int i = 0; i < count && status == EXIT_DONE; i++) {
-        runs[i].name = logs[i];
-        status = history_read(&runs[i], logs[i]);
-        if (status == EXIT_DONE && runs[i].count == 0) {
+        int before = run_count;
+        status = history_read(&runs, &run_count, logs[i]);
+        if (status == EXIT_DONE && run_count == before) {
             fprintf(stderr, "clformer: %s holds no update yet\n", logs[i]);
             status = EXIT_FAILED;
         }
     }
     if (status == EXIT_DONE) {
-        status = train_page_write(path, runs, count);
+        status = train_page_write(path, runs, run_count);
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < run_count; i++) {
         history_free(&runs[i]);
     }
     free(runs);

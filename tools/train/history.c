@@ -95,8 +95,52 @@ int history_add(struct train_history *history, json_t *line, const char *place)
     return EXIT_DONE;
 }
 
+int history_ends_before(const struct train_history *history, const json_t *line)
+{
+    const json_t *start = json_object_get(line, "start");
+    if (!json_is_object(start) || history->count == 0) {
+        return 0;
+    }
+    return json_integer_value(json_object_get(start, "first_update")) == 1 ||
+           (history->start != NULL &&
+            !json_equal(json_object_get(start, "output"), json_object_get(history->start, "output")));
+}
+
+/* The runs of one log, behind those of others. */
+struct reading {
+    struct train_history **runs;
+    int *count, first;
+    const char *path;
+};
+
+/* The run that the line belongs to; NULL where memory ran out. */
+static struct train_history *find_run(struct reading *reading, const json_t *line)
+{
+    struct train_history *last = *reading->count > 0 ? &(*reading->runs)[*reading->count - 1] : NULL;
+    if (*reading->count > reading->first && !history_ends_before(last, line)) {
+        return last;
+    }
+    struct train_history *runs = realloc(*reading->runs, ((size_t)*reading->count + 1) * sizeof *runs);
+    if (runs == NULL) {
+        fprintf(stderr, "clformer: no memory left for the curves of %s\n", reading->path);
+        return NULL;
+    }
+    *reading->runs = runs;
+    runs[*reading->count] = (struct train_history){.name = reading->path};
+    return &runs[(*reading->count)++];
+}
+
+static void name_runs(const struct reading *reading)
+{
+    for (int i = reading->first; *reading->count - reading->first > 1 && i < *reading->count; i++) {
+        struct train_history *run = &(*reading->runs)[i];
+        const char *output = json_string_value(json_object_get(run->start, "output"));
+        run->name = output != NULL ? output : run->name;
+    }
+}
+
 /* One line of the file. */
-static int read_line(struct train_history *history, const char *text, size_t size, const char *place)
+static int read_line(struct reading *reading, const char *text, size_t size, const char *place)
 {
     json_error_t error;
     json_t *line = json_loadb(text, size, 0, &error);
@@ -104,14 +148,15 @@ static int read_line(struct train_history *history, const char *text, size_t siz
         fprintf(stderr, "clformer: %s: %s\n", place, error.text);
         return EXIT_FAILED;
     }
-    int status = history_add(history, line, place);
+    struct train_history *run = find_run(reading, line);
+    int status = run != NULL ? history_add(run, line, place) : EXIT_FAILED;
     json_decref(line);
     return status;
 }
 
-static int read_lines(struct train_history *history, FILE *file, char **text, const char *path)
+static int read_lines(struct reading *reading, FILE *file, char **text)
 {
-    size_t capacity = 0, place_size = strlen(path) + 32;
+    size_t capacity = 0, place_size = strlen(reading->path) + 32;
     char *place = malloc(place_size);
     int status = place != NULL ? EXIT_DONE : EXIT_FAILED;
     ssize_t size;
@@ -119,26 +164,28 @@ static int read_lines(struct train_history *history, FILE *file, char **text, co
         if ((*text)[size - 1] != '\n') {
             break; /* cut off, or still being written */
         }
-        snprintf(place, place_size, "%s, line %lld", path, number);
-        status = read_line(history, *text, (size_t)size, place);
+        snprintf(place, place_size, "%s, line %lld", reading->path, number);
+        status = read_line(reading, *text, (size_t)size, place);
     }
     free(place);
     return status;
 }
 
-int history_read(struct train_history *history, const char *path)
+int history_read(struct train_history **runs, int *count, const char *path)
 {
+    struct reading reading = {runs, count, *count, path};
     FILE *file = fopen(path, "r");
     char *text = NULL;
     int status = EXIT_FAILED, failed = file == NULL;
     if (!failed) {
-        status = read_lines(history, file, &text, path);
+        status = read_lines(&reading, file, &text);
         failed = ferror(file);
     }
     if (failed) {
         fprintf(stderr, "clformer: %s cannot be read: %s\n", path, strerror(errno));
         status = EXIT_FAILED;
     }
+    name_runs(&reading);
     free(text);
     if (file != NULL) {
         fclose(file);

@@ -26,8 +26,12 @@ struct train_history {
  * updates again: what was told last counts. `place` is for the message ("FILE, line 3"). Returns an exit
  * status. */
 int history_add(struct train_history *history, json_t *line, const char *place);
-/* Reads a log; it may be empty. A last line that was cut off is left out. Returns an exit status. */
-int history_read(struct train_history *history, const char *path);
+/* Whether the line begins another run than the history's: from its first update, or in another folder. */
+int history_ends_before(const struct train_history *history, const json_t *line);
+/* Reads a log and adds the runs that it holds to an array, which the caller frees, each of its runs with
+ * history_free(), also after a failure. A log may be empty. A last line that was cut off is left out. Runs
+ * have the log's name, and where it holds several that of their folder. Returns an exit status. */
+int history_read(struct train_history **runs, int *count, const char *path);
 /* The point of an update, or NULL. */
 const struct train_point *history_find(const struct train_history *history, int64_t update);
 void history_free(struct train_history *history);

@@ -39,6 +39,13 @@ static void add_file(json_t *start, const char *folder, const char *key)
     }
 }
 
+/* Whatever the log holds of other runs. */
+static void begin_history(struct job *job)
+{
+    history_free(&job->history);
+    job->history.name = job->flags.output;
+}
+
 /* Writes one line to the log, to standard output with --json, and to the curves. Takes the line. */
 static void tell(struct job *job, json_t *line)
 {
@@ -58,6 +65,9 @@ static void tell(struct job *job, json_t *line)
     }
     if (job->flags.json && !output_failed()) {
         log_write(stdout, line);
+    }
+    if (history_ends_before(&job->history, line)) {
+        begin_history(job);
     }
     if (history_add(&job->history, line, "the log") != EXIT_DONE) {
         job->failed = EXIT_FAILED;
@@ -123,6 +133,25 @@ static void print_message(void *user, clf_log_level level, const char *message)
     }
 }
 
+/* Takes what the log tells of the run that goes on: the last one, where it is of this folder. */
+static int read_log(struct job *job)
+{
+    struct train_history *runs = NULL;
+    int count = 0, status = history_read(&runs, &count, job->flags.log);
+    for (int i = 0; i < count; i++) {
+        const char *output = json_string_value(json_object_get(runs[i].start, "output"));
+        int is_own = output == NULL || strcmp(output, job->flags.output) == 0;
+        if (i == count - 1 && is_own) {
+            job->history = runs[i];
+        } else {
+            history_free(&runs[i]);
+        }
+    }
+    job->history.name = job->flags.output;
+    free(runs);
+    return status;
+}
+
 /* With what earlier runs told. The log may lie in the model's folder, which need not be there yet. Returns an
  * exit status. */
 static int open_log(struct job *job)
@@ -136,7 +165,7 @@ static int open_log(struct job *job)
     if (job->log == NULL || fstat(fileno(job->log), &status) != 0) {
         return EXIT_FAILED;
     }
-    return S_ISREG(status.st_mode) ? history_read(&job->history, job->flags.log) : EXIT_DONE;
+    return S_ISREG(status.st_mode) ? read_log(job) : EXIT_DONE;
 }
 
 static int train(struct job *job)
