@@ -263,6 +263,27 @@ static void test_a_log_of_two_runs(void **state)
     assert_int_equal(process_count(result.output, "\"updates_a_point\":1,"), 2);
 }
 
+/* What a page without a log cannot tell is said, and the page that told it stays. */
+static void test_a_page_without_a_log(void **state)
+{
+    (void)state;
+    const char *folder = make_task();
+    const char *more = process_format("--html %s/page --max-updates", folder);
+    struct process_result result = run_clformer(NULL, call(folder, "model", process_format("%s 2", more)));
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.errors, "begins at update"), 0);
+    size_t size;
+    const char *first = process_read(folder, "page", &size);
+    result = run_clformer(NULL, call(folder, "model", process_format("%s 3", more)));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.errors,
+                           process_format("page begins at update 3, because no --log tells of those before; "
+                                          "the page that was there is now %s/page.2\n",
+                                          folder)));
+    assert_string_equal(process_read(folder, "page.2", &size), first);
+    assert_non_null(strstr(process_read(folder, "page", &size), "\"update\":[3.0]"));
+}
+
 static void test_recipe(void **state)
 {
     (void)state;
@@ -335,6 +356,7 @@ int main(void)
         cmocka_unit_test_teardown(test_closed_output, support_teardown),
         cmocka_unit_test_teardown(test_goes_on, support_teardown),
         cmocka_unit_test_teardown(test_a_log_of_two_runs, support_teardown),
+        cmocka_unit_test_teardown(test_a_page_without_a_log, support_teardown),
         cmocka_unit_test_teardown(test_recipe, support_teardown),
         cmocka_unit_test_teardown(test_the_log_has_the_configuration, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),

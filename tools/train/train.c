@@ -21,7 +21,8 @@ struct job {
     FILE *log;
     json_t *start; /* until it stands in the first line */
     struct train_history history;
-    int failed; /* an exit status: of the log or the page, which do not end the training */
+    int page_is_begun; /* this run has written it */
+    int failed;        /* an exit status: of the log or the page, which do not end the training */
 };
 
 /* Keeps <folder>/<key>.json beside what the data is. */
@@ -75,11 +76,36 @@ static void tell(struct job *job, json_t *line)
     json_decref(line);
 }
 
+/* The page of a run that goes on without a log says nothing of the updates before: a fuller one is kept. */
+static void keep_page(const struct job *job)
+{
+    const char *path = job->flags.html;
+    long long first = (long long)job->history.points[0].update;
+    char *kept = malloc(strlen(path) + 32);
+    if (first == 1 || kept == NULL) {
+        free(kept);
+        return;
+    }
+    sprintf(kept, "%s.%lld", path, first - 1);
+    struct stat status;
+    int is_kept = stat(path, &status) == 0 && S_ISREG(status.st_mode) && rename(path, kept) == 0;
+    if (!job->flags.quiet) {
+        fprintf(stderr,
+                "clformer: warning: %s begins at update %lld, because no --log tells of those before%s%s\n",
+                path, first, is_kept ? "; the page that was there is now " : "", is_kept ? kept : "");
+    }
+    free(kept);
+}
+
 /* Where no page can be written, the rest of the run goes without. */
 static void write_page(struct job *job)
 {
     if (job->flags.html != NULL && job->history.count > 0) {
         terminal_clear(&job->terminal);
+        if (!job->page_is_begun) {
+            keep_page(job);
+            job->page_is_begun = 1;
+        }
         if (train_page_write(job->flags.html, &job->history, 1) != EXIT_DONE) {
             job->flags.html = NULL;
             job->failed = EXIT_FAILED;
