@@ -46,8 +46,10 @@ clf_status clf__corpus_open(struct clf__corpus *out, const char *source_path, co
     clf_status status = open_files(out);
     if (status != CLF_OK) {
         clf__corpus_close(out);
+        return status;
     }
-    return status;
+    clf__corpus_rewind(out);
+    return CLF_OK;
 }
 
 void clf__corpus_close(struct clf__corpus *corpus)
@@ -56,9 +58,18 @@ void clf__corpus_close(struct clf__corpus *corpus)
     clf__file_map_close(&corpus->target);
 }
 
+/* Where the first line begins: behind a byte order mark, which is no text. */
+static size_t find_text(const struct clf__file_map *map)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    size_t size = sizeof mark - 1;
+    return map->size >= size && memcmp(map->bytes, mark, size) == 0 ? size : 0;
+}
+
 void clf__corpus_rewind(struct clf__corpus *corpus)
 {
-    corpus->source_at = corpus->target_at = 0;
+    corpus->source_at = find_text(&corpus->source);
+    corpus->target_at = find_text(&corpus->target);
     corpus->line = 0;
 }
 

@@ -4,7 +4,8 @@
 
 #include "base/file.h"
 
-/* Lines end with a line feed, with a carriage return before it or not; the last one may lack it. */
+/* Lines end with a line feed, with a carriage return before it or not; the last one may lack it. A byte
+ * order mark at the start of a file is left out. */
 struct clf__corpus {
     const char *source_path, *target_path; /* borrowed; the second NULL: source, tab, target a line */
     struct clf__file_map source, target;

@@ -67,11 +67,19 @@ static clf_status measure_frames(struct loading *loading, struct clf__corpus_tex
     return status;
 }
 
+static int has_nul(struct clf__corpus_text line)
+{
+    return line.size > 0 && memchr(line.text, '\0', line.size) != NULL;
+}
+
 /* CLF_TEXT, CLF_FILE and CLF_FORMAT are the line's own fault. */
 static clf_status encode(struct loading *loading, const struct clf__corpus_pair *pair)
 {
     if (pair->is_torn) {
         return clf__fail(CLF_TEXT, "there is not one tab in it, between source and target");
+    }
+    if (has_nul(pair->source) || has_nul(pair->target)) {
+        return clf__fail(CLF_TEXT, "there is a NUL byte in it");
     }
     CLF__TRY(encode_text(loading, &loading->target, pair->target, 1));
     if (loading->config->feature_size > 0) {

@@ -91,7 +91,8 @@ static int is_special(const struct specials *specials, const char *piece)
 static clf_status count_line(const struct making *making, struct clf__piece_counts *counts,
                              struct clf__corpus_text line)
 {
-    if (clf__utf8_valid_prefix(line.text, line.size) != line.size) {
+    if (clf__utf8_valid_prefix(line.text, line.size) != line.size ||
+        (line.size > 0 && memchr(line.text, '\0', line.size))) {
         return CLF_OK; /* the dataset reports it */
     }
     return has_characters(making->options)
@@ -262,7 +263,8 @@ static clf_status train_model(const struct making *making, const struct side *si
     int64_t count = (int64_t)sentences.corpus.lines * (side->source + side->target);
     sentences.stride = (int)((count + MAX_SENTENCES - 1) / MAX_SENTENCES);
     sentences.stride = sentences.stride < 1 ? 1 : sentences.stride;
-    clf__log(CLF_LOG_NOTICE, "%s: learning a vocabulary of %d pieces", options->source_path, size);
+    clf__log(CLF_LOG_NOTICE, "%s: learning a vocabulary of %d pieces; an interruption waits for it",
+             options->source_path, size);
     if (sentences.stride > 1) {
         clf__log(CLF_LOG_NOTICE, "%s: SentencePiece learns from each %dth of %d lines", options->source_path,
                  sentences.stride, sentences.corpus.lines);

@@ -387,6 +387,30 @@ static void test_no_memory(void **state)
     }
 }
 
+/* A byte order mark is no part of the first token, and a NUL byte no white space. */
+static void test_bytes_that_are_no_text(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct loaded loaded;
+    struct clf__training_batch batch;
+    load_tokenizer(&loaded, CLF__PAPER, folder);
+    static const char source[] = "\xEF\xBB\xBF"
+                                 "a b\na\0b\n",
+                      target[] = "\xEF\xBB\xBF"
+                                 "c\nc\n";
+    loaded.options.source_path = write_bytes(folder, "source", source, sizeof source - 1);
+    loaded.options.target_path = write_bytes(folder, "target", target, sizeof target - 1);
+    assert_ok(load(&loaded));
+    assert_int_equal(loaded.report.pairs, 1);
+    assert_named(&loaded.report, 0, 0, 2);
+    assert_ok(clf__dataset_plan(loaded.dataset, &roomy, 1, 1));
+    assert_ok(clf__dataset_batch(loaded.dataset, 0, &batch));
+    assert_ints(batch.sources.ids, 4, 5, 2);
+    assert_ints(batch.labels, 6, 2);
+    unload(&loaded);
+}
+
 static void test_no_pair_has_a_reason(void **state)
 {
     (void)state;
@@ -412,6 +436,7 @@ int main(void)
         cmocka_unit_test_teardown(test_plans, support_teardown),
         cmocka_unit_test_teardown(test_little_padding, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),
+        cmocka_unit_test_teardown(test_bytes_that_are_no_text, support_teardown),
         cmocka_unit_test_teardown(test_no_pair_has_a_reason, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
