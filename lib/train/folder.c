@@ -73,6 +73,9 @@ static clf_status keep_recipe(const struct clf__run *run)
 static clf_status check_owner(const char *output)
 {
     int is_model, is_run, has_checkpoints = 0;
+    if (clf__file_exists(output)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: is a file; the model goes to a folder", output);
+    }
     CLF__TRY(clf__file_exists_in(&is_model, output, "config.json"));
     CLF__TRY(clf__file_exists_in(&is_run, output, "recipe.json"));
     if (is_model) {

@@ -47,8 +47,9 @@ static void say_left_out(const struct clf__dataset_report *report, const char *p
         if (report->left_out[i] > 0) {
             char lines[MAX_LINES_TEXT];
             name_lines(lines, report->named_lines[i], report->left_out[i]);
-            clf__log(CLF_LOG_WARNING, "%s: %d of %d lines have no part, because they are %s: %s", path,
-                     report->left_out[i], report->lines, words[i], lines);
+            clf__log(CLF_LOG_WARNING, "%s: %d of %d lines %s no part, because %s %s: %s", path,
+                     report->left_out[i], report->lines, report->left_out[i] > 1 ? "have" : "has",
+                     report->left_out[i] > 1 ? "they are" : "it is", words[i], lines);
         }
     }
 }

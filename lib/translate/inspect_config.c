@@ -181,7 +181,8 @@ static clf_status say_of_ends(json_t *sentences, const struct clf__config *confi
 
 clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *config, const json_t *file)
 {
-    if (json_object_get(file, "activation_function") == NULL) {
+    /* In our own folders a key that is left out has the preset's value. */
+    if (config->system == CLF__MARIAN && json_object_get(file, "activation_function") == NULL) {
         CLF__TRY(clf__inspect_say(sentences, "config.json names no activation_function; %s is taken",
                                   activation_word(config->activation)));
     }

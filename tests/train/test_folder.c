@@ -244,6 +244,8 @@ static void test_what_is_not_ours_stays(void **state)
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
                  "holds a model that was not trained there");
     assert_false(digits_has_file(output, "recipe.json"));
+    assert_fails(digits_train(process_format("%s/config.json", output), task.logs), CLF_BAD_ARGUMENT,
+                 "config.json: is a file; the model goes to a folder");
     digits_set(task.recipe, "max-updates", "2");
     output = digits_output();
     assert_ok(digits_train(output, task.logs));

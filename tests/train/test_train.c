@@ -339,7 +339,7 @@ static void test_left_out_lines_are_named(void **state)
     assert_non_null(strstr(task.warnings,
                            "valid: 2 of 5 lines have no part, because they are broken: lines 2 "
                            "and 3\n"));
-    assert_non_null(strstr(task.warnings, "because they are empty: line 5\n"));
+    assert_non_null(strstr(task.warnings, "valid: 1 of 5 lines has no part, because it is empty: line 5\n"));
 }
 
 /* What needs no device yet: vocabulary, configuration, first weights. */

@@ -79,6 +79,7 @@ static void test_every_system(void **state)
         json_t *model = inspect(support_fixture(name));
         assert_string_equal(json_string_value(json_object_get(model, "system")), folder);
         assert_true(json_array_size(json_object_get(model, "tensors")) > 10);
+        assert_int_equal(says(model, "activation_function"), 0); /* ours have the preset's */
         json_decref(model);
     }
 }
