@@ -192,11 +192,14 @@ static void test_goes_on(void **state)
     const char *arguments = call(folder, "model", process_format("--log %s/log --patience 0", folder));
     struct process_result result = run_clformer(NULL, process_format("%s --max-updates 4", arguments));
     assert_int_equal(result.status, 0);
-    struct process stopped = {.signal_when_started = SIGINT};
-    result = process_run(&stopped, process_format("%s --max-updates 0", arguments));
-    assert_int_equal(result.status, 1);
-    assert_non_null(strstr(result.errors, "goes on at update 5\n"));
-    assert_non_null(strstr(result.errors, "the same command goes on"));
+    static const int signals[] = {SIGHUP, SIGINT}; /* a terminal that is closed stops it as Ctrl-C does */
+    for (int i = 0; i < 2; i++) {
+        struct process stopped = {.signal_when_started = signals[i]};
+        result = process_run(&stopped, process_format("%s --max-updates 0", arguments));
+        assert_int_equal(result.status, 1);
+        assert_non_null(strstr(result.errors, i == 0 ? "goes on at update 5\n" : "goes on at update "));
+        assert_non_null(strstr(result.errors, "the same command goes on"));
+    }
     struct updates *parts = read_updates(folder, "log");
     int done = parts->last, wanted = done + 7;
     json_decref(parts->lines);
@@ -332,6 +335,8 @@ static void test_bad_calls(void **state)
     refuse(process_format("train -o %s/model --train /no/such/text", folder), 1, "/no/such/text");
     refuse(process_format("train -o %s/model --train /no/such/text -d nosuchdevice", folder), 1,
            "nosuchdevice");
+    refuse(process_format("train -o %s/model --train /no/such/text --html /no/such/page", folder), 1,
+           "/no/such/page");
 }
 
 /* Every choice of a recipe is a flag that help explains. */

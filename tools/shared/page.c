@@ -158,3 +158,24 @@ int page_write(const char *path, const struct page *page)
     free(name);
     return result;
 }
+
+int page_check(const char *path)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode))) {
+        return EXIT_DONE;
+    }
+    char *name = malloc(strlen(path) + sizeof ".XXXXXX");
+    int descriptor = -1;
+    if (name != NULL) {
+        sprintf(name, "%s.XXXXXX", path);
+        descriptor = open_temporary(name);
+    }
+    int result = descriptor >= 0 ? EXIT_DONE : report_file(path);
+    if (descriptor >= 0) {
+        close(descriptor);
+        unlink(name);
+    }
+    free(name);
+    return result;
+}

@@ -21,6 +21,9 @@ struct page {
 /* Writes the page to a temporary file beside `path` and renames it; what is no regular file is written
  * directly, and "-" is standard output. Reports a failure; returns an exit status. */
 int page_write(const char *path, const struct page *page);
+/* Whether it could be written there, before the work that it shows. Reports a failure; returns an exit
+ * status. */
+int page_check(const char *path);
 
 /* The last part of a path and its length, without slashes: all that a page says of where things lie, which is
  * nobody else's business. */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "shared/command.h"
+#include "shared/page.h"
 #include "train/arguments.h"
 #include "train/curves.h"
 #include "train/history.h"
@@ -178,14 +179,12 @@ static int read_log(struct job *job)
     return status;
 }
 
-/* With what earlier runs told. The log may lie in the model's folder, which need not be there yet. Returns an
- * exit status. */
+/* With what earlier runs told. Returns an exit status. */
 static int open_log(struct job *job)
 {
     if (job->flags.log == NULL) {
         return EXIT_DONE;
     }
-    mkdir(job->flags.output, 0777);
     job->log = log_open(job->flags.log);
     struct stat status;
     if (job->log == NULL || fstat(fileno(job->log), &status) != 0) {
@@ -241,7 +240,13 @@ static int run(struct job *job)
     }
     job->history.name = flags->output;
     terminal_begin(&job->terminal, flags->quiet);
+    if (flags->log != NULL || flags->html != NULL) {
+        mkdir(flags->output, 0777); /* they may lie there */
+    }
     status = open_log(job);
+    if (status == EXIT_DONE && flags->html != NULL) {
+        status = page_check(flags->html);
+    }
     if (status == EXIT_DONE) {
         status = setup_open(&job->setup, flags);
     }
