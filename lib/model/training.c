@@ -160,7 +160,7 @@ static clf_status reserve(struct clf__training *training)
                                     config->feature_size, "the frames"));
     }
     CLF__TRY(clf__arena_reserve(arena, &training->logits, CLF__F32, clf__training_logits_rows(training),
-                                config->target_vocabulary, "the logits"));
+                                clf__training_logits_pitch(training), "the logits"));
     CLF__TRY(clf__arena_reserve(arena, &training->losses, CLF__F32, limits->target_tokens, 2, "the losses"));
     CLF__TRY(clf__upload_reserve(&training->upload, arena, clf__training_upload_size(limits)));
     return reserve_attention(training);

@@ -3,10 +3,18 @@
 
 int clf__training_logits_rows(const struct clf__training *training)
 {
-    enum { MOST_LOGITS = (128 << 20) / sizeof(float), LEAST_ROWS = 64 };
+    enum { MOST_LOGITS = (128 << 20) / sizeof(float), LEAST_ROWS = 64, MANY_ROWS = 256 };
     int rows = MOST_LOGITS / training->transformer->config.target_vocabulary;
-    rows = rows < LEAST_ROWS ? LEAST_ROWS : rows / 2 * 2; /* products in bf16 take rows by pairs */
+    /* Products of gradients take slices of many rows, and rows by pairs in bf16. */
+    rows = rows < LEAST_ROWS ? LEAST_ROWS : rows - rows % (rows < MANY_ROWS ? 2 : MANY_ROWS);
     return rows < training->limits.target_tokens ? rows : training->limits.target_tokens;
+}
+
+int64_t clf__training_logits_pitch(const struct clf__training *training)
+{
+    enum { LINE = 64 / sizeof(float) };
+    int64_t lines = ((int64_t)training->transformer->config.target_vocabulary + LINE - 1) / LINE;
+    return (lines | 1) * LINE;
 }
 
 static clf_status project_chunk(struct clf__training *training, const struct clf__pass *pass,
@@ -16,7 +24,9 @@ static clf_status project_chunk(struct clf__training *training, const struct clf
     const struct clf__linear *gradient = &training->gradients.decoder.projection;
     const struct clf__tensor none = {.buffer = NULL};
     struct clf__tensor x = clf__tensor_rows(decoded, first, rows);
-    struct clf__tensor logits = clf__tensor_rows(training->logits, 0, rows);
+    int vocabulary = training->transformer->config.target_vocabulary;
+    struct clf__tensor logits =
+        clf__tensor_columns(clf__tensor_rows(training->logits, 0, rows), 0, vocabulary);
     struct clf__tensor losses = clf__tensor_rows(training->losses, first, rows);
     CLF__TRY(clf__linear_forward(logits, x, projection, CLF__IDENTITY, none));
     CLF__TRY(clf__cross_entropy(losses, pass->is_training ? logits : none, logits,
