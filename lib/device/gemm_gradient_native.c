@@ -125,7 +125,9 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
     size_t row_groups = clf__ceil_divide((size_t)rows, MOST_ROWS);
     size_t share = clf__ceil_divide(clf__ceil_divide((size_t)rows, row_groups), BLOCK) * BLOCK;
     size_t panels = clf__ceil_divide((size_t)weight->inputs, CLF__PANEL);
-    size_t panel_share = clf__ceil_divide(panels, clf__ceil_divide(groups_wanted(&device->caps), row_groups));
+    /* Few groups: each passes over all of its rows of dy, which no cache holds where outputs are many. */
+    size_t groups = clf__ceil_divide(groups_wanted(&device->caps), 2);
+    size_t panel_share = clf__ceil_divide(panels, clf__ceil_divide(groups, row_groups));
     struct clf__cost cost = clf__weight_cost(rows, weight, NULL);
     cost.precision = precision;
     const struct clf__argument arguments[] = {
