@@ -21,8 +21,7 @@ struct clf_train_start {
     const char *checkpoint; /* folder of the model that it begins with; borrowed for the call */
     int64_t first_update;   /* more than 1 where an earlier run goes on */
     int64_t max_updates;    /* 0: no limit */
-    uint64_t
-        device_bytes; /* that the run takes of the device at most, translations of validations among it */
+    uint64_t device_bytes;  /* taken on the device at most, translations of validations among it */
 };
 
 /* One update. */

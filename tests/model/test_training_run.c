@@ -1,12 +1,9 @@
-/* Training as a whole: dropout, repetition, what is read and written, memory, and a task that is learned. */
+/* Training as a whole: dropout, repetition, what is read and written, and a task that is learned. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "device/rehearsal.h"
 #include "device/testing.h"
 #include "model/folder.h"
 #include "model/save.h"
@@ -169,24 +166,6 @@ static void test_places_of_dropout(void **state)
     close_subject(&subject);
 }
 
-static struct clf__adam adam_at(const struct training_fixture *fixture, int step)
-{
-    struct clf__adam adam = fixture->adam;
-    adam.correction1 = 1 - pow(adam.beta1, step);
-    adam.correction2 = 1 - pow(adam.beta2, step);
-    return adam;
-}
-
-static void train_step(const struct subject *subject, const struct training_fixture *fixture, int step)
-{
-    int i = step % TRAINING_BATCHES;
-    struct clf__training_loss loss;
-    assert_ok(clf__training_backward(subject->training, &fixture->batches[i], fixture->scales[i],
-                                     (uint32_t)step, &loss));
-    const struct clf__adam adam = adam_at(fixture, step);
-    assert_ok(clf__training_update(subject->training, &adam));
-}
-
 static void assert_same(const struct subject *a, const struct subject *b)
 {
     const struct clf__parameter_list *list = clf__training_parameters(a->training);
@@ -208,8 +187,8 @@ static void test_repeats(void **state)
     struct subject once = open_fixture(device, &fixture), again = open_fixture(device, &fixture);
     struct subject later = open_fixture(device, &fixture);
     for (int step = 1; step <= 2; step++) {
-        train_step(&once, &fixture, step);
-        train_step(&again, &fixture, step);
+        training_fixture_step(once.training, &fixture, step);
+        training_fixture_step(again.training, &fixture, step);
     }
     assert_same(&once, &again);
     const struct clf__parameter_list *list = clf__training_parameters(once.training);
@@ -220,8 +199,8 @@ static void test_repeats(void **state)
         }
     }
     for (int step = 3; step <= 4; step++) {
-        train_step(&once, &fixture, step);
-        train_step(&later, &fixture, step);
+        training_fixture_step(once.training, &fixture, step);
+        training_fixture_step(later.training, &fixture, step);
     }
     assert_same(&once, &later);
     close_subject(&once);
@@ -262,7 +241,7 @@ static void test_decay(void **state)
     for (int i = 0; i < list->count; i++) {
         before[i] = read_parameter(&subject, CLF__VALUES, i);
     }
-    struct clf__adam adam = adam_at(&fixture, 1);
+    struct clf__adam adam = training_fixture_adam(&fixture, 1);
     adam.rate = 0.5f;
     adam.decay = 0.5f;
     assert_ok(clf__training_update(subject.training, &adam));
@@ -300,7 +279,7 @@ static clf_status one_update(struct clf__transformer *transformer, const struct 
     struct clf__training *training;
     struct clf__training_loss loss;
     double norm;
-    const struct clf__adam adam = adam_at(fixture, 1);
+    const struct clf__adam adam = training_fixture_adam(fixture, 1);
     CLF__TRY(create(&training, transformer, fixture));
     clf_status status = clf__training_backward(training, &fixture->batches[0], 1.0f, 1, &loss);
     if (status == CLF_OK) {
@@ -401,140 +380,6 @@ static void test_chunks_of_logits(void **state)
     close_subject(&subject);
 }
 
-/* Pairs of random digits, the target being the source: labels are the digits and the end. */
-enum { PAIRS = 16, DIGITS = 4, LENGTH = DIGITS + 1, FIRST_DIGIT = 4 };
-
-struct copies {
-    int first[PAIRS + 1];
-    int32_t sources[PAIRS * LENGTH], inputs[PAIRS * LENGTH], labels[PAIRS * LENGTH];
-};
-
-static struct clf__training_batch make_copies(struct copies *copies, const struct clf__config *config,
-                                              struct support_random *random)
-{
-    for (int b = 0; b < PAIRS; b++) {
-        copies->first[b + 1] = (b + 1) * LENGTH;
-        for (int t = 0; t < LENGTH; t++) {
-            int32_t id = t < DIGITS ? FIRST_DIGIT + support_integer(random, 8) : config->end_id;
-            copies->sources[b * LENGTH + t] = copies->labels[b * LENGTH + t] = id;
-            copies->inputs[b * LENGTH + t] =
-                t > 0 ? copies->labels[b * LENGTH + t - 1] : config->decoder_start_id;
-        }
-    }
-    return (struct clf__training_batch){
-        .sources = {.count = PAIRS, .first = copies->first, .ids = copies->sources},
-        .inputs = {.count = PAIRS, .first = copies->first, .ids = copies->inputs},
-        .labels = copies->labels,
-    };
-}
-
-/* A model whose weights share slabs on a CPU, but for some that are too small and one that is too large. */
-static struct training_fixture make_large(struct copies *copies)
-{
-    struct training_fixture fixture = {
-        .smoothing = {.hidden_class = -1},
-        .scales = {1.0f, 1.0f},
-        .adam = {.rate = 1e-3f, .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-9f, .gradient_scale = 1.0f}};
-    const char *folder = support_temporary_folder();
-    folder_write_text(
-        folder, "config.json",
-        "{\"model_type\": \"clformer\", \"preset\": \"paper\", \"vocab_size\": 8000, \"d_model\": 288,"
-        " \"encoder_layers\": 1, \"decoder_layers\": 1, \"encoder_attention_heads\": 4,"
-        " \"decoder_attention_heads\": 4, \"encoder_ffn_dim\": 1152, \"decoder_ffn_dim\": 1152,"
-        " \"max_position_embeddings\": 16, \"dropout\": 0.1}");
-    assert_ok(clf__model_initialise(folder, 3));
-    snprintf(fixture.folder, sizeof fixture.folder, "%s", folder);
-    struct clf__config config;
-    struct support_random random = {9};
-    assert_ok(clf__config_load(&config, folder));
-    fixture.batches[0] = fixture.batches[1] = make_copies(copies, &config, &random);
-    clf__config_free(&config);
-    return fixture;
-}
-
-/* What is rehearsed is what is taken, to the byte, and no update takes more; behind the first two, which
- * build programs, the host allocates nothing either. */
-static void check_memory(struct clf_device *device, const struct training_fixture *fixture,
-                         clf_precision products)
-{
-    struct clf__training_limits limits = training_fixture_limits(fixture);
-    const struct clf__training_options options = {
-        .products = products, .seed = 1, .smoothing = fixture->smoothing, .keeps_padding = 1};
-    struct subject subject;
-    assert_ok(clf__transformer_load(&subject.transformer, device, fixture->folder, CLF_PRECISION_FP32));
-    struct clf__rehearsal rehearsal;
-    clf__rehearsal_begin(&rehearsal, device);
-    uint64_t before = clf__device_free_bytes(device);
-    assert_ok(clf__training_create(&subject.training, subject.transformer, &limits, &options));
-    clf__training_free(subject.training);
-    assert_true(clf__device_free_bytes(device) <= before);
-    uint64_t planned = clf__rehearsal_end(&rehearsal);
-    assert_true(planned > 0 && clf__device_free_bytes(device) == before);
-    assert_ok(clf__training_create(&subject.training, subject.transformer, &limits, &options));
-    assert_int_equal(before - clf__device_free_bytes(device), planned);
-    uint64_t allocations = 0;
-    for (int step = 1; step <= 4; step++) {
-        clf__memory_fail_at(0);
-        train_step(&subject, fixture, step);
-        allocations += step > 2 ? clf__memory_count() : 0;
-    }
-    if (clf__device_caps(device)->gemm == CLF_GEMM_NATIVE) { /* CLBlast gets arrays from the host */
-        assert_int_equal(allocations, 0);
-    }
-    assert_int_equal(before - clf__device_free_bytes(device), planned);
-    close_subject(&subject);
-}
-
-static void test_memory(void **state)
-{
-    (void)state;
-    struct copies copies = {.first = {0}};
-    struct training_fixture large = make_large(&copies);
-    FOR_EACH_FORM(device)
-    {
-        for (const char *const *name = training_fixtures; *name != NULL; name++) {
-            struct training_fixture fixture = training_fixture_load(*name);
-            check_memory(device, &fixture, CLF_PRECISION_FP32);
-            check_memory(device, &fixture, CLF_PRECISION_BF16);
-            if (support_small()) {
-                return;
-            }
-        }
-        check_memory(device, &large, CLF_PRECISION_FP32);
-        check_memory(device, &large, CLF_PRECISION_BF16);
-    }
-}
-
-/* What the device has not is refused, in a rehearsal too. */
-static void test_too_large(void **state)
-{
-    (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
-    struct training_fixture fixture = training_fixture_load("marian");
-    struct clf__training_limits limits = training_fixture_limits(&fixture);
-    const struct clf__training_options options = {.smoothing = fixture.smoothing};
-    struct clf__transformer *transformer;
-    struct clf__training *training;
-    struct clf__rehearsal rehearsal;
-    assert_ok(clf__transformer_load(&transformer, device, fixture.folder, CLF_PRECISION_FP32));
-    limits.target_tokens = limits.source_tokens = 1 << 26;
-    assert_fails(clf__training_create(&training, transformer, &limits, &options), CLF_DEVICE_MEMORY, "");
-    clf__rehearsal_begin(&rehearsal, device);
-    assert_fails(clf__training_create(&training, transformer, &limits, &options), CLF_DEVICE_MEMORY, "");
-    clf__rehearsal_end(&rehearsal);
-    clf__transformer_free(transformer);
-}
-
-/* CLBlast makes copies of operands, forward and backward. */
-static void test_memory_of_clblast(void **state)
-{
-    (void)state;
-    struct copies copies = {.first = {0}};
-    struct training_fixture large = make_large(&copies);
-    struct clf_device *device = support_device_with(CLF_FORM_AUTO, CLF_GEMM_CLBLAST, CLF_ATTENTION_AUTO);
-    check_memory(device, &large, CLF_PRECISION_FP32);
-}
-
 /* From drawn weights and with dropout, copying digits is learned: -log p of a label falls from that of a
  * guess to a fraction. */
 static void test_copying_is_learned(void **state)
@@ -549,27 +394,29 @@ static void test_copying_is_learned(void **state)
         " \"decoder_attention_heads\": 2, \"encoder_ffn_dim\": 64, \"decoder_ffn_dim\": 64,"
         " \"max_position_embeddings\": 16, \"dropout\": 0.02}");
     assert_ok(clf__model_initialise(folder, 3));
-    const struct clf__training_limits limits = {PAIRS, PAIRS * LENGTH, PAIRS * LENGTH, LENGTH, LENGTH};
+    const struct clf__training_limits limits = {COPIES_PAIRS, COPIES_ROWS, COPIES_ROWS, COPIES_LENGTH,
+                                                COPIES_LENGTH};
     const struct clf__training_options options = {.seed = 2, .smoothing = {.hidden_class = -1}};
     struct subject subject = open_folder(support_device(CLF_FORM_AUTO), folder, &limits, &options);
     const struct training_fixture fixture = {
         .adam = {.rate = 3e-3f, .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-9f, .gradient_scale = 1.0f}};
     struct support_random random = {9};
-    struct copies copies = {.first = {0}};
+    struct training_copies copies = {.first = {0}};
     struct clf__training_loss loss;
     int steps = support_small() ? SMALL_STEPS : STEPS;
     double first = 0;
     for (int step = 1; step <= steps; step++) {
-        struct clf__training_batch batch = make_copies(&copies, &subject.transformer->config, &random);
+        struct clf__training_batch batch =
+            training_copies_make(&copies, &subject.transformer->config, &random);
         assert_ok(
-            clf__training_backward(subject.training, &batch, 1.0f / (PAIRS * LENGTH), (uint32_t)step, &loss));
+            clf__training_backward(subject.training, &batch, 1.0f / (COPIES_ROWS), (uint32_t)step, &loss));
         first = step == 1 ? loss.nll : first;
-        const struct clf__adam adam = adam_at(&fixture, step);
+        const struct clf__adam adam = training_fixture_adam(&fixture, step);
         assert_ok(clf__training_update(subject.training, &adam));
     }
-    struct clf__training_batch batch = make_copies(&copies, &subject.transformer->config, &random);
+    struct clf__training_batch batch = training_copies_make(&copies, &subject.transformer->config, &random);
     assert_ok(clf__training_evaluate(subject.training, &batch, &loss));
-    print_message("-log p of a label: %.3f, then %.3f\n", first / (PAIRS * LENGTH),
+    print_message("-log p of a label: %.3f, then %.3f\n", first / (COPIES_ROWS),
                   loss.nll / (double)loss.labels);
     assert_true(loss.nll < first * (support_small() ? 0.9 : 0.1));
     close_subject(&subject);
@@ -583,9 +430,6 @@ int main(void)
         cmocka_unit_test_teardown(test_repeats, support_teardown),
         cmocka_unit_test_teardown(test_norm_and_clear, support_teardown),
         cmocka_unit_test_teardown(test_decay, support_teardown),
-        cmocka_unit_test_teardown(test_memory, support_teardown),
-        cmocka_unit_test_teardown(test_too_large, support_teardown),
-        cmocka_unit_test_teardown(test_memory_of_clblast, support_teardown),
         cmocka_unit_test_teardown(test_failing_allocations, support_teardown),
         cmocka_unit_test_teardown(test_failing_calls, support_teardown),
         cmocka_unit_test_teardown(test_chunks_of_logits, support_teardown),

@@ -1,5 +1,6 @@
 #include "support/training_fixture.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include <jansson.h>
@@ -121,4 +122,45 @@ struct clf__training_limits training_fixture_limits(const struct training_fixtur
         limits.sequences = batch->inputs.count > limits.sequences ? batch->inputs.count : limits.sequences;
     }
     return limits;
+}
+
+struct clf__adam training_fixture_adam(const struct training_fixture *fixture, int step)
+{
+    struct clf__adam adam = fixture->adam;
+    adam.correction1 = 1 - pow(adam.beta1, step);
+    adam.correction2 = 1 - pow(adam.beta2, step);
+    return adam;
+}
+
+void training_fixture_step(struct clf__training *training, const struct training_fixture *fixture, int step)
+{
+    int i = step % TRAINING_BATCHES;
+    struct clf__training_loss loss;
+    assert_ok(
+        clf__training_backward(training, &fixture->batches[i], fixture->scales[i], (uint32_t)step, &loss));
+    const struct clf__adam adam = training_fixture_adam(fixture, step);
+    assert_ok(clf__training_update(training, &adam));
+}
+
+/* The first digit's id: those before it are special. */
+enum { FIRST_DIGIT = 4 };
+
+struct clf__training_batch training_copies_make(struct training_copies *copies,
+                                                const struct clf__config *config,
+                                                struct support_random *random)
+{
+    for (int b = 0; b < COPIES_PAIRS; b++) {
+        copies->first[b + 1] = (b + 1) * COPIES_LENGTH;
+        for (int t = 0; t < COPIES_LENGTH; t++) {
+            int32_t id = t < COPIES_DIGITS ? FIRST_DIGIT + support_integer(random, 8) : config->end_id;
+            copies->sources[b * COPIES_LENGTH + t] = copies->labels[b * COPIES_LENGTH + t] = id;
+            copies->inputs[b * COPIES_LENGTH + t] =
+                t > 0 ? copies->labels[b * COPIES_LENGTH + t - 1] : config->decoder_start_id;
+        }
+    }
+    return (struct clf__training_batch){
+        .sources = {.count = COPIES_PAIRS, .first = copies->first, .ids = copies->sources},
+        .inputs = {.count = COPIES_PAIRS, .first = copies->first, .ids = copies->inputs},
+        .labels = copies->labels,
+    };
 }

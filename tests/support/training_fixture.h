@@ -3,6 +3,7 @@
 #define CLF_TESTS_TRAINING_FIXTURE_H
 
 #include "model/training.h"
+#include "support/support.h"
 
 enum { TRAINING_BATCHES = 2, TRAINING_STEPS = 10 };
 
@@ -24,5 +25,25 @@ struct training_fixture training_fixture_load(const char *name);
 
 /* Limits that take every batch. */
 struct clf__training_limits training_fixture_limits(const struct training_fixture *fixture);
+
+/* Adam at a step, counted from 1. */
+struct clf__adam training_fixture_adam(const struct training_fixture *fixture, int step);
+
+/* One update: a batch forward and backward, and Adam. */
+void training_fixture_step(struct clf__training *training, const struct training_fixture *fixture, int step);
+
+/* Pairs of random digits, the target being the source: labels are the digits and the end. */
+enum { COPIES_PAIRS = 16, COPIES_DIGITS = 4, COPIES_LENGTH = COPIES_DIGITS + 1 };
+enum { COPIES_ROWS = COPIES_PAIRS * COPIES_LENGTH };
+
+struct training_copies {
+    int first[COPIES_PAIRS + 1];
+    int32_t sources[COPIES_ROWS], inputs[COPIES_ROWS], labels[COPIES_ROWS];
+};
+
+/* Draws them; the batch lies in `copies`. */
+struct clf__training_batch training_copies_make(struct training_copies *copies,
+                                                const struct clf__config *config,
+                                                struct support_random *random);
 
 #endif
