@@ -88,7 +88,7 @@ __attribute__((format(printf, 2, 3))) static void add_part(struct line *line, co
     char part[128];
     va_list arguments;
     va_start(arguments, format);
-    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 loses va_start() in so long a chain of calls */
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 overlooks va_start() */
     vsnprintf(part, sizeof part, format, arguments);
     va_end(arguments);
     size_t size = strlen(part) + (line->width > 0 ? 2 : 0);
