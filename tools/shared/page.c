@@ -109,16 +109,34 @@ static int print_and_close(FILE *file, const char *path, const struct page *page
     return status;
 }
 
-/* mkstemp() lets nobody else read; a page has the rights of any new file. */
-static int open_temporary(char *name)
+/* Makes a new file beside `path` and opens it; the caller frees *name. Returns -1, with errno, where it
+ * cannot: then *name is NULL. mkstemp() lets nobody else read; a page has the rights of any new file. */
+static int open_temporary(char **name, const char *path)
 {
-    int descriptor = mkstemp(name);
-    if (descriptor >= 0) {
-        mode_t mask = umask(0);
-        umask(mask);
-        fchmod(descriptor, 0666 & ~mask);
+    int descriptor = -1;
+    *name = malloc(strlen(path) + sizeof ".XXXXXX");
+    if (*name != NULL) {
+        sprintf(*name, "%s.XXXXXX", path);
+        descriptor = mkstemp(*name);
     }
+    if (descriptor < 0) {
+        int reason = errno;
+        free(*name);
+        *name = NULL;
+        errno = reason;
+        return -1;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(descriptor, 0666 & ~mask);
     return descriptor;
+}
+
+/* Whether it is a file, or is to be one: neither standard output nor a device or a pipe. */
+static int is_regular(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") != 0 && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
 }
 
 /* Flushed at once, so that the reason of a failure is still known. */
@@ -131,29 +149,23 @@ static int print_to_output(const struct page *page)
 
 int page_write(const char *path, const struct page *page)
 {
-    struct stat status;
     if (strcmp(path, "-") == 0) {
         return print_to_output(page);
     }
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+    if (!is_regular(path)) {
         return print_and_close(fopen(path, "w"), path, page);
     }
-    char *name = malloc(strlen(path) + sizeof ".XXXXXX");
-    if (name == NULL) {
+    char *name;
+    int descriptor = open_temporary(&name, path);
+    if (descriptor < 0) {
         return report_file(path);
     }
-    sprintf(name, "%s.XXXXXX", path);
-    int descriptor = open_temporary(name), result;
-    if (descriptor < 0) {
+    int result = print_and_close(fdopen(descriptor, "w"), path, page);
+    if (result == EXIT_DONE && rename(name, path) != 0) {
         result = report_file(path);
-    } else {
-        result = print_and_close(fdopen(descriptor, "w"), path, page);
-        if (result == EXIT_DONE && rename(name, path) != 0) {
-            result = report_file(path);
-        }
-        if (result != EXIT_DONE) {
-            unlink(name);
-        }
+    }
+    if (result != EXIT_DONE) {
+        unlink(name);
     }
     free(name);
     return result;
@@ -161,21 +173,16 @@ int page_write(const char *path, const struct page *page)
 
 int page_check(const char *path)
 {
-    struct stat status;
-    if (strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode))) {
+    if (!is_regular(path)) {
         return EXIT_DONE;
     }
-    char *name = malloc(strlen(path) + sizeof ".XXXXXX");
-    int descriptor = -1;
-    if (name != NULL) {
-        sprintf(name, "%s.XXXXXX", path);
-        descriptor = open_temporary(name);
+    char *name;
+    int descriptor = open_temporary(&name, path);
+    if (descriptor < 0) {
+        return report_file(path);
     }
-    int result = descriptor >= 0 ? EXIT_DONE : report_file(path);
-    if (descriptor >= 0) {
-        close(descriptor);
-        unlink(name);
-    }
+    close(descriptor);
+    unlink(name);
     free(name);
-    return result;
+    return EXIT_DONE;
 }
