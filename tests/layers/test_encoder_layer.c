@@ -2,6 +2,7 @@
  * round their operands themselves, and no such rounding left. */
 #include <string.h>
 
+#include "base/half.h"
 #include "layers/encoder_layer.h"
 #include "reference/gemm.h"
 #include "support/support.h"
@@ -91,10 +92,7 @@ static float *run(struct clf_device *device, const struct clf__encoder_layer *la
         uint16_t *rounded = support_array(ROWS * D, sizeof *rounded);
         assert_ok(clf__tensor_read(workspace.rounded, rounded));
         for (int i = 0; i < ROWS * D; i++) {
-            uint32_t bits = (uint32_t)rounded[i] << 16;
-            float value;
-            memcpy(&value, &bits, sizeof value);
-            assert_true(value == reference_round(CLF_PRECISION_BF16, x[i]));
+            assert_true(clf__float_of_bf16(rounded[i]) == reference_round(CLF_PRECISION_BF16, x[i]));
         }
     }
     clf__arena_free(&arena);

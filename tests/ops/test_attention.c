@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "cases/attention.h"
 #include "reference/gemm.h"
 #include "support/attention_problem.h"
@@ -51,10 +52,8 @@ static void check_bf16(struct attention_shape shape)
     for (int i = 0; i < 2 * rows * columns; i++) {
         int row = i / y.stride, column = i % y.stride;
         if (row < rows && column < columns) {
-            uint32_t bits = (uint32_t)all[i] << 16;
-            float value;
-            memcpy(&value, &bits, sizeof value);
-            assert_true(value == reference_round(CLF_PRECISION_BF16, expected[row * columns + column]));
+            assert_true(clf__float_of_bf16(all[i]) ==
+                        reference_round(CLF_PRECISION_BF16, expected[row * columns + column]));
         } else {
             assert_true(all[i] == (i % 2 ? 0x7fc0 : 0)); /* the poison's halves */
         }

@@ -2,8 +2,8 @@
 #include "ops/layernorm.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "base/half.h"
 #include "cases/rows.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"
@@ -75,10 +75,8 @@ static void check_rounded(struct clf_device *device, int columns, enum clf__norm
         for (int i = 0; i < 2 * memory.rows * memory.columns; i++) {
             int row = i / rounded.stride - 1, column = i % rounded.stride - 2;
             if (row >= 0 && row < ROWS && column >= 0 && column < columns) {
-                uint32_t bits = (uint32_t)all[i] << 16;
-                float value;
-                memcpy(&value, &bits, sizeof value);
-                assert_true(value == reference_round(CLF_PRECISION_BF16, expected[row * columns + column]));
+                assert_true(clf__float_of_bf16(all[i]) ==
+                            reference_round(CLF_PRECISION_BF16, expected[row * columns + column]));
             } else {
                 assert_true(all[i] == (i % 2 ? 0x7fc0 : 0)); /* the poison's halves */
             }
