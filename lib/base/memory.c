@@ -99,9 +99,8 @@ void clf__free(void *pointer)
 
 void clf__prefer_large_pages(void *start, size_t bytes)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)start + page - 1) / page * page;
-    uintptr_t end = ((uintptr_t)start + bytes) / page * page;
-    if (first < end) {
-        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* systems without them refuse */
-    }
+    /* Whole pages, so that a large one may reach into the next such memory. */
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)start / page * page;
+    uintptr_t end = ((uintptr_t)start + bytes + page - 1) / page * page;
+    (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* systems without them refuse */
 }

@@ -16,6 +16,10 @@ struct clf__buffer;
 clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                               const char *what);
 
+/* The same for what work goes over from end to end: in large pages where they are the host's. */
+clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                    const char *what);
+
 /* The same for what is written once and then read from end to end, as weights are: it lies where the device
  * reads that fastest. */
 clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_device *device, size_t bytes,

@@ -54,7 +54,7 @@ clf_status clf__operand_reserve(struct clf_device *device, size_t bytes)
     /* First the old one, which kernels that are enqueued keep alive: both might not fit. */
     clf__buffer_free(device->operand);
     device->operand = NULL;
-    return clf__buffer_create(&device->operand, device, bytes, "copies of the operands of products");
+    return clf__buffer_create_large(&device->operand, device, bytes, "copies of the operands of products");
 }
 
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision)

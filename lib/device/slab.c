@@ -30,12 +30,13 @@ static clf_status prefer_large_pages(struct clf__buffer *buffer)
                                                   buffer->bytes, device->label);
 }
 
-static clf_status create_alone(struct clf__buffer **out, struct clf_device *device, size_t bytes,
-                               const char *what)
+clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                    const char *what)
 {
     struct clf__buffer *buffer = NULL;
     CLF__TRY(clf__buffer_create(&buffer, device, bytes, what));
-    clf_status status = device->info->kind == CLF_DEVICE_CPU ? prefer_large_pages(buffer) : CLF_OK;
+    int has_pages = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES;
+    clf_status status = has_pages ? prefer_large_pages(buffer) : CLF_OK;
     if (status != CLF_OK) {
         clf__buffer_free(buffer);
         return status;
@@ -48,7 +49,7 @@ static clf_status create_slab(struct clf__slab **out, struct clf_device *device)
 {
     struct clf__slab *slab = NULL;
     CLF__TRY(clf__allocate(&slab, 1, sizeof *slab));
-    clf_status status = create_alone(&slab->whole, device, SLAB_BYTES, "room for weights");
+    clf_status status = clf__buffer_create_large(&slab->whole, device, SLAB_BYTES, "room for weights");
     if (status != CLF_OK) {
         clf__free(slab);
         return status;
@@ -115,20 +116,17 @@ static clf_status create_shared(struct clf__buffer **out, struct clf_device *dev
 clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                        const char *what)
 {
-    if (bytes < LEAST_BYTES) {
-        return clf__buffer_create(out, device, bytes, what);
-    }
-    int is_shared = device->info->kind == CLF_DEVICE_CPU && bytes <= SLAB_BYTES / 4 &&
+    int is_shared = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES && bytes <= SLAB_BYTES / 4 &&
                     device->caps.max_buffer_bytes >= SLAB_BYTES && !device->has_no_slabs;
     int has_room = device->slab != NULL && device->slab->used + bytes <= SLAB_BYTES;
     if (!is_shared || (!has_room && clf__device_free_bytes(device) / 4 < SLAB_BYTES)) {
-        return create_alone(out, device, bytes, what);
+        return clf__buffer_create_large(out, device, bytes, what);
     }
     clf_status status = create_shared(out, device, bytes, what, has_room);
     if (status == CLF_DEVICE || status == CLF_DEVICE_MEMORY) {
         clf__log(CLF_LOG_DEBUG, "weights lie in memory of their own from now on: %s", clf_last_error());
         device->has_no_slabs = 1;
-        status = create_alone(out, device, bytes, what);
+        status = clf__buffer_create_large(out, device, bytes, what);
     }
     return status;
 }

@@ -160,7 +160,7 @@ static clf_status reserve(struct clf__training *training)
                                     config->feature_size, "the frames"));
     }
     CLF__TRY(clf__arena_reserve(arena, &training->logits, CLF__F32, clf__training_logits_rows(training),
-                                clf__training_logits_pitch(training), "the logits"));
+                                config->target_vocabulary, "the logits"));
     CLF__TRY(clf__arena_reserve(arena, &training->losses, CLF__F32, limits->target_tokens, 2, "the losses"));
     CLF__TRY(clf__upload_reserve(&training->upload, arena, clf__training_upload_size(limits)));
     return reserve_attention(training);
@@ -258,7 +258,7 @@ clf_status clf__training_create(struct clf__training **out, struct clf__transfor
     training->transformer = transformer;
     training->limits = *limits;
     training->options = *options;
-    clf__arena_init(&training->arena, transformer->device);
+    clf__arena_init_swept(&training->arena, transformer->device);
     clf_status status = make(training);
     if (status != CLF_OK) {
         clf__training_free(training);

@@ -66,7 +66,7 @@ struct clf__training {
     struct clf__gradient_workspace workspace;
     struct clf__attention_scratch scratch;
     struct clf__tensor frames;
-    struct clf__tensor logits; /* (rows of a chunk, pitch), then their gradient */
+    struct clf__tensor logits; /* (rows of a chunk, V), then their gradient */
     struct clf__tensor losses; /* (target tokens, 2) */
     struct clf__tensor parts;  /* (1, n) sums of squares */
     struct clf__upload upload;
@@ -96,9 +96,7 @@ clf_status clf__training_project(struct clf__training *training, const struct cl
 /* The sums over all rows; waits for the device. */
 clf_status clf__training_read_losses(struct clf__training *training, const struct clf__pass *pass,
                                      struct clf__training_loss *loss);
-/* Rows of a chunk, and floats from one to the next: an odd number of cache lines, so that the rows of a block
- * fall on different sets. */
+/* Rows of a chunk. */
 int clf__training_logits_rows(const struct clf__training *training);
-int64_t clf__training_logits_pitch(const struct clf__training *training);
 
 #endif

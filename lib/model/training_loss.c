@@ -10,13 +10,6 @@ int clf__training_logits_rows(const struct clf__training *training)
     return rows < training->limits.target_tokens ? rows : training->limits.target_tokens;
 }
 
-int64_t clf__training_logits_pitch(const struct clf__training *training)
-{
-    enum { LINE = 64 / sizeof(float) };
-    int64_t lines = ((int64_t)training->transformer->config.target_vocabulary + LINE - 1) / LINE;
-    return (lines | 1) * LINE;
-}
-
 static clf_status project_chunk(struct clf__training *training, const struct clf__pass *pass,
                                 struct clf__tensor decoded, int first, int rows)
 {
@@ -24,9 +17,7 @@ static clf_status project_chunk(struct clf__training *training, const struct clf
     const struct clf__linear *gradient = &training->gradients.decoder.projection;
     const struct clf__tensor none = {.buffer = NULL};
     struct clf__tensor x = clf__tensor_rows(decoded, first, rows);
-    int vocabulary = training->transformer->config.target_vocabulary;
-    struct clf__tensor logits =
-        clf__tensor_columns(clf__tensor_rows(training->logits, 0, rows), 0, vocabulary);
+    struct clf__tensor logits = clf__tensor_rows(training->logits, 0, rows);
     struct clf__tensor losses = clf__tensor_rows(training->losses, first, rows);
     CLF__TRY(clf__linear_forward(logits, x, projection, CLF__IDENTITY, none));
     CLF__TRY(clf__cross_entropy(losses, pass->is_training ? logits : none, logits,

@@ -16,25 +16,38 @@ void clf__arena_init(struct clf__arena *arena, struct clf_device *device)
     *arena = (struct clf__arena){.device = device};
 }
 
+void clf__arena_init_swept(struct clf__arena *arena, struct clf_device *device)
+{
+    *arena = (struct clf__arena){.device = device, .is_swept = 1};
+}
+
+static int64_t spread(int64_t columns, enum clf__type type)
+{
+    enum { LINE = 64, LEAST = 1024 };
+    int64_t elements = LINE / (int64_t)clf__type_bytes(type), lines = (columns + elements - 1) / elements;
+    return lines * LINE < LEAST ? columns : (lines | 1) * elements;
+}
+
 clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tensor, enum clf__type type,
                               int64_t rows, int64_t columns, const char *what)
 {
     rows = rows > 0 ? rows : 1;
     columns = columns > 0 ? columns : 1;
-    if (rows > INT32_MAX / columns) {
+    int64_t stride = arena->is_swept && rows > 1 ? spread(columns, type) : columns;
+    if (rows > INT32_MAX / stride) {
         return clf__fail(CLF_DEVICE_MEMORY,
                          "%s would be %" PRId64 " rows of %" PRId64 " numbers, and kernels count to %" PRId32
                          "; use a smaller --batch-tokens, --beam or --max-length",
-                         what, rows, columns, INT32_MAX);
+                         what, rows, stride, INT32_MAX);
     }
     if (arena->count == arena->capacity) {
         int capacity = arena->capacity > 0 ? 2 * arena->capacity : 32;
         CLF__TRY(clf__resize(&arena->entries, (size_t)capacity, sizeof *arena->entries));
         arena->capacity = capacity;
     }
-    *tensor = (struct clf__tensor){
-        .type = type, .rows = (int)rows, .columns = (int)columns, .stride = (int)columns};
-    size_t bytes = (size_t)rows * (size_t)columns * clf__type_bytes(type);
+    *tensor =
+        (struct clf__tensor){.type = type, .rows = (int)rows, .columns = (int)columns, .stride = (int)stride};
+    size_t bytes = (size_t)rows * (size_t)stride * clf__type_bytes(type);
     arena->entries[arena->count++] =
         (struct clf__arena_entry){.tensor = tensor, .bytes = bytes, .what = what};
     arena->bytes += bytes;
@@ -53,7 +66,9 @@ clf_status clf__arena_allocate(struct clf__arena *arena)
     }
     for (int i = 0; i < arena->count; i++) {
         struct clf__arena_entry *entry = &arena->entries[i];
-        CLF__TRY(clf__buffer_create(&entry->buffer, arena->device, entry->bytes, entry->what));
+        CLF__TRY(arena->is_swept
+                     ? clf__buffer_create_large(&entry->buffer, arena->device, entry->bytes, entry->what)
+                     : clf__buffer_create(&entry->buffer, arena->device, entry->bytes, entry->what));
         entry->tensor->buffer = entry->buffer;
     }
     return CLF_OK;

@@ -1,9 +1,13 @@
 /* The allocator: zeroes, overflow, failures on purpose, threads. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "support/support.h"
 
+#include <inttypes.h>
 #include <pthread.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 
@@ -158,6 +162,49 @@ static void test_threads_are_counted_together(void **state)
     assert_int_equal(all, 1);
 }
 
+/* Whether the mapping that holds an address is marked for large pages; -1 where the system does not say. */
+static int is_marked(const void *address)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[4096], flags[2048];
+    uintptr_t first = 0, end = 0, at = (uintptr_t)address;
+    int marked = -1;
+    while (file != NULL && marked < 0 && fgets(line, sizeof line, file) != NULL) {
+        uintptr_t from, to;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2) {
+            first = from;
+            end = to;
+        } else if (at >= first && at < end && sscanf(line, "VmFlags: %2047[^\n]", flags) == 1) {
+            marked = strstr(flags, "hg") != NULL;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return marked;
+}
+
+/* Two neighbours that begin and end amid pages: one mapping, which large pages may cross. */
+static void test_large_pages_are_preferred(void **state)
+{
+    (void)state;
+    enum { BYTES = 8 << 20, HALF = BYTES / 2 + 100 };
+    char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    if (is_marked(memory) < 0 || access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0) {
+        munmap(memory, BYTES);
+        skip();
+    }
+    assert_int_equal(is_marked(memory), 0);
+    clf__prefer_large_pages(memory + 100, HALF - 100);
+    clf__prefer_large_pages(memory + HALF, BYTES - HALF - 100);
+    for (size_t i = 0; i < BYTES; i += BYTES / 64) {
+        assert_int_equal(is_marked(memory + i), 1);
+    }
+    assert_int_equal(is_marked(memory + BYTES - 1), 1);
+    munmap(memory, BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +215,7 @@ int main(void)
         cmocka_unit_test_teardown(test_copies, reset),
         cmocka_unit_test_teardown(test_the_nth_allocation_fails, reset),
         cmocka_unit_test_teardown(test_threads_are_counted_together, reset),
+        cmocka_unit_test_teardown(test_large_pages_are_preferred, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,14 +97,13 @@ static double slope_of(const struct subject *subject, const struct training_fixt
 
 /* Along each parameter's gradient g the loss must rise by |g|: with the masks of one pass, whose places in
  * the model are all on the way. */
-static void check_slopes(struct clf_device *device, const char *name)
+static void check_slopes(struct clf_device *device, const struct training_fixture *fixture)
 {
     const double step = 0.01;
-    struct training_fixture fixture = training_fixture_load(name);
-    struct subject subject = open_fixture(device, &fixture);
+    struct subject subject = open_fixture(device, fixture);
     make_smooth(subject.transformer);
     const struct clf__parameter_list *list = clf__training_parameters(subject.training);
-    double loss = loss_of(&subject, &fixture, 7);
+    double loss = loss_of(&subject, fixture, 7);
     float **gradients = support_array((size_t)list->count, sizeof *gradients);
     for (int i = 0; i < list->count; i++) {
         gradients[i] = read_parameter(&subject, CLF__GRADIENTS, i);
@@ -119,15 +118,14 @@ static void check_slopes(struct clf_device *device, const char *name)
             continue; /* lost in the rounding of the loss */
         }
         const float *values = read_parameter(&subject, CLF__VALUES, i);
-        double near = slope_of(&subject, &fixture, i, values, gradients[i], norm, step);
-        double far = slope_of(&subject, &fixture, i, values, gradients[i], norm, 2 * step);
+        double near = slope_of(&subject, fixture, i, values, gradients[i], norm, step);
+        double far = slope_of(&subject, fixture, i, values, gradients[i], norm, 2 * step);
         double slope = (4 * near - far) / 3;
         if (!(fabs(slope - norm) <= 0.01 * norm + 2e-4 * loss)) {
-            fail_msg("%s: %s rises by %g, not %g", name, list->items[i].name, slope, norm);
+            fail_msg("%s: %s rises by %g, not %g", fixture->folder, list->items[i].name, slope, norm);
         }
     }
     close_subject(&subject);
-    support_free_all();
 }
 
 static void test_gradients_with_dropout(void **state)
@@ -136,8 +134,37 @@ static void test_gradients_with_dropout(void **state)
     struct clf_device *device = support_device(CLF_FORM_AUTO);
     static const char *const names[] = {"annotated", "jadore", "learned"};
     for (size_t i = 0; i < (support_small() ? 1 : sizeof names / sizeof *names); i++) {
-        check_slopes(device, names[i]);
+        struct training_fixture fixture = training_fixture_load(names[i]);
+        check_slopes(device, &fixture);
+        support_free_all();
     }
+}
+
+/* Rows of KiBs, which lie further apart than they are wide. */
+static void test_gradients_of_wide_rows(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    folder_write_text(
+        folder, "config.json",
+        "{\"model_type\": \"clformer\", \"preset\": \"paper\", \"vocab_size\": 300, \"d_model\": 256,"
+        " \"encoder_layers\": 1, \"decoder_layers\": 1, \"encoder_attention_heads\": 4,"
+        " \"decoder_attention_heads\": 4, \"encoder_ffn_dim\": 512, \"decoder_ffn_dim\": 288,"
+        " \"max_position_embeddings\": 16}");
+    assert_ok(clf__model_initialise(folder, 5));
+    struct training_fixture fixture = {
+        .smoothing = {.smoothing = 0.1f, .share = 0.1f / 299, .hidden_class = -1},
+        .scales = {1.0f / COPIES_ROWS}};
+    snprintf(fixture.folder, sizeof fixture.folder, "%s", folder);
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO), folder, CLF_PRECISION_FP32));
+    struct support_random random = {6};
+    struct training_copies copies = {.first = {0}};
+    for (int i = 0; i < TRAINING_BATCHES; i++) {
+        fixture.batches[i] = training_copies_make(&copies, &transformer->config, &random);
+    }
+    clf__transformer_free(transformer);
+    check_slopes(support_device(CLF_FORM_AUTO), &fixture);
 }
 
 /* Each system drops out in its own places alone. */
@@ -426,6 +453,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_gradients_with_dropout, support_teardown),
+        cmocka_unit_test_teardown(test_gradients_of_wide_rows, support_teardown),
         cmocka_unit_test_teardown(test_places_of_dropout, support_teardown),
         cmocka_unit_test_teardown(test_repeats, support_teardown),
         cmocka_unit_test_teardown(test_norm_and_clear, support_teardown),

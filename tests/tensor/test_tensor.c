@@ -99,6 +99,39 @@ static void test_arena_allocates_what_was_reserved(void **state)
     assert_int_equal(arena.bytes, 0);
 }
 
+/* Rows of KiBs an odd number of cache lines apart, whatever their type; others as they are. */
+static void test_swept_arena_spreads_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 40 };
+    static const struct {
+        enum clf__type type;
+        int columns, stride;
+    } cases[] = {{CLF__F32, 240, 240}, {CLF__F32, 256, 272},  {CLF__F32, 272, 272},  {CLF__F32, 273, 304},
+                 {CLF__F32, 512, 528}, {CLF__BF16, 512, 544}, {CLF__F32, 2048, 2064}};
+    enum { COUNT = sizeof cases / sizeof *cases };
+    struct clf__arena arena;
+    struct clf__tensor tensors[COUNT], row;
+    uint64_t bytes = 2048 * sizeof(float);
+    clf__arena_init_swept(&arena, device());
+    for (int i = 0; i < COUNT; i++) {
+        assert_ok(clf__arena_reserve(&arena, &tensors[i], cases[i].type, ROWS, cases[i].columns, "rows"));
+        bytes += (uint64_t)ROWS * (uint64_t)cases[i].stride * clf__type_bytes(cases[i].type);
+    }
+    assert_ok(clf__arena_reserve(&arena, &row, CLF__F32, 1, 2048, "a row"));
+    assert_int_equal(arena.bytes, bytes);
+    assert_ok(clf__arena_allocate(&arena));
+    for (int i = 0; i < COUNT; i++) {
+        struct clf__tensor *tensor = &tensors[i];
+        assert_int_equal(tensor->columns, cases[i].columns);
+        assert_int_equal(tensor->stride, cases[i].stride);
+        assert_int_equal(clf__buffer_bytes(tensor->buffer),
+                         (size_t)ROWS * (size_t)cases[i].stride * clf__type_bytes(cases[i].type));
+    }
+    assert_int_equal(row.stride, 2048);
+    clf__arena_free(&arena);
+}
+
 static void test_arena_refuses_what_does_not_fit(void **state)
 {
     (void)state;
@@ -127,6 +160,7 @@ int main(void)
         cmocka_unit_test_teardown(test_views_in_bf16_lie_close_together, support_teardown),
         cmocka_unit_test_teardown(test_empty_views_move_nothing, support_teardown),
         cmocka_unit_test_teardown(test_arena_allocates_what_was_reserved, support_teardown),
+        cmocka_unit_test_teardown(test_swept_arena_spreads_rows, support_teardown),
         cmocka_unit_test_teardown(test_arena_refuses_what_does_not_fit, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
