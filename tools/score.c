@@ -12,7 +12,7 @@ static const char help[] =
     "the file TARGET as the translation of the same line of SOURCE. One of the two may be -, standard "
     "input.\n\n"
     "Example:\n"
-    "  $ echo 'Je suis étudiant' > fr; echo 'I am a student.' > en\n"
+    "  $ echo 'Je suis étudiant' > fr; echo \"I'm a student.\" > en\n"
     "  $ clformer score -m tools/models/fr-en-small fr en\n"
     "  $ clformer score -m tools/models/fr-en-small --json fr en | jq '.token_log_probabilities'\n\n"
     "A line that cannot be scored gives an empty line, its number and the reason on standard error, and "

@@ -11,7 +11,7 @@ static const char help[] =
     "each line, the path of a .npy file of float32 frames.\n\n"
     "Example:\n"
     "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n"
-    "  I am a student.\n"
+    "  I'm a student.\n"
     "  $ clformer translate -m tools/models/fr-en-small --beam 5 --n-best 3 --json < french.txt\n\n"
     "With --n-best N > 1 a line gives N lines of `line number <tab> score <tab> text`; with --json the\n"
     "object holds them in `n_best`. A line that cannot be translated gives an empty line, its number and "

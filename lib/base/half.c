@@ -56,7 +56,7 @@ static uint32_t bits_of_fp16(uint32_t half)
     return sign | (exponent + 112) << 23 | fraction << 13;
 }
 
-static float float_of_bits(uint32_t bits)
+float clf__float_of_fp32(uint32_t bits)
 {
     float value;
     memcpy(&value, &bits, sizeof value);
@@ -65,10 +65,10 @@ static float float_of_bits(uint32_t bits)
 
 float clf__float_of_fp16(uint16_t bits)
 {
-    return float_of_bits(bits_of_fp16(bits));
+    return clf__float_of_fp32(bits_of_fp16(bits));
 }
 
 float clf__float_of_bf16(uint16_t bits)
 {
-    return float_of_bits((uint32_t)bits << 16);
+    return clf__float_of_fp32((uint32_t)bits << 16);
 }

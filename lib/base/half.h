@@ -9,6 +9,7 @@ uint16_t clf__fp16_of(float value);
 uint16_t clf__bf16_of(float value);
 
 /* Exact: every half is a float. */
+float clf__float_of_fp32(uint32_t bits); /* a float's own */
 float clf__float_of_fp16(uint16_t bits);
 float clf__float_of_bf16(uint16_t bits);
 

@@ -4,13 +4,6 @@
 #include "model/little_endian.h"
 #include "model/safetensors.h"
 
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static float read_double(const uint8_t *bytes)
 {
     uint64_t bits = clf__read_64(bytes);
@@ -30,7 +23,7 @@ clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, floa
         return CLF_OK;
     case CLF__STORED_F32:
         for (size_t i = 0; i < tensor->size / 4; i++) {
-            target[i] = float_of_bits(clf__read_32(bytes + 4 * i));
+            target[i] = clf__float_of_fp32(clf__read_32(bytes + 4 * i));
         }
         return CLF_OK;
     case CLF__STORED_F16:

@@ -13,7 +13,7 @@ static void test_average(void **state)
         run_clformer(NULL, process_format("average -o %s/mean " DEMO_MODEL " " DEMO_MODEL, folder));
     assert_output(result, "");
     result = run_clformer("Je suis étudiant\n", process_format("translate -m %s/mean", folder));
-    assert_output(result, "I am a student.\n");
+    assert_output(result, "I'm a student.\n");
     result = run_clformer(NULL, process_format("average -o %s/mean " DEMO_MODEL, folder));
     assert_refused(result, 1, "mean");
     result = run_clformer(NULL, process_format("average -o %s/other " DEMO_MODEL " /no/such/model", folder));

@@ -262,7 +262,7 @@ static void test_vocabulary_disagrees(void **state)
             json_object_del(changed, "<pad>");
         } else {
             json_object_set_new(changed, change == 1 ? "one more" : "<pad>",
-                                json_integer(change == 1 ? 4002 : 7));
+                                json_integer(change == 1 ? 4000 : 7));
         }
         char *text = json_dumps(changed, 0);
         refuse_file("vocab.json", text, strlen(text));

@@ -80,7 +80,7 @@ static void test_windows_keep_the_order(void **state)
     (void)state;
     enum { LINES = 9000 };
     static const char *const lines[] = {"Merci.", "", "Je suis étudiant", "Merci beaucoup."};
-    static const char *const wanted[] = {"Thanks.", "", "I am a", "Thank you very"};
+    static const char *const wanted[] = {"Thanks.", "", "I'm a", "Thank you very"};
     char *input = support_array(LINES * 24, 1), *expected = support_array(LINES * 24, 1);
     char *in = input, *out = expected;
     for (int i = 0; i < LINES; i++) {
@@ -111,7 +111,7 @@ static void test_pieces(void **state)
 {
     (void)state;
     struct process_result result = run_clformer("▁Je ▁suis ▁étudiant\n", TRANSLATE "--tokens");
-    assert_output(result, "▁I ▁am ▁a ▁student .\n");
+    assert_output(result, "▁I ' m ▁a ▁student .\n");
 }
 
 static void test_n_best(void **state)

@@ -11,12 +11,12 @@
 #include "text/tokenizer.h"
 
 static const struct clf__tokenizer_options demo_options = {
-    .source_vocabulary = 4002,
-    .target_vocabulary = 4002,
+    .source_vocabulary = 4000,
+    .target_vocabulary = 4000,
     .source_start_id = -1,
     .source_end_id = 0,
-    .pad_id = 4001,
-    .start_id = 4001,
+    .pad_id = 3999,
+    .start_id = 3999,
     .end_id = 0,
 };
 
@@ -112,7 +112,7 @@ static void test_the_demo_model(void **state)
 {
     (void)state;
     struct clf__tokenizer *tokenizer = load(CLF_SOURCE_FOLDER "/tools/models/fr-en-small", demo_options);
-    assert_int_equal(clf__tokenizer_max_length(tokenizer), 128);
+    assert_int_equal(clf__tokenizer_max_length(tokenizer), 256);
     assert_int_equal(for_each_line("fr-en-small/source_ids.jsonl", keep_source_ids, NULL), 500);
     assert_int_equal(for_each_line("fr-en-small/source.fr", check_source_line, tokenizer), 500);
     for (int i = 0; i < 500; i++) {

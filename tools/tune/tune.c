@@ -48,14 +48,14 @@ static int is_tuned(enum clf__knob knob)
     return knob != CLF__KNOB_INSTRUCTIONS;
 }
 
-static int is_named(const struct flags *flags, const char *name)
+/* Tuned by this call: all knobs, or those that it names. */
+static int is_wanted(const struct flags *flags, enum clf__knob knob)
 {
+    int is_named = flags->operand_count == 0;
     for (int i = 0; i < flags->operand_count; i++) {
-        if (strcmp(flags->operands[i], name) == 0) {
-            return 1;
-        }
+        is_named |= strcmp(flags->operands[i], clf__knobs[knob].name) == 0;
     }
-    return flags->operand_count == 0;
+    return is_tuned(knob) && is_named;
 }
 
 /* A line of the table. */
@@ -336,12 +336,13 @@ static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
     return status;
 }
 
+/* Of a knob that is wanted: what the file has of it stands. */
 static int is_kept(const struct tune *tune, enum clf__knob knob)
 {
     const char *note = tune->file.notes[knob];
     int was_quick = note != NULL && strncmp(note, quick_mark, sizeof quick_mark - 1) == 0;
     int is_again = tune->flags.again || (was_quick && !tune->flags.quick);
-    return tune->file.is_set[knob] && !(is_again && is_named(&tune->flags, clf__knobs[knob].name));
+    return tune->file.is_set[knob] && !is_again;
 }
 
 /* Its note says how it came about: with which model, and in which precision. */
@@ -358,9 +359,8 @@ static void print_kept(const struct tune *tune, enum clf__knob knob)
 static clf_status tune_all(struct tune *tune)
 {
     int kept = 0;
-    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
-        enum clf__knob knob = (enum clf__knob)i;
-        if (!is_tuned(knob) || !is_named(&tune->flags, clf__knobs[i].name)) {
+    for (enum clf__knob knob = 0; knob < CLF__KNOB_COUNT; knob++) {
+        if (!is_wanted(&tune->flags, knob)) {
             continue;
         }
         if (is_kept(tune, knob)) {
@@ -401,10 +401,9 @@ static int begin(struct tune *tune)
         return report_failure(status);
     }
     tune->current = tune->file.tuning;
-    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
-        int is_wanted = is_tuned((enum clf__knob)i) && is_named(&tune->flags, clf__knobs[i].name);
-        if (is_wanted && !is_kept(tune, (enum clf__knob)i)) {
-            tune->current.values[i] = clf__knobs[i].standard;
+    for (enum clf__knob knob = 0; knob < CLF__KNOB_COUNT; knob++) {
+        if (is_wanted(&tune->flags, knob) && !is_kept(tune, knob)) {
+            tune->current.values[knob] = clf__knobs[knob].standard;
         }
     }
     return open_setup(tune, &tune->setup, &tune->current);
