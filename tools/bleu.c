@@ -17,7 +17,7 @@ static const char help[] =
     "brevity penalty, and the words of both sides.\n\n"
     "Example:\n"
     "  $ clformer translate -m model < test.en | clformer bleu test.de\n"
-    "  41.02  72.1/48.0/34.2/24.6  brevity penalty 0.991  12013 words for 12122\n"
+    "  40.78  70.1/46.9/34.0/24.7  brevity penalty 1.000  12163 words for 12103\n"
     "  $ clformer translate -m model --tokens < test.bpe.en | sed 's/@@ //g' | clformer bleu --words spaces "
     "test.de\n";
 

@@ -108,9 +108,10 @@ void clf_device_list_free(struct clf_device_list *list);
  * and all that was made on it.
  *
  * @param out      receives the device; close it with clf_device_close(), after everything made on it.
- * @param selector an index of the list, "gpu", "cpu", or a part of the device's or platform's name, vendor or
- *                 version (case ignored; among several the first in default order); NULL or "" takes the
- * environment's CLFORMER_DEVICE, and without it the default: a GPU that passes the check, else a CPU.
+ * @param selector an index of the list (digits alone are one), "gpu", "cpu", or a part of the device's or
+ * platform's name, vendor or version (case ignored; among several the first in default order); NULL or ""
+ * takes the environment's CLFORMER_DEVICE, and without it the default: a GPU that passes the check, else a
+ * CPU.
  * @param options  NULL for the defaults.
  * @return CLF_NO_DEVICE when nothing fits; CLF_DEVICE or CLF_BUILD when the chosen one fails, with the next
  *         candidate named in clf_last_error(). A default that fails its check is passed over with a logged

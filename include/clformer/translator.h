@@ -63,10 +63,10 @@ struct clf_hypothesis {
 
 /* What became of a line. */
 struct clf_translation {
-    clf_status status;                 /* CLF_TEXT or CLF_FILE: the line could not be used, see problem */
-    char *problem;                     /* a sentence without the line's number, or NULL */
-    int cut_from;                      /* tokens before it was cut at the model's limit; 0: not cut */
-    int source_count;                  /* tokens or frames that were read */
+    clf_status status; /* CLF_TEXT, CLF_FILE or CLF_FORMAT: the line is unusable, see problem */
+    char *problem;     /* a sentence without the line's number, or NULL */
+    int cut_from;      /* tokens before it was cut at the model's limit; 0: not cut */
+    int source_count;  /* tokens or frames that were read */
     struct clf_hypothesis *hypotheses; /* n_best of them, best first; none for an empty or unusable line */
     int count;
 };

@@ -128,19 +128,29 @@ clf_status clf__temporary_path(char **out, const char *path)
     return clf__format(out, "%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&made, 1));
 }
 
+/* A name that is taken is another machine's or container's, or was left by a process that was killed. */
+static clf_status create_temporary(struct clf__file_writer *writer)
+{
+    enum { MOST_TRIES = 1000 };
+    for (int i = 0; i < MOST_TRIES && writer->descriptor < 0; i++) {
+        clf__free(writer->temporary);
+        writer->temporary = NULL;
+        CLF__TRY(clf__temporary_path(&writer->temporary, writer->path));
+        writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (writer->descriptor < 0 && errno != EEXIST) {
+            break;
+        }
+    }
+    return writer->descriptor >= 0 ? CLF_OK : fail_errno(writer->path, "created");
+}
+
 clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
 {
     *out = (struct clf__file_writer){.descriptor = -1};
     struct clf__file_writer writer = {.descriptor = -1};
     clf_status status = clf__copy_string(&writer.path, path);
     if (status == CLF_OK) {
-        status = clf__temporary_path(&writer.temporary, path);
-    }
-    if (status == CLF_OK) {
-        writer.descriptor = open(writer.temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (writer.descriptor < 0) {
-            status = fail_errno(path, "created");
-        }
+        status = create_temporary(&writer);
     }
     if (status != CLF_OK) {
         clf__free(writer.temporary);

@@ -59,7 +59,7 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
     if (buffer->memory == NULL && !device->is_rehearsing) {
         clf__free(buffer);
         if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
-            error == CL_INVALID_BUFFER_SIZE) {
+            error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE) {
             return too_large(device, bytes, what, error);
         }
         return clf__opencl_fail(error, "making %s, %zu bytes on device %s", what, bytes, device->label);

@@ -116,7 +116,8 @@ static int next_candidate(const struct clf_device_list *list, int index)
 /* Whether a failure lies with the device, so that another may do better. */
 static int is_devices_fault(clf_status status)
 {
-    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD;
+    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD ||
+           status == CLF_UNSUPPORTED;
 }
 
 static clf_status open_selected(struct clf_device **out, struct clf_device_list *list, const char *selector,

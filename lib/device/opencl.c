@@ -94,9 +94,7 @@ static clf_status status_of(cl_int error)
     switch (error) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
         return CLF_DEVICE_MEMORY;
-    case CL_OUT_OF_HOST_MEMORY:
-        return CLF_OUT_OF_MEMORY;
-    default:
+    default: /* CL_OUT_OF_HOST_MEMORY too: drivers say it of much else, and another device may do better */
         return CLF_DEVICE;
     }
 }

@@ -1,6 +1,7 @@
 /* The table of choices: set, load, write and the command's help all come from it. */
 #include <string.h>
 
+#include "search/search.h"
 #include "train/recipe.h"
 
 /* Rows of one group stand together. */

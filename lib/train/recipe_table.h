@@ -101,7 +101,7 @@ KEY(CLF__WHOLE_NUMBER, "average", "N", VALIDATION, average, 0, FEW, "0", FREE,
     "validated checkpoints, the last ones, whose mean is the final model; 0: it is the best one; where "
     "epochs "
     "are validated, one that was cut off has no part (0)")
-KEY(CLF__WHOLE_NUMBER, "beam", "N", VALIDATION, beam, 1, 1024, "1", FREE,
+KEY(CLF__WHOLE_NUMBER, "beam", "N", VALIDATION, beam, 1, CLF__SEARCH_BEAMS_LIMIT, "1", FREE,
     "of the translations that are validated (1)")
 KEY(CLF__NUMBER, "length-penalty", "X", VALIDATION, length_penalty, -100, 100, "1", FREE, "of the same (1)")
 KEY(CLF__WORD, "bleu", "13a|spaces|none", VALIDATION, bleu, 0, 0, "13a", FIXED,

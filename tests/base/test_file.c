@@ -76,6 +76,27 @@ static void test_what_is_written_is_read(void **state)
     assert_int_equal(entries(path), 1); /* nothing temporary is left */
 }
 
+/* The names of temporary files that come next, left by another process of this number. */
+static void test_taken_names_are_passed_over(void **state)
+{
+    (void)state;
+    char *path = fresh_path("file"), *temporary;
+    assert_ok(clf__temporary_path(&temporary, path));
+    unsigned made;
+    long process;
+    assert_int_equal(sscanf(temporary + strlen(path), ".%ld-%u.tmp", &process, &made), 2);
+    clf__free(temporary);
+    for (unsigned i = 1; i <= 3; i++) {
+        char *taken = fresh_path("");
+        snprintf(taken, 256, "%s.%ld-%u.tmp", path, process, made + i);
+        FILE *file = fopen(taken, "w");
+        assert_non_null(file);
+        assert_int_equal(fclose(file), 0);
+    }
+    assert_ok(clf__file_write(path, "whole", 5));
+    check_contents(path, "whole", 5);
+}
+
 static void test_a_failed_write_leaves_nothing(void **state)
 {
     (void)state;
@@ -264,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_what_is_written_is_read, support_teardown),
+        cmocka_unit_test_teardown(test_taken_names_are_passed_over, support_teardown),
         cmocka_unit_test_teardown(test_a_failed_write_leaves_nothing, support_teardown),
         cmocka_unit_test_teardown(test_reading_fails_with_the_path, support_teardown),
         cmocka_unit_test_teardown(test_folders, support_teardown),

@@ -156,7 +156,7 @@ static void test_too_large(void **state)
                      clf_device_describe(device)->name);
         clf__device_fail_at(1); /* the driver refuses where our own check did not */
         assert_fails(clf__buffer_create(&buffer, device, 64, "a few bytes"), CLF_DEVICE_MEMORY,
-                     "CL_OUT_OF_RESOURCES");
+                     "CL_OUT_OF_HOST_MEMORY");
         clf__device_fail_at(0);
         assert_null(buffer);
     }

@@ -134,6 +134,8 @@ static void test_work_file(void **state)
     }
     result = run_clformer(NULL, "bench --stage encode --work /no/such/file");
     assert_refused(result, 1, "/no/such/file cannot be read");
+    result = run_clformer(NULL, "bench --html /no/such/folder/page.html"); /* before minutes of measuring */
+    assert_refused(result, 1, "/no/such/folder/page.html");
 }
 
 /* A case that fails has its row with the reason, and the next one goes on. */

@@ -61,6 +61,14 @@ static void test_cut_inside_a_character(void **state)
     }
 }
 
+/* No-break and ideographic spaces, of which normalisation leaves nothing. */
+static void test_unicode_blanks(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer("\xc2\xa0\nMerci.\n\xe3\x80\x80 \xc2\xa0\n", TRANSLATE);
+    assert_output(result, "\nThanks.\n\n");
+}
+
 static void test_invalid_utf8(void **state)
 {
     (void)state;
@@ -148,6 +156,7 @@ int main(void)
         cmocka_unit_test_teardown(test_kinds_of_line, support_teardown),
         cmocka_unit_test_teardown(test_long_line, support_teardown),
         cmocka_unit_test_teardown(test_cut_inside_a_character, support_teardown),
+        cmocka_unit_test_teardown(test_unicode_blanks, support_teardown),
         cmocka_unit_test_teardown(test_invalid_utf8, support_teardown),
         cmocka_unit_test_teardown(test_windows_keep_the_order, support_teardown),
         cmocka_unit_test_teardown(test_pieces, support_teardown),

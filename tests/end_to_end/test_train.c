@@ -302,6 +302,14 @@ static void test_recipe(void **state)
     assert_int_equal((int)number(taken, "seed"), 6);
     assert_int_equal((int)number(taken, "max-updates"), 2);
     json_decref(lines);
+    static const char vocabulary[] = "{\"<unk>\": 0, \"a\": 1}";
+    process_write(folder, "vocab.json", vocabulary, sizeof vocabulary - 1);
+    result = run_clformer(NULL, call(folder, "other", process_format("--log %s/vocab.json", folder)));
+    assert_refused(result, 1, "it holds something else than a log");
+    size_t size;
+    const char *left = process_read(folder, "vocab.json", &size);
+    assert_int_equal(size, sizeof vocabulary - 1);
+    assert_memory_equal(left, vocabulary, size);
     process_write(folder, "log", "a text\n", 7);
     result = run_clformer(NULL, call(folder, "other", process_format("--log %s/log", folder)));
     assert_refused(result, 1, "it holds something else than a log");

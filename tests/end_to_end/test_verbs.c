@@ -167,14 +167,14 @@ static void test_attend(void **state)
     assert_refused(result, 1, "the source is empty");
     struct stat status;
     assert_int_not_equal(stat(process_format("%s/none.html", folder), &status), 0);
-    char words[512] = "";
-    while (strlen(words) < 400) {
+    char words[1024] = "";
+    while (strlen(words) < 800) {
         strcat(words, "a\x1f");
     }
     result = run_clformer(NULL, process_format("attend -m " DEMO_MODEL " -o %s/cut.html %s", folder, words));
     assert_int_equal(result.status, 0);
     assert_non_null(
-        strstr(result.errors, "warning: the source's 201 tokens were cut to the model's limit of 128"));
+        strstr(result.errors, "warning: the source's 401 tokens were cut to the model's limit of 256"));
 }
 
 static void test_inspect(void **state)

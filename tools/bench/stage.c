@@ -217,6 +217,10 @@ static int run_cases(struct bench_call *call, const struct setup *setup, const s
             status = ended != EXIT_DONE ? ended : status;
         }
     }
+    if (status == EXIT_DONE && signals_interrupted(NULL)) {
+        fprintf(stderr, "clformer: interrupted\n"); /* between two cases */
+        return EXIT_FAILED;
+    }
     return status;
 }
 

@@ -34,7 +34,8 @@ static const struct flag table[] = {
     {"target", 0, TAKES_TARGET, FLAG_TEXT, FIELD(target), "TEXT",
      "the translation to look at (default: the model's own)"},
     {"device", 'd', TAKES_DEVICE, FLAG_TEXT, FIELD(device), "DEVICE",
-     "an index of `clformer devices`, gpu, cpu, or a part of a name (default: $CLFORMER_DEVICE, or the "
+     "an index of `clformer devices` (digits alone are one), gpu, cpu, or a part of a name (default: "
+     "$CLFORMER_DEVICE, or the "
      "first)"},
     {"form", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.form), "auto|cpu|gpu",
      "which form of the kernels runs"},

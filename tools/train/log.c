@@ -114,15 +114,29 @@ static int report(const char *path, const char *problem)
     return 0;
 }
 
+/* Whether a file begins as log_update() begins a line, as far as it goes: a run may have been killed in its
+ * first. */
+static int begins_as_log(FILE *file)
+{
+    static const char start[] = "{\"update\":";
+    for (const char *expected = start; *expected != '\0'; expected++) {
+        int byte = getc(file);
+        if (byte != *expected) {
+            return byte == EOF;
+        }
+    }
+    return 1;
+}
+
 /* Ends the file behind its last newline. Returns 0 having said why it is no log. */
 static int cut_off(FILE *file, const char *path)
 {
     struct stat status;
     int byte;
-    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode) || (byte = getc(file)) == EOF) {
+    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
         return 1;
     }
-    if (byte != '{') {
+    if (!begins_as_log(file)) {
         return report(path, "it holds something else than a log");
     }
     off_t end = status.st_size;
