@@ -247,6 +247,12 @@ int clf__file_exists(const char *path)
     return stat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
+int clf__file_is_missing(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 clf_status clf__file_exists_in(int *out, const char *folder, const char *name)
 {
     char *path = NULL;

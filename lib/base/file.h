@@ -43,6 +43,8 @@ clf_status clf__file_copy(const char *target, const char *source); /* whole or n
 clf_status clf__file_link(const char *target, const char *source);
 
 int clf__file_exists(const char *path);
+/* Whether nothing has this name; of what cannot be looked at that is not known, and it is not missing. */
+int clf__file_is_missing(const char *path);
 clf_status clf__file_exists_in(int *out, const char *folder, const char *name);
 int clf__folder_exists(const char *path);
 clf_status clf__folder_create(const char *path); /* with its parents; one that exists is fine */

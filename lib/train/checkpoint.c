@@ -140,6 +140,7 @@ static clf_status read_checkpoint(struct clf__train_state *state, const char *pa
     json_t *files = NULL;
     CLF__TRY(clf__path_join(&state_path, path, "state.json"));
     clf_status status = clf__train_state_read(state, &files, state_path);
+    status = clf__checkpoint_files_judge(status, state_path);
     clf__free(state_path);
     CLF__TRY(status);
     status = clf__checkpoint_files_check(files, path);
@@ -161,18 +162,23 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
     int damaged = 0;
     /* Names are sorted, and updates have so many digits that their order is the names'. */
     for (int i = names.count - 1; i >= 0 && status == CLF_OK && !*path; i--) {
+        damaged += has_suffix(names.items[i], damaged_suffix); /* by an earlier start */
         if (update_of(names.items[i]) < 1) {
             continue;
         }
         clf__free(found);
         status = clf__path_join(&found, checkpoints->folder, names.items[i]);
         clf_status read = status == CLF_OK ? read_checkpoint(state, found) : status;
-        if (read == CLF_FORMAT || read == CLF_FILE) {
+        if (read == CLF_FORMAT) {
             status = set_aside(found);
             damaged++;
         } else if (read == CLF_OK) {
             *path = found;
             found = NULL;
+        } else if (read == CLF_FILE) {
+            status =
+                clf__fail_in(read, "a checkpoint that may be whole cannot be read; to go on from the one "
+                                   "before it, rename it or remove it");
         } else {
             status = read;
         }

@@ -27,7 +27,8 @@ void clf__checkpoints_close(struct clf__checkpoints *checkpoints);
 clf_status clf__checkpoints_path(char **out, const struct clf__checkpoints *checkpoints, int64_t update);
 
 /* The newest whole checkpoint behind update 0, which holds no training and is made anew; *path NULL where
- * there is none. Damaged ones are renamed, with a warning. The caller frees both. */
+ * there is none. Damaged ones are renamed, with a warning; one that cannot be read at this moment may be
+ * whole, and is CLF_FILE. The caller frees both. */
 clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
                                    const struct clf__checkpoints *checkpoints);
 

@@ -64,20 +64,38 @@ clf_status clf__checkpoint_files_mark(json_t **files, const char *folder)
     return CLF_OK;
 }
 
+clf_status clf__checkpoint_files_judge(clf_status status, const char *path)
+{
+    return status == CLF_FILE && clf__file_is_missing(path) ? CLF_FORMAT : status;
+}
+
+static clf_status check_file(const json_t *mark, const char *folder, const char *name)
+{
+    int64_t size;
+    uint64_t sum;
+    clf_status status = mark_file(&size, &sum, folder, name);
+    if (status != CLF_OK) {
+        char *path = NULL;
+        CLF__TRY(clf__path_join(&path, folder, name));
+        status = clf__checkpoint_files_judge(status, path);
+        clf__free(path);
+        return status;
+    }
+    const char *text = json_string_value(json_object_get(mark, "checksum"));
+    if (size != json_integer_value(json_object_get(mark, "bytes")) || !text ||
+        sum != strtoull(text, NULL, 16)) {
+        return clf__fail(CLF_FORMAT, "%s/%s: is not as it was written", folder, name);
+    }
+    return CLF_OK;
+}
+
 clf_status clf__checkpoint_files_check(const json_t *files, const char *folder)
 {
     const char *name;
     json_t *mark;
     json_object_foreach((json_t *)files, name, mark)
     {
-        int64_t size;
-        uint64_t sum;
-        CLF__TRY(mark_file(&size, &sum, folder, name));
-        const char *text = json_string_value(json_object_get(mark, "checksum"));
-        if (size != json_integer_value(json_object_get(mark, "bytes")) || !text ||
-            sum != strtoull(text, NULL, 16)) {
-            return clf__fail(CLF_FORMAT, "%s/%s: is not as it was written", folder, name);
-        }
+        CLF__TRY(check_file(mark, folder, name));
     }
     return CLF_OK;
 }

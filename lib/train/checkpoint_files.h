@@ -8,8 +8,11 @@
 
 /* Sizes and checksums of all files in a folder but state.json; the caller ends with json_decref(). */
 clf_status clf__checkpoint_files_mark(json_t **files, const char *folder);
-/* Checks a folder against them; CLF_FORMAT or CLF_FILE names the file that is missing or not as it was. */
+/* Checks a folder against them: CLF_FORMAT names the file that is missing or not as it was, CLF_FILE the one
+ * that cannot be read at this moment. */
 clf_status clf__checkpoint_files_check(const json_t *files, const char *folder);
+/* The status of a failure to read a checkpoint's file: CLF_FORMAT where that is because it is missing. */
+clf_status clf__checkpoint_files_judge(clf_status status, const char *path);
 
 /* Copies the configuration and the tokenizer's files of a model folder, whichever there are. */
 clf_status clf__checkpoint_files_copy(const char *target, const char *source);

@@ -176,6 +176,21 @@ static void test_folders(void **state)
     assert_false(clf__file_exists(below));
 }
 
+static void test_what_is_missing(void **state)
+{
+    (void)state;
+    char *path = fresh_path("file"), *loop = fresh_path("loop");
+    char below[300];
+    snprintf(below, sizeof below, "%s/below", path);
+    assert_true(clf__file_is_missing(path) && clf__file_is_missing(below));
+    assert_ok(clf__file_write(path, "", 0));
+    assert_false(clf__file_is_missing(path));
+    assert_true(clf__file_is_missing(below));
+    assert_false(clf__file_is_missing(support_temporary_folder()));
+    assert_int_equal(symlink("loop", loop), 0);
+    assert_false(clf__file_is_missing(loop)); /* ELOOP: nobody knows */
+}
+
 /* In pieces; given up half-way, nothing is left. */
 static void test_writing_in_pieces(void **state)
 {
@@ -289,6 +304,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_failed_write_leaves_nothing, support_teardown),
         cmocka_unit_test_teardown(test_reading_fails_with_the_path, support_teardown),
         cmocka_unit_test_teardown(test_folders, support_teardown),
+        cmocka_unit_test_teardown(test_what_is_missing, support_teardown),
         cmocka_unit_test_teardown(test_writing_in_pieces, support_teardown),
         cmocka_unit_test_teardown(test_whole_folders, support_teardown),
         cmocka_unit_test(test_joining_paths),

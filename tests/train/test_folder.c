@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -46,6 +47,46 @@ static void test_damaged_checkpoints_are_passed_over(void **state)
         task.warnings[0] = '\0';
         assert_ok(digits_train(output, &task.logs[1]));
         assert_non_null(strstr(task.warnings, cases[i].name));
+        assert_non_null(strstr(task.warnings, "update-00000009.damaged"));
+        digits_assert_same_updates(&task.logs[1], &task.logs[0], 9); /* from update 8 */
+    }
+}
+
+/* A file that is not there is damage; one that cannot be read at this moment may be as it was: nothing is
+ * renamed, and when it can be read again the run goes on from it. */
+static void test_what_cannot_be_read_is_not_damaged(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"optimizer.safetensors", "state.json", "config.json"};
+    assert_ok(digits_train(digits_output(), &task.logs[0]));
+    for (int i = 0; i < 6; i++) {
+        const char *output = digits_output(), *name = names[i / 2];
+        task.logs[1].interrupt_after = 9;
+        assert_fails(digits_train(output, &task.logs[1]), CLF_INTERRUPTED, "after update 9");
+        const char *path = process_format("%s/checkpoints/update-00000009/%s", output, name);
+        const char *away = process_format("%s/away", output);
+        assert_int_equal(rename(path, away), 0);
+        if (i % 2 == 0) {
+            assert_ok(clf__folder_create(path)); /* EISDIR, as it were */
+        } else {
+            assert_int_equal(symlink(name, path), 0); /* ELOOP */
+        }
+        assert_fails(digits_train(output, &task.logs[1]), CLF_FILE, path);
+        assert_non_null(strstr(clf_last_error(), "a checkpoint that may be whole cannot be read"));
+        assert_true(digits_has_checkpoint(output, 9) && digits_has_checkpoint(output, 8));
+        assert_ok(clf__folder_remove(path));
+        assert_int_equal(rename(away, path), 0);
+        assert_ok(digits_train(output, &task.logs[1]));
+        assert_string_equal(task.warnings, "");
+        digits_assert_same_updates(&task.logs[1], &task.logs[0], 10);
+    }
+    for (int i = 0; i < 3; i++) {
+        const char *output = digits_output();
+        task.logs[1].interrupt_after = 9;
+        assert_fails(digits_train(output, &task.logs[1]), CLF_INTERRUPTED, "after update 9");
+        const char *path = process_format("%s/checkpoints/update-00000009/%s", output, names[i]);
+        assert_int_equal(unlink(path), 0);
+        assert_ok(digits_train(output, &task.logs[1]));
         assert_non_null(strstr(task.warnings, "update-00000009.damaged"));
         digits_assert_same_updates(&task.logs[1], &task.logs[0], 9); /* from update 8 */
     }
@@ -285,6 +326,8 @@ static void test_a_finished_model_is_not_written_over(void **state)
     assert_false(clf__folder_exists(process_format("%s/checkpoints", output)));
 }
 
+static const char anew[] = "no checkpoint is whole, training begins anew at update 1";
+
 static void test_beginning_anew_is_said(void **state)
 {
     (void)state;
@@ -296,8 +339,35 @@ static void test_beginning_anew_is_said(void **state)
     assert_ok(digits_train(output, &task.logs[0]));
     damage(output, 4, "state.json", 30, 0);
     assert_ok(digits_train(output, &task.logs[1]));
-    assert_non_null(strstr(task.warnings, "no checkpoint is whole, training begins anew at update 1"));
+    assert_non_null(strstr(task.warnings, anew));
     digits_assert_same_updates(&task.logs[1], &task.logs[0], 1);
+}
+
+/* Also behind a start that found the damage, and then failed. */
+static void test_beginning_anew_is_said_again(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    task.logs[0].interrupt_after = 3; /* before another one is saved */
+    assert_fails(digits_train(output, &task.logs[0]), CLF_INTERRUPTED, NULL);
+    damage(output, 3, "state.json", 30, 0);
+    struct clf_recipe *right = task.recipe;
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, "max-source-length", "1");
+    for (int i = 0; i < 2; i++) {
+        task.warnings[0] = '\0';
+        assert_fails(digits_train(output, &task.logs[0]), CLF_FORMAT, "has no pair");
+        assert_non_null(strstr(task.warnings, anew));
+    }
+    clf_recipe_free(task.recipe);
+    task.recipe = right;
+    task.warnings[0] = '\0';
+    digits_set(task.recipe, "max-updates", "4");
+    assert_ok(digits_train(output, &task.logs[1]));
+    assert_non_null(strstr(task.warnings, anew));
+    task.warnings[0] = '\0';
+    assert_ok(digits_train(output, &task.logs[1])); /* from update 4 */
+    assert_string_equal(task.warnings, "");
 }
 
 int main(void)
@@ -305,6 +375,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, digits_setup, digits_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_damaged_checkpoints_are_passed_over),
+        TEST(test_what_cannot_be_read_is_not_damaged),
         TEST(test_one_damaged_checkpoint_is_kept),
         TEST(test_a_pattern_finds_the_checkpoints),
         TEST(test_what_killed_runs_left_is_removed),
@@ -316,6 +387,7 @@ int main(void)
         TEST(test_what_is_not_ours_stays),
         TEST(test_a_finished_model_is_not_written_over),
         TEST(test_beginning_anew_is_said),
+        TEST(test_beginning_anew_is_said_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
