@@ -185,7 +185,7 @@ static int may_change(const struct clf_recipe *recipe, int index)
     return clf__recipe_entry(index)->may_change && !(is_linear && index == clf__recipe_find("max-updates"));
 }
 
-/* As many digits as recipe.json has. */
+/* As many digits as recipe.json has; whole numbers have all of theirs there, and are compared as such. */
 static int is_same_number(double a, double b)
 {
     return fabs(a - b) <= 1e-14 * fabs(a);
@@ -197,15 +197,17 @@ static int is_same_word(const struct clf__recipe_entry *entry, const char *a, co
     double numbers[2];
     int64_t wholes[2];
     if (entry->kind == CLF__NUMBER || entry->kind == CLF__WHOLE_NUMBER) {
-        return parse_number(&numbers[0], &wholes[0], a) && parse_number(&numbers[1], &wholes[1], b) &&
-               is_same_number(numbers[0], numbers[1]);
+        int kinds[] = {parse_number(&numbers[0], &wholes[0], a), parse_number(&numbers[1], &wholes[1], b)};
+        return kinds[0] == 2 && kinds[1] == 2
+                   ? wholes[0] == wholes[1]
+                   : kinds[0] && kinds[1] && is_same_number(numbers[0], numbers[1]);
     }
     return strcmp(a, b) == 0;
 }
 
 static int is_same_json(const json_t *a, const json_t *b)
 {
-    if (json_is_number(a) && json_is_number(b)) {
+    if (json_is_number(a) && json_is_number(b) && !(json_is_integer(a) && json_is_integer(b))) {
         return is_same_number(json_number_value(a), json_number_value(b));
     }
     int same = json_is_array(a) && json_is_array(b) && json_array_size(a) == json_array_size(b);

@@ -296,6 +296,8 @@ static void test_the_same_values_in_other_words(void **state)
     (void)state;
     static const char *const pairs[][3] = {
         {"dropout=0.30", "dropout=0.3", "dropout=0.31"},
+        {"d_model=123456789012345678", "d_model=123456789012345678", "d_model=123456789012345679"},
+        {"dropout=1.0", "dropout=1", "dropout=2"},
         {"layer_norm_eps=1e-05", "layer_norm_eps=0.00001", "layer_norm_eps=1e-6"},
         {"bad_words_ids=[[1, 2]]", "bad_words_ids=[[1,2]]", "bad_words_ids=[[1,3]]"},
         {"activation_function=gelu", "activation_function=gelu", "activation_function=relu"},
@@ -316,6 +318,25 @@ static void test_the_same_values_in_other_words(void **state)
         assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT, "config");
         clf_recipe_free(begun);
     }
+}
+
+/* Seeds give other runs, however little they differ. */
+static void test_whole_numbers_are_compared_exactly(void **state)
+{
+    (void)state;
+    struct clf_recipe *begun;
+    char path[256];
+    snprintf(path, sizeof path, "%s/recipe.json", support_temporary_folder());
+    assert_ok(set("train", "t"));
+    assert_ok(set("seed", "123456789012345"));
+    assert_ok(clf_recipe_write(recipe, path));
+    assert_ok(clf_recipe_create(&begun));
+    assert_ok(clf_recipe_load(begun, path));
+    assert_ok(clf__recipe_check_same(recipe, begun, "out"));
+    assert_ok(set("seed", "123456789012346"));
+    assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
+                 "seed: is 123456789012346, but out was begun with 123456789012345");
+    clf_recipe_free(begun);
 }
 
 /* The value that differs is named, not the first of its choice. */
@@ -475,6 +496,7 @@ int main(void)
         TEST(test_every_key_of_the_configuration_can_be_set),
         TEST(test_every_allocation_may_fail),
         TEST(test_the_same_values_in_other_words),
+        TEST(test_whole_numbers_are_compared_exactly),
         TEST(test_the_difference_is_named),
         TEST(test_a_written_recipe_of_fine_tuning_reads_as_the_same),
         TEST(test_fine_tuning_has_the_preset_of_its_folder),
