@@ -64,7 +64,8 @@ struct clf_train_times {
     double checkpoint; /* writing them, and the final model */
 };
 
-/* What the caller hears of; each may be NULL. */
+/* What the caller hears of; each may be NULL. A run that goes on from a checkpoint may tell updates and the
+ * last validation again that were told before it was stopped. */
 struct clf_train_hooks {
     void (*started)(void *user, const struct clf_train_start *start);
     void (*updated)(void *user, const struct clf_train_update *update);

@@ -55,12 +55,13 @@ static void tell(const struct clf__run *run, const struct clf__validated *valida
     run->hooks.validated(run->hooks.user, &validation);
 }
 
+/* Told before it is noted: a run that is killed between tells it again when it goes on, rather than never. */
 static clf_status note(struct clf__run *run, const struct clf__validated *validated,
                        const struct clf__translated *translated)
 {
     CLF__TRY(clf__train_state_add(&run->state, validated));
-    CLF__TRY(clf__checkpoints_note(&run->checkpoints, &run->state));
     tell(run, validated, translated);
+    CLF__TRY(clf__checkpoints_note(&run->checkpoints, &run->state));
     return clf__checkpoints_prune(&run->checkpoints, &run->state, &run->settings);
 }
 

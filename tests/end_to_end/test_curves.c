@@ -126,14 +126,16 @@ static void test_told_again(void **state)
     static const char log[] =
         "{\"update\":1,\"loss\":5}\n{\"update\":2,\"loss\":4}\n"
         "{\"update\":2,\"loss\":4,\"validation\":{\"loss\":9}}\n{\"update\":3,\"loss\":null}\n"
-        "{\"update\":2,\"loss\":7}\n{\"update\":3,\"loss\":6}\n{\"update\":4,\"lo";
+        "{\"update\":2,\"loss\":7}\n{\"update\":3,\"loss\":6}\n"
+        "{\"update\":3,\"loss\":6,\"validation\":{\"loss\":8}}\n"
+        "{\"update\":3,\"loss\":6,\"validation\":{\"loss\":8}}\n{\"update\":4,\"lo";
     process_write(folder, "log", log, sizeof log - 1);
     json_t *data = page_of(process_format("%s/log", folder));
     const json_t *loss = curve(data, 0, "loss");
     assert_int_equal(json_array_size(loss), 3);
     assert_true(value(loss, 0) == 5 && value(loss, 1) == 7 && value(loss, 2) == 6);
     const json_t *run = json_array_get(json_object_get(data, "runs"), 0);
-    assert_int_equal(json_array_size(json_object_get(run, "validations")), 0);
+    assert_int_equal(json_array_size(json_object_get(run, "validations")), 1);
     json_decref(data);
 }
 

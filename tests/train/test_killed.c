@@ -1,5 +1,6 @@
 /* A run that is killed again and again, with SIGKILL and at any moment, also while it saves: the losses of
- * all its updates are, to the last bit, those of a run that nobody disturbs. */
+ * all its updates and validations are, to the last bit, those of a run that nobody disturbs, and it tells
+ * them all. */
 #include "support/digits.h"
 
 #include <errno.h>
@@ -15,12 +16,14 @@
 #include "base/file.h"
 #include "support/process.h"
 
-enum { UPDATES = 40, KILLS = 12 };
+enum { UPDATES = 40, VALIDATIONS = 6, KILLS = 12 };
 
 static const char *program; /* this one */
 
-/* The child: trains, and notes each update in a file, with one write() so that no line is torn. */
-static FILE *notes;
+/* The child: trains, and notes each update and each validation in files, with one write() so that no line is
+ * torn. */
+static FILE *notes, *validations;
+static enum { LIVES, DIES_BEFORE_NOTING, DIES_BEHIND_NOTING } fate; /* at its first validation */
 
 static void note_update(void *user, const struct clf_train_update *update)
 {
@@ -29,14 +32,28 @@ static void note_update(void *user, const struct clf_train_update *update)
     fflush(notes);
 }
 
+static void note_validation(void *user, const struct clf_train_validation *validation)
+{
+    (void)user;
+    if (fate == DIES_BEFORE_NOTING) {
+        raise(SIGKILL);
+    }
+    fprintf(validations, "%d %a %a\n", (int)validation->update, validation->nll, validation->bleu);
+    fflush(validations);
+    if (fate == DIES_BEHIND_NOTING) {
+        raise(SIGKILL);
+    }
+}
+
 static int run_child(const char *data, const char *output, const char *notes_path)
 {
     struct clf_recipe *recipe = digits_recipe(data);
     struct clf_device *device;
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    struct clf_train_hooks hooks = {.updated = note_update};
+    struct clf_train_hooks hooks = {.updated = note_update, .validated = note_validation};
     options.gemm = CLF_GEMM_NATIVE;
     notes = fopen(notes_path, "a");
+    validations = fopen(process_format("%s.validations", notes_path), "a");
     digits_set(recipe, "batch-tokens", "60");
     digits_set(recipe, "learning-rate", "0.01");
     digits_set(recipe, "warm-up", "5");
@@ -52,16 +69,18 @@ static int run_child(const char *data, const char *output, const char *notes_pat
     clf_device_close(device);
     clf_recipe_free(recipe);
     fclose(notes);
+    fclose(validations);
     return status == CLF_OK ? 0 : 1;
 }
 
-static pid_t start_child(const char *data, const char *output, const char *notes_path)
+static pid_t start_child(const char *data, const char *output, const char *notes_path, int its_fate)
 {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         process_set_environment();
-        execl(program, program, "child", data, output, notes_path, (char *)NULL);
+        const char *word = process_format("%d", its_fate);
+        execl(program, program, "child", data, output, notes_path, word, (char *)NULL);
         _exit(127);
     }
     return child;
@@ -95,14 +114,14 @@ static int wait_for(pid_t child)
 
 static void run(const char *data, const char *output, const char *notes_path)
 {
-    assert_true(wait_for(start_child(data, output, notes_path)));
+    assert_true(wait_for(start_child(data, output, notes_path, LIVES)));
 }
 
 /* Kills the child so many microseconds after it has noted something, or ended. */
 static int run_and_kill(const char *data, const char *output, const char *notes_path, int microseconds)
 {
     off_t before = size_of(notes_path);
-    pid_t child = start_child(data, output, notes_path);
+    pid_t child = start_child(data, output, notes_path, LIVES);
     siginfo_t ended = {.si_pid = 0};
     while (size_of(notes_path) == before && ended.si_pid == 0) {
         wait_microseconds(500);
@@ -113,7 +132,7 @@ static int run_and_kill(const char *data, const char *output, const char *notes_
     return wait_for(child);
 }
 
-/* Lines by update; each update has the same line whenever it was done. */
+/* Lines by update, "" where there is none; each update has the same line whenever it was done. */
 static void read_notes(char lines[UPDATES][96], const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -131,9 +150,20 @@ static void read_notes(char lines[UPDATES][96], const char *path)
         assert_string_equal(lines[update - 1], line);
     }
     fclose(file);
+}
+
+/* Updates or validations: both files say the same. */
+static void assert_same_notes(const char *path, const char *expected_path, int count)
+{
+    char expected[UPDATES][96] = {""}, lines[UPDATES][96] = {""};
+    int found = 0;
+    read_notes(expected, expected_path);
+    read_notes(lines, path);
     for (int i = 0; i < UPDATES; i++) {
-        assert_true(lines[i][0] != '\0');
+        assert_string_equal(lines[i], expected[i]);
+        found += lines[i][0] != '\0';
     }
+    assert_int_equal(found, count);
 }
 
 static void test_a_killed_run_goes_on_to_the_same_bits(void **state)
@@ -146,6 +176,9 @@ static void test_a_killed_run_goes_on_to_the_same_bits(void **state)
     const char *whole_notes = process_format("%s/whole.txt", folder);
     const char *torn_notes = process_format("%s/torn.txt", folder);
     run(folder, whole, whole_notes);
+    /* On either side of the caller's own note of a validation: the run tells it again when it goes on. */
+    assert_false(wait_for(start_child(folder, torn, torn_notes, DIES_BEFORE_NOTING)));
+    assert_false(wait_for(start_child(folder, torn, torn_notes, DIES_BEHIND_NOTING)));
     /* Each child gets on by an update or a few: from one note to the next it computes, then saves, then, at
      * times, validates. */
     struct support_random random = {(uint64_t)getpid()};
@@ -156,12 +189,9 @@ static void test_a_killed_run_goes_on_to_the_same_bits(void **state)
     }
     assert_true(kills > 1);
     run(folder, torn, torn_notes);
-    char expected[UPDATES][96] = {""}, lines[UPDATES][96] = {""};
-    read_notes(expected, whole_notes);
-    read_notes(lines, torn_notes);
-    for (int i = 0; i < UPDATES; i++) {
-        assert_string_equal(lines[i], expected[i]);
-    }
+    assert_same_notes(torn_notes, whole_notes, UPDATES);
+    assert_same_notes(process_format("%s.validations", torn_notes),
+                      process_format("%s.validations", whole_notes), VALIDATIONS);
     size_t sizes[2];
     const char *models[] = {process_read(whole, "model.safetensors", &sizes[0]),
                             process_read(torn, "model.safetensors", &sizes[1])};
@@ -172,7 +202,8 @@ static void test_a_killed_run_goes_on_to_the_same_bits(void **state)
 int main(int argc, char **argv)
 {
     program = argv[0];
-    if (argc == 5 && strcmp(argv[1], "child") == 0) {
+    if (argc == 6 && strcmp(argv[1], "child") == 0) {
+        fate = atoi(argv[5]);
         return run_child(argv[2], argv[3], argv[4]);
     }
     const struct CMUnitTest tests[] = {
