@@ -59,17 +59,49 @@ static clf_status publish_mean(const struct clf__run *run, const char *const *fo
     return status;
 }
 
+/* The best validated checkpoint that is there; *path NULL for none. The caller frees it. */
+static clf_status find_best(char **path, int64_t *update, const struct clf__run *run)
+{
+    const struct clf__validated *best = NULL;
+    *path = NULL;
+    for (int i = 0; i < run->state.count; i++) {
+        const struct clf__validated *entry = &run->state.history[i];
+        if (best && !clf__validated_is_better(entry, best, (enum clf__best)run->settings.best)) {
+            continue;
+        }
+        char *folder;
+        clf_status status = clf__checkpoints_path(&folder, &run->checkpoints, entry->update);
+        if (status != CLF_OK) {
+            clf__free(*path);
+            return status;
+        }
+        if (clf__folder_exists(folder)) {
+            clf__free(*path);
+            *path = folder;
+            best = entry;
+            *update = entry->update;
+        } else {
+            clf__free(folder);
+        }
+    }
+    return CLF_OK;
+}
+
+/* Better ones may be gone: keep-best was lower, or `best` another. */
 static clf_status publish_best(const struct clf__run *run)
 {
     const struct clf__validated *best =
         clf__train_state_best(&run->state, (enum clf__best)run->settings.best);
-    char *path = NULL;
-    CLF__TRY(clf__checkpoints_path(&path, &run->checkpoints, best ? best->update : run->state.update));
-    if (!clf__folder_exists(path)) { /* keep-best is 0 */
-        clf__free(path);
-        return publish(run->output, run->saved);
+    char *path;
+    int64_t update = run->saved_update;
+    CLF__TRY(find_best(&path, &update, run));
+    if (best && update != best->update) {
+        clf__log(CLF_LOG_WARNING,
+                 "%s: the model is the checkpoint of update %lld, the best one that is there; that of update "
+                 "%lld, the best validation, was not kept",
+                 run->output, (long long)update, (long long)best->update);
     }
-    clf_status status = publish(run->output, path);
+    clf_status status = publish(run->output, path ? path : run->saved);
     clf__free(path);
     return status;
 }

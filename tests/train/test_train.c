@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include <clformer/model.h>
 
 #include "base/file.h"
@@ -233,6 +235,47 @@ static void test_a_cut_epoch_is_not_averaged(void **state)
     assert_non_null(strstr(task.warnings, "there is none to average"));
 }
 
+static void assert_published(const char *output, int update)
+{
+    size_t sizes[2];
+    const char *folder = process_format("%s/checkpoints/update-%08d", output, update);
+    const char *weights[] = {process_read(output, "model.safetensors", &sizes[0]),
+                             process_read(folder, "model.safetensors", &sizes[1])};
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(weights[0], weights[1], sizes[0]);
+}
+
+/* Where that of the best validation is gone, because the run went on with other choices, it is the best of
+ * the rest, not the last. */
+static void test_the_best_one_that_is_there(void **state)
+{
+    (void)state;
+    static const double losses[] = {3, 1, 2, 4, 5, 6};
+    static const int order[] = {4, 6, 2, 8}; /* updates, the best first */
+    const char *output = digits_output();
+    digits_set(task.recipe, "validate-every", "2");
+    digits_set(task.recipe, "keep-last", "99");
+    digits_set(task.recipe, "bleu", "none");
+    assert_ok(digits_train(output, task.logs));
+    const char *path = process_format("%s/checkpoints/update-00000012/state.json", output);
+    json_t *root = json_load_file(path, 0, NULL), *history = json_object_get(root, "history");
+    assert_int_equal(json_array_size(history), 6);
+    for (size_t i = 0; i < 6; i++) {
+        json_object_set_new(json_array_get(history, i), "loss", json_real(losses[i]));
+    }
+    assert_int_equal(json_dump_file(root, path, 0), 0);
+    json_decref(root);
+    for (int i = 0; i < 4; i++) {
+        task.warnings[0] = '\0';
+        assert_ok(digits_train(output, task.logs)); /* nothing but the end is left to do */
+        assert_published(output, order[i]);
+        const char *warning = process_format("update %d, the best one that is there", order[i]);
+        assert_true(i == 0 ? task.warnings[0] == '\0' : strstr(task.warnings, warning) != NULL);
+        assert_ok(clf__folder_remove(process_format("%s/checkpoints/update-%08d", output, order[i])));
+    }
+    assert_non_null(strstr(task.warnings, "that of update 4, the best validation, was not kept"));
+}
+
 static void test_epochs_are_counted(void **state)
 {
     (void)state;
@@ -442,6 +485,7 @@ int main(void)
         TEST(test_patience_ends_a_run),
         TEST(test_the_best_by_loss),
         TEST(test_a_cut_epoch_is_not_averaged),
+        TEST(test_the_best_one_that_is_there),
         TEST(test_epochs_are_counted),
         TEST(test_gradients_that_are_not_finite),
         TEST(test_fine_tuning),
