@@ -52,8 +52,9 @@ struct clf__arena {
 
 void clf__arena_init(struct clf__arena *arena, struct clf_device *device);
 
-/* Of work that goes over large tensors from end to end, as training does: they lie in large pages, and rows of
- * KiBs lie an odd number of cache lines apart, so that rows side by side fall on different sets of a cache. */
+/* Of work that goes over large tensors from end to end, as training does: they lie in large pages, and rows
+ * of KiBs lie an odd number of cache lines apart, so that rows side by side fall on different sets of a
+ * cache. */
 void clf__arena_init_swept(struct clf__arena *arena, struct clf_device *device);
 
 /* Reserves a tensor; *tensor becomes valid at clf__arena_allocate() and must stay at its address until then.
