@@ -65,14 +65,14 @@ static void test_clblast_in_int8(void **state)
     static const char sentence[] =
         "clformer: warning: CLBlast multiplies weights in fp32 alone: those of " DEMO_MODEL
         ", in int8, take the native kernels\n";
-    struct process_result result = run_clformer("Merci.\n", TRANSLATE "--precision int8 --gemm clblast");
-    assert_output(result, "Thanks.\n");
+    struct process_result result = run_clformer("Oui.\n", TRANSLATE "--precision int8 --gemm clblast");
+    assert_output(result, "Yes.\n");
     assert_string_equal(result.errors, sentence);
-    struct process process = {.input = "Merci.\n", .environment = "CLFORMER_GEMM=clblast"};
+    struct process process = {.input = "Oui.\n", .environment = "CLFORMER_GEMM=clblast"};
     result = process_run(&process, TRANSLATE "--precision int8");
     assert_string_equal(result.errors, sentence);
     result = process_run(&process, TRANSLATE "--precision int8 --gemm native");
-    assert_output(result, "Thanks.\n");
+    assert_output(result, "Yes.\n");
     assert_string_equal(result.errors, "");
 }
 

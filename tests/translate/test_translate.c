@@ -345,7 +345,8 @@ static void test_a_long_line_holds_up_no_other(void **state)
     support_free_all();
 }
 
-/* Scoring what greedy search found gives the log-probability that the search summed, less the ban of pad. */
+/* Scoring what greedy search found gives the log-probability that the search summed, less the ban of pad,
+ * which has a share of some 1e-4 in each token's softmax. */
 static void test_score_agrees(void **state)
 {
     (void)state;
@@ -374,7 +375,8 @@ static void test_score_agrees(void **state)
             const struct clf_hypothesis *found = &translations[i].hypotheses[0];
             if (scores[i].count == found->count &&
                 memcmp(scores[i].ids, found->ids, (size_t)found->count * sizeof *found->ids) == 0) {
-                assert_true(fabs(scores[i].log_probability - found->log_probability) < 1e-3);
+                double raised = found->log_probability - scores[i].log_probability; /* by the ban */
+                assert_true(raised > -1e-4 && raised < 5e-4 * found->count);
                 compared++;
             }
         }
