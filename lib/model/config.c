@@ -147,6 +147,11 @@ void clf__config_free(struct clf__config *config)
     *config = (struct clf__config){0};
 }
 
+int clf__config_framing(const struct clf__config *config)
+{
+    return (config->source_start_id >= 0) + (config->source_end_id >= 0);
+}
+
 struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config *config)
 {
     return (struct clf__tokenizer_options){

@@ -93,6 +93,9 @@ void clf__config_free(struct clf__config *config);
 /* The preset's own values, sizes included (for MARIAN: what transformers' MarianConfig defaults to). */
 void clf__config_preset(struct clf__config *out, enum clf__system system);
 
+/* How many ids frame a source line: one that has no others is empty. */
+int clf__config_framing(const struct clf__config *config);
+
 /* What it fixes for the text. */
 struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config *config);
 

@@ -97,8 +97,8 @@ static int source_length(const struct loading *loading)
 static int has_nothing(const struct loading *loading)
 {
     const struct clf__config *config = loading->config;
-    int framing = (config->source_start_id >= 0) + (config->source_end_id >= 0);
-    return source_length(loading) <= (config->feature_size > 0 ? 0 : framing) || loading->target.count <= 1;
+    int framing = config->feature_size > 0 ? 0 : clf__config_framing(config);
+    return source_length(loading) <= framing || loading->target.count <= 1;
 }
 
 static clf_status append_ids(struct clf__dataset *dataset, const struct clf__ids *ids)

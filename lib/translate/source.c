@@ -64,9 +64,7 @@ static clf_status read_tokens(struct clf__source *out, const struct clf_translat
     } else {
         CLF__TRY(clf__tokenizer_encode(model->tokenizer, &out->ids, line->text, line->size));
     }
-    const struct clf__config *config = &model->transformer->config;
-    int framing = (config->source_start_id >= 0) + (config->source_end_id >= 0);
-    if (out->ids.count <= framing) {
+    if (out->ids.count <= clf__config_framing(&model->transformer->config)) {
         return CLF_OK; /* white space that Unicode has beside ASCII's: blank, too */
     }
     out->cut_from = clf__ids_cut(&out->ids, model->info.max_source_length);

@@ -330,8 +330,7 @@ int bench_all_run(struct bench_call *call)
         fprintf(stderr, "\r\033[K");
     }
     if (signals_interrupted(NULL)) {
-        fprintf(stderr, "clformer: interrupted\n");
-        status = EXIT_FAILED;
+        status = report_interrupted();
     }
     if (status == EXIT_DONE) {
         status = bench_report(call, devices);

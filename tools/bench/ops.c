@@ -111,8 +111,7 @@ int bench_ops_run(struct bench_call *call)
         done = ops_measure(setup.device, &choice, report_op, &job);
     }
     if (done == CLF_INTERRUPTED && job.status == EXIT_DONE) {
-        fprintf(stderr, "clformer: interrupted\n");
-        job.status = EXIT_FAILED;
+        job.status = report_interrupted();
     } else if (done != CLF_OK && done != CLF_INTERRUPTED) {
         job.status = report_failure(done);
     }

@@ -152,8 +152,7 @@ int bench_end_case(const struct bench_call *call, const struct bench_case *one, 
                    json_t *row)
 {
     if (status == CLF_INTERRUPTED) {
-        fprintf(stderr, "clformer: interrupted\n");
-        return EXIT_FAILED;
+        return report_interrupted();
     }
     int printed = bench_print(call, status == CLF_OK ? row : failed_row(call, one));
     return status == CLF_OK ? printed : EXIT_FAILED;

@@ -218,8 +218,7 @@ static int run_cases(struct bench_call *call, const struct setup *setup, const s
         }
     }
     if (status == EXIT_DONE && signals_interrupted(NULL)) {
-        fprintf(stderr, "clformer: interrupted\n"); /* between two cases */
-        return EXIT_FAILED;
+        return report_interrupted(); /* between two cases */
     }
     return status;
 }

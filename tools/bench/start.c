@@ -174,10 +174,7 @@ int bench_start_run(struct bench_call *call)
         if (done == CLF_OK) {
             done = first_start(&job);
         }
-        if (done == CLF_INTERRUPTED) {
-            fprintf(stderr, "clformer: interrupted\n");
-        }
-        status = done == CLF_OK ? EXIT_DONE : EXIT_FAILED;
+        status = done == CLF_OK ? EXIT_DONE : done == CLF_INTERRUPTED ? report_interrupted() : EXIT_FAILED;
     }
     bench_words_free(&job.words);
     json_decref(job.row);

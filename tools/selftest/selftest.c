@@ -205,8 +205,7 @@ static int run(const struct flags *flags)
         }
     }
     if (signals_interrupted(NULL)) {
-        fprintf(stderr, "clformer: interrupted\n");
-        return EXIT_FAILED;
+        return report_interrupted();
     }
     return conclude(outcomes);
 }

@@ -109,6 +109,8 @@ void flags_release(struct flags *flags);
 
 /* Prints "clformer: <clf_last_error()>" and gives the exit status of a failure. */
 int report_failure(clf_status status);
+/* Prints "clformer: interrupted" and gives EXIT_FAILED. */
+int report_interrupted(void);
 /* Prints "clformer: ..." and gives EXIT_WRONG_CALL. */
 int report_wrong_call(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -43,6 +43,12 @@ int report_failure(clf_status status)
     return status == CLF_BAD_ARGUMENT ? EXIT_WRONG_CALL : EXIT_FAILED;
 }
 
+int report_interrupted(void)
+{
+    fprintf(stderr, "clformer: interrupted\n");
+    return EXIT_FAILED;
+}
+
 int report_wrong_call(const char *format, ...)
 {
     va_list arguments;
