@@ -40,19 +40,27 @@ static int restore_integers(json_t *value)
     return failed;
 }
 
+static clf_status no_memory(const char *path)
+{
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
+}
+
 static clf_status parse(json_t **out, const char *text, size_t size, const char *path)
 {
-    json_error_t error;
+    json_error_t error = {.line = 0};
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (!root && json_error_code(&error) == json_error_numeric_overflow) {
         /* transformers writes model_max_length as 10^30 where a tokenizer has no limit. */
         root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
         if (root && restore_integers(root) != 0) {
             json_decref(root);
-            return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
+            return no_memory(path);
         }
     }
     if (!root) {
+        if (!error.text[0]) { /* nothing wrong with the text: jansson found no memory */
+            return no_memory(path);
+        }
         return clf__fail(CLF_FORMAT, "%s: line %d is not the JSON expected: %s", path, error.line,
                          error.text);
     }

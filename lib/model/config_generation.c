@@ -87,6 +87,18 @@ static clf_status read_suppressed(struct clf__search_options *options, const str
     return CLF_OK;
 }
 
+static clf_status check_forced(const struct clf__search_options *options, const struct clf__json *json,
+                               const char *key, int id)
+{
+    for (int i = 0; id >= 0 && i < options->suppressed_count; i++) {
+        if (options->suppressed[i] == id) {
+            return clf__fail(CLF_FORMAT, "%s: \"%s\" %d is among \"suppress_tokens\" too; drop one of them",
+                             json->path, key, id);
+        }
+    }
+    return CLF_OK;
+}
+
 /* How many ids all sequences have together. */
 static clf_status count_bad_words(const struct clf__json *json, const json_t *array, size_t *total)
 {
@@ -256,6 +268,8 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
     CLF__TRY(read_forced(json, "forced_bos_token_id", vocabulary, &options->forced_first));
     CLF__TRY(read_forced(json, "forced_eos_token_id", vocabulary, &options->forced_last));
     CLF__TRY(read_suppressed(options, json));
+    CLF__TRY(check_forced(options, json, "forced_bos_token_id", options->forced_first));
+    CLF__TRY(check_forced(options, json, "forced_eos_token_id", options->forced_last));
     CLF__TRY(read_bad_words(options, json));
     warn_of_others(json);
     return read_lengths(options, json, config->max_positions);

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -182,6 +183,30 @@ static void test_every_allocation_may_fail(void **state)
     clf__memory_fail_at(0);
 }
 
+static int parser_allocations_left;
+
+static void *allocate_some(size_t size)
+{
+    return parser_allocations_left-- > 0 ? malloc(size) : NULL;
+}
+
+/* A file that nobody damaged is not called damaged. (Later in a text jansson calls it damaged itself, or
+ * aborts.) */
+static void test_the_parser_has_no_memory(void **state)
+{
+    (void)state;
+    struct clf__json json;
+    assert_ok(load(&json, "{\"a\": 1}"));
+    clf__json_free(&json);
+    for (int most = 0; most < 3; most++) {
+        parser_allocations_left = most;
+        json_set_alloc_funcs(allocate_some, free);
+        clf_status status = clf__json_load(&json, path, 1000);
+        json_set_alloc_funcs(malloc, free);
+        assert_fails(status, CLF_OUT_OF_MEMORY, "settings.json: no host memory");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +217,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_deep_file_is_refused, support_teardown),
         cmocka_unit_test(test_integers_beyond_64_bits),
         cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_the_parser_has_no_memory),
     };
     return cmocka_run_group_tests(tests, choose_path, NULL);
 }

@@ -1,52 +1,11 @@
-#include "model/folder.h"
+#include "model/config_folder.h"
 
 #include <math.h>
-
-#include "model/config.h"
-
-static const char *const marian = "\"model_type\": \"marian\", \"vocab_size\": 40, \"d_model\": 24, "
-                                  "\"encoder_attention_heads\": 4, \"decoder_attention_heads\": 3, "
-                                  "\"pad_token_id\": 39, \"decoder_start_token_id\": 39, \"eos_token_id\": 0";
-
-/* A folder whose files hold the given members, the same one at every call; generation NULL: no
- * generation_config.json. */
-static const char *write_folder(const char *members, const char *more, const char *generation)
-{
-    static const char *folder;
-    static char text[8192];
-    if (!folder) {
-        folder = support_temporary_folder();
-    }
-    snprintf(text, sizeof text, "{%s%s%s}", members, more[0] ? ", " : "", more);
-    folder_write_text(folder, "config.json", text);
-    unlink(folder_path(folder, "generation_config.json"));
-    if (generation) {
-        snprintf(text, sizeof text, "{%s}", generation);
-        folder_write_text(folder, "generation_config.json", text);
-    }
-    return folder;
-}
-
-static struct clf__config load(const char *members, const char *more, const char *generation)
-{
-    struct clf__config config;
-    assert_ok(clf__config_load(&config, write_folder(members, more, generation)));
-    return config;
-}
-
-static void expect_failure(const char *members, const char *more, const char *generation, clf_status status,
-                           const char *part)
-{
-    struct clf__config config;
-    assert_fails(clf__config_load(&config, write_folder(members, more, generation)), status, part);
-    assert_non_null(strstr(clf_last_error(), "config.json"));
-    assert_null(config.generation.bad_words);
-}
 
 static void test_demo_model(void **state)
 {
     (void)state;
-    const char *folder = write_folder(
+    const char *folder = write_config(
         "\"model_type\": \"marian\", \"d_model\": 192, \"activation_function\": \"swish\", "
         "\"encoder_layers\": 3, "
         "\"decoder_layers\": 3, \"encoder_attention_heads\": 6, \"decoder_attention_heads\": 6, "
@@ -95,7 +54,7 @@ static void test_demo_model(void **state)
 static void test_marian_defaults(void **state)
 {
     (void)state;
-    struct clf__config c = load("\"model_type\": \"marian\"", "", NULL);
+    struct clf__config c = load_config("\"model_type\": \"marian\"", "", NULL);
     assert_int_equal(c.source_vocabulary, 58101);
     assert_int_equal(c.d_model, 1024);
     assert_int_equal(c.encoder_layers, 12);
@@ -115,20 +74,21 @@ static void test_marian_defaults(void **state)
 static void test_marian_heads_and_sharing(void **state)
 {
     (void)state;
-    struct clf__config c = load(marian, "", NULL);
+    struct clf__config c = load_config(marian_config, "", NULL);
     assert_int_equal(c.encoder_key_width, 6);
     assert_int_equal(c.decoder_key_width, 8);
     clf__config_free(&c);
-    c = load(marian, "\"share_encoder_decoder_embeddings\": false, \"decoder_vocab_size\": 50", NULL);
+    c = load_config(marian_config, "\"share_encoder_decoder_embeddings\": false, \"decoder_vocab_size\": 50",
+                    NULL);
     assert_int_equal(c.source_vocabulary, 40);
     assert_int_equal(c.target_vocabulary, 50);
     assert_true(!c.share_source_target && c.share_target_output);
     clf__config_free(&c);
-    c = load(marian, "\"tie_word_embeddings\": false", NULL);
+    c = load_config(marian_config, "\"tie_word_embeddings\": false", NULL);
     assert_true(!c.share_source_target && !c.share_target_output);
     clf__config_free(&c);
     folder_log_start();
-    c = load(marian, "\"decoder_vocab_size\": 50", NULL);
+    c = load_config(marian_config, "\"decoder_vocab_size\": 50", NULL);
     folder_log_stop();
     assert_int_equal(c.target_vocabulary, 40);
     assert_non_null(strstr(folder_logged, "decoder_vocab_size"));
@@ -196,7 +156,7 @@ static void test_jadore_scales(void **state)
         {"\"scale_embedding\": false, \"emb_src_trg_weight_sharing\": false", 0, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct clf__config c = load(jadore, cases[i].keys, NULL);
+        struct clf__config c = load_config(jadore, cases[i].keys, NULL);
         assert_true(c.encoder_embedding_scale == (cases[i].embedding ? root : one));
         assert_true(c.decoder_embedding_scale == c.encoder_embedding_scale);
         assert_true(c.output_scale == (cases[i].output ? one / root : one));
@@ -208,7 +168,7 @@ static void test_jadore_scales(void **state)
 static void test_switches(void **state)
 {
     (void)state;
-    struct clf__config c = load(
+    struct clf__config c = load_config(
         "\"model_type\": \"clformer\", \"preset\": \"paper\", \"vocab_size\": 30, \"d_model\": 20",
         "\"position_embedding_type\": \"relative\", \"sinusoid_layout\": \"halves\", \"sinusoid_frequency\": "
         "\"by_last\", \"position_offset\": 2, \"position_padding_aware\": true, "
@@ -236,13 +196,14 @@ static void test_switches(void **state)
     assert_true(c.mask_pad_tokens && c.source_start_id == c.start_id && c.source_end_id == -1);
     assert_true(c.share_source_target && !c.share_target_output);
     clf__config_free(&c);
-    c = load("\"model_type\": \"clformer\", \"preset\": \"speech\", \"decoder_vocab_size\": 30",
-             "\"feature_size\": 13, \"position_embedding_type\": \"learned\"", NULL);
+    c = load_config("\"model_type\": \"clformer\", \"preset\": \"speech\", \"decoder_vocab_size\": 30",
+                    "\"feature_size\": 13, \"position_embedding_type\": \"learned\"", NULL);
     assert_true(c.feature_size == 13 && c.source_vocabulary == 0 && c.target_vocabulary == 30);
     assert_int_equal(c.positions, CLF__POSITIONS_LEARNED);
     clf__config_free(&c);
     /* A MarianMT folder keeps what its family fixes. */
-    c = load(marian, "\"normalize_before\": true, \"add_bias_logits\": false, \"norm\": \"rms\"", NULL);
+    c = load_config(marian_config,
+                    "\"normalize_before\": true, \"add_bias_logits\": false, \"norm\": \"rms\"", NULL);
     assert_true(!c.norm_first && c.logits_bias && c.norm == CLF__NORM_LAYER);
     clf__config_free(&c);
 }
@@ -267,13 +228,13 @@ static void test_dropout(void **state)
         char members[96];
         snprintf(members, sizeof members,
                  "\"model_type\": \"clformer\", \"preset\": \"%s\", \"bos_token_id\": 0", cases[i].preset);
-        struct clf__config c = load(members, cases[i].keys, NULL);
+        struct clf__config c = load_config(members, cases[i].keys, NULL);
         assert_true(c.dropout == cases[i].dropout && c.embedding_dropout == cases[i].embedding);
         assert_true(c.attention_dropout == cases[i].attention);
         assert_true(c.activation_dropout == cases[i].activation);
         clf__config_free(&c);
     }
-    expect_failure(marian, "\"activation_dropout\": 1", NULL, CLF_FORMAT, "activation_dropout");
+    expect_bad_config(marian_config, "\"activation_dropout\": 1", NULL, CLF_FORMAT, "activation_dropout");
 }
 
 static void test_missing_and_unreadable(void **state)
@@ -303,14 +264,15 @@ static void test_missing_and_unreadable(void **state)
 static void test_unknown_systems(void **state)
 {
     (void)state;
-    expect_failure("\"model_type\": \"bart\"", "", NULL, CLF_UNSUPPORTED,
-                   "\"bart\"; supported: marian, clformer");
-    expect_failure("\"d_model\": 4", "", NULL, CLF_FORMAT, "model_type");
-    expect_failure("\"model_type\": 7", "", NULL, CLF_FORMAT, "model_type");
-    expect_failure("\"model_type\": \"clformer\"", "", NULL, CLF_FORMAT, "preset");
-    expect_failure("\"model_type\": \"clformer\"", "\"preset\": \"big\"", NULL, CLF_UNSUPPORTED,
-                   "marian, paper, jadore, annotated, speech, illustrated");
-    expect_failure(marian, "\"activation_function\": \"tanh\"", NULL, CLF_UNSUPPORTED, "activation_function");
+    expect_bad_config("\"model_type\": \"bart\"", "", NULL, CLF_UNSUPPORTED,
+                      "\"bart\"; supported: marian_config, clformer");
+    expect_bad_config("\"d_model\": 4", "", NULL, CLF_FORMAT, "model_type");
+    expect_bad_config("\"model_type\": 7", "", NULL, CLF_FORMAT, "model_type");
+    expect_bad_config("\"model_type\": \"clformer\"", "", NULL, CLF_FORMAT, "preset");
+    expect_bad_config("\"model_type\": \"clformer\"", "\"preset\": \"big\"", NULL, CLF_UNSUPPORTED,
+                      "marian_config, paper, jadore, annotated, speech, illustrated");
+    expect_bad_config(marian_config, "\"activation_function\": \"tanh\"", NULL, CLF_UNSUPPORTED,
+                      "activation_function");
 }
 
 static void test_bad_sizes(void **state)
@@ -332,9 +294,9 @@ static void test_bad_sizes(void **state)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
             char member[128];
             snprintf(member, sizeof member, "\"%s\": %s", keys[k], values[v]);
-            expect_failure("\"model_type\": \"marian\"", member, NULL, CLF_FORMAT, keys[k]);
-            expect_failure("\"model_type\": \"clformer\", \"preset\": \"jadore\"", member, NULL, CLF_FORMAT,
-                           keys[k]);
+            expect_bad_config("\"model_type\": \"marian\"", member, NULL, CLF_FORMAT, keys[k]);
+            expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"jadore\"", member, NULL,
+                              CLF_FORMAT, keys[k]);
         }
     }
     static const char *const ours[] = {"\"d_k\": 0",
@@ -346,38 +308,38 @@ static void test_bad_sizes(void **state)
                                        "\"normalize_before\": 1",
                                        "\"output_scale\": \"x\""};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-        expect_failure("\"model_type\": \"clformer\", \"preset\": \"paper\"", ours[i], NULL, CLF_FORMAT,
-                       NULL);
+        expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"paper\"", ours[i], NULL, CLF_FORMAT,
+                          NULL);
     }
-    expect_failure("\"model_type\": \"marian\"", "\"d_model\": 30, \"encoder_attention_heads\": 4", NULL,
-                   CLF_FORMAT, "encoder_attention_heads");
-    expect_failure("\"model_type\": \"marian\"", "\"d_model\": 32, \"decoder_attention_heads\": 5", NULL,
-                   CLF_FORMAT, "decoder_attention_heads");
+    expect_bad_config("\"model_type\": \"marian\"", "\"d_model\": 30, \"encoder_attention_heads\": 4", NULL,
+                      CLF_FORMAT, "encoder_attention_heads");
+    expect_bad_config("\"model_type\": \"marian\"", "\"d_model\": 32, \"decoder_attention_heads\": 5", NULL,
+                      CLF_FORMAT, "decoder_attention_heads");
 }
 
 static void test_bad_ids(void **state)
 {
     (void)state;
     const char *small = "\"model_type\": \"marian\", \"vocab_size\": 40";
-    expect_failure(small, "\"pad_token_id\": 40, \"decoder_start_token_id\": 3", NULL, CLF_FORMAT,
-                   "pad_token_id");
-    expect_failure(small, "\"pad_token_id\": 3", NULL, CLF_FORMAT, "decoder_start_token_id");
-    expect_failure(marian, "\"bos_token_id\": -2", NULL, CLF_FORMAT, "bos_token_id");
-    expect_failure("\"model_type\": \"marian\", \"eos_token_id\": 99999", "", NULL, CLF_FORMAT,
-                   "eos_token_id");
-    expect_failure("\"model_type\": \"marian\", \"eos_token_id\": [0, 1]", "", NULL, CLF_UNSUPPORTED,
-                   "eos_token_id");
-    expect_failure("\"model_type\": \"marian\", \"eos_token_id\": [\"x\"]", "", NULL, CLF_FORMAT,
-                   "eos_token_id");
-    struct clf__config c = load("\"model_type\": \"marian\", \"eos_token_id\": [5]", "", NULL);
+    expect_bad_config(small, "\"pad_token_id\": 40, \"decoder_start_token_id\": 3", NULL, CLF_FORMAT,
+                      "pad_token_id");
+    expect_bad_config(small, "\"pad_token_id\": 3", NULL, CLF_FORMAT, "decoder_start_token_id");
+    expect_bad_config(marian_config, "\"bos_token_id\": -2", NULL, CLF_FORMAT, "bos_token_id");
+    expect_bad_config("\"model_type\": \"marian\", \"eos_token_id\": 99999", "", NULL, CLF_FORMAT,
+                      "eos_token_id");
+    expect_bad_config("\"model_type\": \"marian\", \"eos_token_id\": [0, 1]", "", NULL, CLF_UNSUPPORTED,
+                      "eos_token_id");
+    expect_bad_config("\"model_type\": \"marian\", \"eos_token_id\": [\"x\"]", "", NULL, CLF_FORMAT,
+                      "eos_token_id");
+    struct clf__config c = load_config("\"model_type\": \"marian\", \"eos_token_id\": [5]", "", NULL);
     assert_true(c.end_id == 5 && c.generation.end_id == 5);
     clf__config_free(&c);
     const char *hides = "\"decoder_start_token_id\": 2, \"pad_token_id\": 2";
-    expect_failure("\"model_type\": \"clformer\", \"preset\": \"jadore\"", hides, NULL, CLF_FORMAT,
-                   "decoder_start_token_id");
-    expect_failure("\"model_type\": \"clformer\", \"preset\": \"annotated\"", hides, NULL, CLF_FORMAT,
-                   "decoder_start_token_id");
-    c = load("\"model_type\": \"clformer\", \"preset\": \"paper\"", hides, NULL);
+    expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"jadore\"", hides, NULL, CLF_FORMAT,
+                      "decoder_start_token_id");
+    expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"annotated\"", hides, NULL, CLF_FORMAT,
+                      "decoder_start_token_id");
+    c = load_config("\"model_type\": \"clformer\", \"preset\": \"paper\"", hides, NULL);
     clf__config_free(&c);
 }
 
@@ -385,119 +347,31 @@ static void test_contradictions(void **state)
 {
     (void)state;
     const char *jadore = "\"model_type\": \"clformer\", \"preset\": \"jadore\", \"vocab_size\": 30";
-    expect_failure(jadore, "\"trg_emb_prj_weight_sharing\": true, \"tie_word_embeddings\": false", NULL,
-                   CLF_FORMAT, "trg_emb_prj_weight_sharing");
-    expect_failure(jadore,
-                   "\"emb_src_trg_weight_sharing\": false, \"share_encoder_decoder_embeddings\": true", NULL,
-                   CLF_FORMAT, "emb_src_trg_weight_sharing");
-    expect_failure(jadore, "\"scale_emb_or_prj\": \"prj\", \"scale_embedding\": true", NULL, CLF_FORMAT,
-                   "scale_emb_or_prj");
-    expect_failure(jadore, "\"scale_emb_or_prj\": \"both\"", NULL, CLF_UNSUPPORTED, "scale_emb_or_prj");
-    expect_failure(jadore, "\"decoder_vocab_size\": 31", NULL, CLF_FORMAT, "decoder_vocab_size");
-    expect_failure("\"model_type\": \"clformer\", \"preset\": \"speech\"",
-                   "\"share_encoder_decoder_embeddings\": true", NULL, CLF_FORMAT,
-                   "share_encoder_decoder_embeddings");
+    expect_bad_config(jadore, "\"trg_emb_prj_weight_sharing\": true, \"tie_word_embeddings\": false", NULL,
+                      CLF_FORMAT, "trg_emb_prj_weight_sharing");
+    expect_bad_config(jadore,
+                      "\"emb_src_trg_weight_sharing\": false, \"share_encoder_decoder_embeddings\": true",
+                      NULL, CLF_FORMAT, "emb_src_trg_weight_sharing");
+    expect_bad_config(jadore, "\"scale_emb_or_prj\": \"prj\", \"scale_embedding\": true", NULL, CLF_FORMAT,
+                      "scale_emb_or_prj");
+    expect_bad_config(jadore, "\"scale_emb_or_prj\": \"both\"", NULL, CLF_UNSUPPORTED, "scale_emb_or_prj");
+    expect_bad_config(jadore, "\"decoder_vocab_size\": 31", NULL, CLF_FORMAT, "decoder_vocab_size");
+    expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"speech\"",
+                      "\"share_encoder_decoder_embeddings\": true", NULL, CLF_FORMAT,
+                      "share_encoder_decoder_embeddings");
     const char *paper =
         "\"model_type\": \"clformer\", \"preset\": \"paper\", \"position_embedding_type\": \"relative\"";
-    expect_failure(paper, "\"relative_attention_num_buckets\": 9", NULL, CLF_FORMAT,
-                   "relative_attention_num_buckets");
-    expect_failure(paper, "\"relative_attention_max_distance\": 16", NULL, CLF_FORMAT,
-                   "relative_attention_max_distance");
-}
-
-static void test_generation(void **state)
-{
-    (void)state;
-    struct clf__config c = load(marian, "\"num_beams\": 7, \"max_length\": 3",
-                                "\"num_beams\": 5, \"num_return_sequences\": 2, \"length_penalty\": -0.5, "
-                                "\"early_stopping\": \"never\", "
-                                "\"forced_bos_token_id\": 7, \"forced_eos_token_id\": [0], "
-                                "\"bad_words_ids\": [[39], [0], [1, 2, 3], [0, 4]], "
-                                "\"suppress_tokens\": [8, 9], \"min_length\": 3, \"decoder_start_token_id\": "
-                                "38, \"eos_token_id\": 0, "
-                                "\"length_rule\": \"none\", \"max_new_tokens\": 33");
-    const struct clf__search_options *o = &c.generation;
-    assert_true(o->beams == 5 && o->n_best == 2 && o->length_penalty == -0.5f);
-    assert_int_equal(o->early_stopping, CLF__STOP_NEVER);
-    assert_int_equal(o->length_rule, CLF__LENGTH_NONE);
-    assert_true(o->forced_first == 7 && o->forced_last == 0 && o->start_id == 38 && o->end_id == 0);
-    assert_true(o->min_length == 3 && o->max_length == 33);
-    assert_true(o->suppressed_count == 2 && o->suppressed[1] == 9);
-    assert_int_equal(o->bad_word_count, 3); /* the end token alone is not banned */
-    static const int32_t words[] = {39, 1, 2, 3, 0, 4}, offsets[] = {0, 1, 4, 6};
-    assert_memory_equal(o->bad_words, words, sizeof words);
-    assert_memory_equal(o->bad_word_offsets, offsets, sizeof offsets);
-    clf__config_free(&c);
-    /* Old folders keep these keys in config.json. */
-    c = load(marian,
-             "\"num_beams\": 6, \"max_length\": 100, \"bad_words_ids\": [[39]], \"early_stopping\": true",
-             NULL);
-    assert_true(c.generation.beams == 6 && c.generation.max_length == 99 && c.generation.bad_word_count == 1);
-    assert_int_equal(c.generation.early_stopping, CLF__STOP_TRUE);
-    clf__config_free(&c);
-    c = load(marian, "", "\"min_new_tokens\": 4");
-    assert_int_equal(c.generation.min_length, 5); /* and then the end token */
-    clf__config_free(&c);
-}
-
-static void test_generation_warnings(void **state)
-{
-    (void)state;
-    folder_log_start();
-    struct clf__config c =
-        load(marian, "\"max_position_embeddings\": 50",
-             "\"do_sample\": true, \"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.0, "
-             "\"max_length\": 512, \"force_words_ids\": []");
-    folder_log_stop();
-    assert_int_equal(c.generation.max_length, 50);
-    assert_non_null(strstr(folder_logged, "do_sample"));
-    assert_non_null(strstr(folder_logged, "no_repeat_ngram_size"));
-    assert_non_null(strstr(folder_logged, "511"));
-    assert_null(strstr(folder_logged, "repetition_penalty"));
-    assert_null(strstr(folder_logged, "force_words_ids"));
-    clf__config_free(&c);
-}
-
-static void test_bad_generation(void **state)
-{
-    (void)state;
-    static const char *const members[] = {
-        "\"num_beams\": 0",
-        "\"num_beams\": 129",
-        "\"num_beams\": \"4\"",
-        "\"num_beams\": 2, \"num_return_sequences\": 3",
-        "\"length_penalty\": true",
-        "\"early_stopping\": \"soon\"",
-        "\"max_length\": 1",
-        "\"max_length\": 10, \"min_length\": 10",
-        "\"max_new_tokens\": 0",
-        "\"min_length\": -1",
-        "\"forced_bos_token_id\": 40",
-        "\"forced_eos_token_id\": \"x\"",
-        "\"bad_words_ids\": 7",
-        "\"bad_words_ids\": [7]",
-        "\"bad_words_ids\": [[]]",
-        "\"bad_words_ids\": [[3, 40]]",
-        "\"bad_words_ids\": [[-1]]",
-        "\"suppress_tokens\": [3, \"4\"]",
-        "\"suppress_tokens\": {}",
-        "\"renormalize_logits\": 1",
-        "\"decoder_start_token_id\": 40",
-        "\"eos_token_id\": 40",
-        "\"length_rule\": \"short\"",
-    };
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        expect_failure(marian, "", members[i], CLF_FORMAT, "generation_config.json");
-    }
-    expect_failure(marian, "", "\"forced_eos_token_id\": [0, 1]", CLF_UNSUPPORTED, "forced_eos_token_id");
-    expect_failure(marian, "", "\"eos_token_id\": [0, 1]", CLF_UNSUPPORTED, "eos_token_id");
+    expect_bad_config(paper, "\"relative_attention_num_buckets\": 9", NULL, CLF_FORMAT,
+                      "relative_attention_num_buckets");
+    expect_bad_config(paper, "\"relative_attention_max_distance\": 16", NULL, CLF_FORMAT,
+                      "relative_attention_max_distance");
 }
 
 static void test_failing_allocations(void **state)
 {
     (void)state;
     const char *folder =
-        write_folder(marian, "", "\"bad_words_ids\": [[39], [1, 2]], \"suppress_tokens\": [5]");
+        write_config(marian_config, "", "\"bad_words_ids\": [[39], [1, 2]], \"suppress_tokens\": [5]");
     struct clf__config config;
     FOR_EACH_FAILING_ALLOCATION(clf__config_load(&config, folder), clf__config_free(&config));
 }
@@ -517,9 +391,6 @@ int main(void)
         cmocka_unit_test(test_bad_sizes),
         cmocka_unit_test(test_bad_ids),
         cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_generation),
-        cmocka_unit_test(test_generation_warnings),
-        cmocka_unit_test(test_bad_generation),
         cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

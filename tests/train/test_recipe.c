@@ -9,27 +9,7 @@
 #include "model/config.h"
 #include "model/save.h"
 #include "train/recipe.h"
-
-static struct clf_recipe *recipe;
-
-static int create(void **state)
-{
-    (void)state;
-    assert_ok(clf_recipe_create(&recipe));
-    return 0;
-}
-
-static int destroy(void **state)
-{
-    clf_recipe_free(recipe);
-    recipe = NULL;
-    return support_teardown(state);
-}
-
-static clf_status set(const char *name, const char *value)
-{
-    return clf_recipe_set(recipe, name, &value, 1);
-}
+#include "train/recipe_choices.h"
 
 /* <a fresh folder>/recipe.json with this text. */
 static const char *file_of(const char *text)
@@ -266,107 +246,6 @@ static void test_a_bad_file_changes_nothing(void **state)
     assert_int_equal(settings_of(recipe).seed, 2);
 }
 
-static void test_going_on_with_another_recipe(void **state)
-{
-    (void)state;
-    struct clf_recipe *begun;
-    assert_ok(set("train", "t"));
-    assert_ok(clf__recipe_copy(&begun, recipe));
-    assert_ok(set("max-updates", "7"));
-    assert_ok(set("keep-last", "7"));
-    assert_ok(clf__recipe_check_same(recipe, begun, "out"));
-    assert_ok(set("epsilon", "0.000000001"));
-    assert_ok(clf__recipe_check_same(recipe, begun, "out"));
-    assert_ok(set("epsilon", "0.00000001"));
-    assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "epsilon: is 0.00000001, but out was begun with 1e-9");
-    clf_recipe_free(begun);
-    /* The end of a linear schedule is part of it. */
-    assert_ok(set("schedule", "linear"));
-    assert_ok(set("warm-up", "2"));
-    assert_ok(clf__recipe_copy(&begun, recipe));
-    assert_ok(set("max-updates", "8"));
-    assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT, "max-updates: is 8");
-    clf_recipe_free(begun);
-}
-
-/* However a value is spelt: recipe.json has it as JSON. */
-static void test_the_same_values_in_other_words(void **state)
-{
-    (void)state;
-    static const char *const pairs[][3] = {
-        {"dropout=0.30", "dropout=0.3", "dropout=0.31"},
-        {"d_model=123456789012345678", "d_model=123456789012345678", "d_model=123456789012345679"},
-        {"dropout=1.0", "dropout=1", "dropout=2"},
-        {"layer_norm_eps=1e-05", "layer_norm_eps=0.00001", "layer_norm_eps=1e-6"},
-        {"bad_words_ids=[[1, 2]]", "bad_words_ids=[[1,2]]", "bad_words_ids=[[1,3]]"},
-        {"activation_function=gelu", "activation_function=gelu", "activation_function=relu"},
-    };
-    char path[256];
-    snprintf(path, sizeof path, "%s/recipe.json", support_temporary_folder());
-    assert_ok(set("train", "t"));
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        assert_ok(set("config", pairs[i][0]));
-        assert_ok(clf_recipe_write(recipe, path));
-        struct clf_recipe *begun;
-        assert_ok(clf_recipe_create(&begun));
-        assert_ok(clf_recipe_load(begun, path));
-        assert_ok(clf__recipe_check_same(recipe, begun, "out"));
-        assert_ok(set("config", pairs[i][1]));
-        assert_ok(clf__recipe_check_same(recipe, begun, "out"));
-        assert_ok(set("config", pairs[i][2]));
-        assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT, "config");
-        clf_recipe_free(begun);
-    }
-}
-
-/* Seeds give other runs, however little they differ. */
-static void test_whole_numbers_are_compared_exactly(void **state)
-{
-    (void)state;
-    struct clf_recipe *begun;
-    char path[256];
-    snprintf(path, sizeof path, "%s/recipe.json", support_temporary_folder());
-    assert_ok(set("train", "t"));
-    assert_ok(set("seed", "123456789012345"));
-    assert_ok(clf_recipe_write(recipe, path));
-    assert_ok(clf_recipe_create(&begun));
-    assert_ok(clf_recipe_load(begun, path));
-    assert_ok(clf__recipe_check_same(recipe, begun, "out"));
-    assert_ok(set("seed", "123456789012346"));
-    assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "seed: is 123456789012346, but out was begun with 123456789012345");
-    clf_recipe_free(begun);
-}
-
-/* The value that differs is named, not the first of its choice. */
-static void test_the_difference_is_named(void **state)
-{
-    (void)state;
-    const char *const files[][2] = {{"a", "b"}, {"a", "c"}};
-    struct clf_recipe *begun;
-    assert_ok(clf_recipe_set(recipe, "train", files[0], 2));
-    assert_ok(set("config", "encoder_layers=1"));
-    assert_ok(set("config", "dropout=0.3"));
-    assert_ok(clf__recipe_copy(&begun, recipe));
-    assert_ok(set("config", "dropout=0.4"));
-    assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "config: is dropout=0.4, but out was begun with dropout=0.3");
-    assert_ok(set("config", "dropout=0.3"));
-    assert_ok(set("config", "d_model=8"));
-    assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "config: is d_model=8, but out was begun with none");
-    assert_fails(clf__recipe_check_same(begun, recipe, "out"), CLF_BAD_ARGUMENT,
-                 "config: is not chosen, but out was begun with d_model=8");
-    assert_ok(clf_recipe_set(recipe, "train", files[1], 2));
-    clf_recipe_free(begun);
-    assert_ok(clf__recipe_copy(&begun, recipe));
-    assert_ok(clf_recipe_set(recipe, "train", files[0], 2));
-    assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "train: is b, but out was begun with c");
-    clf_recipe_free(begun);
-}
-
 static void test_a_written_recipe_of_fine_tuning_reads_as_the_same(void **state)
 {
     (void)state;
@@ -482,7 +361,6 @@ static void test_every_allocation_may_fail(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
     const struct CMUnitTest tests[] = {
         TEST(test_the_table_says_its_defaults),
         TEST(test_defaults_are_the_presets),
@@ -492,12 +370,8 @@ int main(void)
         TEST(test_pairs_are_replaced_by_key),
         TEST(test_a_written_recipe_reads_as_the_same),
         TEST(test_a_bad_file_changes_nothing),
-        TEST(test_going_on_with_another_recipe),
         TEST(test_every_key_of_the_configuration_can_be_set),
         TEST(test_every_allocation_may_fail),
-        TEST(test_the_same_values_in_other_words),
-        TEST(test_whole_numbers_are_compared_exactly),
-        TEST(test_the_difference_is_named),
         TEST(test_a_written_recipe_of_fine_tuning_reads_as_the_same),
         TEST(test_fine_tuning_has_the_preset_of_its_folder),
     };

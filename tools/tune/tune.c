@@ -11,25 +11,6 @@
 #include "selftest/selftest.h"
 #include "shared/demo_model.h"
 
-static const char help[] =
-    "Usage: clformer tune [-m MODEL] [-d DEVICE] [--precision P] [NAME...]\n\n"
-    "Measures, at the sizes of this model, which form, providers and block sizes are fastest on a device, "
-    "and\n"
-    "keeps them for it as text in $XDG_CACHE_HOME/clformer/tuning: the other verbs take them from then on. "
-    "A\n"
-    "candidate stays only where it computes what the reference does and is faster by more than the times "
-    "vary.\n"
-    "What is kept is not measured again, with whatever model and precision it was (--again does), so that "
-    "an\n"
-    "interrupted call can simply be repeated; what --quick kept is, by a call without it.\n"
-    "Flags that say how to compute, and $CLFORMER_TUNING=off, are stronger than what is kept.\n\n"
-    "Without -m the model is the demo's. NAMEs choose what is measured:\n";
-
-static const char example[] = "\nExample:\n"
-                              "  $ clformer tune -m base --precision int8\n"
-                              "  $ clformer tune -m base --precision int8 --again step_rows_int8\n"
-                              "  $ clformer devices          # says whether a device is tuned\n";
-
 struct tune {
     struct flags flags;
     struct tune_patience patience;
@@ -40,23 +21,6 @@ struct tune {
     char *path; /* of the file */
     char precision[16], model_name[64];
 };
-
-/* Of all knobs but this one: what is fast with int8 is slow with bf16, and a device is opened before it is
- * known which of them comes. A file can hold it all the same. */
-static int is_tuned(enum clf__knob knob)
-{
-    return knob != CLF__KNOB_INSTRUCTIONS;
-}
-
-/* Tuned by this call: all knobs, or those that it names. */
-static int is_wanted(const struct flags *flags, enum clf__knob knob)
-{
-    int is_named = flags->operand_count == 0;
-    for (int i = 0; i < flags->operand_count; i++) {
-        is_named |= strcmp(flags->operands[i], clf__knobs[knob].name) == 0;
-    }
-    return is_tuned(knob) && is_named;
-}
 
 /* A line of the table. */
 static void print_line(const struct tune *tune, enum clf__knob knob, const char *text)
@@ -360,7 +324,7 @@ static clf_status tune_all(struct tune *tune)
 {
     int kept = 0;
     for (enum clf__knob knob = 0; knob < CLF__KNOB_COUNT; knob++) {
-        if (!is_wanted(&tune->flags, knob)) {
+        if (!tune_is_wanted(&tune->flags, knob)) {
             continue;
         }
         if (is_kept(tune, knob)) {
@@ -402,7 +366,7 @@ static int begin(struct tune *tune)
     }
     tune->current = tune->file.tuning;
     for (enum clf__knob knob = 0; knob < CLF__KNOB_COUNT; knob++) {
-        if (is_wanted(&tune->flags, knob) && !is_kept(tune, knob)) {
+        if (tune_is_wanted(&tune->flags, knob) && !is_kept(tune, knob)) {
             tune->current.values[knob] = clf__knobs[knob].standard;
         }
     }
@@ -426,58 +390,13 @@ static int run(struct tune *tune)
     return status == CLF_OK ? EXIT_DONE : report_failure(status);
 }
 
-/* Returns -1, or the exit status of a wrong call. */
-static int check_names(const struct flags *flags)
-{
-    for (int i = 0; i < flags->operand_count; i++) {
-        int found = 0;
-        for (int j = 0; j < CLF__KNOB_COUNT; j++) {
-            found |= is_tuned((enum clf__knob)j) && strcmp(flags->operands[i], clf__knobs[j].name) == 0;
-        }
-        if (!found) {
-            return report_wrong_call("there is nothing named \"%s\" to tune; `clformer tune --help` lists "
-                                     "the names",
-                                     flags->operands[i]);
-        }
-    }
-    return -1;
-}
-
-/* The help with the names, or NULL. */
-static char *whole_help(void)
-{
-    size_t size = sizeof help + sizeof example + CLF__KNOB_COUNT * sizeof clf__knobs[0].name;
-    char *text = malloc(size);
-    size_t used = 0, line = 0;
-    for (int i = 0; text != NULL && i < CLF__KNOB_COUNT; i++) {
-        if (i == 0) {
-            used = (size_t)snprintf(text, size, "%s", help);
-        }
-        if (!is_tuned((enum clf__knob)i)) {
-            continue;
-        }
-        const char *name = clf__knobs[i].name, *space = line == 0 ? "  " : " ";
-        used += (size_t)snprintf(text + used, size - used, "%s%s", space, name);
-        line += strlen(name) + 1;
-        if (line > 80 || i + 1 == CLF__KNOB_COUNT) {
-            used += (size_t)snprintf(text + used, size - used, "\n");
-            line = 0;
-        }
-    }
-    if (text != NULL) {
-        snprintf(text + used, size - used, "%s", example);
-    }
-    return text;
-}
-
 int verb_tune(int argc, char **argv)
 {
     struct tune tune = {.path = NULL};
-    char *text = whole_help(), *demo = NULL;
-    int status = flags_parse(&tune.flags, argc, argv, TAKES_TUNE | TAKES_DEVICE, text != NULL ? text : help);
-    free(text);
+    char *demo = NULL;
+    int status = flags_parse(&tune.flags, argc, argv, TAKES_TUNE | TAKES_DEVICE, tune_help());
     if (status < 0) {
-        status = check_names(&tune.flags);
+        status = tune_check_names(&tune.flags);
     }
     if (status >= 0) {
         return status;

@@ -7,6 +7,13 @@
 #include "shared/progress.h"
 #include "translate/internal.h"
 
+/* names.c: whether this call measures a knob: it wants all, or those that it names. */
+int tune_is_wanted(const struct flags *flags, enum clf__knob knob);
+/* Returns -1, or the exit status of a wrong call. */
+int tune_check_names(const struct flags *flags);
+/* The help, with the names. */
+const char *tune_help(void);
+
 /* What is measured under each candidate of a knob: some pieces of work. */
 struct tune_work {
     void *context;
