@@ -1,8 +1,8 @@
-/* One decoder layer for one new token a row (Vaswani 2017, 3.1), whole, in one launch: few rows make products so short
+/* LAYERS decoder layers for one new token a row (Vaswani 2017, 3.1), whole, in one launch: few rows make products so short
  * that launching them one by one costs more than they do. The same functions in the same order as the launches make
  * that lib/layers/decoder_layer.c would make, so the same bits.
  *
- * The layer is a list of stages: products, attentions and norms; where products read converted rows, a conversion comes
+ * A layer is a list of stages: products, attentions and norms; where products read converted rows, a conversion comes
  * before each. A group takes tiles of the stage (a panel of a product, a head of a row, a row) until none is left, then
  * waits until those that others took are done. It waits for nothing but work that a running group has begun, so one
  * group alone gets through, and one that starts late finds its stages done: no order or number of groups can block (the
@@ -11,9 +11,9 @@
  * Of the keys that this step adds a row may look at its own alone, as in a search: the others may not be there yet.
  *
  * CPU form only. Needs PRECISION and what finish.cl, attention_step.cl and layernorm.cl need, NORM_FIRST (1: norm before
- * each sub-layer, 0: behind it), and OpenCL C 3.0 with acquire and release across the device. */
-#ifndef NORM_FIRST
-#error "decoder_layer.cl needs NORM_FIRST"
+ * each sub-layer, 0: behind it), LAYERS (1 to 4), and OpenCL C 3.0 with acquire and release across the device. */
+#if !defined(NORM_FIRST) || !defined(LAYERS)
+#error "decoder_layer.cl needs NORM_FIRST and LAYERS"
 #endif
 
 /* What the others make kernels of is called here. */
@@ -63,13 +63,13 @@ enum {
 };
 
 /* Counters lie a cache line apart, all zero before a launch and after it: groups that left, then tiles taken and tiles
- * done of each stage and of each conversion. */
-#define COUNTER(i)  (counters + (i)*16)
-#define COUNTERS    (1 + 4 * STAGES)
-#define LEFT        COUNTER(0)
-#define TAKEN(s)    COUNTER(1 + 2 * (s))
-#define DONE(s)     COUNTER(2 + 2 * (s))
-#define COUNT_UP(c) atomic_fetch_add_explicit(c, 1, memory_order_acq_rel, memory_scope_device)
+ * done of each stage and each conversion of each layer. */
+#define COUNTER(i)   (counters + (i)*16)
+#define COUNTERS     (1 + 4 * STAGES * LAYERS)
+#define LEFT         COUNTER(0)
+#define TAKEN(s)     COUNTER(1 + 2 * (s))
+#define DONE(s)      COUNTER(2 + 2 * (s))
+#define ADD_TO(c, n) atomic_fetch_add_explicit(c, n, memory_order_acq_rel, memory_scope_device)
 
 #ifdef __x86_64__
 #define RELAX __asm__ volatile("pause")
@@ -77,12 +77,37 @@ enum {
 #define RELAX
 #endif
 
+/* Tiles that a group takes at once. */
+struct piece {
+    int first, end;
+};
+
+/* The next piece; none where it begins at `tiles`. The first pieces are long, for memory is read fastest from end to end
+ * and taking one costs a message between cores; the last ones are short, so that all groups end at about the same time
+ * (guided self-scheduling: Polychronopoulos and Kuck, IEEE Transactions on Computers 1987). */
+static inline struct piece take_piece(__global atomic_int *taken, int tiles)
+{
+    int shares = 2 * (int)get_num_groups(0), first = 0, size = max(1, tiles / shares);
+    for (int others = ADD_TO(taken, 1); others > 0 && first < tiles; others--) {
+        first += size;
+        size = max(1, (tiles - first) / shares);
+    }
+    return (struct piece){first, first + size};
+}
+
 /* Runs the statement for every tile that this group gets of a stage, and waits for the others' tiles. */
 #define FOR_TILES(stage, tiles, statement)                                                                             \
     {                                                                                                                  \
-        for (int tile = COUNT_UP(TAKEN(stage)); tile < (tiles); tile = COUNT_UP(TAKEN(stage))) {                       \
-            statement;                                                                                                 \
-            COUNT_UP(DONE(stage));                                                                                     \
+        int ready = 0;                                                                                                 \
+        for (struct piece piece = take_piece(TAKEN(stage), tiles); piece.first < (tiles);                              \
+             piece = take_piece(TAKEN(stage), tiles)) {                                                                \
+            for (int tile = piece.first; tile < piece.end; tile++) {                                                   \
+                statement;                                                                                             \
+            }                                                                                                          \
+            ready += piece.end - piece.first;                                                                          \
+        }                                                                                                              \
+        if (ready > 0) {                                                                                               \
+            ADD_TO(DONE(stage), ready);                                                                                \
         }                                                                                                              \
         while (atomic_load_explicit(DONE(stage), memory_order_acquire, memory_scope_device) < (tiles)) {               \
             RELAX;                                                                                                     \
@@ -147,21 +172,46 @@ static inline void product_tile(int tile, const struct product *product, int row
     }
 }
 
-/* Panels that a group takes together: neighbours, for memory is read fastest in long pieces, and yet few enough that all
- * groups end at about the same time. */
-static inline int panels_together(int panels)
-{
-    return max(1, panels / (4 * (int)get_num_groups(0)));
-}
+/* What a layer has of its own: weights and biases, norms, and what it remembers of earlier tokens and of the encoder's
+ * output. */
+struct layer {
+    struct linear qkv, self_output, query, cross_output, up, down;
+    struct norm self_norm, cross_norm, ffn_norm;
+    __global float *keys, *values;
+    const __global float *memory;
+};
 
-static inline void product_tiles(int tile, int together, const struct product *product, int rows,
-                                 const __global uchar *operand)
-{
-    int end = min((tile + 1) * together, (product->outputs + PANEL - 1) / PANEL);
-    for (int panel = tile * together; panel < end; panel++) {
-        product_tile(panel, product, rows, operand);
+#define LAYER_PARAMETERS(n)                                                                                            \
+    const __global weight_element *qkv_weight_##n, const __global float *qkv_bias_##n,                                 \
+        const __global weight_element *self_weight_##n, const __global float *self_bias_##n,                           \
+        const __global weight_element *query_weight_##n, const __global float *query_bias_##n,                         \
+        const __global weight_element *cross_weight_##n, const __global float *cross_bias_##n,                         \
+        const __global weight_element *up_weight_##n, const __global float *up_bias_##n,                               \
+        const __global weight_element *down_weight_##n, const __global float *down_bias_##n,                           \
+        const __global float *self_gamma_##n, const __global float *self_beta_##n,                                     \
+        const __global float *cross_gamma_##n, const __global float *cross_beta_##n,                                   \
+        const __global float *ffn_gamma_##n, const __global float *ffn_beta_##n, __global float *keys_##n,             \
+        __global float *values_##n, const __global float *memory_##n
+#define LAYER(n)                                                                                                       \
+    {                                                                                                                  \
+        {qkv_weight_##n, qkv_bias_##n}, {self_weight_##n, self_bias_##n}, {query_weight_##n, query_bias_##n},          \
+            {cross_weight_##n, cross_bias_##n}, {up_weight_##n, up_bias_##n}, {down_weight_##n, down_bias_##n},        \
+            {self_gamma_##n, self_beta_##n}, {cross_gamma_##n, cross_beta_##n}, {ffn_gamma_##n, ffn_beta_##n},         \
+            keys_##n, values_##n, memory_##n                                                                           \
     }
-}
+
+/* WHAT(0), .. WHAT(LAYERS - 1) */
+#if LAYERS == 1
+#define FOR_EACH_LAYER(WHAT) WHAT(0)
+#elif LAYERS == 2
+#define FOR_EACH_LAYER(WHAT) WHAT(0), WHAT(1)
+#elif LAYERS == 3
+#define FOR_EACH_LAYER(WHAT) WHAT(0), WHAT(1), WHAT(2)
+#elif LAYERS == 4
+#define FOR_EACH_LAYER(WHAT) WHAT(0), WHAT(1), WHAT(2), WHAT(3)
+#else
+#error "decoder_layer.cl takes 1 to 4 LAYERS"
+#endif
 
 /* Groups: one a compute unit. x (R, D) in and out; normed (R, D), projected (R, H (2 K + V)), context (R, H V), hidden
  * (R, F) and operand (R rows of converted inputs) are work space. The norms are those behind the three sub-layers; with
@@ -170,19 +220,13 @@ CPU_KERNEL void decoder_layer_step_cpu(
     __global atomic_int *counters, int rows, int d_model, int ffn, int heads, float scale, float eps, __global float *x,
     int x_stride, __global float *normed, int normed_stride, __global float *projected, int projected_stride,
     __global float *context, int context_stride, __global float *hidden, int hidden_stride, __global uchar *operand,
-    const __global weight_element *qkv_weight, const __global float *qkv_bias, const __global weight_element *self_weight,
-    const __global float *self_bias, const __global weight_element *query_weight, const __global float *query_bias,
-    const __global weight_element *cross_weight, const __global float *cross_bias,
-    const __global weight_element *up_weight, const __global float *up_bias, const __global weight_element *down_weight,
-    const __global float *down_bias, const __global float *self_gamma, const __global float *self_beta,
-    const __global float *cross_gamma, const __global float *cross_beta, const __global float *ffn_gamma,
-    const __global float *ffn_beta, __global float *keys, int keys_offset, int keys_stride, __global float *values,
-    int values_offset, int values_stride, const __global int *table, int table_offset,
-    int table_stride, const __global int *slots, int slots_offset, const __global int *positions, int positions_offset,
-    int positions_total, int slots_total, const __global float *relative, int relative_offset, int relative_stride,
-    int reach, const __global float *memory, int memory_offset, int memory_stride, const __global int *spans,
-    int spans_offset, int sequences, int max_queries, const __global int *hidden_keys, int hidden_keys_offset)
+    int keys_stride, int values_stride, const __global int *table, int table_offset, int table_stride,
+    const __global int *slots, int slots_offset, const __global int *positions, int positions_offset, int positions_total,
+    int slots_total, const __global float *relative, int relative_offset, int relative_stride, int reach,
+    int memory_stride, const __global int *spans, int spans_offset, int sequences, int max_queries,
+    const __global int *hidden_keys, int hidden_keys_offset, FOR_EACH_LAYER(LAYER_PARAMETERS))
 {
+    const struct layer layers[] = {FOR_EACH_LAYER(LAYER)};
     int key_columns = heads * KEY_WIDTH, value_columns = heads * VALUE_WIDTH;
     struct rows x_rows = {x, x_stride}, normed_rows = {normed, normed_stride};
     struct rows projected_rows = {projected, projected_stride}, context_rows = {context, context_stride};
@@ -190,51 +234,51 @@ CPU_KERNEL void decoder_layer_step_cpu(
     /* A sub-layer reads `in` and leaves in `out` its result and x; a norm goes from `out` to `in`, which in both
      * arrangements of the norms is what the next sub-layer reads. */
     struct rows in = NORM_FIRST ? normed_rows : x_rows, out = NORM_FIRST ? x_rows : normed_rows;
-    const struct product products[] = {
-        [QUERY_KEY_VALUE] = {projected_rows, in, {qkv_weight, qkv_bias}, d_model, 2 * key_columns + value_columns},
-        [SELF_OUTPUT] = {out, context_rows, {self_weight, self_bias}, value_columns, d_model, 0, x, x_stride},
-        [CROSS_QUERY] = {projected_rows, in, {query_weight, query_bias}, d_model, key_columns},
-        [CROSS_OUTPUT] = {out, context_rows, {cross_weight, cross_bias}, value_columns, d_model, 0, x, x_stride},
-        [FEED_FORWARD_UP] = {hidden_rows, in, {up_weight, up_bias}, d_model, ffn, 1},
-        [FEED_FORWARD_DOWN] = {out, hidden_rows, {down_weight, down_bias}, ffn, d_model, 0, x, x_stride},
-        [FEED_FORWARD_NORM] = {{0, 0}},
-    };
-    const struct norm norms[] = {
-        [SELF_NORM] = {self_gamma, self_beta},
-        [CROSS_NORM] = {cross_gamma, cross_beta},
-        [FEED_FORWARD_NORM] = {ffn_gamma, ffn_beta},
-    };
     int cross_tiles = sequences * heads * ((max_queries + MOST_QUERIES - 1) / MOST_QUERIES);
     struct attention_work work;
-    for (int step = 0; step < STAGES; step++) {
-        int stage = NORM_FIRST ? (step + STAGES - 1) % STAGES : step;
+    for (int step = 0; step < LAYERS * STAGES; step++) {
+        struct layer layer = layers[step / STAGES];
+        int stage = NORM_FIRST ? (step + STAGES - 1) % STAGES : step % STAGES;
+        int count = step / STAGES * 2 * STAGES + stage;
+        const struct product products[] = {
+            [QUERY_KEY_VALUE] = {projected_rows, in, layer.qkv, d_model, 2 * key_columns + value_columns},
+            [SELF_OUTPUT] = {out, context_rows, layer.self_output, value_columns, d_model, 0, x, x_stride},
+            [CROSS_QUERY] = {projected_rows, in, layer.query, d_model, key_columns},
+            [CROSS_OUTPUT] = {out, context_rows, layer.cross_output, value_columns, d_model, 0, x, x_stride},
+            [FEED_FORWARD_UP] = {hidden_rows, in, layer.up, d_model, ffn, 1},
+            [FEED_FORWARD_DOWN] = {out, hidden_rows, layer.down, ffn, d_model, 0, x, x_stride},
+            [FEED_FORWARD_NORM] = {{0, 0}},
+        };
+        const struct norm norms[] = {
+            [SELF_NORM] = layer.self_norm,
+            [CROSS_NORM] = layer.cross_norm,
+            [FEED_FORWARD_NORM] = layer.ffn_norm,
+        };
         struct product product = products[stage];
         if (product.linear.weight) {
 #ifdef CONVERT_ROW
-            FOR_TILES(STAGES + stage, rows, convert_tile(tile, &product, operand))
+            FOR_TILES(count + STAGES, rows, convert_tile(tile, &product, operand))
 #endif
-            int panels = (product.outputs + PANEL - 1) / PANEL, together = panels_together(panels);
-            FOR_TILES(stage, (panels + together - 1) / together,
-                      product_tiles(tile, together, &product, rows, operand))
+            FOR_TILES(count, (product.outputs + PANEL - 1) / PANEL, product_tile(tile, &product, rows, operand))
         } else if (stage == SELF_ATTENTION) {
-            FOR_TILES(stage, rows * heads,
+            FOR_TILES(count, rows * heads,
                       step_task(tile, context, 0, context_stride, projected, 0, projected_stride, projected, key_columns,
-                                projected_stride, projected, 2 * key_columns, projected_stride, keys, keys_offset,
-                                keys_stride, values, values_offset, values_stride, table, table_offset, table_stride, slots,
-                                slots_offset, positions, positions_offset, positions_total, slots_total, relative,
-                                relative_offset, relative_stride, reach, rows, heads, scale))
+                                projected_stride, projected, 2 * key_columns, projected_stride, layer.keys, 0, keys_stride,
+                                layer.values, 0, values_stride, table, table_offset, table_stride, slots, slots_offset,
+                                positions, positions_offset, positions_total, slots_total, relative, relative_offset,
+                                relative_stride, reach, rows, heads, scale))
         } else if (stage == CROSS_ATTENTION) {
-            FOR_TILES(stage, cross_tiles,
-                      attention_task(&work, tile, context, 0, context_stride, projected, 0, projected_stride, memory,
-                                     memory_offset, memory_stride, memory, memory_offset + key_columns, memory_stride,
-                                     spans, spans_offset, hidden_keys, hidden_keys_offset, 0, 0, 0, 0, 0, 0, 0, sequences,
-                                     heads, max_queries, scale, 0, MOST_QUERIES))
+            FOR_TILES(count, cross_tiles,
+                      attention_task(&work, tile, context, 0, context_stride, projected, 0, projected_stride, layer.memory,
+                                     0, memory_stride, layer.memory, key_columns, memory_stride, spans, spans_offset,
+                                     hidden_keys, hidden_keys_offset, 0, 0, 0, 0, 0, 0, 0, sequences, heads, max_queries,
+                                     scale, 0, MOST_QUERIES))
         } else {
-            FOR_TILES(stage, rows, norm_row(in.at + (size_t)tile * in.stride, 0, out.at + (size_t)tile * out.stride,
+            FOR_TILES(count, rows, norm_row(in.at + (size_t)tile * in.stride, 0, out.at + (size_t)tile * out.stride,
                                             norms[stage].gamma, norms[stage].beta, d_model, eps))
         }
     }
-    if (COUNT_UP(LEFT) == (int)get_num_groups(0) - 1) {
+    if (ADD_TO(LEFT, 1) == (int)get_num_groups(0) - 1) {
         for (int i = 0; i < COUNTERS; i++) {
             atomic_store_explicit(COUNTER(i), 0, memory_order_relaxed, memory_scope_device);
         }

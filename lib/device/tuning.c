@@ -40,7 +40,7 @@ const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
     {"row_major_rows", NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6},
     /* Up to how many rows a product of the GPU form is taken by the kernel for few. */
     SKINNY_ROWS("fp32"), SKINNY_ROWS("fp16"), SKINNY_ROWS("bf16"), SKINNY_ROWS("int8"),
-    /* Up to how many rows a decoding step goes through a layer in one launch. */
+    /* Up to how many rows a decoding step goes through whole layers in a launch. */
     STEP_ROWS("fp32"), STEP_ROWS("fp16"), STEP_ROWS("bf16"), STEP_ROWS("int8"),
 };
 /* clang-format on */

@@ -36,13 +36,10 @@ clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
     return status;
 }
 
-clf_status clf__decoder_layer_forward(const struct clf__decoder_layer *layer,
-                                      const struct clf__workspace *workspace,
-                                      const struct clf__decoder_call *call)
+/* A launch an op. */
+static clf_status forward(const struct clf__decoder_layer *layer, const struct clf__workspace *workspace,
+                          const struct clf__decoder_call *call)
 {
-    if (clf__decoder_layer_is_single(layer, workspace->x.rows, call)) {
-        return clf__decoder_layer_single(layer, workspace, call);
-    }
     if (!layer->norm_first) {
         CLF__TRY(clf__workspace_round(workspace));
     }
@@ -66,6 +63,25 @@ clf_status clf__decoder_layer_forward(const struct clf__decoder_layer *layer,
     CLF__TRY(
         clf__feed_forward_forward(sublayer.y, sublayer.x, workspace->x, &layer->feed_forward, workspace));
     return clf__sublayer_end(&sublayer, workspace);
+}
+
+clf_status clf__decoder_layers_forward(const struct clf__decoder_layer *layers, int count,
+                                       const struct clf__workspace *workspace,
+                                       const struct clf__decoder_call *calls)
+{
+    int done = 0;
+    while (done < count) {
+        int together =
+            clf__decoder_layers_together(layers + done, count - done, workspace->x.rows, calls + done);
+        if (together > 0) {
+            CLF__TRY(clf__decoder_layers_single(layers + done, together, workspace, calls + done));
+            done += together;
+        } else {
+            CLF__TRY(forward(&layers[done], workspace, &calls[done]));
+            done++;
+        }
+    }
+    return CLF_OK;
 }
 
 clf_status clf__decoder_layer_record_reserve(struct clf__decoder_layer_record *record,

@@ -30,13 +30,14 @@ struct clf__decoder_call {
     struct clf__tensor counters; /* (1, CLF__DECODER_COUNTERS) i32 of zeros, for a step in one launch; buffer
                                   * NULL: a launch an op */
 };
-enum { CLF__DECODER_COUNTERS = 16 * 45 };
+/* Layers of one launch at most: every device takes 1,024 bytes of arguments. */
+enum { CLF__DECODER_LAUNCH_LAYERS = 4, CLF__DECODER_COUNTERS = 16 * (1 + 44 * CLF__DECODER_LAUNCH_LAYERS) };
 
-/* workspace->x is what goes in and what comes out. A step of few rows takes one launch where the device can
- * (the same bits). */
-clf_status clf__decoder_layer_forward(const struct clf__decoder_layer *layer,
-                                      const struct clf__workspace *workspace,
-                                      const struct clf__decoder_call *call);
+/* One decoder's layers, each with its call. workspace->x is what goes in and what comes out. Where the device
+ * can, a step of few rows takes one launch for several layers (the same bits). */
+clf_status clf__decoder_layers_forward(const struct clf__decoder_layer *layers, int count,
+                                       const struct clf__workspace *workspace,
+                                       const struct clf__decoder_call *calls);
 
 /* What the backward pass reads; feed_forward_sums.y is what comes out. */
 struct clf__decoder_layer_record {

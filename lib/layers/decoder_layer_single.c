@@ -1,12 +1,13 @@
 #include "layers/decoder_layer_single.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "device/caps.h"
 #include "device/launch.h"
 #include "ops/operand.h"
 
-enum { PRODUCTS = 6 };
+enum { PRODUCTS = 6, COMMON_ARGUMENTS = 40, LAYER_ARGUMENTS = 21 };
 
 static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__decoder_layer *layer)
 {
@@ -24,8 +25,8 @@ static int is_plain(const struct clf__linear *linear)
     return linear->scale == 1.0f && layout.panel > 1;
 }
 
-int clf__decoder_layer_is_single(const struct clf__decoder_layer *layer, int rows,
-                                 const struct clf__decoder_call *call)
+/* Whether one layer's call can go in one launch and gains by it. */
+static int is_single(const struct clf__decoder_layer *layer, int rows, const struct clf__decoder_call *call)
 {
     if (call->counters.buffer == NULL || call->history == NULL || rows == 0) {
         return 0;
@@ -48,81 +49,109 @@ int clf__decoder_layer_is_single(const struct clf__decoder_layer *layer, int row
            cross->mask.relative.buffer == NULL && !cross->mask.causal;
 }
 
+int clf__decoder_layers_together(const struct clf__decoder_layer *layers, int count, int rows,
+                                 const struct clf__decoder_call *calls)
+{
+    int launches = (count + CLF__DECODER_LAUNCH_LAYERS - 1) / CLF__DECODER_LAUNCH_LAYERS;
+    int together = (count + launches - 1) / launches; /* equal parts: a program serves for all */
+    for (int i = 0; i < together; i++) {
+        if (!is_single(&layers[i], rows, &calls[i])) {
+            return 0;
+        }
+    }
+    return together;
+}
+
 static clf_precision precision_of(const struct clf__decoder_layer *layer)
 {
     return clf__weight_layout(layer->self_attention.input.weight).precision;
 }
 
-/* The macros that a layer fixes. */
-static void write_defines(char *defines, size_t size, const struct clf__decoder_layer *layer)
+/* The macros that one decoder's layers fix. */
+static void write_defines(char *defines, size_t size, const struct clf__decoder_layer *layer, int layers)
 {
     const struct clf__heads *heads = &layer->self_attention.heads;
     const struct clf__norm *norm = &layer->self_attention_norm;
     snprintf(defines, size,
              "-DPRECISION=%d -DACTIVATION=%d -DNORM=%d%s -DNORM_FIRST=%d -DKEY_WIDTH=%d "
-             "-DVALUE_WIDTH=%d",
+             "-DVALUE_WIDTH=%d -DLAYERS=%d",
              (int)precision_of(layer), (int)layer->feed_forward.activation, (int)norm->kind,
              norm->beta.buffer != NULL ? " -DHAS_BETA" : "", layer->norm_first, heads->key_width,
-             heads->value_width);
+             heads->value_width, layers);
 }
 
 /* The products, and the attentions as the launches an op count them. */
-static struct clf__cost count_cost(const struct clf__decoder_layer *layer, int rows,
-                                   const struct clf__decoder_call *call)
+static void add_cost(struct clf__cost *cost, const struct clf__decoder_layer *layer, int rows,
+                     const struct clf__decoder_call *call)
 {
     const struct clf__linear *linears[PRODUCTS];
     list_products(linears, layer);
     const struct clf__heads *heads = &layer->self_attention.heads;
     double pairs = call->history->pairs, memory_rows = call->memory.rows;
-    struct clf__cost cost = clf__attention_cost(heads, rows, pairs, pairs);
+    struct clf__cost self = clf__attention_cost(heads, rows, pairs, pairs);
     struct clf__cost cross = clf__attention_cost(heads, rows, memory_rows, call->cross_call->spans.pairs);
-    cost.operations += cross.operations;
-    cost.bytes += cross.bytes;
+    cost->operations += self.operations + cross.operations;
+    cost->bytes += self.bytes + cross.bytes;
     for (int i = 0; i < PRODUCTS; i++) {
         struct clf__cost product = clf__weight_cost(rows, linears[i]->weight, NULL);
-        cost.operations += product.operations;
-        cost.bytes += product.bytes;
-        cost.precision = product.precision;
+        cost->operations += product.operations;
+        cost->bytes += product.bytes;
+        cost->precision = product.precision;
     }
-    return cost;
 }
 
-#define WORKSPACE(t) CLF__BUFFER((t).buffer), CLF__INT((t).stride) /* begins its buffer */
+#define BEGINNING(t) CLF__BUFFER((t).buffer), CLF__INT((t).stride) /* of a tensor that begins its buffer */
 #define LINEAR(l)    CLF__BUFFER(clf__weight_layout((l).weight).buffer), CLF__BUFFER((l).bias)
 #define NORM(n)      CLF__BUFFER((n)->gamma.buffer), CLF__BUFFER((n)->beta.buffer)
 
-clf_status clf__decoder_layer_single(const struct clf__decoder_layer *layer,
-                                     const struct clf__workspace *workspace,
-                                     const struct clf__decoder_call *call)
+/* What all layers share: their sizes, the work space, and the tables of the step. */
+static void list_common(struct clf__argument out[COMMON_ARGUMENTS], struct clf_device *device,
+                        const struct clf__decoder_layer *layer, const struct clf__workspace *workspace,
+                        const struct clf__decoder_call *call)
 {
-    struct clf_device *device = clf__buffer_device(workspace->x.buffer);
     const struct clf__attention_history *history = call->history;
     const struct clf__spans *spans = &call->cross_call->spans;
     const struct clf__heads *heads = &layer->self_attention.heads;
-    /* The kernel takes the norm behind each sub-layer: with the norms first that is the next sub-layer's. */
-    const struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
-                                       &layer->feed_forward_norm};
-    int first = layer->norm_first ? 1 : 0;
-    int inputs = layer->feed_forward.width;
-    inputs = inputs > workspace->x.columns ? inputs : workspace->x.columns;
-    inputs = inputs > workspace->context.columns ? inputs : workspace->context.columns;
-    CLF__TRY(clf__gemm_reserve(device, workspace->x.rows, inputs, precision_of(layer)));
-    char defines[160];
-    write_defines(defines, sizeof defines, layer);
-    const struct clf__argument arguments[] = {
+    const struct clf__argument arguments[COMMON_ARGUMENTS] = {
         CLF__BUFFER(call->counters.buffer),
         CLF__INT(workspace->x.rows),
         CLF__INT(workspace->x.columns),
         CLF__INT(layer->feed_forward.width),
         CLF__INT(heads->count),
         CLF__FLOAT(heads->scale),
-        CLF__FLOAT(norms[0]->epsilon),
-        WORKSPACE(workspace->x),
-        WORKSPACE(workspace->normed),
-        WORKSPACE(workspace->projected),
-        WORKSPACE(workspace->context),
-        WORKSPACE(workspace->hidden),
+        CLF__FLOAT(layer->self_attention_norm.epsilon),
+        BEGINNING(workspace->x),
+        BEGINNING(workspace->normed),
+        BEGINNING(workspace->projected),
+        BEGINNING(workspace->context),
+        BEGINNING(workspace->hidden),
         CLF__BUFFER(clf__gemm_scratch(device)),
+        CLF__INT(history->keys.stride),
+        CLF__INT(history->values.stride),
+        CLF__OPERAND(history->table),
+        CLF__VECTOR(history->slots),
+        CLF__VECTOR(history->positions),
+        CLF__INT(history->table.columns),
+        CLF__INT(history->slots_total),
+        CLF__OPERAND(history->relative),
+        CLF__INT((history->relative.columns - 1) / 2),
+        CLF__INT(call->memory.stride),
+        CLF__VECTOR(spans->table),
+        CLF__INT(spans->sequences),
+        CLF__INT(spans->max_queries),
+        CLF__VECTOR(call->cross_call->mask.hidden_keys),
+    };
+    memcpy(out, arguments, sizeof arguments);
+}
+
+static void list_own(struct clf__argument out[LAYER_ARGUMENTS], const struct clf__decoder_layer *layer,
+                     const struct clf__decoder_call *call)
+{
+    /* The kernel takes the norm behind each sub-layer: with the norms first that is the next sub-layer's. */
+    const struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
+                                       &layer->feed_forward_norm};
+    int first = layer->norm_first ? 1 : 0;
+    const struct clf__argument arguments[LAYER_ARGUMENTS] = {
         LINEAR(layer->self_attention.input),
         LINEAR(layer->self_attention.output),
         LINEAR(layer->cross_attention.input),
@@ -132,29 +161,39 @@ clf_status clf__decoder_layer_single(const struct clf__decoder_layer *layer,
         NORM(norms[first]),
         NORM(norms[first + 1]),
         NORM(norms[(first + 2) % 3]),
-        CLF__OPERAND(history->keys),
-        CLF__OPERAND(history->values),
-        CLF__OPERAND(history->table),
-        CLF__VECTOR(history->slots),
-        CLF__VECTOR(history->positions),
-        CLF__INT(history->table.columns),
-        CLF__INT(history->slots_total),
-        CLF__OPERAND(history->relative),
-        CLF__INT((history->relative.columns - 1) / 2),
-        CLF__OPERAND(call->memory),
-        CLF__VECTOR(spans->table),
-        CLF__INT(spans->sequences),
-        CLF__INT(spans->max_queries),
-        CLF__VECTOR(call->cross_call->mask.hidden_keys),
+        CLF__BUFFER(call->history->keys.buffer),
+        CLF__BUFFER(call->history->values.buffer),
+        CLF__BUFFER(call->memory.buffer),
     };
+    memcpy(out, arguments, sizeof arguments);
+}
+
+clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, int count,
+                                      const struct clf__workspace *workspace,
+                                      const struct clf__decoder_call *calls)
+{
+    struct clf_device *device = clf__buffer_device(workspace->x.buffer);
+    int inputs = layers->feed_forward.width;
+    inputs = inputs > workspace->x.columns ? inputs : workspace->x.columns;
+    inputs = inputs > workspace->context.columns ? inputs : workspace->context.columns;
+    CLF__TRY(clf__gemm_reserve(device, workspace->x.rows, inputs, precision_of(layers)));
+    char defines[160];
+    write_defines(defines, sizeof defines, layers, count);
+    struct clf__argument arguments[COMMON_ARGUMENTS + CLF__DECODER_LAUNCH_LAYERS * LAYER_ARGUMENTS];
+    list_common(arguments, device, layers, workspace, calls);
+    struct clf__cost cost = {.operations = 0.0};
+    for (int i = 0; i < count; i++) {
+        list_own(arguments + COMMON_ARGUMENTS + i * LAYER_ARGUMENTS, &layers[i], &calls[i]);
+        add_cost(&cost, &layers[i], workspace->x.rows, &calls[i]);
+    }
     const struct clf__launch launch = {
         .program = "decoder_layer",
         .kernel = "decoder_layer_step_cpu",
         .defines = defines,
         .groups = {clf__device_caps(device)->compute_units},
         .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
-        .cost = count_cost(layer, workspace->x.rows, call),
+        .argument_count = COMMON_ARGUMENTS + count * LAYER_ARGUMENTS,
+        .cost = cost,
     };
     return clf__launch(device, &launch);
 }

@@ -1,16 +1,17 @@
-/* A decoding step of one layer in a single launch (cl/decoder_layer.cl): what stands behind
- * clf__decoder_layer_forward() for few rows. */
+/* A decoding step of several layers in a single launch (cl/decoder_layer.cl): what stands behind
+ * clf__decoder_layers_forward() for few rows. */
 #ifndef CLF_LAYERS_DECODER_LAYER_SINGLE_H
 #define CLF_LAYERS_DECODER_LAYER_SINGLE_H
 
 #include "layers/decoder_layer.h"
 
-/* Whether this call can go in one launch and gains by it. */
-int clf__decoder_layer_is_single(const struct clf__decoder_layer *layer, int rows,
-                                 const struct clf__decoder_call *call);
+/* How many of these layers, from the first one on, go in one launch: 0 where a launch an op is taken. */
+int clf__decoder_layers_together(const struct clf__decoder_layer *layers, int count, int rows,
+                                 const struct clf__decoder_call *calls);
 
-clf_status clf__decoder_layer_single(const struct clf__decoder_layer *layer,
-                                     const struct clf__workspace *workspace,
-                                     const struct clf__decoder_call *call);
+/* So many layers, each with its call. */
+clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, int count,
+                                      const struct clf__workspace *workspace,
+                                      const struct clf__decoder_call *calls);
 
 #endif

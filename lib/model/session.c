@@ -80,6 +80,8 @@ static clf_status reserve_decoder(struct clf__session *session)
     CLF__TRY(clf__allocate(&session->memory, layers, sizeof *session->memory));
     CLF__TRY(clf__allocate(&session->keys, layers, sizeof *session->keys));
     CLF__TRY(clf__allocate(&session->values, layers, sizeof *session->values));
+    CLF__TRY(clf__allocate(&session->layer_calls, layers, sizeof *session->layer_calls));
+    CLF__TRY(clf__allocate(&session->layer_histories, layers, sizeof *session->layer_histories));
     for (int i = 0; i < config->decoder_layers; i++) {
         CLF__TRY(clf__arena_reserve(arena, &session->memory[i], CLF__F32, limits->source_tokens,
                                     clf__memory_projection_width(&heads),
@@ -205,6 +207,8 @@ void clf__session_free(struct clf__session *session)
     clf__free(session->memory);
     clf__free(session->keys);
     clf__free(session->values);
+    clf__free(session->layer_calls);
+    clf__free(session->layer_histories);
     clf__free(session->source_first);
     clf__free(session->places);
     clf__free(session->occupied);

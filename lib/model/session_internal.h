@@ -24,9 +24,11 @@ struct clf__session {
         *memory;              /* (source tokens, H (K + d_v)) a decoder layer's keys and values of sources */
     struct clf__tensor *keys; /* a decoder layer's history */
     struct clf__tensor *values;
+    struct clf__decoder_call *layer_calls; /* these two: a decoder layer's, of the pass that goes on */
+    struct clf__attention_history *layer_histories;
     struct clf__tensor history[2]; /* (slots, positions) i32: the current one and the next */
     int current_history;
-    struct clf__tensor counters; /* of a decoder layer in one launch */
+    struct clf__tensor counters; /* of decoder layers in one launch */
     struct clf__upload source;   /* what belongs to the encoded batch */
     struct clf__upload placed;   /* what belongs to the memory, and where an encoded batch goes in it */
     struct clf__upload target;   /* what belongs to one step or one forced decoding */

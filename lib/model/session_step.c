@@ -18,21 +18,24 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
 {
     const struct clf__decoder *decoder = &session->transformer->decoder;
     struct clf__workspace workspace = clf__workspace_rows(&session->workspace, rows);
+    struct clf__decoder_call *calls = session->layer_calls;
     for (int i = 0; i < decoder->layer_count; i++) {
-        struct clf__attention_history history;
-        struct clf__decoder_call layer_call = *call;
-        layer_call.memory = session->memory[i];
+        calls[i] = *call;
+        calls[i].memory = session->memory[i];
         if (call->history != NULL) {
-            history = *call->history;
-            history.keys = session->keys[i];
-            history.values = session->values[i];
-            layer_call.history = &history;
+            session->layer_histories[i] = *call->history;
+            session->layer_histories[i].keys = session->keys[i];
+            session->layer_histories[i].values = session->values[i];
+            calls[i].history = &session->layer_histories[i];
         }
-        CLF__TRY(clf__decoder_layer_forward(&decoder->layers[i], &workspace, &layer_call));
-        if (maps != NULL) {
-            CLF__TRY(clf__tensor_read(call->self_call->maps, maps->self + (size_t)i * maps->self_stride));
-            CLF__TRY(clf__tensor_read(call->cross_call->maps, maps->cross + (size_t)i * maps->cross_stride));
-        }
+    }
+    if (maps == NULL) {
+        CLF__TRY(clf__decoder_layers_forward(decoder->layers, decoder->layer_count, &workspace, calls));
+    }
+    for (int i = 0; maps != NULL && i < decoder->layer_count; i++) {
+        CLF__TRY(clf__decoder_layers_forward(&decoder->layers[i], 1, &workspace, &calls[i]));
+        CLF__TRY(clf__tensor_read(call->self_call->maps, maps->self + (size_t)i * maps->self_stride));
+        CLF__TRY(clf__tensor_read(call->cross_call->maps, maps->cross + (size_t)i * maps->cross_stride));
     }
     return decoder->norm.gamma.buffer != NULL ? clf__norm_forward(workspace.x, workspace.x, &decoder->norm)
                                               : CLF_OK;

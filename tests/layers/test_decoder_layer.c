@@ -1,4 +1,5 @@
-/* A decoding step of one layer in a single launch against the launches that it stands for: the same bits. */
+/* A decoding step of several layers in a single launch against the launches that it stands for: the same
+ * bits. */
 #include <string.h>
 
 #include "device/caps.h"
@@ -6,11 +7,11 @@
 #include "layers/decoder_layer_single.h"
 #include "support/support.h"
 
-enum { POSITIONS = 5, MEMORY_ROWS = 23, MAX_REACH = 2 };
+enum { POSITIONS = 5, MEMORY_ROWS = 23, MAX_REACH = 2, MOST_LAYERS = 9 };
 
 /* What a case is about; everything else is random. */
 struct layer_case {
-    int rows, d_model, ffn, heads, key_width, value_width;
+    int layers, rows, d_model, ffn, heads, key_width, value_width;
     int norm_first, has_bias, has_relative, has_hidden;
     enum clf__norm_kind norm;
     enum clf__activation activation;
@@ -18,19 +19,19 @@ struct layer_case {
 };
 
 static const struct layer_case cases[] = {
-    {1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
-    {1, 40, 33, 2, 24, 40, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32},
-    {3, 64, 64, 4, 16, 16, 1, 1, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_FP32},
-    {8, 48, 128, 3, 16, 16, 0, 0, 0, 0, CLF__NORM_STD, CLF__GELU_TANH, CLF_PRECISION_FP32},
-    {9, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
-    {32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
-    {4, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16},
-    {1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
-    {9, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
-    {9, 33, 65, 2, 17, 15, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_BF16},
-    {1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
-    {9, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8},
-    {32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
+    {1, 1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
+    {2, 1, 40, 33, 2, 24, 40, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32},
+    {3, 3, 64, 64, 4, 16, 16, 1, 1, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_FP32},
+    {4, 8, 48, 128, 3, 16, 16, 0, 0, 0, 0, CLF__NORM_STD, CLF__GELU_TANH, CLF_PRECISION_FP32},
+    {1, 9, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
+    {2, 32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
+    {3, 4, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16},
+    {4, 1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
+    {5, 9, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
+    {1, 9, 33, 65, 2, 17, 15, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_BF16},
+    {9, 1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
+    {2, 9, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8},
+    {3, 32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
 };
 
 static void make_linear(struct clf__linear *out, struct clf_device *device, struct support_random *random,
@@ -110,14 +111,41 @@ static void make_tables(struct step_tables *out, struct support_random *random, 
     out->max_queries = first > rows - first ? first : rows - first;
 }
 
-/* The layer's output, keys and values behind each other, in one launch or many. */
-static float *run_layer(const struct clf__decoder_layer *layer, struct clf_device *device,
-                        const struct layer_case *c, const struct step_tables *tables,
-                        struct clf__tensor counters)
+/* What a layer has of its own in a step. */
+static void place_layer(struct clf__decoder_call *call, struct clf__attention_history *history,
+                        struct clf_device *device, struct support_random *random, const struct layer_case *c)
+{
+    int keys = c->heads * c->key_width, values = c->heads * c->value_width, cache_rows = c->rows * POSITIONS;
+    history->keys = support_tensor(device, CLF__F32, cache_rows, keys,
+                                   support_uniform_array(random, (size_t)cache_rows * (size_t)keys, 1));
+    history->values = support_tensor(device, CLF__F32, cache_rows, values,
+                                     support_uniform_array(random, (size_t)cache_rows * (size_t)values, 1));
+    call->history = history;
+    call->memory =
+        support_tensor(device, CLF__F32, MEMORY_ROWS, keys + values,
+                       support_uniform_array(random, (size_t)MEMORY_ROWS * (size_t)(keys + values), 1));
+}
+
+static size_t append(float *all, size_t used, struct clf__tensor tensor)
+{
+    size_t count = (size_t)tensor.rows * (size_t)tensor.columns;
+    memcpy(all + used, support_read(tensor), count * sizeof *all);
+    return used + count;
+}
+
+static size_t output_count(const struct layer_case *c)
+{
+    size_t widths = (size_t)(c->heads * (c->key_width + c->value_width));
+    return (size_t)c->rows * ((size_t)c->d_model + (size_t)c->layers * POSITIONS * widths);
+}
+
+/* The last layer's output, and the keys and values of all behind each other, in few launches or many. */
+static float *run_layers(const struct clf__decoder_layer *layers, struct clf_device *device,
+                         const struct layer_case *c, const struct step_tables *tables,
+                         struct clf__tensor counters)
 {
     struct support_random random = {99};
     int keys = c->heads * c->key_width, values = c->heads * c->value_width, rows = c->rows;
-    int cache_rows = rows * POSITIONS;
     struct clf__workspace workspace = {
         .x = support_tensor(device, CLF__F32, rows, c->d_model,
                             support_uniform_array(&random, (size_t)rows * (size_t)c->d_model, 1)),
@@ -126,15 +154,11 @@ static float *run_layer(const struct clf__decoder_layer *layer, struct clf_devic
         .context = support_tensor(device, CLF__F32, rows, values, NULL),
         .hidden = support_tensor(device, CLF__F32, rows, c->ffn, NULL),
     };
-    if (clf__linear_reads_bf16(&layer->self_attention.input)) {
+    if (clf__linear_reads_bf16(&layers->self_attention.input)) {
         workspace.rounded = clf__tensor_bf16(support_tensor(device, CLF__F32, rows, c->d_model, NULL));
     }
     float *relative = support_uniform_array(&random, (size_t)c->heads * (2 * MAX_REACH + 1), 1);
     struct clf__attention_history history = {
-        .keys = support_tensor(device, CLF__F32, cache_rows, keys,
-                               support_uniform_array(&random, (size_t)cache_rows * (size_t)keys, 1)),
-        .values = support_tensor(device, CLF__F32, cache_rows, values,
-                                 support_uniform_array(&random, (size_t)cache_rows * (size_t)values, 1)),
         .table = support_tensor(device, CLF__I32, rows, POSITIONS, tables->table),
         .slots = support_tensor(device, CLF__I32, 1, rows, tables->slots),
         .positions = support_tensor(device, CLF__I32, 1, rows, tables->positions),
@@ -144,7 +168,7 @@ static float *run_layer(const struct clf__decoder_layer *layer, struct clf_devic
         history.relative = support_tensor(device, CLF__F32, c->heads, 2 * MAX_REACH + 1, relative);
     }
     struct clf__attention_call cross = {
-        .heads = layer->cross_attention.heads,
+        .heads = layers->cross_attention.heads,
         .spans = {.table = support_tensor(device, CLF__I32, tables->sources, 4, tables->spans),
                   .sequences = tables->sources,
                   .max_queries = tables->max_queries,
@@ -154,24 +178,26 @@ static float *run_layer(const struct clf__decoder_layer *layer, struct clf_devic
     if (c->has_hidden) {
         cross.mask.hidden_keys = support_tensor(device, CLF__I32, 1, MEMORY_ROWS, tables->hidden);
     }
-    struct clf__decoder_call call = {
-        .history = &history,
-        .cross_call = &cross,
-        .memory =
-            support_tensor(device, CLF__F32, MEMORY_ROWS, keys + values,
-                           support_uniform_array(&random, (size_t)MEMORY_ROWS * (size_t)(keys + values), 1)),
-        .counters = counters,
-    };
-    if (counters.buffer != NULL) {
-        assert_true(clf__decoder_layer_is_single(layer, rows, &call));
+    struct clf__attention_history histories[MOST_LAYERS];
+    struct clf__decoder_call calls[MOST_LAYERS];
+    for (int i = 0; i < c->layers; i++) {
+        histories[i] = history;
+        calls[i] = (struct clf__decoder_call){.cross_call = &cross, .counters = counters};
+        place_layer(&calls[i], &histories[i], device, &random, c);
     }
-    assert_ok(clf__decoder_layer_forward(layer, &workspace, &call));
-    size_t x_count = (size_t)rows * (size_t)c->d_model;
-    size_t key_count = (size_t)cache_rows * (size_t)keys, value_count = (size_t)cache_rows * (size_t)values;
-    float *all = support_array(x_count + key_count + value_count, sizeof *all);
-    memcpy(all, support_read(workspace.x), x_count * sizeof *all);
-    memcpy(all + x_count, support_read(history.keys), key_count * sizeof *all);
-    memcpy(all + x_count + key_count, support_read(history.values), value_count * sizeof *all);
+    if (counters.buffer != NULL) {
+        int parts = (c->layers + CLF__DECODER_LAUNCH_LAYERS - 1) / CLF__DECODER_LAUNCH_LAYERS;
+        int together = clf__decoder_layers_together(layers, c->layers, rows, calls);
+        assert_int_equal(together, (c->layers + parts - 1) / parts);
+    }
+    assert_ok(clf__decoder_layers_forward(layers, c->layers, &workspace, calls));
+    float *all = support_array(output_count(c), sizeof *all);
+    size_t used = append(all, 0, workspace.x);
+    for (int i = 0; i < c->layers; i++) {
+        used = append(all, used, histories[i].keys);
+        used = append(all, used, histories[i].values);
+    }
+    assert_true(used == output_count(c));
     return all;
 }
 
@@ -185,23 +211,25 @@ static void test_single_launch(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct layer_case *c = &cases[i];
         struct support_random random = {7 + i};
-        struct clf__decoder_layer layer;
+        struct clf__decoder_layer layers[MOST_LAYERS];
         struct step_tables tables;
-        make_layer(&layer, device, &random, c);
+        for (int n = 0; n < c->layers; n++) {
+            make_layer(&layers[n], device, &random, c);
+        }
         make_tables(&tables, &random, c->rows);
         int32_t *zeros = support_array(CLF__DECODER_COUNTERS, sizeof *zeros);
         struct clf__tensor counters = support_tensor(device, CLF__I32, 1, CLF__DECODER_COUNTERS, zeros);
         const struct clf__tensor none = {.buffer = NULL};
-        float *many = run_layer(&layer, device, c, &tables, none);
-        size_t count = (size_t)c->rows * (size_t)c->d_model +
-                       (size_t)c->rows * POSITIONS * (size_t)(c->heads * (c->key_width + c->value_width));
+        float *many = run_layers(layers, device, c, &tables, none);
         for (int repeat = 0; repeat < 20; repeat++) { /* the groups meet in another order each time */
-            float *one = run_layer(&layer, device, c, &tables, counters);
-            assert_memory_equal(one, many, count * sizeof *one);
+            float *one = run_layers(layers, device, c, &tables, counters);
+            assert_memory_equal(one, many, output_count(c) * sizeof *one);
             assert_memory_equal(support_read_integers(counters), zeros,
                                 CLF__DECODER_COUNTERS * sizeof *zeros);
         }
-        clf__decoder_layer_free(&layer);
+        for (int n = 0; n < c->layers; n++) {
+            clf__decoder_layer_free(&layers[n]);
+        }
         support_free_all();
     }
 }
@@ -222,12 +250,12 @@ static void test_many_launches(void **state)
                                      .cross_call = &cross,
                                      .counters =
                                          support_tensor(device, CLF__I32, 1, CLF__DECODER_COUNTERS, zeros)};
-    assert_false(clf__decoder_layer_is_single(&layer, 100000, &call));
+    assert_false(clf__decoder_layers_together(&layer, 1, 100000, &call));
     layer.feed_forward.gated = 1;
-    assert_false(clf__decoder_layer_is_single(&layer, 1, &call));
+    assert_false(clf__decoder_layers_together(&layer, 1, 1, &call));
     layer.feed_forward.gated = 0;
     call.history = NULL;
-    assert_false(clf__decoder_layer_is_single(&layer, 1, &call));
+    assert_false(clf__decoder_layers_together(&layer, 1, 1, &call));
     clf__decoder_layer_free(&layer);
 }
 

@@ -265,12 +265,12 @@ static void test_unknown_systems(void **state)
 {
     (void)state;
     expect_bad_config("\"model_type\": \"bart\"", "", NULL, CLF_UNSUPPORTED,
-                      "\"bart\"; supported: marian_config, clformer");
+                      "\"bart\"; supported: marian, clformer");
     expect_bad_config("\"d_model\": 4", "", NULL, CLF_FORMAT, "model_type");
     expect_bad_config("\"model_type\": 7", "", NULL, CLF_FORMAT, "model_type");
     expect_bad_config("\"model_type\": \"clformer\"", "", NULL, CLF_FORMAT, "preset");
     expect_bad_config("\"model_type\": \"clformer\"", "\"preset\": \"big\"", NULL, CLF_UNSUPPORTED,
-                      "marian_config, paper, jadore, annotated, speech, illustrated");
+                      "marian, paper, jadore, annotated, speech, illustrated");
     expect_bad_config(marian_config, "\"activation_function\": \"tanh\"", NULL, CLF_UNSUPPORTED,
                       "activation_function");
 }

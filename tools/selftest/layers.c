@@ -224,7 +224,7 @@ static void run_layer(struct bench *bench, const struct clf__decoder_layer *laye
 {
     device_step->call.counters = in_one ? device_step->counters : (struct clf__tensor){.buffer = NULL};
     RUN(bench, clf__tensor_write(device_step->workspace.x, step->x));
-    RUN(bench, clf__decoder_layer_forward(layer, &device_step->workspace, &device_step->call));
+    RUN(bench, clf__decoder_layers_forward(layer, 1, &device_step->workspace, &device_step->call));
 }
 
 /* Against the formulas. */
