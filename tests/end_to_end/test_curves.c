@@ -95,6 +95,26 @@ static void test_page(void **state)
     json_decref(data);
 }
 
+/* A page is written over a page, or over nothing; a log stays. */
+static void test_what_is_written_over(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    write_log(folder, "log", 3);
+    size_t size;
+    const char *log = process_read(folder, "log", &size);
+    struct process_result result =
+        run_clformer(NULL, process_format("curves %s/log -o %s/log", folder, folder));
+    assert_refused(result, 1, "log cannot be written: it holds something else than a page");
+    assert_string_equal(process_read(folder, "log", &size), log);
+    static const char *const others[] = {"", "<!DOCTYPE html>\nan earlier one", "<!DOCTYPE"};
+    for (int i = 0; i < 3; i++) {
+        process_write(folder, "page", others[i], strlen(others[i]));
+        result = run_clformer(NULL, process_format("curves %s/log -o %s/page", folder, folder));
+        assert_int_equal(result.status, i < 2 ? 0 : 1);
+    }
+}
+
 /* A long run is thinned: a point stands for equally many updates, and none is lost. */
 static void test_long(void **state)
 {
@@ -213,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_page, support_teardown),
+        cmocka_unit_test_teardown(test_what_is_written_over, support_teardown),
         cmocka_unit_test_teardown(test_long, support_teardown),
         cmocka_unit_test_teardown(test_told_again, support_teardown),
         cmocka_unit_test_teardown(test_several_runs_in_one_log, support_teardown),

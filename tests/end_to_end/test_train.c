@@ -323,6 +323,25 @@ static void refuse(const char *arguments, int status, const char *part)
     assert_refused(result, status, part);
 }
 
+/* A page takes the place of a page alone, and what it is made of stays. */
+static void test_a_page_over_something_else(void **state)
+{
+    (void)state;
+    const char *folder = make_task();
+    size_t size;
+    const char *pairs = process_read(folder, "pairs", &size);
+    refuse(call(folder, "model", process_format("--html %s/pairs", folder)), 1,
+           "pairs cannot be written: it holds something else than a page");
+    assert_string_equal(process_read(folder, "pairs", &size), pairs);
+    refuse(call(folder, "model", process_format("--log %s/one --html %s/one", folder, folder)), 2,
+           "--log and --html are one file");
+    static const char log[] = "{\"update\":1,\"loss\":5}\n";
+    process_write(folder, "log", log, sizeof log - 1);
+    refuse(process_format("train --log %s/log --html %s/log", folder, folder), 1,
+           "something else than a page");
+    assert_string_equal(process_read(folder, "log", &size), log);
+}
+
 static void test_bad_calls(void **state)
 {
     (void)state;
@@ -332,6 +351,12 @@ static void test_bad_calls(void **state)
     refuse("train -o model --html -", 2, "--html takes a file");
     refuse("train -o model --nosuch", 2, "train has no flag --nosuch");
     refuse("train -o model --seed", 2, "--seed needs a value");
+    refuse("train --train -o model", 2, "--train needs a value");
+    refuse("train --train a --valid --quiet -o model", 2, "--valid needs a value");
+    refuse("train --from --quiet -o model", 2, "--from needs a value");
+    refuse("train -o model --log=", 2, "log: a value is empty");
+    refuse("train -o model --html=", 2, "html: a value is empty");
+    refuse("train -o model --recipe=", 2, "recipe: a value is empty");
     refuse("train -o model --seed x", 2, "seed");
     refuse("train -o model --preset gpt", 2, "gpt");
     refuse("train -o model --train a b c", 2, "1 argument");
@@ -372,6 +397,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_page_without_a_log, support_teardown),
         cmocka_unit_test_teardown(test_recipe, support_teardown),
         cmocka_unit_test_teardown(test_the_log_has_the_configuration, support_teardown),
+        cmocka_unit_test_teardown(test_a_page_over_something_else, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),
         cmocka_unit_test_teardown(test_help, support_teardown),
     };

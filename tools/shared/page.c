@@ -139,6 +139,31 @@ static int is_regular(const char *path)
     return strcmp(path, "-") != 0 && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
 }
 
+/* A page is written over nothing, an empty file or an earlier page: anything else might be the text or the
+ * log that it is made of. Reports that; returns an exit status. */
+static int check_old(const char *path)
+{
+    static const char start[] = "<!DOCTYPE html>";
+    char found[sizeof start - 1];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return errno == ENOENT ? EXIT_DONE : report_file(path);
+    }
+    size_t size = fread(found, 1, sizeof found, file);
+    int failed = ferror(file);
+    int is_free = size == 0 || (size == sizeof found && memcmp(found, start, size) == 0);
+    int reason = errno;
+    fclose(file);
+    errno = reason;
+    if (failed) {
+        return report_file(path);
+    }
+    if (!is_free) {
+        fprintf(stderr, "clformer: %s cannot be written: it holds something else than a page\n", path);
+    }
+    return is_free ? EXIT_DONE : EXIT_FAILED;
+}
+
 /* Flushed at once, so that the reason of a failure is still known. */
 static int print_to_output(const struct page *page)
 {
@@ -154,6 +179,9 @@ int page_write(const char *path, const struct page *page)
     }
     if (!is_regular(path)) {
         return print_and_close(fopen(path, "w"), path, page);
+    }
+    if (check_old(path) != EXIT_DONE) {
+        return EXIT_FAILED;
     }
     char *name;
     int descriptor = open_temporary(&name, path);
@@ -175,6 +203,9 @@ int page_check(const char *path)
 {
     if (!is_regular(path)) {
         return EXIT_DONE;
+    }
+    if (check_old(path) != EXIT_DONE) {
+        return EXIT_FAILED;
     }
     char *name;
     int descriptor = open_temporary(&name, path);

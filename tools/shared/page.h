@@ -19,7 +19,8 @@ struct page {
 };
 
 /* Writes the page to a temporary file beside `path` and renames it; what is no regular file is written
- * directly, and "-" is standard output. Reports a failure; returns an exit status. */
+ * directly, and "-" is standard output. A file that holds anything but a page stays as it is: a failure.
+ * Reports a failure; returns an exit status. */
 int page_write(const char *path, const struct page *page);
 /* Whether it could be written there, before the work that it shows. Reports a failure; returns an exit
  * status. */

@@ -111,6 +111,13 @@ static int most_words(const struct clf_recipe_key *key)
     return count;
 }
 
+/* What looks like a flag is one, where a file or a folder should be named: ./-x or --train=-x names it. */
+static int is_flag(const struct clf_recipe_key *key, const char *word)
+{
+    int names_file = strncmp(key->value, "FILE", 4) == 0 || strcmp(key->value, "FOLDER") == 0;
+    return names_file && word[0] == '-' && word[1] != '\0';
+}
+
 /* The words of the key at argv[*index], which then stands at the last of them. Returns -1, or the exit status
  * of a wrong call. */
 static int set_key(struct clf_recipe *recipe, const struct clf_recipe_key *key, int *index, int argc,
@@ -122,7 +129,7 @@ static int set_key(struct clf_recipe *recipe, const struct clf_recipe_key *key, 
     if (equals != NULL && argv[*index] + 2 + strlen(key->name) == equals) {
         words[count++] = equals + 1;
         most = count;
-    } else if (most > 0 && *index + 1 >= argc) {
+    } else if (most > 0 && (*index + 1 >= argc || is_flag(key, argv[*index + 1]))) {
         return report_wrong_call("--%s needs a value", key->name);
     }
     for (; count < most && count < (int)(sizeof words / sizeof *words) && *index + 1 < argc; count++) {
@@ -157,6 +164,20 @@ static int take_keys(struct clf_recipe *recipe, int argc, char **argv, char **re
     return -1;
 }
 
+/* As clf_recipe_set() has it for the recipe's. */
+static int check_values(const struct flags *flags)
+{
+    const struct {
+        const char *name, *value;
+    } texts[] = {{"log", flags->log}, {"html", flags->html}, {"recipe", flags->recipe}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (texts[i].value != NULL && texts[i].value[0] == '\0') {
+            return report_wrong_call("%s: a value is empty", texts[i].name);
+        }
+    }
+    return -1;
+}
+
 static int parse(struct flags *flags, struct clf_recipe *recipe, int *chooses, int argc, char **argv,
                  char **rest)
 {
@@ -174,6 +195,9 @@ static int parse(struct flags *flags, struct clf_recipe *recipe, int *chooses, i
     free(text);
     if (status < 0) {
         status = flags_operands(flags, 0, 0, "train takes only flags");
+    }
+    if (status < 0) {
+        status = check_values(flags);
     }
     *chooses = rest_count < argc || flags->recipe != NULL;
     if (status >= 0 || flags->recipe == NULL) {

@@ -193,6 +193,17 @@ static int open_log(struct job *job)
     return S_ISREG(status.st_mode) ? read_log(job) : EXIT_DONE;
 }
 
+/* A page that is to lie where the log does would take its place. */
+static int check_page(const struct job *job)
+{
+    struct stat page, log;
+    int is_log = job->log != NULL && stat(job->flags.html, &page) == 0 &&
+                 fstat(fileno(job->log), &log) == 0 && S_ISREG(page.st_mode) && page.st_dev == log.st_dev &&
+                 page.st_ino == log.st_ino;
+    return is_log ? report_wrong_call("--log and --html are one file: %s", job->flags.html)
+                  : page_check(job->flags.html);
+}
+
 static int train(struct job *job)
 {
     const struct flags *flags = &job->flags;
@@ -245,7 +256,7 @@ static int run(struct job *job)
     }
     status = open_log(job);
     if (status == EXIT_DONE && flags->html != NULL) {
-        status = page_check(flags->html);
+        status = check_page(job);
     }
     if (status == EXIT_DONE) {
         status = setup_open(&job->setup, flags);
