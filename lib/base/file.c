@@ -23,13 +23,23 @@ static clf_status fail_errno(const char *path, const char *verb)
     return clf__fail(CLF_FILE, "%s: cannot be %s: %s", path, verb, reason);
 }
 
+static clf_status fail_open(const char *path)
+{
+    int reason = errno;
+    if (reason == ELOOP || (reason == ENOENT && !clf__file_is_missing(path))) {
+        return clf__fail(CLF_FILE, "%s: is a link that leads to no file", path);
+    }
+    errno = reason;
+    return fail_errno(path, "opened");
+}
+
 /* Opens a regular file and says how long it is. */
 static clf_status open_regular(int *out, size_t *size, const char *path)
 {
     /* O_NONBLOCK: a pipe in place of a file is refused below, not waited for. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
-        return fail_errno(path, "opened");
+        return fail_open(path);
     }
     struct stat about;
     if (fstat(descriptor, &about) != 0) {
@@ -250,7 +260,28 @@ int clf__file_exists(const char *path)
 int clf__file_is_missing(const char *path)
 {
     struct stat about;
-    return stat(path, &about) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    return lstat(path, &about) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+clf_status clf__file_find(int *out, const char *folder, const char *name)
+{
+    *out = 0;
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, name));
+    clf_status status = CLF_OK;
+    if (!clf__file_is_missing(path)) {
+        int descriptor = -1;
+        size_t size;
+        status = open_regular(&descriptor, &size, path);
+        if (status == CLF_OK) {
+            close(descriptor);
+            *out = 1;
+        } else {
+            clf__fail(status, "%s; put the file in its place, or remove it", clf_last_error());
+        }
+    }
+    clf__free(path);
+    return status;
 }
 
 clf_status clf__file_exists_in(int *out, const char *folder, const char *name)

@@ -43,8 +43,12 @@ clf_status clf__file_copy(const char *target, const char *source); /* whole or n
 clf_status clf__file_link(const char *target, const char *source);
 
 int clf__file_exists(const char *path);
-/* Whether nothing has this name; of what cannot be looked at that is not known, and it is not missing. */
+/* Whether nothing has this name: a link that leads nowhere has it, and of what cannot be looked at that is
+ * not known, and it is not missing. */
 int clf__file_is_missing(const char *path);
+/* Whether a file that a folder may do without is in it. What has its name and cannot be read as a file is a
+ * failure: somebody meant it to be there. */
+clf_status clf__file_find(int *out, const char *folder, const char *name);
 clf_status clf__file_exists_in(int *out, const char *folder, const char *name);
 int clf__folder_exists(const char *path);
 clf_status clf__folder_create(const char *path); /* with its parents; one that exists is fine */

@@ -80,7 +80,7 @@ static clf_status compare_file(const char *first, const char *other, const char 
     clf_status status = CLF_OK;
     for (int i = 0; i < 2 && status == CLF_OK; i++) {
         status = clf__path_join(&paths[i], folders[i], name);
-        if (status == CLF_OK && clf__file_exists(paths[i])) {
+        if (status == CLF_OK && !clf__file_is_missing(paths[i])) {
             status = clf__file_map_open(&maps[i], paths[i]);
         }
     }
@@ -152,7 +152,7 @@ static clf_status copy_file(const char *target, const char *source, const char *
     char *from = NULL, *to = NULL;
     CLF__TRY(clf__path_join(&from, source, name));
     clf_status status = clf__path_join(&to, target, name);
-    if (status == CLF_OK && clf__file_exists(from)) { /* folders inside stay where they are */
+    if (status == CLF_OK && !clf__folder_exists(from)) { /* folders inside stay where they are */
         status = clf__file_copy(to, from);
     }
     clf__free(to);

@@ -69,12 +69,14 @@ static clf_status check(const struct clf__config *config, const struct clf__json
 static clf_status load_optional(struct clf__json *json, const char *folder, const char *name)
 {
     *json = (struct clf__json){0};
+    int is_there;
+    CLF__TRY(clf__file_find(&is_there, folder, name));
+    if (!is_there) {
+        return CLF_OK;
+    }
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, name));
-    clf_status status = CLF_OK;
-    if (clf__file_exists(path)) {
-        status = clf__json_load(json, path, MAX_FILE_BYTES);
-    }
+    clf_status status = clf__json_load(json, path, MAX_FILE_BYTES);
     clf__free(path);
     return status;
 }
@@ -86,11 +88,9 @@ static clf_status find_target_vocabulary(struct clf__config *config, const char 
     if (config->system == CLF__MARIAN || config->share_source_target || config->feature_size > 0) {
         return CLF_OK;
     }
-    char *path = NULL;
-    CLF__TRY(clf__path_join(&path, folder, "target_vocab.json"));
-    config->separate_vocabularies =
-        config->source_vocabulary != config->target_vocabulary || clf__file_exists(path);
-    clf__free(path);
+    int is_there;
+    CLF__TRY(clf__file_find(&is_there, folder, "target_vocab.json"));
+    config->separate_vocabularies = config->source_vocabulary != config->target_vocabulary || is_there;
     return CLF_OK;
 }
 
@@ -109,6 +109,9 @@ static clf_status load(struct clf__config *config, const char *folder)
     struct clf__json json = {0}, generation = {0};
     clf_status status = clf__json_load(&json, path, MAX_FILE_BYTES);
     clf__free(path);
+    if (status == CLF_FILE) {
+        clf__fail(status, "%s; a model is a folder with config.json in it", clf_last_error());
+    }
     if (status == CLF_OK) {
         status = load_optional(&generation, folder, "generation_config.json");
     }

@@ -280,11 +280,10 @@ static clf_status limit_tokenizer(const char *folder, int longest)
 {
     char *path = NULL;
     struct clf__json json = {0};
+    int is_there;
+    CLF__TRY(clf__file_find(&is_there, folder, "tokenizer_config.json"));
     CLF__TRY(clf__path_join(&path, folder, "tokenizer_config.json"));
-    clf_status status = CLF_OK;
-    if (clf__file_exists(path)) {
-        status = clf__json_load(&json, path, MAX_CONFIG_BYTES);
-    }
+    clf_status status = is_there ? clf__json_load(&json, path, MAX_CONFIG_BYTES) : CLF_OK;
     if (json.root && !clf__json_has(&json, "model_max_length")) {
         int failed = json_object_set_new(json.root, "model_max_length", json_integer(longest));
         status = clf__json_write(path, failed ? NULL : json.root, JSON_REAL_PRECISION(15));

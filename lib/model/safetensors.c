@@ -364,16 +364,18 @@ static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *fo
         CLF__TRY(clf__path_join(&checkpoint->path, folder, name));
         return open_single(checkpoint, folder, name);
     }
+    int is_single, is_indexed;
     CLF__TRY(clf__path_join(&checkpoint->path, folder, "model.safetensors"));
-    if (clf__file_exists(checkpoint->path)) {
+    CLF__TRY(clf__file_find(&is_single, folder, "model.safetensors"));
+    if (is_single) {
         return open_single(checkpoint, folder, "model.safetensors");
+    }
+    CLF__TRY(clf__file_find(&is_indexed, folder, "model.safetensors.index.json"));
+    if (!is_indexed) {
+        return fail_missing(checkpoint, folder);
     }
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, "model.safetensors.index.json"));
-    if (!clf__file_exists(path)) {
-        clf__free(path);
-        return fail_missing(checkpoint, folder);
-    }
     clf__free(checkpoint->path);
     checkpoint->path = path;
     struct clf__json index;

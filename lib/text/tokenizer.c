@@ -74,6 +74,9 @@ static clf_status load_vocabulary(struct clf__vocabulary *out, const char *folde
     CLF__TRY(clf__path_join(&path, folder, name));
     clf_status status = clf__vocabulary_load(out, path, size);
     clf__free(path);
+    if (status == CLF_FILE) {
+        clf__fail(status, "%s; download it again, or save the model's tokenizer beside it", clf_last_error());
+    }
     return status;
 }
 
@@ -142,8 +145,8 @@ static clf_status load_vocabularies(struct clf__tokenizer *tokenizer, const char
 static clf_status load_models(struct clf__tokenizer *tokenizer, const char *folder)
 {
     int has_source, has_target;
-    CLF__TRY(clf__file_exists_in(&has_source, folder, "source.spm"));
-    CLF__TRY(clf__file_exists_in(&has_target, folder, "target.spm"));
+    CLF__TRY(clf__file_find(&has_source, folder, "source.spm"));
+    CLF__TRY(clf__file_find(&has_target, folder, "target.spm"));
     if (!has_source && !has_target && (tokenizer->splits_words || tokenizer->delimiter)) {
         return CLF_OK;
     }
@@ -171,7 +174,7 @@ static clf_status load(struct clf__tokenizer *tokenizer, const char *folder)
     const char *unknown_token = "<unk>";
     struct clf__json config = {0};
     int has_config;
-    CLF__TRY(clf__file_exists_in(&has_config, folder, "tokenizer_config.json"));
+    CLF__TRY(clf__file_find(&has_config, folder, "tokenizer_config.json"));
     clf_status status = CLF_OK;
     if (has_config) {
         char *path = NULL;

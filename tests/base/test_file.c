@@ -189,6 +189,45 @@ static void test_what_is_missing(void **state)
     assert_false(clf__file_is_missing(support_temporary_folder()));
     assert_int_equal(symlink("loop", loop), 0);
     assert_false(clf__file_is_missing(loop)); /* ELOOP: nobody knows */
+    char *link = fresh_path("link");
+    assert_int_equal(symlink("nowhere", link), 0);
+    assert_false(clf__file_is_missing(link)); /* of a cache that was half downloaded */
+}
+
+/* A file that a folder may do without: what stands in its place is no file that is left out. */
+static void test_finding_a_file(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    char path[300];
+    snprintf(path, sizeof path, "%s/file", folder);
+    int is_there = -1;
+    assert_ok(clf__file_find(&is_there, folder, "file"));
+    assert_int_equal(is_there, 0);
+    assert_ok(clf__file_find(&is_there, "/nonexistent", "file"));
+    assert_int_equal(is_there, 0);
+    assert_int_equal(symlink("other", path), 0);
+    assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE,
+                 "/file: is a link that leads to no file; ");
+    assert_non_null(strstr(clf_last_error(), "put the file in its place, or remove it"));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("file", path), 0);
+    assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE,
+                 "/file: is a link that leads to no file; ");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE, "/file: is a folder, not a file; ");
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(mkfifo(path, 0666), 0);
+    assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE, "a pipe, not a file; ");
+    assert_int_equal(is_there, 0);
+    assert_int_equal(unlink(path), 0);
+    char target[300];
+    snprintf(target, sizeof target, "%s/other", folder);
+    assert_int_equal(symlink("other", path), 0);
+    assert_ok(clf__file_write(target, "", 0));
+    assert_ok(clf__file_find(&is_there, folder, "file"));
+    assert_int_equal(is_there, 1);
 }
 
 /* In pieces; given up half-way, nothing is left. */
@@ -305,6 +344,7 @@ int main(void)
         cmocka_unit_test_teardown(test_reading_fails_with_the_path, support_teardown),
         cmocka_unit_test_teardown(test_folders, support_teardown),
         cmocka_unit_test_teardown(test_what_is_missing, support_teardown),
+        cmocka_unit_test_teardown(test_finding_a_file, support_teardown),
         cmocka_unit_test_teardown(test_writing_in_pieces, support_teardown),
         cmocka_unit_test_teardown(test_whole_folders, support_teardown),
         cmocka_unit_test(test_joining_paths),

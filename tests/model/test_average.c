@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <clformer/train.h>
 
@@ -256,6 +257,14 @@ static void test_what_differs(void **state)
     write_text(folders[1], "vocab.json", "{ }");
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FORMAT,
                  "vocab.json are not the same");
+    /* Links that lead nowhere are not files that both do without. */
+    static const char *const names[] = {"source.spm", "tokenizer_config.json"};
+    for (int i = 0; i < 2; i++) {
+        folders[0] = folders[1] = make_model(1, "dropout", "0");
+        assert_int_equal(symlink("nowhere", path_in(folders[0], names[i])), 0);
+        assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FILE, names[i]);
+        assert_non_null(strstr(clf_last_error(), "is a link that leads to no file"));
+    }
     folders[1] = path_in(folders[0], "none");
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FILE, "none/config.json");
     assert_fails(clf_average(output, folders, 0, CLF_PRECISION_FP32), CLF_BAD_ARGUMENT,

@@ -95,12 +95,42 @@ static void test_bad_generation(void **state)
     expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 1]", CLF_UNSUPPORTED, "eos_token_id");
 }
 
+/* What has the file's name and is none is not taken for a file that is left out. */
+static void test_no_readable_file(void **state)
+{
+    (void)state;
+    const char *folder = write_config(marian_config, "", NULL);
+    struct clf__config config;
+    char path[300];
+    snprintf(path, sizeof path, "%s/generation_config.json", folder);
+    assert_int_equal(symlink("nowhere", path), 0);
+    assert_fails(clf__config_load(&config, folder), CLF_FILE, "generation_config.json: is a link that leads");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_fails(clf__config_load(&config, folder), CLF_FILE, "generation_config.json: is a folder");
+    assert_int_equal(rmdir(path), 0);
+    assert_ok(clf__config_load(&config, folder));
+    clf__config_free(&config);
+    /* Our own systems say by this file alone that they have two vocabularies. */
+    folder_write_text(folder, "config.json",
+                      "{\"model_type\": \"clformer\", \"preset\": \"paper\", \"vocab_size\": 40, "
+                      "\"share_encoder_decoder_embeddings\": false}");
+    assert_ok(clf__config_load(&config, folder));
+    assert_false(config.separate_vocabularies);
+    clf__config_free(&config);
+    snprintf(path, sizeof path, "%s/target_vocab.json", folder);
+    assert_int_equal(symlink("nowhere", path), 0);
+    assert_fails(clf__config_load(&config, folder), CLF_FILE, "target_vocab.json: is a link that leads");
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_generation),
         cmocka_unit_test(test_generation_warnings),
         cmocka_unit_test(test_bad_generation),
+        cmocka_unit_test(test_no_readable_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,6 +148,16 @@ static void test_no_file(void **state)
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE, "convert pytorch_model.bin");
     assert_fails(clf__checkpoint_open(&checkpoint, "/nonexistent"), CLF_FILE,
                  "/nonexistent/model.safetensors");
+    static const char *const names[] = {"model.safetensors.index.json", "model.safetensors"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(symlink("nowhere", folder_path(folder, names[i])), 0);
+        assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE, names[i]);
+        assert_non_null(strstr(clf_last_error(), "is a link that leads to no file"));
+    }
+    assert_int_equal(unlink(folder_path(folder, "model.safetensors")), 0);
+    assert_int_equal(mkdir(folder_path(folder, "model.safetensors"), 0777), 0);
+    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE,
+                 "model.safetensors: is a folder, not a file");
 }
 
 static void test_cut_anywhere(void **state)

@@ -358,7 +358,21 @@ static void test_missing_and_damaged_files(void **state)
     remove_file(folder, "source.spm");
     remove_file(folder, "target.spm");
     check_refused(folder, CLF_FILE, "source.spm: is missing");
-    check_refused("/no/such/folder", CLF_FILE, "/no/such/folder/vocab.json");
+    check_refused("/no/such/folder", CLF_FILE, "/no/such/folder/vocab.json: cannot be opened");
+    assert_non_null(strstr(clf_last_error(), "; download it again"));
+    /* Links of a cache that was half downloaded are not files that the model does without. */
+    folder = support_temporary_folder();
+    write_file(folder, "vocab.json", word_file);
+    static const char *const optional[] = {"tokenizer_config.json", "target.spm", "source.spm"};
+    for (int i = 0; i < 3; i++) {
+        char link[300];
+        snprintf(link, sizeof link, "%s/%s", folder, optional[i]);
+        assert_int_equal(symlink("nowhere", link), 0);
+        struct clf__tokenizer *tokenizer;
+        assert_fails(clf__tokenizer_load(&tokenizer, folder, &word_options), CLF_FILE, optional[i]);
+        assert_non_null(strstr(clf_last_error(), "is a link that leads to no file"));
+        assert_int_equal(unlink(link), 0);
+    }
     folder = piece_folder();
     struct clf__tokenizer_options options = piece_options;
     struct clf__tokenizer *tokenizer;
