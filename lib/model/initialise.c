@@ -8,7 +8,12 @@
 struct drawing {
     const struct clf__parameter_list *list;
     uint64_t seed;
+    int (*interrupted)(void *user); /* or NULL */
+    void *user;
 };
+
+/* Values that are drawn between two questions whether to go on. */
+enum { VALUES_A_TURN = 1 << 20 };
 
 /* Two values of a parameter, numbers 2 * pair and 2 * pair + 1, from one block of random words. */
 static void draw_pair(double out[2], const struct clf__initial *initial, const struct drawing *drawing,
@@ -31,6 +36,13 @@ static void draw_pair(double out[2], const struct clf__initial *initial, const s
     out[1] = radius * sin(2 * pi * second);
 }
 
+static clf_status ask(const struct drawing *drawing)
+{
+    return drawing->interrupted && drawing->interrupted(drawing->user)
+               ? clf__fail(CLF_INTERRUPTED, "drawing the first weights was interrupted")
+               : CLF_OK;
+}
+
 static void fill_constant(float *target, size_t count, float value)
 {
     for (size_t i = 0; i < count; i++) {
@@ -50,6 +62,9 @@ static clf_status draw(void *user, int index, float *target)
     } else {
         for (size_t i = 0; i < count; i += 2) {
             double values[2];
+            if (i % VALUES_A_TURN == 0) {
+                CLF__TRY(ask(drawing));
+            }
             draw_pair(values, initial, drawing, index, i / 2);
             target[i] = (float)values[0];
             if (i + 1 < count) {
@@ -63,26 +78,28 @@ static clf_status draw(void *user, int index, float *target)
     return CLF_OK;
 }
 
-static clf_status initialise(const char *folder, const struct clf__config *config, uint64_t seed)
+static clf_status initialise(const char *folder, const struct clf__config *config, struct drawing *drawing)
 {
     struct clf__parameter_list list;
     char *path = NULL;
     CLF__TRY(clf__parameter_list_create(&list, config));
+    drawing->list = &list;
     clf_status status = clf__path_join(&path, folder, "model.safetensors");
     if (status == CLF_OK) {
-        struct drawing drawing = {&list, seed};
-        status = clf__parameters_save(path, &list, NULL, CLF_PRECISION_FP32, draw, &drawing);
+        status = clf__parameters_save(path, &list, NULL, CLF_PRECISION_FP32, draw, drawing);
     }
     clf__free(path);
     clf__parameter_list_free(&list);
     return status;
 }
 
-clf_status clf__model_initialise(const char *folder, uint64_t seed)
+clf_status clf__model_initialise(const char *folder, uint64_t seed, int (*interrupted)(void *user),
+                                 void *user)
 {
     struct clf__config config;
+    struct drawing drawing = {.seed = seed, .interrupted = interrupted, .user = user};
     CLF__TRY(clf__config_load(&config, folder));
-    clf_status status = initialise(folder, &config, seed);
+    clf_status status = initialise(folder, &config, &drawing);
     clf__config_free(&config);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "device/buffer.h"
 #include "model/save.h"
 #include "train/checkpoint_files.h"
 #include "train/run.h"
@@ -105,8 +106,55 @@ clf_status clf__run_check_config(const struct clf__settings *settings)
     return status;
 }
 
-static clf_status make_new(const char *folder, const struct clf__settings *settings, const struct keys *keys)
+/* What training keeps of each value on the device: weight, gradient and Adam's two moments. */
+enum { BYTES_A_VALUE = 4 * sizeof(float) };
+
+static double count_trained(const struct clf__parameter_list *list)
 {
+    double count = 0;
+    for (int i = 0; i < list->count; i++) {
+        const struct clf__parameter *parameter = &list->items[i];
+        count += parameter->is_trained ? (double)parameter->rows * parameter->columns : 0;
+    }
+    return count;
+}
+
+/* What can never be trained shows before it is drawn, which takes time and disk. */
+static clf_status check_memory(const struct clf_device *device, const char *folder)
+{
+    struct clf__config config;
+    struct clf__parameter_list list;
+    CLF__TRY(clf__config_load(&config, folder));
+    clf_status status = clf__parameter_list_create(&list, &config);
+    clf__config_free(&config);
+    CLF__TRY(status);
+    const double gib = 1 << 30;
+    double count = count_trained(&list), wanted = count * BYTES_A_VALUE;
+    double there = (double)clf__device_free_bytes(device);
+    clf__parameter_list_free(&list);
+    return wanted <= there
+               ? CLF_OK
+               : clf__fail(
+                     CLF_DEVICE_MEMORY,
+                     "training %.0f parameters takes %.1f GiB of the device's memory at least (weights, "
+                     "gradients and two moments), and %.1f are free; take a smaller model, or another "
+                     "device",
+                     count, wanted / gib, there / gib);
+}
+
+static clf_status draw_weights(const char *folder, const struct clf__run *run)
+{
+    clf_status status =
+        clf__model_initialise(folder, (uint64_t)run->settings.seed, run->hooks.interrupted, run->hooks.user);
+    return status == CLF_INTERRUPTED
+               ? clf__fail(status, "training was interrupted before its first update, as weights were drawn; "
+                                   "the same command begins again")
+               : status;
+}
+
+static clf_status make_new(const char *folder, const struct clf__run *run, const struct keys *keys)
+{
+    const struct clf__settings *settings = &run->settings;
     struct clf__tokenizer_making making = {
         .system = (enum clf__system)settings->preset,
         .frames = settings->preset == CLF__SPEECH,
@@ -128,7 +176,8 @@ static clf_status make_new(const char *folder, const struct clf__settings *setti
     };
     CLF__TRY(clf__tokenizer_files_make(&description, folder, &making));
     CLF__TRY(clf__model_describe(folder, &description));
-    return clf__model_initialise(folder, (uint64_t)settings->seed);
+    CLF__TRY(check_memory(run->device, folder));
+    return draw_weights(folder, run);
 }
 
 /* What changes in the configuration of a model that is trained further: rates of dropout, and that its
@@ -192,28 +241,28 @@ static clf_status make_from(const char *folder, const struct clf__settings *sett
     return status;
 }
 
-static clf_status make(const char *folder, const struct clf__settings *settings)
+static clf_status make(const char *folder, const struct clf__run *run)
 {
+    const struct clf__settings *settings = &run->settings;
     if (settings->from) {
         return make_from(folder, settings);
     }
     struct keys keys = {0};
     clf_status status = make_keys(&keys, settings);
     if (status == CLF_OK) {
-        status = make_new(folder, settings, &keys);
+        status = make_new(folder, run, &keys);
     }
     free_keys(&keys);
     return status;
 }
 
-clf_status clf__run_make_first(const struct clf__checkpoints *checkpoints,
-                               const struct clf__settings *settings, const struct clf__train_state *state)
+clf_status clf__run_make_first(const struct clf__run *run)
 {
     char *making;
-    CLF__TRY(clf__checkpoints_begin(&making, checkpoints, state->update));
-    clf_status status = make(making, settings);
+    CLF__TRY(clf__checkpoints_begin(&making, &run->checkpoints, run->state.update));
+    clf_status status = make(making, run);
     if (status == CLF_OK) {
-        status = clf__checkpoints_end(making, checkpoints, state);
+        status = clf__checkpoints_end(making, &run->checkpoints, &run->state);
     }
     clf__checkpoints_abandon(making, status);
     clf__free(making);

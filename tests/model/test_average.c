@@ -47,7 +47,7 @@ static const char *make_model(uint64_t seed, const char *key, const char *value)
                                                  .key_count = 6};
     const char *folder = support_temporary_folder();
     assert_ok(clf__model_describe(folder, &description));
-    assert_ok(clf__model_initialise(folder, seed));
+    assert_ok(clf__model_initialise(folder, seed, NULL, NULL));
     write_text(folder, "vocab.json", "{}");
     write_text(folder, "state.json", "{}");
     write_text(folder, "optimizer.safetensors", "moments");

@@ -124,7 +124,7 @@ static void test_new_models(void **state)
         struct clf__model_description description = describe(presets[i], NULL);
         assert_ok(clf__model_describe(folder, &description));
         assert_int_equal(entries(folder), 2);
-        assert_ok(clf__model_initialise(folder, SEED));
+        assert_ok(clf__model_initialise(folder, SEED, NULL, NULL));
         assert_int_equal(entries(folder), 3);
         struct clf__config config;
         struct clf__parameters *parameters;
@@ -167,7 +167,7 @@ static void test_the_seed_decides(void **state)
     char *bytes[4];
     size_t sizes[4];
     for (int i = 0; i < 4; i++) {
-        assert_ok(clf__model_initialise(folder, seeds[i]));
+        assert_ok(clf__model_initialise(folder, seeds[i], NULL, NULL));
         bytes[i] = read_weights(folder, &sizes[i]);
         assert_int_equal(sizes[i], sizes[0]);
     }

@@ -25,7 +25,7 @@ static struct training_fixture make_large(struct training_copies *copies)
         " \"encoder_layers\": 1, \"decoder_layers\": 1, \"encoder_attention_heads\": 4,"
         " \"decoder_attention_heads\": 4, \"encoder_ffn_dim\": 1152, \"decoder_ffn_dim\": 1152,"
         " \"max_position_embeddings\": 16, \"dropout\": 0.1}");
-    assert_ok(clf__model_initialise(folder, 3));
+    assert_ok(clf__model_initialise(folder, 3, NULL, NULL));
     snprintf(fixture.folder, sizeof fixture.folder, "%s", folder);
     struct clf__config config;
     struct support_random random = {9};

@@ -151,7 +151,7 @@ static void test_gradients_of_wide_rows(void **state)
         " \"encoder_layers\": 1, \"decoder_layers\": 1, \"encoder_attention_heads\": 4,"
         " \"decoder_attention_heads\": 4, \"encoder_ffn_dim\": 512, \"decoder_ffn_dim\": 288,"
         " \"max_position_embeddings\": 16}");
-    assert_ok(clf__model_initialise(folder, 5));
+    assert_ok(clf__model_initialise(folder, 5, NULL, NULL));
     struct training_fixture fixture = {
         .smoothing = {.smoothing = 0.1f, .share = 0.1f / 299, .hidden_class = -1},
         .scales = {1.0f / COPIES_ROWS}};
@@ -374,7 +374,7 @@ static void test_chunks_of_logits(void **state)
         " \"encoder_layers\": 1, \"decoder_layers\": 1, \"encoder_attention_heads\": 1,"
         " \"decoder_attention_heads\": 1, \"encoder_ffn_dim\": 4, \"decoder_ffn_dim\": 4,"
         " \"max_position_embeddings\": 64, \"dropout\": 0}");
-    assert_ok(clf__model_initialise(folder, 3));
+    assert_ok(clf__model_initialise(folder, 3, NULL, NULL));
     const struct clf__training_limits limits = {LONG_PAIRS, LONG_ROWS, LONG_ROWS, LONG_LENGTH, LONG_LENGTH};
     const struct clf__training_options options = {
         .smoothing = {.smoothing = 0.1f, .share = 0.1f / (VOCABULARY - 1), .hidden_class = -1}};
@@ -420,7 +420,7 @@ static void test_copying_is_learned(void **state)
         " \"encoder_layers\": 1, \"decoder_layers\": 1, \"encoder_attention_heads\": 2,"
         " \"decoder_attention_heads\": 2, \"encoder_ffn_dim\": 64, \"decoder_ffn_dim\": 64,"
         " \"max_position_embeddings\": 16, \"dropout\": 0.02}");
-    assert_ok(clf__model_initialise(folder, 3));
+    assert_ok(clf__model_initialise(folder, 3, NULL, NULL));
     const struct clf__training_limits limits = {COPIES_PAIRS, COPIES_ROWS, COPIES_ROWS, COPIES_LENGTH,
                                                 COPIES_LENGTH};
     const struct clf__training_options options = {.seed = 2, .smoothing = {.hidden_class = -1}};
