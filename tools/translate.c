@@ -84,14 +84,10 @@ static void print_text(const struct clf_translation *translation, int n_best, lo
         print_one_line(translation->count > 0 ? translation->hypotheses[0].text : "");
         return;
     }
-    int found = translation->count;
-    while (found > 0 && translation->hypotheses[found - 1].count == 0) {
-        found--; /* the search found fewer than n_best */
-    }
-    if (found == 0) {
+    if (translation->count == 0) {
         printf("%lld\t\t\n", number);
     }
-    for (int i = 0; i < found; i++) {
+    for (int i = 0; i < translation->count; i++) {
         const struct clf_hypothesis *hypothesis = &translation->hypotheses[i];
         printf("%lld\t%.9g\t", number, (double)hypothesis->score);
         print_one_line(hypothesis->text);

@@ -1,4 +1,5 @@
 /* Forced decoding: the log-probability of given targets. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -111,15 +112,22 @@ static clf_status join_targets(struct joined_targets *out, const struct work *wo
 static clf_status keep_score(struct clf_score *result, const struct joined_targets *joined, int index)
 {
     int first = joined->first[index], count = joined->first[index + 1] - first;
+    double sum = 0.0;
+    for (int t = 0; t < count; t++) {
+        sum += (double)joined->log_probabilities[first + t];
+    }
+    if (isnan(sum)) {
+        clf_status none = clf__fail(CLF_TEXT, "the model gives no score: its numbers are not finite");
+        return clf__line_problem(none, &result->status, &result->problem);
+    }
     CLF__TRY(clf__allocate(&result->ids, (size_t)count, sizeof *result->ids));
     CLF__TRY(clf__allocate(&result->token_log_probabilities, (size_t)count,
                            sizeof *result->token_log_probabilities));
+    memcpy(result->ids, joined->labels + first, (size_t)count * sizeof *result->ids);
+    memcpy(result->token_log_probabilities, joined->log_probabilities + first,
+           (size_t)count * sizeof *result->token_log_probabilities);
     result->count = count;
-    for (int t = 0; t < count; t++) {
-        result->ids[t] = joined->labels[first + t];
-        result->token_log_probabilities[t] = joined->log_probabilities[first + t];
-        result->log_probability += (double)joined->log_probabilities[first + t];
-    }
+    result->log_probability = sum;
     return CLF_OK;
 }
 

@@ -58,12 +58,23 @@ static clf_status to_text(char **text, const struct clf_translator *translator,
                : clf__tokenizer_decode(model->tokenizer, text, hypothesis->ids, hypothesis->length);
 }
 
+/* Those that the search found, which may be fewer than were wanted. */
 static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_translation *result,
                                   const struct clf__hypothesis *hypotheses, int n_best)
 {
-    CLF__TRY(clf__allocate(&result->hypotheses, (size_t)n_best, sizeof *result->hypotheses));
-    result->count = n_best;
-    for (int i = 0; i < n_best; i++) {
+    int found = 0;
+    while (found < n_best && hypotheses[found].length > 0) {
+        found++;
+    }
+    if (found == 0) {
+        clf_status none =
+            clf__fail(CLF_TEXT, "the search found no translation: every token is suppressed, or "
+                                "the model's numbers are not finite");
+        return clf__line_problem(none, &result->status, &result->problem);
+    }
+    CLF__TRY(clf__allocate(&result->hypotheses, (size_t)found, sizeof *result->hypotheses));
+    result->count = found;
+    for (int i = 0; i < found; i++) {
         struct clf_hypothesis *kept = &result->hypotheses[i];
         size_t length = (size_t)hypotheses[i].length;
         CLF__TRY(to_text(&kept->text, translator, &hypotheses[i]));

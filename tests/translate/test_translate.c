@@ -212,6 +212,41 @@ static void check_invariance(struct clf_device *device, int beam, clf_precision 
     clf__free(source.text);
 }
 
+/* Where tokens are suppressed until fewer than n_best translations are left, these are given; where none is
+ * left, the line has failed. */
+static void test_few_and_none_are_found(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_model *model = load_model_in(device, CLF_PRECISION_FP32);
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    int count = clf_model_describe(model)->target_vocabulary;
+    int32_t *ids = support_array((size_t)count, sizeof *ids);
+    for (int i = 0; i < count; i++) {
+        ids[i] = i;
+    }
+    options.beam = options.n_best = 4;
+    options.max_length = 2;
+    options.suppressed = ids + 2;
+    options.suppressed_count = count - 2;
+    struct clf_line line = {"\303\207a va ?", 9};
+    struct clf_translation *found = translate(model, &options, &line, 1);
+    assert_int_equal(found->status, CLF_OK);
+    assert_int_equal(found->count, 2);
+    assert_true(found->hypotheses[1].count > 0);
+    clf_translations_free(found, 1);
+    options.suppressed = ids;
+    options.suppressed_count = count;
+    options.forced_last = -1;
+    found = translate(model, &options, &line, 1);
+    assert_int_equal(found->status, CLF_TEXT);
+    assert_int_equal(found->count, 0);
+    assert_non_null(strstr(found->problem, "every token is suppressed"));
+    clf_translations_free(found, 1);
+    clf_model_free(model);
+}
+
 /* A promise of the native products alone. */
 static void test_batch_invariance(void **state)
 {
@@ -436,6 +471,7 @@ int main(void)
         cmocka_unit_test_teardown(test_greedy, support_teardown),
         cmocka_unit_test_teardown(test_beam, support_teardown),
         cmocka_unit_test_teardown(test_n_best, support_teardown),
+        cmocka_unit_test_teardown(test_few_and_none_are_found, support_teardown),
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_rounding, support_teardown),
         cmocka_unit_test_teardown(test_a_long_line_holds_up_no_other, support_teardown),
