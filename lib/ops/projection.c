@@ -14,8 +14,9 @@ enum { PANEL = 32, BLOCK_PANELS = 32, MOST_ROWS = 64, ROW_BLOCK = 8 };
 /* Rows a call takes at a time: enough to fill the device; logits little enough for a large vocabulary. */
 enum { LOGITS_ROWS = 256, FUSED_ROWS = 1024 };
 
-/* Groups for each core: a share of the columns each, so that cores end at about the same time. */
-enum { GROUPS_EACH = 8 };
+/* Groups for each core: a share of the columns each, so that cores end at about the same time. More of them
+ * where rows are few, since each of a row's lists of candidates takes time to fill. */
+enum { GROUPS_EACH = 8, MOST_GROUPS_EACH = 32 };
 
 static int smaller(int a, int b)
 {
@@ -52,7 +53,7 @@ static struct share share_of(const struct clf_device *device, int outputs, int r
     share.rows_per_group = ceil_divide(ceil_divide(rows, ROW_BLOCK), row_groups) * ROW_BLOCK;
     share.row_groups = ceil_divide(rows, share.rows_per_group);
     share.blocks = ceil_divide(ceil_divide(outputs, PANEL), BLOCK_PANELS);
-    int wanted = GROUPS_EACH * (int)clf__device_caps(device)->compute_units;
+    int wanted = larger(GROUPS_EACH, MOST_GROUPS_EACH / rows) * (int)clf__device_caps(device)->compute_units;
     share.lists = smaller(share.blocks, ceil_divide(wanted, share.row_groups));
     return share;
 }
