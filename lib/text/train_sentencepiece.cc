@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -21,15 +23,14 @@ namespace
 const char THREADS[] = "4";
 const char LOG_ONLY_FATAL[] = "3";
 
-/* The library skips sentences that are longer, or hold the sign (U+2585) that it marks unknown text with: it
- * does not get them, so that it never ends up without any. */
-const size_t MAX_SENTENCE = 4192;
+/* The library skips sentences that are longer than it takes, or hold the sign (U+2585) that it marks unknown
+ * text with: it does not get them, so that it never ends up without any. */
 const char RESERVED[] = "\xE2\x96\x85";
 
-bool is_fit(const char *text, size_t size)
+bool is_fit(std::string_view text)
 {
-    return size <= MAX_SENTENCE && clf__utf8_valid_prefix(text, size) == size &&
-           std::string(text, size).find(RESERVED) == std::string::npos;
+    return clf__utf8_valid_prefix(text.data(), text.size()) == text.size() &&
+           text.find(RESERVED) == std::string_view::npos;
 }
 
 /* The library's way to ask for sentences. */
@@ -46,12 +47,12 @@ class Sentences final : public sentencepiece::SentenceIterator
     }
     void Next() override
     {
-        const char *text = nullptr;
-        size_t size = 0;
         do {
-            done_ = training_->next(training_->user, &text, &size) == 0;
-        } while (!done_ && !is_fit(text, size));
-        value_.assign(done_ ? "" : text, done_ ? 0 : size);
+            if (line_.empty() && !next_line()) {
+                value_.clear();
+                return;
+            }
+        } while (!cut());
     }
     const std::string &value() const override
     {
@@ -61,10 +62,46 @@ class Sentences final : public sentencepiece::SentenceIterator
     {
         return sentencepiece::util::Status();
     }
+    int64_t long_words() const
+    {
+        return long_words_;
+    }
 
   private:
+    bool next_line()
+    {
+        const char *text = nullptr;
+        size_t size = 0;
+        do {
+            done_ = training_->next(training_->user, &text, &size) == 0;
+            line_ = done_ ? std::string_view() : std::string_view(text, size);
+        } while (!done_ && (size == 0 || !is_fit(line_)));
+        return !done_;
+    }
+
+    /* Takes what fits off the line, or drops a word that does not. */
+    bool cut()
+    {
+        size_t size = line_.size(), after = size;
+        if (size > CLF__SENTENCE_BYTES) {
+            size = line_.rfind(' ', CLF__SENTENCE_BYTES);
+            bool fits = size != std::string_view::npos;
+            after = fits ? size + 1 : std::min(line_.find(' '), line_.size());
+            if (!fits) {
+                long_words_++;
+                line_.remove_prefix(after);
+                return false;
+            }
+        }
+        value_.assign(line_.data(), size);
+        line_.remove_prefix(after);
+        return true;
+    }
+
     const clf__piece_training *training_;
+    std::string_view line_; /* what is left of it */
     std::string value_;
+    int64_t long_words_ = 0;
     bool done_ = false;
 };
 
@@ -79,7 +116,7 @@ Options options(int pieces)
         {"bos_id", "-1"},
         {"eos_id", "-1"},
         {"pad_id", "-1"},
-        {"max_sentence_length", std::to_string(MAX_SENTENCE)},
+        {"max_sentence_length", std::to_string(CLF__SENTENCE_BYTES)},
         {"num_threads", THREADS},
         {"minloglevel", LOG_ONLY_FATAL},
     };
@@ -144,18 +181,25 @@ clf_status explain(const clf__piece_training *training, const std::string &messa
     return clf__fail(CLF_TEXT, "SentencePiece cannot learn from this text: %s", message.c_str());
 }
 
-clf_status train(const clf__piece_training *training)
+clf_status train(clf__piece_training *training)
 {
     Sentences first(training);
     bool found = false;
     CLF__TRY(find_word(&found, &first));
     if (!found) {
-        return clf__fail(CLF_TEXT, "there is no text to learn pieces from");
+        const char *empty = "there is no text to learn pieces from";
+        return first.long_words() == 0
+                   ? clf__fail(CLF_TEXT, "%s", empty)
+                   : clf__fail(
+                         CLF_TEXT,
+                         "%s: lines of more than %d bytes have no space where they can be cut; break them",
+                         empty, (int)CLF__SENTENCE_BYTES);
     }
     training->rewind(training->user);
     Sentences sentences(training);
     std::string bytes;
     auto trained = sentencepiece::SentencePieceTrainer::Train(options(training->pieces), &sentences, &bytes);
+    training->long_words = sentences.long_words();
     if (!trained.ok()) {
         return explain(training, trained.ToString());
     }
@@ -163,7 +207,7 @@ clf_status train(const clf__piece_training *training)
 }
 } // namespace
 
-clf_status clf__sentencepiece_train(const struct clf__piece_training *training)
+clf_status clf__sentencepiece_train(struct clf__piece_training *training)
 {
     try {
         return train(training);

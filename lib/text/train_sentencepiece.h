@@ -3,11 +3,15 @@
 #define CLF_TEXT_TRAIN_SENTENCEPIECE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
-/* Gives the next sentence, borrowed until the next call; 0 where there is none. Sentences that are not valid
- * UTF-8 or longer than 4,192 bytes teach nothing. */
+/* What the library takes at once. */
+enum { CLF__SENTENCE_BYTES = 4192 };
+
+/* Gives the next sentence, borrowed until the next call; 0 where there is none. One that is not valid UTF-8
+ * teaches nothing; one of more than CLF__SENTENCE_BYTES is cut at spaces into several. */
 typedef int clf__sentence_function(void *user, const char **text, size_t *size);
 
 struct clf__piece_training {
@@ -17,11 +21,12 @@ struct clf__piece_training {
     int pieces;         /* how many, the unknown one among them; there are no start, end and pad */
     int others;         /* what a vocabulary holds beside these pieces: messages speak of its size */
     const char *output; /* the .spm file to write; it appears whole or not at all */
+    int64_t long_words; /* receives how many words were longer than a sentence can be, and left out */
 };
 
 /* Unigram pieces (Kudo 2018) of text normalised by NFKC. The same text gives the same model. Text that is too
  * short for so many pieces is CLF_TEXT, saying how many there can be; so are fewer pieces than the text has
  * characters, saying how many there must be. */
-clf_status clf__sentencepiece_train(const struct clf__piece_training *training);
+clf_status clf__sentencepiece_train(struct clf__piece_training *training);
 
 #endif

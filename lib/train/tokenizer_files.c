@@ -48,6 +48,22 @@ static int has_characters(const struct clf__tokenizer_making *options)
     return options->frames && !options->pieces;
 }
 
+/* "source", "target", or "source and target", for "%s%s%s". */
+struct names {
+    const char *first, *and, *second;
+};
+
+static struct names find_names(const struct clf__tokenizer_making *options, const struct side *side)
+{
+    if (!options->target_path || !side->target) {
+        return (struct names){options->source_path, "", ""};
+    }
+    if (!side->source) {
+        return (struct names){options->target_path, "", ""};
+    }
+    return (struct names){options->source_path, " and ", options->target_path};
+}
+
 static struct specials find_specials(const struct clf__tokenizer_making *options)
 {
     int is_last = !options->separate || !options->pieces;
@@ -167,8 +183,16 @@ static clf_status write_pieces(struct made *made, const struct making *making, c
     return status;
 }
 
+static clf_status fail_empty(const struct making *making, const struct side *side)
+{
+    struct names names = find_names(making->options, side);
+    return side->given ? clf__fail(CLF_TEXT, "%s: there is no piece in it for a vocabulary", side->given)
+                       : clf__fail(CLF_TEXT, "%s%s%s: there is no text for a vocabulary", names.first,
+                                   names.and, names.second);
+}
+
 /* Special tokens and counted pieces, as many as there may be. */
-static clf_status write_counted(struct made *made, const struct making *making, const char *file,
+static clf_status write_counted(struct made *made, const struct making *making, const struct side *side,
                                 const struct clf__piece_counts *counts)
 {
     const struct specials *specials = &making->specials;
@@ -187,10 +211,8 @@ static clf_status write_counted(struct made *made, const struct making *making, 
     if (specials->last) {
         pieces[size++] = specials->last;
     }
-    clf_status status = size > special
-                            ? write_pieces(made, making, file, pieces, size)
-                            : clf__fail(CLF_TEXT, "%s: there is no text for a vocabulary, or no room in it",
-                                        making->options->source_path);
+    clf_status status =
+        size > special ? write_pieces(made, making, side->file, pieces, size) : fail_empty(making, side);
     clf__free(pieces);
     return status;
 }
@@ -263,11 +285,12 @@ static clf_status train_model(const struct making *making, const struct side *si
     int64_t count = (int64_t)sentences.corpus.lines * (side->source + side->target);
     sentences.stride = (int)((count + MAX_SENTENCES - 1) / MAX_SENTENCES);
     sentences.stride = sentences.stride < 1 ? 1 : sentences.stride;
-    clf__log(CLF_LOG_NOTICE, "%s: learning a vocabulary of %d pieces; an interruption waits for it",
-             options->source_path, size);
+    struct names names = find_names(options, side);
+    clf__log(CLF_LOG_NOTICE, "%s%s%s: learning a vocabulary of %d pieces; an interruption waits for it",
+             names.first, names.and, names.second, size);
     if (sentences.stride > 1) {
-        clf__log(CLF_LOG_NOTICE, "%s: SentencePiece learns from each %dth of %d lines", options->source_path,
-                 sentences.stride, sentences.corpus.lines);
+        clf__log(CLF_LOG_NOTICE, "%s%s%s: SentencePiece learns from each %dth of %d lines", names.first,
+                 names.and, names.second, sentences.stride, sentences.corpus.lines);
     }
     /* The model's unknown piece is one of the special tokens. */
     struct clf__piece_training training = {
@@ -280,10 +303,14 @@ static clf_status train_model(const struct making *making, const struct side *si
     };
     clf_status status = clf__sentencepiece_train(&training);
     clf__corpus_close(&sentences.corpus);
-    return status == CLF_TEXT ? clf__fail_in(status, "%s",
-                                             side->source || !options->target_path ? options->source_path
-                                                                                   : options->target_path)
-                              : status;
+    if (training.long_words > 0) {
+        clf__log(
+            CLF_LOG_WARNING,
+            "%s%s%s: SentencePiece learns nothing from %lld word%s of more than %d bytes; break such lines",
+            names.first, names.and, names.second, (long long)training.long_words,
+            training.long_words > 1 ? "s" : "", (int)CLF__SENTENCE_BYTES);
+    }
+    return status == CLF_TEXT ? clf__fail_in(status, "%s%s%s", names.first, names.and, names.second) : status;
 }
 
 static clf_status read_model(struct clf__piece_counts *counts, const char *path)
@@ -343,7 +370,7 @@ static clf_status make_vocabulary(struct made *made, const struct making *making
     struct clf__piece_counts counts = {0};
     clf_status status = collect(making, &counts, side);
     if (status == CLF_OK) {
-        status = write_counted(made, making, side->file, &counts);
+        status = write_counted(made, making, side, &counts);
     }
     clf__piece_counts_free(&counts);
     return status;
