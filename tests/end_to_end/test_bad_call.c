@@ -85,8 +85,21 @@ static void test_bench(void **state)
     refuse_call(BENCH "--batch 1,", "--batch");
     refuse_call(BENCH "--batch 0", "--batch");
     refuse_call(BENCH "--batch 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "at most 16");
-    refuse_call(BENCH "--beam 4", "--beam");
     refuse_call(BENCH "--repeats 0", "--repeats");
+    /* What a stage does not use is not passed over. */
+    static const char *const unused[][2] = {
+        {"encode", "--beam 4"},      {"encode", "--min-length 3"}, {"score", "--max-length 3"},
+        {"train", "--max-length 3"}, {"step", "--min-length 3"},   {"start", "--batch 1"},
+        {"ops", "--model nosuch"},   {"ops", "--work nosuch"},     {"products", "--tokens"},
+        {"products", "--batch 7"},
+    };
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
+        const char *flag = unused[i][1];
+        char *part = process_format("--stage %s takes no %.*s", unused[i][0], (int)strcspn(flag, " "), flag);
+        refuse_call(process_format("bench --stage %s %s", unused[i][0], flag), part);
+    }
+    refuse_call("bench --stage translate --batch 1 --beam 2,129", "beam size 129");
+    refuse_call("bench --stage translate --min-length 9 --max-length 8", "minimum length 9");
     struct process_result result = run_clformer(NULL, BENCH "--work /no/such/file");
     assert_refused(result, 1, "/no/such/file");
     result = run_clformer(NULL, BENCH "-m /no/such/model");

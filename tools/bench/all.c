@@ -164,13 +164,18 @@ static int run_job(struct run *run, const struct job *job, double seconds)
     bench_words_pair(&words, "--stage", job->stage);
     struct flags flags = run->call->flags;
     flags.device = run->device;
+    int has_model = strcmp(job->stage, "ops") != 0 && strcmp(job->stage, "products") != 0;
+    if (!has_model) {
+        flags.model = NULL;
+        flags.pieces = 0;
+    }
     bench_words_setting(&words, &flags);
     bench_words_pair(&words, "--precision", job->precision); /* the last one counts */
     bench_words_pair(&words, "--gemm", job->gemm);
     bench_words_pair(&words, "--batch", job->batch);
     snprintf(repeats, sizeof repeats, "%d", flags.repeats);
     bench_words_pair(&words, "--repeats", flags.repeats > 0 ? repeats : job->repeats);
-    bench_words_pair(&words, "--work", run->call->work);
+    bench_words_pair(&words, "--work", has_model ? run->call->work : NULL);
     struct spawn spawn = {.arguments = words.list, .seconds = seconds, .line = take_row, .user = run};
     int status = spawn_run(&spawn, &end);
     bench_words_free(&words);

@@ -73,6 +73,37 @@ static int check_whole(const struct flags *flags)
                        : -1;
 }
 
+static int stage_has_model(int stage)
+{
+    return stage != BENCH_OPS && stage != BENCH_PRODUCTS;
+}
+
+/* A flag that changes nothing of a stage is refused, not passed over. */
+static int check_stage(const struct flags *flags)
+{
+    int has_model = stage_has_model(flags->stage), is_search = flags->stage == BENCH_TRANSLATE;
+    const struct {
+        const char *name;
+        int is_given, is_taken;
+    } checks[] = {
+        {"model", flags->model != NULL, has_model},
+        {"work", flags->work != NULL, has_model},
+        {"tokens", flags->pieces, has_model},
+        {"batch", flags->batches != NULL, has_model && flags->stage != BENCH_START},
+        {"beam", flags->beams != NULL, is_search},
+        {"min-length", flags->min_length >= 0, is_search},
+        {"max-length", flags->max_length >= 0, is_search},
+    };
+    char stage[16];
+    flags_choice(stage, sizeof stage, "stage", flags->stage);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        if (checks[i].is_given && !checks[i].is_taken) {
+            return report_wrong_call("--stage %s takes no --%s", stage, checks[i].name);
+        }
+    }
+    return flags->html != NULL ? report_wrong_call("--stage makes no page: leave out --html") : -1;
+}
+
 /* Whatever is said of how to measure is refused where nothing is measured. */
 static int check_merge(const struct flags *flags)
 {
@@ -94,18 +125,14 @@ static int check_call(struct bench_call *call)
     struct flags *flags = &call->flags;
     int status = flags->merge ? flags_operands(flags, 1, INT_MAX, "bench --merge takes the files to join")
                               : flags_operands(flags, 0, 0, "bench takes only flags");
-    if (status < 0 && (flags->merge || flags->stage < 0)) {
-        status = flags->merge ? check_merge(flags) : check_whole(flags);
-    }
-    if (status < 0 && flags->stage >= 0 && flags->html != NULL) {
-        status = report_wrong_call("--stage makes no page: leave out --html");
+    if (status < 0) {
+        status = flags->merge        ? check_merge(flags)
+                 : flags->stage >= 0 ? check_stage(flags)
+                                     : check_whole(flags);
     }
     if (status < 0 && flags->json && flags->html != NULL && strcmp(flags->html, "-") == 0) {
         status = report_wrong_call("--json and the page of --html - would both go to standard output; name a "
                                    "file for one of them");
-    }
-    if (status < 0 && flags->beams != NULL && flags->stage >= 0 && flags->stage != BENCH_TRANSLATE) {
-        status = report_wrong_call("--beam belongs to --stage translate");
     }
     clf_precision precision = flags->model_options.precision;
     if (status < 0 && flags->stage == BENCH_TRAIN && precision != CLF_PRECISION_FP32 &&
@@ -178,8 +205,7 @@ int verb_bench(int argc, char **argv)
     if (call.flags.merge) {
         return bench_merge_run(&call);
     }
-    int needs_model = call.flags.stage != BENCH_OPS && call.flags.stage != BENCH_PRODUCTS;
-    status = needs_model ? find_work(&call) : EXIT_DONE;
+    status = stage_has_model(call.flags.stage) ? find_work(&call) : EXIT_DONE;
     if (status == EXIT_DONE) {
         status = run(&call);
     }

@@ -162,14 +162,39 @@ static clf_status measure(struct stage_case *one, struct timing *timing, const s
                           call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
 }
 
+/* Returns -1, or the exit status of a wrong call. */
+static int set_beam(struct bench_call *call, const struct setup *setup, int beam)
+{
+    call->flags.beam = beam;
+    call->flags.n_best = 1;
+    return flags_apply(&call->flags, setup->model);
+}
+
+/* A beam or a length that no search of this model takes is a wrong call, told before anything is measured.
+ * Returns an exit status. */
+static int check_search(struct bench_call *call, const struct setup *setup)
+{
+    for (int i = 0; i < call->beams.count; i++) {
+        int result = set_beam(call, setup, call->beams.values[i]);
+        if (result >= 0) {
+            return result;
+        }
+        struct clf_translator *translator = NULL;
+        clf_status status = clf_translator_create(&translator, setup->model, &call->flags.translate);
+        clf_translator_free(translator);
+        if (status == CLF_BAD_ARGUMENT) { /* any other failure has its row */
+            return report_failure(status);
+        }
+    }
+    return EXIT_DONE;
+}
+
 /* Returns an exit status. */
 static int run_case(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                     int batch, int beam)
 {
     struct stage_case one = {.device = setup->device, .lines = lines, .batch = batch, .beam = beam};
-    call->flags.beam = beam;
-    call->flags.n_best = 1;
-    int result = flags_apply(&call->flags, setup->model);
+    int result = set_beam(call, setup, beam);
     if (result >= 0) {
         return result;
     }
@@ -252,6 +277,9 @@ int bench_stage_run(struct bench_call *call)
     }
     if (status == EXIT_DONE) {
         status = setup_open(&setup, &flags);
+    }
+    if (status == EXIT_DONE && flags.stage == BENCH_TRANSLATE) {
+        status = check_search(call, &setup);
     }
     if (status == EXIT_DONE) {
         status = print_kernel_times(setup.device, run_cases(call, &setup, &window));
