@@ -102,13 +102,18 @@ static void test_resume(void **state)
     assert_int_equal(process_count(result.output, TUNED), 0);
 }
 
-/* A choice is measured on two devices, and what the flags say is not measured. */
+/* A choice is measured on two devices; what the flags or the environment say is not measured. */
 static void test_choice(void **state)
 {
     (void)state;
     begin_cache();
-    struct process_result result = run_clformer(NULL, "tune --quick --form cpu attention form" MODEL);
+    struct process process = {.environment = "CLFORMER_FORM=cpu"};
+    struct process_result result =
+        process_run(&process, "tune --quick attention form skinny_rows_fp32" MODEL);
     assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.errors, "form: fixed by $CLFORMER_FORM; not measured\n"), 1);
+    assert_int_equal(process_count(result.errors, "skinny_rows_fp32: makes no difference on this device"), 1);
+    assert_int_equal(process_count(result.errors, "not measured\n"), 2);
     char *kept = read_kept(&result);
     assert_int_equal(process_count(kept, "\nattention = "), 1);
     assert_int_equal(process_count(kept, "form = "), 0);
@@ -191,6 +196,14 @@ static void test_wrong_calls(void **state)
     assert_refused(result, 2, "nothing named \"cpu_gruops\" to tune");
     result = run_clformer(NULL, "tune instructions"); /* one precision's choice would be every one's */
     assert_refused(result, 2, "nothing named \"instructions\" to tune");
+    result = run_clformer(NULL, "tune --form cpu attention form");
+    assert_refused(result, 2, "form: fixed by --form; leave out the flag or the name");
+    result = run_clformer(NULL, "tune --gemm native gemm");
+    assert_refused(result, 2, "gemm: fixed by --gemm");
+    result = run_clformer(NULL, "tune --attention fused attention");
+    assert_refused(result, 2, "attention: fixed by --attention");
+    result = run_clformer(NULL, "tune --precision int8 skinny_rows_int8 step_rows_fp32");
+    assert_refused(result, 2, "step_rows_fp32: measured with --precision fp32 alone");
     result = run_clformer(NULL, "tune -m /nosuch");
     assert_refused(result, 1, "/nosuch");
 }

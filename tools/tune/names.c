@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/environment.h"
+
 static const char help[] =
     "Usage: clformer tune [-m MODEL] [-d DEVICE] [--precision P] [NAME...]\n\n"
     "Measures, at the sizes of this model, which form, providers and block sizes are fastest on a device, "
@@ -39,20 +41,68 @@ int tune_is_wanted(const struct flags *flags, enum clf__knob knob)
     return is_tuned(knob) && is_named;
 }
 
-int tune_check_names(const struct flags *flags)
+const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob)
 {
-    for (int i = 0; i < flags->operand_count; i++) {
-        int found = 0;
-        for (int j = 0; j < CLF__KNOB_COUNT; j++) {
-            found |= is_tuned((enum clf__knob)j) && strcmp(flags->operands[i], clf__knobs[j].name) == 0;
-        }
-        if (!found) {
-            return report_wrong_call("there is nothing named \"%s\" to tune; `clformer tune --help` lists "
-                                     "the names",
-                                     flags->operands[i]);
+    const struct clf_device_options *options = &flags->device_options;
+    switch (knob) {
+    case CLF__KNOB_FORM:
+        return options->form != CLF_FORM_AUTO ? "--form" : clf__environment_form() ? "$CLFORMER_FORM" : NULL;
+    case CLF__KNOB_GEMM:
+        return options->gemm != CLF_GEMM_AUTO ? "--gemm" : clf__environment_gemm() ? "$CLFORMER_GEMM" : NULL;
+    case CLF__KNOB_ATTENTION:
+        return options->attention != CLF_ATTENTION_AUTO ? "--attention"
+               : clf__environment_attention()           ? "$CLFORMER_ATTENTION"
+                                                        : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* The precision that a knob is of, or -1. */
+static int precision_of(enum clf__knob knob)
+{
+    return knob >= CLF__KNOB_STEP_ROWS     ? (int)(knob - CLF__KNOB_STEP_ROWS)
+           : knob >= CLF__KNOB_SKINNY_ROWS ? (int)(knob - CLF__KNOB_SKINNY_ROWS)
+                                           : -1;
+}
+
+/* A knob that is named beside flags with which it cannot be measured. Returns -1, or an exit status. */
+static int check_flags(const struct flags *flags, enum clf__knob knob)
+{
+    const char *name = clf__knobs[knob].name, *fixed = tune_fixed_by(flags, knob);
+    if (fixed != NULL && fixed[0] == '-') {
+        return report_wrong_call("%s: fixed by %s; leave out the flag or the name", name, fixed);
+    }
+    int precision = precision_of(knob);
+    char word[16];
+    if (precision >= 0 && precision != (int)flags->model_options.precision &&
+        flags_choice(word, sizeof word, "precision", precision)) {
+        return report_wrong_call("%s: measured with --precision %s alone", name, word);
+    }
+    return -1;
+}
+
+static int find_name(const char *name)
+{
+    for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
+        if (is_tuned((enum clf__knob)knob) && strcmp(name, clf__knobs[knob].name) == 0) {
+            return knob;
         }
     }
     return -1;
+}
+
+int tune_check_names(const struct flags *flags)
+{
+    int status = -1;
+    for (int i = 0; i < flags->operand_count && status < 0; i++) {
+        int knob = find_name(flags->operands[i]);
+        status = knob >= 0 ? check_flags(flags, (enum clf__knob)knob)
+                           : report_wrong_call("there is nothing named \"%s\" to tune; `clformer tune "
+                                               "--help` lists the names",
+                                               flags->operands[i]);
+    }
+    return status;
 }
 
 const char *tune_help(void)

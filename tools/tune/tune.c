@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/environment.h"
 #include "base/memory.h"
 #include "device/caps.h"
 #include "selftest/selftest.h"
@@ -148,9 +147,26 @@ static int makes_a_difference(const struct tune *tune, enum clf__knob knob)
     return knob == CLF__KNOB_ROW_MAJOR_ROWS ? !is_native && !is_cpu : is_native && is_cpu;
 }
 
+/* What was asked for by its name must not look done. */
+static void print_unmeasured(const struct tune *tune, enum clf__knob knob)
+{
+    const char *name = clf__knobs[knob].name, *fixed = tune_fixed_by(&tune->flags, knob);
+    if (tune->flags.operand_count == 0 || tune->flags.quiet) {
+        return;
+    }
+    progress_clear(&tune->progress);
+    if (fixed != NULL) {
+        fprintf(stderr, "clformer: %s: fixed by %s; not measured\n", name, fixed);
+    } else {
+        fprintf(stderr, "clformer: %s: makes no difference on this device with these flags; not measured\n",
+                name);
+    }
+}
+
 static clf_status tune_number(struct tune *tune, enum clf__knob knob)
 {
     if (!makes_a_difference(tune, knob)) {
+        print_unmeasured(tune, knob);
         return CLF_OK;
     }
     int candidates[CLF__KNOB_CANDIDATES];
@@ -164,20 +180,6 @@ static clf_status tune_number(struct tune *tune, enum clf__knob knob)
     }
     clf__device_set_knob(tune->setup.device, knob, tune->current.values[knob]);
     return status;
-}
-
-/* A choice that the flags or the environment make already. */
-static int is_given(const struct flags *flags, enum clf__knob knob)
-{
-    const struct clf_device_options *options = &flags->device_options;
-    switch (knob) {
-    case CLF__KNOB_FORM:
-        return options->form != CLF_FORM_AUTO || clf__environment_form() != NULL;
-    case CLF__KNOB_GEMM:
-        return options->gemm != CLF_GEMM_AUTO || clf__environment_gemm() != NULL;
-    default:
-        return options->attention != CLF_ATTENTION_AUTO || clf__environment_attention() != NULL;
-    }
 }
 
 /* What a choice can be instead of what the device takes by itself, or 0 where it makes no difference. */
@@ -270,7 +272,8 @@ static clf_status measure_choice(struct tune *tune, enum clf__knob knob, const s
 static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
 {
     int value = alternative(tune, knob);
-    if (is_given(&tune->flags, knob) || value == 0) {
+    if (tune_fixed_by(&tune->flags, knob) != NULL || value == 0) {
+        print_unmeasured(tune, knob);
         return CLF_OK;
     }
     struct clf__tuning tuning = tune->current;

@@ -9,8 +9,10 @@
 
 /* names.c: whether this call measures a knob: it wants all, or those that it names. */
 int tune_is_wanted(const struct flags *flags, enum clf__knob knob);
-/* Returns -1, or the exit status of a wrong call. */
+/* Returns -1, or the exit status of a wrong call: an unknown name, or one that a flag contradicts. */
 int tune_check_names(const struct flags *flags);
+/* The flag or the variable of the environment that makes a choice already, or NULL. */
+const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob);
 /* The help, with the names. */
 const char *tune_help(void);
 
