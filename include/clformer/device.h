@@ -105,7 +105,7 @@ void clf_device_list_free(struct clf_device_list *list);
 
 /**
  * Opens a device and proves with a first small kernel that it works. One thread at a time may use a device
- * and all that was made on it.
+ * and all that was made on it; other threads may open and use devices of their own meanwhile.
  *
  * @param out      receives the device; close it with clf_device_close(), after everything made on it.
  * @param selector an index of the list (digits alone are one), "gpu", "cpu", or a part of the device's or

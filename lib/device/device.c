@@ -160,6 +160,7 @@ static clf_status open_default(struct clf_device **out, struct clf_device_list *
 clf_status clf_device_open(struct clf_device **out, const char *selector,
                            const struct clf_device_options *options)
 {
+    *out = NULL;
     struct clf_device_options defaults = CLF_DEVICE_OPTIONS_INIT;
     options = options ? options : &defaults;
     if (selector == NULL || *selector == '\0') {

@@ -1,6 +1,7 @@
 #include "device/platform.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,10 @@
 #include "base/memory.h"
 #include "device/choice.h"
 #include "device/quirks.h"
+
+/* PoCL 3.1, the one of Debian 12, sets itself up at the first question about its devices, and no lock of its
+ * own holds off a second thread that asks meanwhile: it crashes, or is told that there is no device. */
+static pthread_mutex_t one_listing = PTHREAD_MUTEX_INITIALIZER;
 
 int clf__contains(const char *text, const char *part)
 {
@@ -330,9 +335,12 @@ static clf_status fill(struct clf_device_list *list)
 
 clf_status clf_device_list_create(struct clf_device_list **out)
 {
+    *out = NULL;
     struct clf_device_list *list = NULL;
     CLF__TRY(clf__allocate(&list, 1, sizeof *list));
+    pthread_mutex_lock(&one_listing);
     clf_status status = fill(list);
+    pthread_mutex_unlock(&one_listing);
     if (status != CLF_OK) {
         clf_device_list_free(list);
         return status;

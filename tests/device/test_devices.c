@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "device/cache_home.h"
 #include "device/caps.h"
 #include "device/platform.h"
@@ -62,6 +63,21 @@ static void test_selectors_open(void **state)
     clf_device_close(NULL);
     assert_fails(clf_device_open(&device, "no such device", NULL), CLF_NO_DEVICE, info->name);
     clf_device_list_free(list);
+}
+
+static void test_failures_leave_null(void **state)
+{
+    (void)state;
+    int some; /* where pointers point before: nowhere that they may be left */
+    struct clf_device *device = (void *)&some;
+    assert_fails(clf_device_open(&device, "no such device", NULL), CLF_NO_DEVICE, "no such device");
+    assert_null(device);
+    struct clf_device_list *list = (void *)&some;
+    clf__memory_fail_at(2);
+    clf_status status = clf_device_list_create(&list);
+    clf__memory_fail_at(0);
+    assert_fails(status, CLF_OUT_OF_MEMORY, "");
+    assert_null(list);
 }
 
 /* The environment's device is a default, and an argument overrules it. */
@@ -288,6 +304,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_wrong_answer),
         cmocka_unit_test(test_selectors_open),
+        cmocka_unit_test(test_failures_leave_null),
         cmocka_unit_test(test_no_driver),
         cmocka_unit_test(test_pocl_without_cache),
         cmocka_unit_test(test_environment_device),
