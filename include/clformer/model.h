@@ -48,7 +48,7 @@ struct clf_model_options {
  * @param folder a MarianMT folder of Hugging Face's, or one of our own systems.
  * @param options NULL for the defaults.
  * @return CLF_FILE, CLF_FORMAT or CLF_UNSUPPORTED, naming file and key or tensor; CLF_DEVICE_MEMORY with the
- * sizes.
+ * sizes; CLF_BAD_ARGUMENT for an unknown precision, and for a device or folder that is NULL.
  */
 clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder,
                           const struct clf_model_options *options);

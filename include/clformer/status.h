@@ -1,4 +1,9 @@
-/* Status codes and the sentence that explains the last failure. */
+/* Status codes and the sentence that explains the last failure.
+ *
+ * Of every function of the library: it takes no pointer that is NULL, unless its description says what NULL
+ * means; and where it hands out an object, it sets the caller's pointer to NULL first, so that a failure
+ * leaves NULL there.
+ */
 #ifndef CLFORMER_STATUS_H
 #define CLFORMER_STATUS_H
 
@@ -47,8 +52,8 @@ const char *clf_status_meaning(clf_status status);
  * The sentence about the last failure on the calling thread: what failed, on which device, file, tensor or
  * line, and what to do.
  *
- * @return borrowed, never NULL, valid until the next failing call on this thread; "" before the first
- * failure.
+ * @return borrowed, never NULL, valid until this thread's next call of the library; "" before the first
+ * failure. Behind a call that gave CLF_OK it means nothing: what failed may have been done another way.
  */
 const char *clf_last_error(void);
 

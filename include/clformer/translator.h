@@ -12,7 +12,10 @@
 extern "C" {
 #endif
 
-struct clf_translator; /* a model with the working memory of a token budget */
+/* A model with the working memory of a token budget. It does one call at a time: a function of the caller's
+ * that hears from one (clf_translate_options.interrupted, or clf_log_set()'s) gets CLF_BAD_ARGUMENT where it
+ * calls clf_translate(), clf_score(), clf_attend() or clf_translator_prepare() with the same translator. */
+struct clf_translator;
 
 typedef enum clf_length_rule {
     CLF_LENGTH_HUGGINGFACE, /* score = sum / length^penalty */
@@ -55,20 +58,21 @@ struct clf_line {
 /* One translation of a line. */
 struct clf_hypothesis {
     char *text;
-    int32_t *ids; /* generated ids, the end token included where there is one */
-    int count;
+    int32_t *ids;           /* generated ids, the end token included where there is one */
+    int count;              /* 1 at least */
     float score;            /* what the search ranks by; greedy: the log-probability */
     double log_probability; /* natural, summed, end token counted, banned tokens gone */
 };
 
 /* What became of a line. */
 struct clf_translation {
-    clf_status status; /* CLF_TEXT, CLF_FILE or CLF_FORMAT: the line is unusable, see problem */
+    clf_status status; /* CLF_TEXT, CLF_FILE or CLF_FORMAT: the line is unusable, or no translation was
+                        * found; see problem */
     char *problem;     /* a sentence without the line's number, or NULL */
     int cut_from;      /* tokens before it was cut at the model's limit; 0: not cut */
     int source_count;  /* tokens or frames that were read */
-    struct clf_hypothesis *hypotheses; /* n_best of them, best first; none for an empty or unusable line */
-    int count;
+    struct clf_hypothesis *hypotheses; /* best first */
+    int count; /* n_best, or as many as the search found; 0: an empty line, or a problem */
 };
 
 /* Where time went, in seconds, since the translator was created. */
@@ -85,7 +89,7 @@ struct clf_stage_times {
  * @param out     receives it; free it with clf_translator_free() before its model.
  * @param model   borrowed for the translator's life.
  * @param options copied, the list of suppressed ids too; NULL takes the model's values.
- * @return CLF_BAD_ARGUMENT naming the option that is out of range.
+ * @return CLF_BAD_ARGUMENT naming the option that is out of range, and for a model that is NULL.
  */
 clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
                                  const struct clf_translate_options *options);
@@ -97,7 +101,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
  */
 clf_status clf_translator_prepare(struct clf_translator *translator);
 
-/** Frees a translator; NULL is ignored. */
+/** Frees a translator; NULL is ignored. One that is at work is not freed, and a warning is logged. */
 void clf_translator_free(struct clf_translator *translator);
 
 /**
@@ -107,7 +111,7 @@ void clf_translator_free(struct clf_translator *translator);
  * clf_translations_free().
  * @param lines `count` of them; an empty one, or white space alone, gives no hypothesis and CLF_OK.
  * @return CLF_OK even where single lines could not be used; a failing device or memory fails the whole call,
- *         and so does a count below 0 or without lines (CLF_BAD_ARGUMENT).
+ *         and so does a count below 0 or without lines, or no translator (CLF_BAD_ARGUMENT).
  */
 clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
                          const struct clf_line *lines, int count);
@@ -117,7 +121,7 @@ void clf_translations_free(struct clf_translation *translations, int count);
 
 /* The log-probability of a given target. */
 struct clf_score {
-    clf_status status; /* as in clf_translation */
+    clf_status status; /* as in clf_translation; CLF_TEXT too where the model's numbers are not finite */
     char *problem;
     int cut_from;                   /* tokens of the longer side before it was cut; 0: not cut */
     double log_probability;         /* natural, summed over the target and its end token, nothing banned */
@@ -159,7 +163,7 @@ struct clf_attention_maps {
  *
  * @param out    receives the maps; free them with clf_attention_maps_free().
  * @param target NULL: the model's own translation.
- * @return CLF_TEXT for a line that cannot be used.
+ * @return CLF_TEXT for a line that cannot be used; CLF_BAD_ARGUMENT for no translator or no source.
  */
 clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *translator,
                       const struct clf_line *source, const struct clf_line *target);

@@ -54,8 +54,6 @@ struct clf__search {
 
 /* bans.c */
 
-/* How many ids one row can ban at most. */
-size_t clf__bans_limit(const struct clf__search_options *options);
 /* Writes the ids that are banned at every step, ascending, none twice; returns how many. */
 int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *options);
 /* Writes the ids that `beam` must not continue with, ascending, none twice; returns how many. */

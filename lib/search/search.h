@@ -2,6 +2,7 @@
 #ifndef CLF_SEARCH_SEARCH_H
 #define CLF_SEARCH_SEARCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -95,6 +96,9 @@ struct clf__search_model {
 
 /* options.c: CLF_BAD_ARGUMENT with a sentence unless the options make sense together. */
 clf_status clf__search_check(const struct clf__search_options *options, int places);
+
+/* bans.c: how many ids a row bans at most. */
+size_t clf__bans_limit(const struct clf__search_options *options);
 
 /* Searches all sources, at most `places` of them at a time: one that is done gives its place to one that
  * waits. Every source is independent of the others: of which they are, and of when it was admitted. Equal

@@ -30,7 +30,7 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
         return CLF_OK;
     }
     struct clf_translation *translation;
-    CLF__TRY(clf_translate(&translation, translator, source, 1));
+    CLF__TRY(clf__translate(&translation, translator, source, 1));
     clf_status status = CLF_OK;
     for (int i = 0; translation->count > 0 && i < translation->hypotheses[0].count && status == CLF_OK; i++) {
         status = clf__ids_append(ids, translation->hypotheses[0].ids[i]);
@@ -110,8 +110,8 @@ static clf_status run(const struct clf_attention_maps *maps, struct clf_translat
     return status;
 }
 
-static clf_status attend(struct clf_attention_maps *maps, struct clf_translator *translator,
-                         const struct clf__source *source, struct clf__ids *target)
+static clf_status make_maps(struct clf_attention_maps *maps, struct clf_translator *translator,
+                            const struct clf__source *source, struct clf__ids *target)
 {
     const struct clf__config *config = &translator->model->transformer->config;
     maps->source_count = source->length;
@@ -140,8 +140,8 @@ static clf_status read_source(struct clf__source *out, const struct clf_translat
                            : clf__fail(CLF_TEXT, "the source is empty, so there is nothing to look at");
 }
 
-clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *translator,
-                      const struct clf_line *source, const struct clf_line *target)
+static clf_status attend(struct clf_attention_maps **out, struct clf_translator *translator,
+                         const struct clf_line *source, const struct clf_line *target)
 {
     struct clf__source read = {.length = 0};
     struct clf__ids ids = {.data = NULL};
@@ -156,7 +156,7 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
         status = clf__allocate(&maps, 1, sizeof *maps);
     }
     if (status == CLF_OK) {
-        status = attend(maps, translator, &read, &ids);
+        status = make_maps(maps, translator, &read, &ids);
     }
     clf__source_free(&read);
     clf__ids_free(&ids);
@@ -166,6 +166,19 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
     }
     *out = maps;
     return CLF_OK;
+}
+
+clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *translator,
+                      const struct clf_line *source, const struct clf_line *target)
+{
+    *out = NULL;
+    if (source == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no source to look at");
+    }
+    CLF__TRY(clf__translator_begin(translator));
+    clf_status status = attend(out, translator, source, target);
+    clf__translator_end(translator);
+    return status;
 }
 
 static void free_tokens(char **tokens, int count)

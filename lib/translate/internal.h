@@ -25,6 +25,7 @@ struct clf_translator {
     struct clf__session *session;       /* for searching; made at the first translation */
     struct clf__session *force_session; /* for scoring; made at the first score */
     struct clf_stage_times times;
+    int is_working; /* callbacks of a call may come back */
 };
 
 /* One source that was read: ids or frames. */
@@ -63,6 +64,15 @@ clf_status clf__line_problem(clf_status status, clf_status *line_status, char **
 
 /* What a search over so many lines at a time needs. */
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines);
+
+/* Every call that works begins and ends so: CLF_BAD_ARGUMENT for no translator, and for one whose callback
+ * calls it. */
+clf_status clf__translator_begin(struct clf_translator *translator);
+void clf__translator_end(struct clf_translator *translator);
+
+/* clf_translate() within a call. */
+clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
+                          const struct clf_line *lines, int count);
 
 /* CLF_BAD_ARGUMENT for what cannot be `count` lines. */
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count);

@@ -59,6 +59,12 @@ static void warn_of_provider(const struct clf_model *model)
 clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder,
                           const struct clf_model_options *options)
 {
+    *out = NULL;
+    if (device == NULL || folder == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         device == NULL ? "there is no device to load a model on; clf_device_open() opens one"
+                                        : "there is no folder to load a model from");
+    }
     clf_precision precision = options != NULL ? options->precision : CLF_PRECISION_FP32;
     if ((unsigned)precision > CLF_PRECISION_INT8) {
         return clf__fail(CLF_BAD_ARGUMENT,

@@ -193,8 +193,8 @@ static clf_status run(struct work *work, const struct clf_line *sources, const s
     return status;
 }
 
-clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
-                     const struct clf_line *sources, const struct clf_line *targets, int count)
+static clf_status score(struct clf_score **out, struct clf_translator *translator,
+                        const struct clf_line *sources, const struct clf_line *targets, int count)
 {
     CLF__TRY(clf__translator_check_lines(sources, count));
     CLF__TRY(clf__translator_check_lines(targets, count));
@@ -222,6 +222,16 @@ clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
     }
     *out = work.results;
     return CLF_OK;
+}
+
+clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
+                     const struct clf_line *sources, const struct clf_line *targets, int count)
+{
+    *out = NULL;
+    CLF__TRY(clf__translator_begin(translator));
+    clf_status status = score(out, translator, sources, targets, count);
+    clf__translator_end(translator);
+    return status;
 }
 
 void clf_scores_free(struct clf_score *scores, int count)

@@ -16,13 +16,21 @@ struct work {
     int64_t searched_tokens; /* of them */
 };
 
-clf_status clf_translator_prepare(struct clf_translator *translator)
+static clf_status make_session(struct clf_translator *translator)
 {
     if (translator->session != NULL) {
         return CLF_OK;
     }
     struct clf__session_limits limits = clf__translator_limits(translator, translator->max_lines);
     return clf__session_create(&translator->session, translator->model->transformer, &limits);
+}
+
+clf_status clf_translator_prepare(struct clf_translator *translator)
+{
+    CLF__TRY(clf__translator_begin(translator));
+    clf_status status = make_session(translator);
+    clf__translator_end(translator);
+    return status;
 }
 
 /* The pieces of generated ids between single spaces; start, end and pad left out. */
@@ -190,7 +198,7 @@ static clf_status search(struct work *work)
 {
     struct clf_translator *translator = work->translator;
     struct clf_stage_times *times = &translator->times, before = *times;
-    CLF__TRY(clf_translator_prepare(translator));
+    CLF__TRY(make_session(translator));
     clf__session_release_all(translator->session); /* a call that failed leaves its lines there */
     const struct clf__search_model model = {.context = work, .admit = admit, .step = step, .finish = finish};
     double start = clf__seconds();
@@ -241,8 +249,8 @@ static clf_status run(struct work *work, const struct clf_line *lines)
     return work->sorted > 0 ? search(work) : CLF_OK;
 }
 
-clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
-                         const struct clf_line *lines, int count)
+clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
+                          const struct clf_line *lines, int count)
 {
     CLF__TRY(clf__translator_check_lines(lines, count));
     struct work work = {.translator = translator, .count = count};
@@ -258,6 +266,16 @@ clf_status clf_translate(struct clf_translation **out, struct clf_translator *tr
     }
     *out = work.results;
     return CLF_OK;
+}
+
+clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
+                         const struct clf_line *lines, int count)
+{
+    *out = NULL;
+    CLF__TRY(clf__translator_begin(translator));
+    clf_status status = clf__translate(out, translator, lines, count);
+    clf__translator_end(translator);
+    return status;
 }
 
 void clf_translations_free(struct clf_translation *translations, int count)

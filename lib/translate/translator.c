@@ -1,8 +1,10 @@
 #include <clformer/translator.h>
 
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "device/caps.h"
 #include "model/stack.h"
@@ -55,6 +57,10 @@ static clf_status choose_search(struct clf_translator *translator)
     search->forced_last = options->forced_last;
     search->suppressed = NULL;
     size_t own_count = (size_t)own->suppressed_count, more = (size_t)options->suppressed_count;
+    if (own_count + more > INT_MAX) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%zu suppressed ids beside the model's own %zu are too many", more,
+                         own_count);
+    }
     int32_t *suppressed;
     CLF__TRY(clf__allocate(&suppressed, own_count + more, sizeof *suppressed));
     if (own_count > 0) {
@@ -65,9 +71,9 @@ static clf_status choose_search(struct clf_translator *translator)
     }
     search->suppressed = suppressed;
     search->suppressed_count = (int)(own_count + more);
-    /* the list, the last ids of bad words, the end id */
-    translator->max_banned = search->suppressed_count + search->bad_word_count + 1;
-    return clf__search_check(search, 1);
+    CLF__TRY(clf__search_check(search, 1)); /* behind it the bans of all beams of a line are an int */
+    translator->max_banned = (int)clf__bans_limit(search);
+    return CLF_OK;
 }
 
 static clf_status check_options(const struct clf_translator *translator)
@@ -88,6 +94,24 @@ static clf_status check_options(const struct clf_translator *translator)
                          count < 0 ? "less than 0" : "and suppressed is no list");
     }
     return CLF_OK;
+}
+
+clf_status clf__translator_begin(struct clf_translator *translator)
+{
+    if (translator == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no translator; clf_translator_create() makes one");
+    }
+    if (translator->is_working) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the translator is at work, and one of its callbacks calls it; "
+                                           "make another for what is done meanwhile");
+    }
+    translator->is_working = 1;
+    return CLF_OK;
+}
+
+void clf__translator_end(struct clf_translator *translator)
+{
+    translator->is_working = 0;
 }
 
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
@@ -156,6 +180,10 @@ static clf_status choose_max_lines(struct clf_translator *translator)
 clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
                                  const struct clf_translate_options *options)
 {
+    *out = NULL;
+    if (model == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no model to translate with; clf_model_load() loads one");
+    }
     struct clf_translator *translator;
     CLF__TRY(clf__allocate(&translator, 1, sizeof *translator));
     translator->model = model;
@@ -185,6 +213,11 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
 void clf_translator_free(struct clf_translator *translator)
 {
     if (translator == NULL) {
+        return;
+    }
+    if (translator->is_working) {
+        clf__log(CLF_LOG_WARNING,
+                 "a translator that is at work is not freed; its callbacks must not do that");
         return;
     }
     clf__session_free(translator->session);
