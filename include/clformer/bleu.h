@@ -25,9 +25,10 @@ struct clf_bleu {
  * BLEU of a corpus, one reference a line, smoothed as sacreBLEU's "exp" does where an n-gram order has no
  * match.
  *
- * @param hypotheses, references `count` lines of UTF-8 each, NUL-terminated.
+ * @param hypotheses, references `count` lines of UTF-8 each, NUL-terminated; of 0 lines they may be NULL.
  * @param lower_case fold both to lower case first.
- * @return CLF_TEXT for a line that is not UTF-8, with its number.
+ * @return CLF_TEXT for a line that is not UTF-8, with its number; CLF_BAD_ARGUMENT for a count below 0, a
+ * line that is NULL, or an unknown way to cut words.
  */
 clf_status clf_bleu_corpus(struct clf_bleu *out, const char *const *hypotheses, const char *const *references,
                            int count, clf_bleu_words words, int lower_case);

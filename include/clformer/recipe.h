@@ -31,7 +31,8 @@ clf_status clf_recipe_create(struct clf_recipe **out);
 /**
  * Takes the choices of a JSON file over those already made.
  *
- * @return CLF_FILE or CLF_FORMAT, naming file and key; nothing is taken then.
+ * @return CLF_FILE or CLF_FORMAT, naming file and key, CLF_BAD_ARGUMENT for a path of NULL; nothing is taken
+ * then.
  */
 clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
 
@@ -39,15 +40,18 @@ clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
  * Makes one choice.
  *
  * @param name   of clf_recipe_keys().
- * @param values its words; `config` takes KEY=VALUE and can be given again; switches take none, or "true" or
- * "false".
- * @return CLF_BAD_ARGUMENT, naming key and value, and what it can be.
+ * @param values its `count` words; `config` takes KEY=VALUE and can be given again; switches take none (then
+ * NULL will do), or "true" or "false".
+ * @return CLF_BAD_ARGUMENT, naming key and value, and what it can be; for a name or word that is NULL too.
  */
 clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values, int count);
 
 /**
  * Writes every choice with the value that it has, defaults included, as JSON that clf_recipe_load() reads;
  * with `from` without those that its folder decides.
+ *
+ * @return CLF_FILE where it cannot be written; CLF_BAD_ARGUMENT for a path of NULL; CLF_OUT_OF_MEMORY, for a
+ * value that is not UTF-8 too.
  */
 clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path);
 

@@ -82,12 +82,15 @@ struct clf_train_hooks {
  *
  * @param device where to train; borrowed.
  * @param output the model's folder: config.json, model.safetensors and the tokenizer's files when it is done,
- * recipe.json from the start, and checkpoints/, each a model folder with the optimizer's state.
+ * recipe.json from the start, and checkpoints/, each a model folder with the optimizer's state. It and the
+ * folders above it are made where they are missing.
  * @param hooks  NULL for none.
  * @return CLF_FILE, CLF_FORMAT or CLF_TEXT for data that cannot be used; CLF_BAD_ARGUMENT for a recipe that
- * contradicts itself or the one that the folder was begun with; CLF_DEVICE_MEMORY with the sizes;
- * CLF_UNSUPPORTED after too many updates whose gradients are not finite; CLF_INTERRUPTED. The last good
- * checkpoint stays in any case.
+ * contradicts itself or the one that the folder was begun with, for texts that are not those that it was
+ * begun with, and for an output that is a file, that holds a model which this call would write over, or where
+ * another run trains; CLF_DEVICE_MEMORY with the sizes; CLF_UNSUPPORTED for a model that is too large to
+ * train, and after too many updates whose gradients are not finite; CLF_INTERRUPTED. The last good checkpoint
+ * stays in any case.
  */
 clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
                      const struct clf_train_hooks *hooks);
@@ -96,12 +99,13 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
  * Writes a model whose weights are the mean of several models' weights; of one, that model in another
  * precision.
  *
- * @param output    a folder that does not exist yet; it gets the first model's other files.
+ * @param output    a folder that does not exist yet; it gets the first model's other files. Those above it
+ * are made where they are missing.
  * @param folders   of models of one configuration.
  * @param count     1 or more.
  * @param precision in which the weights are stored: fp32, fp16 or bf16.
  * @return CLF_FILE or CLF_FORMAT, naming folder and tensor; CLF_UNSUPPORTED for int8, or a value too large
- * for fp16.
+ * for fp16; CLF_BAD_ARGUMENT for a count below 1, or a folder that is NULL.
  */
 clf_status clf_average(const char *output, const char *const *folders, int count, clf_precision precision);
 

@@ -4,5 +4,10 @@
 
 clf_status clf_average(const char *output, const char *const *folders, int count, clf_precision precision)
 {
+    for (int i = 0; i < count; i++) {
+        if (folders == NULL || folders[i] == NULL) {
+            return clf__fail(CLF_BAD_ARGUMENT, "folder %d of the %d to average is not given", i + 1, count);
+        }
+    }
     return clf__model_average(output, folders, count, precision);
 }

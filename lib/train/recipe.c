@@ -126,9 +126,17 @@ clf_status clf__recipe_take(struct clf_recipe *recipe, int index, const char *co
 clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values, int count)
 {
     static const char *const on[] = {"true"};
+    if (name == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the recipe's choice is not named");
+    }
     int index = clf__recipe_find(name);
     if (index < 0) {
         return clf__fail(CLF_BAD_ARGUMENT, "\"%.64s\" is no choice of a recipe", name);
+    }
+    for (int i = 0; i < count; i++) {
+        if (values == NULL || values[i] == NULL) {
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: value %d of %d is not given", name, i + 1, count);
+        }
     }
     if (clf__recipe_entry(index)->kind == CLF__SWITCH && count == 0) {
         values = on;

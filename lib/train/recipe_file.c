@@ -128,8 +128,14 @@ static clf_status load_key(struct clf_recipe *recipe, const char *name, const js
     return status;
 }
 
+static clf_status check_path(const char *path)
+{
+    return path != NULL ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "the recipe's file is not named");
+}
+
 clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path)
 {
+    CLF__TRY(check_path(path));
     struct clf__json json;
     CLF__TRY(clf__json_load(&json, path, MAX_RECIPE_BYTES));
     struct clf_recipe *taken = NULL;
@@ -201,6 +207,7 @@ static json_t *value_of(enum clf__recipe_kind kind, struct clf__texts words)
 
 clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path)
 {
+    CLF__TRY(check_path(path));
     int count;
     const struct clf_recipe_key *keys = clf_recipe_keys(&count);
     json_t *root = json_object();

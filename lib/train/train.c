@@ -157,6 +157,12 @@ clf_status clf__run_save(struct clf__run *run)
 clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
                      const struct clf_train_hooks *hooks)
 {
+    if (device == NULL || recipe == NULL || output == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no %s to train",
+                         device == NULL   ? "device on which"
+                         : recipe == NULL ? "recipe by which"
+                                          : "folder for the model");
+    }
     struct clf__run run = {.device = device};
     if (hooks) {
         run.hooks = *hooks;
