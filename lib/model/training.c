@@ -166,14 +166,19 @@ static clf_status reserve(struct clf__training *training)
     return reserve_attention(training);
 }
 
+clf_status clf__training_check_count(const char *name, int64_t count)
+{
+    return count <= INT32_MAX
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED, "%s has %" PRId64 " values, and training takes %d at most", name,
+                           count, INT32_MAX);
+}
+
 static clf_status check_counts(const struct clf__parameter_list *list)
 {
     for (int i = 0; i < list->count; i++) {
         const struct clf__parameter *item = &list->items[i];
-        if ((int64_t)item->rows * item->columns > INT32_MAX) {
-            return clf__fail(CLF_UNSUPPORTED, "%s has %" PRId64 " values, and training takes %d at most",
-                             item->name, (int64_t)item->rows * item->columns, INT32_MAX);
-        }
+        CLF__TRY(clf__training_check_count(item->name, (int64_t)item->rows * item->columns));
     }
     return CLF_OK;
 }

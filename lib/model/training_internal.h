@@ -74,6 +74,9 @@ struct clf__training {
     float *zeros; /* (D) where the padding is kept, else NULL */
 };
 
+/* CLF_UNSUPPORTED where so many values outgrow an int, in which kernels count. */
+clf_status clf__training_check_count(const char *name, int64_t count);
+
 /* Finds every parameter: fills places, trained and untrained. */
 clf_status clf__training_place(struct clf__training *training);
 

@@ -12,7 +12,8 @@
 
 struct walker {
     struct clf__training *training;
-    int index; /* of the next parameter */
+    int index;         /* of the next parameter */
+    clf_status status; /* of the last one that was refused */
 };
 
 static struct clf__tensor vector_of(struct clf__buffer *buffer, int count)
@@ -21,7 +22,7 @@ static struct clf__tensor vector_of(struct clf__buffer *buffer, int count)
         .buffer = buffer, .type = CLF__F32, .rows = 1, .columns = count, .stride = count};
 }
 
-/* A weight's whole array, whatever its layout. */
+/* A weight's whole array, whatever its layout; it was checked that an int counts it. */
 static struct clf__tensor array_of(const struct clf__weight *weight)
 {
     struct clf__buffer *buffer = (struct clf__buffer *)clf__weight_layout(weight).buffer;
@@ -65,6 +66,14 @@ static void walk_weight(struct walker *walker, struct clf__weight *const weights
 {
     struct clf__place *place = &walker->training->places[walker->index];
     struct clf__tensor arrays[CLF__TRAINED_KINDS];
+    /* Its own rows are not too many; those stacked with them, and what a layout adds, are counted too. */
+    const char *name = walker->training->list.items[walker->index].name;
+    clf_status status = clf__training_check_count(name, (int64_t)clf__weight_elements(weights[CLF__VALUES]));
+    if (status != CLF_OK) {
+        walker->status = status;
+        walker->index++;
+        return;
+    }
     place->first = first;
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
         place->weights[form] = weights[form];
@@ -319,5 +328,5 @@ clf_status clf__training_place(struct clf__training *training)
     walk_encoder(&walker, encoder);
     walk_decoder(&walker, decoder);
     assert(walker.index == training->list.count);
-    return CLF_OK;
+    return walker.status;
 }

@@ -1,4 +1,5 @@
 /* What training takes of a device and of the host. */
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -110,6 +111,37 @@ static void test_too_large(void **state)
     clf__transformer_free(transformer);
 }
 
+/* A weight that an int does not count is refused though none of its parameters is too large: the layers of a
+ * small model with such a weight among them, in a rehearsal, on a device that has the room. */
+static void test_too_many_values(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf__caps *caps = (struct clf__caps *)clf__device_caps(device), before = *caps;
+    struct training_fixture fixture = training_fixture_load("marian");
+    struct clf__training_limits limits = training_fixture_limits(&fixture);
+    const struct clf__training_options options = {.smoothing = fixture.smoothing};
+    struct clf__transformer *transformer;
+    struct clf__training *training = NULL;
+    struct clf__rehearsal rehearsal;
+    assert_ok(clf__transformer_load(&transformer, device, fixture.folder, CLF_PRECISION_FP32));
+    struct clf__linear *input = &transformer->encoder.layers[0].self_attention.input;
+    struct clf__weight *weight = input->weight;
+    int outputs = clf__weight_outputs(weight);
+    clf__rehearsal_begin(&rehearsal, device);
+    caps->memory_bytes = caps->max_buffer_bytes = (uint64_t)1 << 50;
+    assert_ok(clf__weight_create_zero(&input->weight, device, outputs, INT_MAX / outputs + 1, "too much"));
+    assert_fails(clf__training_create(&training, transformer, &limits, &options), CLF_UNSUPPORTED,
+                 "v_proj.weight has ");
+    clf__weight_free(input->weight);
+    input->weight = weight;
+    *caps = before;
+    clf__rehearsal_end(&rehearsal);
+    assert_ok(clf__training_create(&training, transformer, &limits, &options));
+    clf__training_free(training);
+    clf__transformer_free(transformer);
+}
+
 /* CLBlast makes copies of operands, forward and backward. */
 static void test_memory_of_clblast(void **state)
 {
@@ -125,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_memory, support_teardown),
         cmocka_unit_test_teardown(test_too_large, support_teardown),
+        cmocka_unit_test_teardown(test_too_many_values, support_teardown),
         cmocka_unit_test_teardown(test_memory_of_clblast, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
