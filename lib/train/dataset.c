@@ -24,22 +24,23 @@ struct loading {
     struct clf__ids source, target; /* of the line at hand */
     char *path;                     /* of its frames */
     int frames;
-    char first_reason[256]; /* why the first line that was left out was */
-    int first_line;
 };
 
-static void leave_out(struct loading *loading, enum clf__left_out kind, int line, const char *reason)
+/* path: the file at fault; NULL: the pair is. */
+static void leave_out(struct loading *loading, enum clf__left_out kind, int line, const char *path,
+                      const char *reason)
 {
     struct clf__dataset_report *report = loading->report;
     if (report->left_out[kind] < CLF__NAMED_LINES) {
         report->named_lines[kind][report->left_out[kind]] = line;
     }
-    report->left_out[kind]++;
-    if (loading->first_line == 0) {
-        loading->first_line = line;
-        snprintf(loading->first_reason, sizeof loading->first_reason, "%s", reason);
+    if (report->left_out[kind]++ == 0) {
+        struct clf__left_out_line *first = &report->first[kind];
+        *first = (struct clf__left_out_line){.line = line, .path = path};
+        snprintf(first->reason, sizeof first->reason, "%s", reason);
     }
-    clf__log(CLF_LOG_DEBUG, "%s: line %d is left out: %s", loading->options->source_path, line, reason);
+    clf__log(CLF_LOG_DEBUG, "%s: line %d is left out: %s", path ? path : loading->options->source_path, line,
+             reason);
 }
 
 static clf_status encode_text(struct loading *loading, struct clf__ids *ids, struct clf__corpus_text line,
@@ -72,20 +73,28 @@ static int has_nul(struct clf__corpus_text line)
     return line.size > 0 && memchr(line.text, '\0', line.size) != NULL;
 }
 
-/* CLF_TEXT, CLF_FILE and CLF_FORMAT are the line's own fault. */
-static clf_status encode(struct loading *loading, const struct clf__corpus_pair *pair)
+static clf_status encode_side(struct loading *loading, struct clf__corpus_text line, int target)
 {
+    if (has_nul(line)) {
+        return clf__fail(CLF_TEXT, "there is a NUL byte in it");
+    }
+    if (!target && loading->config->feature_size > 0) {
+        return measure_frames(loading, line);
+    }
+    return encode_text(loading, target ? &loading->target : &loading->source, line, target);
+}
+
+/* CLF_TEXT, CLF_FILE and CLF_FORMAT are the line's own fault, in the file *path. */
+static clf_status encode(const char **path, struct loading *loading, const struct clf__corpus_pair *pair)
+{
+    const struct clf__dataset_options *options = loading->options;
+    *path = options->source_path;
     if (pair->is_torn) {
         return clf__fail(CLF_TEXT, "there is not one tab in it, between source and target");
     }
-    if (has_nul(pair->source) || has_nul(pair->target)) {
-        return clf__fail(CLF_TEXT, "there is a NUL byte in it");
-    }
-    CLF__TRY(encode_text(loading, &loading->target, pair->target, 1));
-    if (loading->config->feature_size > 0) {
-        return measure_frames(loading, pair->source);
-    }
-    return encode_text(loading, &loading->source, pair->source, 0);
+    CLF__TRY(encode_side(loading, pair->source, 0));
+    *path = options->target_path ? options->target_path : options->source_path;
+    return encode_side(loading, pair->target, 1);
 }
 
 static int source_length(const struct loading *loading)
@@ -93,12 +102,14 @@ static int source_length(const struct loading *loading)
     return loading->config->feature_size > 0 ? loading->frames : loading->source.count;
 }
 
-/* Tokens that stand for something: not those that frame a line. */
-static int has_nothing(const struct loading *loading)
+/* Why a pair has no tokens that stand for something, beside those that frame a line; NULL: it has. */
+static const char *find_emptiness(const struct loading *loading)
 {
     const struct clf__config *config = loading->config;
     int framing = config->feature_size > 0 ? 0 : clf__config_framing(config);
-    return source_length(loading) <= framing || loading->target.count <= 1;
+    return source_length(loading) <= framing ? "the source is empty"
+           : loading->target.count <= 1      ? "the target is empty"
+                                             : NULL;
 }
 
 static clf_status append_ids(struct clf__dataset *dataset, const struct clf__ids *ids)
@@ -144,14 +155,16 @@ static clf_status append(struct loading *loading)
 static clf_status take_pair(struct loading *loading, const struct clf__corpus_pair *pair)
 {
     const struct clf__dataset_options *options = loading->options;
-    clf_status status = encode(loading, pair);
+    const char *path;
+    clf_status status = encode(&path, loading, pair);
     if (status == CLF_TEXT || status == CLF_FILE || status == CLF_FORMAT) {
-        leave_out(loading, CLF__BROKEN, pair->line, clf_last_error());
+        leave_out(loading, CLF__BROKEN, pair->line, path, clf_last_error());
         return CLF_OK;
     }
     CLF__TRY(status);
-    if (has_nothing(loading)) {
-        leave_out(loading, CLF__EMPTY, pair->line, "source or target is empty");
+    const char *emptiness = find_emptiness(loading);
+    if (emptiness) {
+        leave_out(loading, CLF__EMPTY, pair->line, NULL, emptiness);
         return CLF_OK;
     }
     int source = source_length(loading), target = loading->target.count;
@@ -160,24 +173,41 @@ static clf_status take_pair(struct loading *loading, const struct clf__corpus_pa
         snprintf(reason, sizeof reason,
                  "it is %d and %d long, more than the %d and %d that source and target may be", source,
                  target, options->max_source_length, options->max_target_length);
-        leave_out(loading, CLF__TOO_LONG, pair->line, reason);
+        leave_out(loading, CLF__TOO_LONG, pair->line, NULL, reason);
         return CLF_OK;
     }
     return append(loading);
 }
 
+static const struct clf__left_out_line *find_first(const struct clf__dataset_report *report)
+{
+    const struct clf__left_out_line *first = NULL;
+    for (int i = 0; i < CLF__LEFT_OUT_KINDS; i++) {
+        const struct clf__left_out_line *line = &report->first[i];
+        first = line->line > 0 && (!first || line->line < first->line) ? line : first;
+    }
+    return first;
+}
+
 static clf_status fail_empty(const struct loading *loading)
 {
+    const struct clf__dataset_options *options = loading->options;
     const struct clf__dataset_report *report = loading->report;
-    const char *path = loading->options->source_path;
+    const char *source = options->source_path, *target = options->target_path;
+    const char *and = target ? " and " : "";
+    target = target ? target : "";
     if (report->lines == 0) {
-        return clf__fail(CLF_FORMAT, "%s: has no pair that can be used: it is empty", path);
+        return clf__fail(CLF_FORMAT, "%s%s%s: there is no pair that can be used, and no line", source, and,
+                         target);
     }
-    return clf__fail(CLF_FORMAT,
-                     "%s: has no pair that can be used: of %d lines %d are empty, %d too long, %d broken; "
-                     "line %d: %s",
-                     path, report->lines, report->left_out[CLF__EMPTY], report->left_out[CLF__TOO_LONG],
-                     report->left_out[CLF__BROKEN], loading->first_line, loading->first_reason);
+    const struct clf__left_out_line *first = find_first(report);
+    return clf__fail(
+        CLF_FORMAT,
+        "%s%s%s: there is no pair that can be used: of %d lines %d are empty, %d too long, %d broken; "
+        "line %d%s%s: %s",
+        source, and, target, report->lines, report->left_out[CLF__EMPTY], report->left_out[CLF__TOO_LONG],
+        report->left_out[CLF__BROKEN], first->line, first->path ? " of " : "", first->path ? first->path : "",
+        first->reason);
 }
 
 static clf_status take_all(struct loading *loading)

@@ -20,11 +20,19 @@ enum clf__left_out { CLF__EMPTY, CLF__TOO_LONG, CLF__BROKEN, CLF__LEFT_OUT_KINDS
 
 enum { CLF__NAMED_LINES = 20 };
 
+/* The first line of a kind that is left out; line 0: there is none. */
+struct clf__left_out_line {
+    int line;
+    const char *path; /* the file at fault, borrowed from the options; NULL: the pair is */
+    char reason[256];
+};
+
 struct clf__dataset_report {
     int lines, pairs;
     uint64_t checksum; /* of the files */
     int left_out[CLF__LEFT_OUT_KINDS];
     int named_lines[CLF__LEFT_OUT_KINDS][CLF__NAMED_LINES]; /* the first such lines, counted from 1 */
+    struct clf__left_out_line first[CLF__LEFT_OUT_KINDS];
 };
 
 struct clf__dataset;

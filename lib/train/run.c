@@ -24,32 +24,37 @@ static clf_status load_model(struct clf__run *run)
     return clf__tokenizer_load(&run->tokenizer, run->saved, &options);
 }
 
-enum { MAX_LINES_TEXT = 16 * (CLF__NAMED_LINES + 2) };
+enum { MAX_LINES_TEXT = 16 * (CLF__NAMED_LINES + 3) };
 
-/* "line 4", "lines 3, 8 and 12", or so many of them "and 41 more". */
+/* "lines 3, 8 and 12; ", or so many of them "and 41 more, which -v lists; "; nothing for one. */
 static void name_lines(char text[MAX_LINES_TEXT], const int *lines, int count)
 {
-    int named = count < CLF__NAMED_LINES ? count : CLF__NAMED_LINES;
-    int used = snprintf(text, MAX_LINES_TEXT, "%s %d", count > 1 ? "lines" : "line", lines[0]);
-    for (int i = 1; i < named; i++) {
-        const char *before = i == count - 1 ? " and" : ",";
+    int named = count < CLF__NAMED_LINES ? count : CLF__NAMED_LINES, used = 0;
+    for (int i = 0; i < named && count > 1; i++) {
+        const char *before = i == 0 ? "lines" : i == count - 1 ? " and" : ",";
         used += snprintf(text + used, (size_t)(MAX_LINES_TEXT - used), "%s %d", before, lines[i]);
     }
     if (count > named) {
-        snprintf(text + used, (size_t)(MAX_LINES_TEXT - used), " and %d more", count - named);
+        used += snprintf(text + used, (size_t)(MAX_LINES_TEXT - used), " and %d more, which -v lists",
+                         count - named);
     }
+    snprintf(text + used, (size_t)(MAX_LINES_TEXT - used), "%s", count > 1 ? "; " : "");
 }
 
-static void say_left_out(const struct clf__dataset_report *report, const char *path)
+static void say_left_out(const struct clf__dataset_report *report, const struct clf__texts *texts)
 {
     static const char *const words[CLF__LEFT_OUT_KINDS] = {"empty", "too long", "broken"};
+    int is_pair = texts->count > 1;
     for (int i = 0; i < CLF__LEFT_OUT_KINDS; i++) {
         if (report->left_out[i] > 0) {
+            const struct clf__left_out_line *first = &report->first[i];
             char lines[MAX_LINES_TEXT];
             name_lines(lines, report->named_lines[i], report->left_out[i]);
-            clf__log(CLF_LOG_WARNING, "%s: %d of %d lines %s no part, because %s %s: %s", path,
+            clf__log(CLF_LOG_WARNING, "%s%s%s: %d of %d lines %s no part, because %s %s: %sline %d%s%s: %s",
+                     texts->items[0], is_pair ? " and " : "", is_pair ? texts->items[1] : "",
                      report->left_out[i], report->lines, report->left_out[i] > 1 ? "have" : "has",
-                     report->left_out[i] > 1 ? "they are" : "it is", words[i], lines);
+                     report->left_out[i] > 1 ? "they are" : "it is", words[i], lines, first->line,
+                     first->path ? " of " : "", first->path ? first->path : "", first->reason);
         }
     }
 }
@@ -66,7 +71,7 @@ static clf_status load_text(struct clf__dataset **out, struct clf__dataset_repor
         .max_target_length = (int)fmin((double)run->settings.max_target_length, config->max_positions),
     };
     CLF__TRY(clf__dataset_load(out, config, run->tokenizer, &options, report));
-    say_left_out(report, options.source_path);
+    say_left_out(report, texts);
     return CLF_OK;
 }
 

@@ -146,7 +146,13 @@ static void test_what_is_left_out(void **state)
     assert_int_equal(loaded.report.named_lines[CLF__TOO_LONG][1], 6);
     assert_int_equal(logged, 6);
     assert_non_null(
-        strstr(last_logged, "source: line 8 is left out: the line's byte at offset 1 is not UTF-8"));
+        strstr(last_logged, "target: line 8 is left out: the line's byte at offset 1 is not UTF-8"));
+    const struct clf__left_out_line *first = loaded.report.first;
+    assert_ptr_equal(first[CLF__BROKEN].path, loaded.options.source_path);
+    assert_string_equal(first[CLF__BROKEN].reason, "the line's byte at offset 0 is not UTF-8");
+    assert_int_equal(first[CLF__EMPTY].line, 2);
+    assert_null(first[CLF__EMPTY].path);
+    assert_int_equal(first[CLF__TOO_LONG].line, 5);
     unload(&loaded);
 }
 
@@ -221,7 +227,7 @@ static void test_files_that_cannot_be(void **state)
     assert_fails(load(&loaded), CLF_FILE, "none");
     loaded.options.source_path = write_text(folder, "empty", "");
     loaded.options.target_path = loaded.options.source_path;
-    assert_fails(load(&loaded), CLF_FORMAT, "no pair that can be used: it is empty");
+    assert_fails(load(&loaded), CLF_FORMAT, "no pair that can be used, and no line");
     loaded.options.source_path = loaded.options.target_path = write_text(folder, "blank", "\n\n");
     assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 2 are empty, 0 too long, 0 broken");
     unload(&loaded);
@@ -418,10 +424,18 @@ static void test_no_pair_has_a_reason(void **state)
     struct loaded loaded;
     load_tokenizer(&loaded, CLF__SPEECH, folder);
     loaded.options.source_path = write_text(folder, "table", "one.npy\ta b\ntwo.npy\tc\n");
-    assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 0 are empty, 0 too long, 2 broken; line 1: ");
+    assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 0 are empty, 0 too long, 2 broken; line 1 of ");
     assert_non_null(strstr(clf_last_error(), "one.npy: cannot be opened"));
     loaded.options.source_path = write_text(folder, "table", "");
-    assert_fails(load(&loaded), CLF_FORMAT, "has no pair that can be used: it is empty");
+    assert_fails(load(&loaded), CLF_FORMAT, "table: there is no pair that can be used, and no line");
+    unload(&loaded);
+    /* The file at fault is named. */
+    load_tokenizer(&loaded, CLF__PAPER, folder);
+    loaded.options.source_path = write_text(folder, "source", "a\n\n");
+    loaded.options.target_path = write_bytes(folder, "target", "\0\n\n", 3);
+    assert_fails(load(&loaded), CLF_FORMAT,
+                 "target: there is no pair that can be used: of 2 lines 1 are empty, ");
+    assert_non_null(strstr(clf_last_error(), "target: there is a NUL byte in it"));
     unload(&loaded);
 }
 

@@ -241,7 +241,7 @@ static void test_a_failed_start_binds_nobody(void **state)
     task.recipe = digits_recipe(task.data);
     digits_set(task.recipe, "max-source-length", "1");
     digits_set(task.recipe, "seed", "7");
-    assert_fails(digits_train(output, task.logs), CLF_FORMAT, "has no pair");
+    assert_fails(digits_train(output, task.logs), CLF_FORMAT, "no pair that can be used");
     assert_true(digits_has_checkpoint(output, 0));
     clf_recipe_free(task.recipe);
     task.recipe = right;
@@ -356,7 +356,7 @@ static void test_beginning_anew_is_said_again(void **state)
     digits_set(task.recipe, "max-source-length", "1");
     for (int i = 0; i < 2; i++) {
         task.warnings[0] = '\0';
-        assert_fails(digits_train(output, &task.logs[0]), CLF_FORMAT, "has no pair");
+        assert_fails(digits_train(output, &task.logs[0]), CLF_FORMAT, "no pair that can be used");
         assert_non_null(strstr(task.warnings, anew));
     }
     clf_recipe_free(task.recipe);

@@ -361,57 +361,6 @@ static void test_fine_tuning(void **state)
     assert_ok(digits_train(digits_output(), task.logs));
 }
 
-static void test_left_out_lines_are_named(void **state)
-{
-    (void)state;
-    char train[256] = "", valid[64] = "1 2\t2 1\n3\n\n4\t4\n5\t\n";
-    for (int i = 0; i < 23; i++) {
-        strcat(train, i == 21 ? "1 2\t2 1\n" : "1\n");
-    }
-    const char *folder = support_temporary_folder();
-    process_write(folder, "train", train, strlen(train));
-    process_write(folder, "valid", valid, strlen(valid));
-    digits_set(task.recipe, "train", process_format("%s/train", folder));
-    digits_set(task.recipe, "valid", process_format("%s/valid", folder));
-    digits_set(task.recipe, "max-updates", "1");
-    assert_ok(digits_train(digits_output(), task.logs));
-    assert_non_null(strstr(task.warnings,
-                           "train: 22 of 23 lines have no part, because they are broken: lines "
-                           "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, "
-                           "19, 20 and 2 more\n"));
-    assert_non_null(strstr(task.warnings,
-                           "valid: 2 of 5 lines have no part, because they are broken: lines 2 "
-                           "and 3\n"));
-    assert_non_null(strstr(task.warnings, "valid: 1 of 5 lines has no part, because it is empty: line 5\n"));
-}
-
-/* What needs no device yet: vocabulary, configuration, first weights. */
-static void test_bad_data_is_named(void **state)
-{
-    (void)state;
-    const char *folder = support_temporary_folder();
-    digits_set(task.recipe, "train", process_format("%s/nothing.tsv", folder));
-    assert_fails(digits_train(digits_output(), task.logs), CLF_FILE, "nothing.tsv");
-    clf_recipe_free(task.recipe);
-    task.recipe = digits_recipe(task.data);
-    digits_set(task.recipe, "max-source-length", "1");
-    assert_fails(digits_train(digits_output(), task.logs), CLF_FORMAT, "train.source");
-    assert_non_null(strstr(clf_last_error(), "60 too long, 0 broken; line 1: it is "));
-    /* The second file forgotten, with --tokens and without. */
-    for (int i = 0; i < 4; i++) {
-        const char *output = digits_output(), *key = i < 2 ? "train" : "valid";
-        clf_recipe_free(task.recipe);
-        task.recipe = digits_recipe(task.data);
-        digits_set(task.recipe, "tokens", i % 2 == 0 ? "true" : "false");
-        digits_set(task.recipe, key, process_format("%s/%s.source", task.data, key));
-        assert_fails(digits_train(output, task.logs), CLF_FORMAT,
-                     process_format("%s.source: no line has one tab, between source and target (line 1 has "
-                                    "0); is the second file missing?",
-                                    key));
-        assert_false(clf__folder_exists(output));
-    }
-}
-
 /* Before any text is read: not even a missing file is found first. */
 static void test_a_wrong_configuration_shows_at_once(void **state)
 {
@@ -490,8 +439,6 @@ int main(void)
         TEST(test_gradients_that_are_not_finite),
         TEST(test_fine_tuning),
         TEST(test_the_loss_of_validations),
-        TEST(test_left_out_lines_are_named),
-        TEST(test_bad_data_is_named),
         TEST(test_choices_without_effect_are_refused),
         TEST(test_a_wrong_configuration_shows_at_once),
     };
