@@ -11,6 +11,14 @@
 
 enum { THREADS = 4, PROCESSES = 6 };
 
+/* PoCL's LLVM gives the first thread that it meets a stack for signals, which AddressSanitizer would take for
+ * its own when that thread ends. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "use_sigaltstack=0";
+}
+
 static pthread_barrier_t start;
 
 static void *list_devices(void *user)
