@@ -299,6 +299,13 @@ int clf__folder_exists(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+int clf__folder_is(const char *path, const char *other)
+{
+    struct stat about, others;
+    return stat(path, &about) == 0 && stat(other, &others) == 0 && S_ISDIR(about.st_mode) &&
+           about.st_dev == others.st_dev && about.st_ino == others.st_ino;
+}
+
 clf_status clf__folder_create(const char *path)
 {
     char *partial = NULL;

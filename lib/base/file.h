@@ -51,7 +51,8 @@ int clf__file_is_missing(const char *path);
 clf_status clf__file_find(int *out, const char *folder, const char *name);
 clf_status clf__file_exists_in(int *out, const char *folder, const char *name);
 int clf__folder_exists(const char *path);
-clf_status clf__folder_create(const char *path); /* with its parents; one that exists is fine */
+int clf__folder_is(const char *path, const char *other); /* one and the same, however they are written */
+clf_status clf__folder_create(const char *path);         /* with its parents; one that exists is fine */
 
 /* Names in a folder, sorted; without "." and "..". The caller frees the list with clf__names_free(). */
 struct clf__names {

@@ -52,6 +52,29 @@ static clf_status check_recipe(const struct clf_recipe *recipe, const char *path
     return status;
 }
 
+/* recipe.json would not be true of fewer updates or epochs than the run has had. */
+static clf_status check_end(const struct clf__run *run)
+{
+    const struct clf__settings *settings = &run->settings;
+    const struct clf__train_state *state = &run->state;
+    int epochs = state->epoch - (state->batch == 0); /* begun */
+    if (settings->max_updates > 0 && settings->max_updates < state->update) {
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "max-updates: is %lld, but the run of %s has had %lld; take as many or more, or another "
+            "folder",
+            (long long)settings->max_updates, run->output, (long long)state->update);
+    }
+    if (settings->max_epochs > 0 && settings->max_epochs < epochs) {
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "max-epochs: is %lld, but the run of %s has begun %d; take as many or more, or another "
+            "folder",
+            (long long)settings->max_epochs, run->output, epochs);
+    }
+    return CLF_OK;
+}
+
 /* A checkpoint or a finished model binds a run to the recipe that it was begun with: a start that failed does
  * not. */
 static clf_status keep_recipe(const struct clf__run *run)
@@ -61,6 +84,9 @@ static clf_status keep_recipe(const struct clf__run *run)
     CLF__TRY(clf__file_exists_in(&is_model, run->output, "config.json"));
     CLF__TRY(clf__path_join(&path, run->output, "recipe.json"));
     clf_status status = run->saved || is_model ? check_recipe(run->recipe, path, run->output) : CLF_OK;
+    if (status == CLF_OK && run->saved) {
+        status = check_end(run);
+    }
     if (status == CLF_OK) {
         status = clf_recipe_write(run->recipe, path);
     }
@@ -70,11 +96,15 @@ static clf_status keep_recipe(const struct clf__run *run)
 
 /* A finished model would be written over: one that no run of ours made, or whose run has nothing left to go
  * on from. Checkpoints that are all damaged are something: the run that was given again may begin anew. */
-static clf_status check_owner(const char *output)
+static clf_status check_owner(const char *output, const char *from)
 {
     int is_model, is_run, has_checkpoints = 0;
     if (clf__file_exists(output)) {
         return clf__fail(CLF_BAD_ARGUMENT, "%s: is a file; the model goes to a folder", output);
+    }
+    if (from && clf__folder_is(output, from)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: is the folder of from; the model goes to another one",
+                         output);
     }
     CLF__TRY(clf__file_exists_in(&is_model, output, "config.json"));
     CLF__TRY(clf__file_exists_in(&is_run, output, "recipe.json"));
@@ -93,7 +123,7 @@ static clf_status check_owner(const char *output)
 
 clf_status clf__run_find_checkpoint(struct clf__run *run)
 {
-    CLF__TRY(check_owner(run->output));
+    CLF__TRY(check_owner(run->output, run->settings.from));
     CLF__TRY(clf__folder_create(run->output));
     CLF__TRY(clf__checkpoints_open(&run->checkpoints, run->output));
     CLF__TRY(clf__checkpoint_files_sweep(run->output));

@@ -309,6 +309,7 @@ static int is_other_than_default(const struct clf_recipe *recipe, const char *na
 clf_status clf__recipe_check_used(const struct clf__settings *settings, const struct clf_recipe *recipe)
 {
     int is_noam = settings->schedule == CLF__NOAM, is_validated = settings->valid.count > 0;
+    int is_given = settings->source_vocabulary || settings->target_vocabulary;
     const struct {
         const char *name, *reason;
         int has_effect;
@@ -316,6 +317,7 @@ clf_status clf__recipe_check_used(const struct clf__settings *settings, const st
         {"learning-rate", "not with schedule noam, whose rate noam-factor scales", !is_noam},
         {"initial-learning-rate", "not with schedule noam", !is_noam},
         {"noam-factor", "with schedule noam alone", is_noam},
+        {"vocabulary", "only where no source-vocabulary or target-vocabulary is given", !is_given},
         {"validate-every", "with valid alone", is_validated},
         {"patience", "with valid alone", is_validated},
     };

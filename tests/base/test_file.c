@@ -176,6 +176,22 @@ static void test_folders(void **state)
     assert_false(clf__file_exists(below));
 }
 
+static void test_one_and_the_same_folder(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder(), *other = support_temporary_folder();
+    char path[256], link[256];
+    snprintf(path, sizeof path, "%s/../%s/.", folder, strrchr(folder, '/') + 1);
+    snprintf(link, sizeof link, "%s/link", other);
+    assert_int_equal(symlink(folder, link), 0);
+    assert_true(clf__folder_is(folder, folder));
+    assert_true(clf__folder_is(path, folder));
+    assert_true(clf__folder_is(folder, link));
+    assert_false(clf__folder_is(folder, other));
+    assert_false(clf__folder_is(folder, "/no/such/folder"));
+    assert_false(clf__folder_is("/no/such/folder", "/no/such/folder"));
+}
+
 static void test_what_is_missing(void **state)
 {
     (void)state;
@@ -343,6 +359,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_failed_write_leaves_nothing, support_teardown),
         cmocka_unit_test_teardown(test_reading_fails_with_the_path, support_teardown),
         cmocka_unit_test_teardown(test_folders, support_teardown),
+        cmocka_unit_test_teardown(test_one_and_the_same_folder, support_teardown),
         cmocka_unit_test_teardown(test_what_is_missing, support_teardown),
         cmocka_unit_test_teardown(test_finding_a_file, support_teardown),
         cmocka_unit_test_teardown(test_writing_in_pieces, support_teardown),

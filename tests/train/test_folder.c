@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "support/process.h"
+#include "train/recipe.h"
 
 static void damage(const char *output, int update, const char *name, size_t keep, int flip)
 {
@@ -188,6 +189,37 @@ static void test_another_recipe_is_refused(void **state)
     digits_set(task.recipe, "max-updates", "4");
     assert_ok(digits_train(output, &task.logs[1]));
     assert_int_equal(task.logs[1].start.first_update, 4);
+}
+
+static clf_status go_on_to(const char *output, const char *key, const char *value)
+{
+    struct clf_recipe *right = task.recipe;
+    assert_ok(clf__recipe_copy(&task.recipe, right));
+    digits_set(task.recipe, key, value);
+    clf_status status = digits_train(output, &task.logs[1]);
+    clf_recipe_free(task.recipe);
+    task.recipe = right;
+    return status;
+}
+
+/* recipe.json stays true of the model. */
+static void test_less_than_was_done_is_refused(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    size_t size;
+    assert_ok(digits_train(output, &task.logs[0]));
+    int epochs = task.logs[0].updates[11].epoch;
+    assert_true(epochs > 1);
+    const char *recipe = process_read(output, "recipe.json", &size);
+    assert_fails(go_on_to(output, "max-updates", "11"), CLF_BAD_ARGUMENT,
+                 "max-updates: is 11, but the run of");
+    assert_non_null(strstr(clf_last_error(), "has had 12;"));
+    assert_fails(go_on_to(output, "max-epochs", process_format("%d", epochs - 1)), CLF_BAD_ARGUMENT,
+                 "max-epochs: is ");
+    assert_string_equal(process_read(output, "recipe.json", &size), recipe);
+    assert_ok(go_on_to(output, "max-epochs", process_format("%d", epochs)));
+    assert_ok(go_on_to(output, "max-updates", "13"));
 }
 
 static void test_other_data_is_refused(void **state)
@@ -381,6 +413,7 @@ int main(void)
         TEST(test_what_killed_runs_left_is_removed),
         TEST(test_a_disk_that_is_full),
         TEST(test_another_recipe_is_refused),
+        TEST(test_less_than_was_done_is_refused),
         TEST(test_other_data_is_refused),
         TEST(test_a_failed_start_binds_nobody),
         TEST(test_one_run_a_folder),

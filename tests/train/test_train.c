@@ -349,6 +349,8 @@ static void test_fine_tuning(void **state)
     digits_set(task.recipe, "from", nowhere);
     assert_fails(digits_train(output, task.logs), CLF_FILE, process_format("from: %s: no such", nowhere));
     digits_set(task.recipe, "from", first);
+    assert_fails(digits_train(process_format("%s/.", first), task.logs), CLF_BAD_ARGUMENT,
+                 "is the folder of from; the model goes to another one");
     assert_ok(digits_train(output, task.logs));
     digits_set(task.recipe, "max-updates", "3");
     assert_ok(digits_train(output, task.logs));
@@ -403,6 +405,13 @@ static void test_choices_without_effect_are_refused(void **state)
     digits_set(task.recipe, "schedule", "noam");
     assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
                  "learning-rate: has an effect not");
+    /* A vocabulary that is given is taken whole. */
+    clf_recipe_free(task.recipe);
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, "source-vocabulary", process_format("%s/vocab.json", begun));
+    digits_set(task.recipe, "vocabulary", "9");
+    assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
+                 "vocabulary: has an effect only where no");
     /* Such a run of an older version. */
     clf_recipe_free(task.recipe);
     task.recipe = digits_recipe(task.data);
