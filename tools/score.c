@@ -67,7 +67,8 @@ static clf_status score_window(void *context)
         return status;
     }
     for (int i = 0; i < count && !output_failed(); i++) {
-        stream_report_line(&job->stream, i, scores[i].status, scores[i].problem, scores[i].cut_from, 0);
+        stream_report_line(&job->stream, i, scores[i].status, scores[i].problem,
+                           (struct stream_cut){scores[i].cut_from, scores[i].cut_is_target});
         if (job->flags.json) {
             job->stream.failed_lines += print_json(job, &scores[i], &windows[TARGET].lines[i]) != EXIT_DONE;
         } else if (scores[i].status == CLF_OK) {

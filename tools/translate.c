@@ -103,11 +103,10 @@ static clf_status translate_window(void *context)
     if (status != CLF_OK) {
         return status;
     }
-    int limit = clf_model_describe(job->setup.model)->max_source_length;
     for (int i = 0; i < window->count && !output_failed(); i++) {
         const struct clf_translation *translation = &translations[i];
-        stream_report_line(&job->stream, i, translation->status, translation->problem, translation->cut_from,
-                           limit);
+        stream_report_line(&job->stream, i, translation->status, translation->problem,
+                           (struct stream_cut){translation->cut_from, 0});
         if (!job->flags.json) {
             print_text(translation, job->flags.translate.n_best, window->first_number + i);
         } else if (print_json(job, translation) != EXIT_DONE) {

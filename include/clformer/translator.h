@@ -123,7 +123,8 @@ void clf_translations_free(struct clf_translation *translations, int count);
 struct clf_score {
     clf_status status; /* as in clf_translation; CLF_TEXT too where the model's numbers are not finite */
     char *problem;
-    int cut_from;                   /* tokens of the longer side before it was cut; 0: not cut */
+    int cut_from;                   /* tokens or frames of the longer side before it was cut; 0: not cut */
+    int cut_is_target;              /* that side is the target */
     double log_probability;         /* natural, summed over the target and its end token, nothing banned */
     int32_t *ids;                   /* target ids, the end token included */
     float *token_log_probabilities; /* one an id */

@@ -81,7 +81,7 @@ clf_status clf__json_load(struct clf__json *out, const char *path, size_t max_by
     struct clf__json json = {0};
     clf_status status = clf__copy_string(&json.path, path);
     if (status == CLF_OK && size == 0) {
-        status = clf__fail(CLF_FORMAT, "%s: is empty", path);
+        status = clf__fail(CLF_FORMAT, "%s: is empty; download or save it again", path);
     }
     if (status == CLF_OK) {
         status = parse(&json.root, text, size, path);

@@ -6,12 +6,18 @@
 
 enum { MAX_FILE_BYTES = 1 << 24 };
 
+/* Says behind a value that the file does not hold it. */
+static const char *if_missing(const struct clf__json *json, const char *key)
+{
+    return clf__json_has(json, key) ? "" : " (the default: the key is missing)";
+}
+
 static clf_status check_id(const struct clf__json *json, const char *key, int id, int vocabulary,
                            int is_needed)
 {
     if (id >= vocabulary) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %d, outside the vocabulary of %d", json->path, key, id,
-                         vocabulary);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %d%s, outside the vocabulary of %d", json->path, key, id,
+                         if_missing(json, key), vocabulary);
     }
     if (id < 0 && is_needed) {
         return clf__fail(CLF_FORMAT, "%s: \"%s\" is missing", json->path, key);
@@ -23,8 +29,8 @@ static clf_status check_width(const struct clf__config *config, const struct clf
                               int heads, int key_width, int value_width)
 {
     if (key_width == 0 || value_width == 0) {
-        return clf__fail(CLF_FORMAT, "%s: \"d_model\" %d is not a multiple of \"%s\" %d", json->path,
-                         config->d_model, key, heads);
+        return clf__fail(CLF_FORMAT, "%s: \"d_model\" %d%s is not a multiple of \"%s\" %d%s", json->path,
+                         config->d_model, if_missing(json, "d_model"), key, heads, if_missing(json, key));
     }
     return CLF_OK;
 }

@@ -27,6 +27,9 @@ enum clf__system {
 };
 const char *clf__system_word(enum clf__system system);
 
+/* "length_penalty" and --length-penalty are at least -this and at most this. */
+enum { CLF__LENGTH_PENALTY_LIMIT = 1000 };
+
 enum clf__positions_kind {
     CLF__POSITIONS_NONE,
     CLF__POSITIONS_SINUSOID,

@@ -167,7 +167,8 @@ static clf_status read_length_rule(struct clf__search_options *options, const st
 {
     static const char *const words[] = {"huggingface", "gnmt", "none"};
     double penalty = options->length_penalty;
-    CLF__TRY(clf__json_double(json, "length_penalty", -1000, 1000, &penalty));
+    CLF__TRY(clf__json_double(json, "length_penalty", -CLF__LENGTH_PENALTY_LIMIT, CLF__LENGTH_PENALTY_LIMIT,
+                              &penalty));
     options->length_penalty = (float)penalty;
     const char *text = NULL;
     CLF__TRY(clf__json_string(json, "length_rule", &text));
@@ -229,6 +230,7 @@ static void warn_of_others(const struct clf__json *json)
         {"sequence_bias", 0},
         {"force_words_ids", 0},
         {"stop_strings", 0},
+        {"max_time", 0},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const json_t *value = json_object_get(json->root, others[i].key);

@@ -76,6 +76,17 @@ static clf_status read_numbers(struct clf__config *config, const struct clf__jso
     return CLF_OK;
 }
 
+/* transformers writes all of them: without one, the weights are hardly those of the default. */
+static void warn_of_missing_sizes(struct clf__config *config, const struct clf__json *json)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (!clf__json_has(json, sizes[i].key)) {
+            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; the default %d is taken", json->path,
+                     sizes[i].key, *field_of(config, sizes[i].field));
+        }
+    }
+}
+
 /* One of several words. */
 struct word {
     const char *word;
@@ -350,6 +361,9 @@ clf_status clf__config_read(struct clf__config *config, const struct clf__json *
     struct clf__config_choices choices;
     clf__config_preset_start(config, &choices, system);
     CLF__TRY(read_numbers(config, json, sizes, sizeof sizes / sizeof *sizes));
+    if (!is_ours) {
+        warn_of_missing_sizes(config, json);
+    }
     if (is_ours) {
         CLF__TRY(clf__json_int(json, "feature_size", 1, MAX_WIDTH, &config->feature_size));
     }

@@ -29,6 +29,9 @@ struct loading {
 
 enum { MAX_ROLES = 4, NAME_BYTES = 128 };
 
+/* What to do where the weights are not those of the configuration. */
+static const char save_both[] = "download or save both again";
+
 /* The canonical names that one parameter can be stored under, its own first. */
 static int list_roles(const struct clf__config *config, const char *name, const char *roles[MAX_ROLES])
 {
@@ -75,18 +78,19 @@ static clf_status check_stored(const struct clf__stored_tensor *tensor,
                                const struct clf__parameter *parameter)
 {
     if (tensor->type == CLF__STORED_OTHER) {
-        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has dtype %s, not a float of 16, 32 or 64 bits",
+        return clf__fail(CLF_FORMAT,
+                         "%s: tensor \"%s\" has dtype %s, not a float of 16, 32 or 64 bits; save it as one",
                          tensor->file, tensor->name, tensor->type_name);
     }
     if (!has_shape(tensor, parameter)) {
         char shape[192];
         write_shape(tensor, shape, sizeof shape);
         if (parameter->rows == 1) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d)",
-                             tensor->file, tensor->name, shape, parameter->columns);
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d); %s",
+                             tensor->file, tensor->name, shape, parameter->columns, save_both);
         }
-        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d, %d)",
-                         tensor->file, tensor->name, shape, parameter->rows, parameter->columns);
+        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d, %d); %s",
+                         tensor->file, tensor->name, shape, parameter->rows, parameter->columns, save_both);
     }
     return CLF_OK;
 }
@@ -99,8 +103,8 @@ static clf_status claim(const struct loading *loading, struct entry *entry,
     const struct clf__stored_tensor *first = entry->stored;
     if (first && (first->type != tensor->type || first->size != tensor->size ||
                   memcmp(first->bytes, tensor->bytes, first->size) != 0)) {
-        return clf__fail(CLF_FORMAT, "%s: tensors \"%s\" and \"%s\" differ, but config.json shares them",
-                         tensor->file, first->name, tensor->name);
+        return clf__fail(CLF_FORMAT, "%s: tensors \"%s\" and \"%s\" differ, but config.json shares them; %s",
+                         tensor->file, first->name, tensor->name, save_both);
     }
     if (!first) {
         entry->stored = tensor;
@@ -140,9 +144,9 @@ static clf_status find_stored(const struct loading *loading, struct entry *entry
     int is_optional =
         loading->config->system == CLF__MARIAN && strcmp(entry->parameter->name, "final_logits_bias") == 0;
     if (!entry->stored && !is_optional) {
-        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" is missing",
+        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" is missing, which config.json asks for; %s",
                          clf__checkpoint_path(loading->checkpoint),
-                         wanted[0] != '\0' ? wanted : entry->parameter->name);
+                         wanted[0] != '\0' ? wanted : entry->parameter->name, save_both);
     }
     return CLF_OK;
 }
@@ -154,9 +158,9 @@ static clf_status check_unknown(const struct loading *loading)
         int is_spare =
             loading->config->system == CLF__MARIAN && strcmp(tensor->name, "model.shared.weight") == 0;
         if (!loading->claimed[i] && !is_spare && !clf__format_is_frozen(loading->format, tensor->name)) {
-            return clf__fail(CLF_FORMAT,
-                             "%s: tensor \"%.200s\" is unknown to a %s model as config.json describes it",
-                             tensor->file, tensor->name, clf__system_word(loading->config->system));
+            return clf__fail(
+                CLF_FORMAT, "%s: tensor \"%.200s\" is unknown to a %s model as config.json describes it; %s",
+                tensor->file, tensor->name, clf__system_word(loading->config->system), save_both);
         }
     }
     return CLF_OK;

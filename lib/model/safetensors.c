@@ -104,8 +104,9 @@ static clf_status read_type(struct clf__stored_tensor *tensor, const json_t *abo
             return CLF_OK;
         }
     }
-    return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" has the unknown dtype \"%.32s\"", tensor->file,
-                     tensor->name, tensor->type_name);
+    return clf__fail(CLF_FORMAT,
+                     "%s: tensor \"%.200s\" has the unknown dtype \"%.32s\"; download or save it again",
+                     tensor->file, tensor->name, tensor->type_name);
 }
 
 static clf_status read_offsets(struct clf__stored_tensor *tensor, const json_t *about, const uint8_t *data,
@@ -209,10 +210,12 @@ static clf_status parse_header(struct shard *shard, uint64_t length)
     shard->header =
         json_loadb((const char *)shard->map.bytes + 8, (size_t)length, JSON_REJECT_DUPLICATES, &error);
     if (!shard->header) {
-        return clf__fail(CLF_FORMAT, "%s: the header is not the JSON expected: %s", shard->path, error.text);
+        return clf__fail(CLF_FORMAT, "%s: the header is not the JSON expected: %s; download or save it again",
+                         shard->path, error.text);
     }
     if (!json_is_object(shard->header)) {
-        return clf__fail(CLF_FORMAT, "%s: the header is not a JSON object", shard->path);
+        return clf__fail(CLF_FORMAT, "%s: the header is not a JSON object; download or save it again",
+                         shard->path);
     }
     return CLF_OK;
 }
@@ -221,14 +224,15 @@ static clf_status open_shard(struct clf__checkpoint *checkpoint, struct shard *s
 {
     CLF__TRY(clf__file_map_open(&shard->map, shard->path));
     if (shard->map.size < 8) {
-        return clf__fail(CLF_FORMAT, "%s: has %zu bytes, too few for a safetensors file", shard->path,
-                         shard->map.size);
+        return clf__fail(CLF_FORMAT,
+                         "%s: has %zu bytes, too few for a safetensors file; download or save it again",
+                         shard->path, shard->map.size);
     }
     uint64_t length = clf__read_64(shard->map.bytes), rest = shard->map.size - 8;
     if (length > rest || length > max_header_bytes) {
         return clf__fail(CLF_FORMAT,
                          "%s: the header claims %llu bytes, %llu follow; the file is cut off, damaged or no "
-                         "safetensors file",
+                         "safetensors file, download or save it again",
                          shard->path, (unsigned long long)length, (unsigned long long)rest);
     }
     CLF__TRY(parse_header(shard, length));
@@ -274,8 +278,8 @@ static clf_status sort_tensors(struct clf__checkpoint *checkpoint)
     }
     for (int i = 1; i < checkpoint->count; i++) {
         if (strcmp(tensors[i - 1].name, tensors[i].name) == 0) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is in %s too", tensors[i].file,
-                             tensors[i].name, tensors[i - 1].file);
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is in %s too; download or save both again",
+                             tensors[i].file, tensors[i].name, tensors[i - 1].file);
         }
     }
     return CLF_OK;
@@ -303,14 +307,16 @@ static clf_status check_index(const struct clf__checkpoint *checkpoint, const js
         const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, name);
         const char *found = tensor ? strrchr(tensor->file, '/') : NULL;
         if (!found || strcmp(found + 1, json_string_value(file)) != 0) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is not in %.200s", checkpoint->path, name,
-                             json_string_value(file));
+            return clf__fail(CLF_FORMAT,
+                             "%s: tensor \"%.200s\" is not in %.200s; download or save both again",
+                             checkpoint->path, name, json_string_value(file));
         }
     }
     for (int i = 0; i < checkpoint->count; i++) {
         if (!json_object_get(weight_map, checkpoint->tensors[i].name)) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" of %s is missing from it", checkpoint->path,
-                             checkpoint->tensors[i].name, checkpoint->tensors[i].file);
+            return clf__fail(CLF_FORMAT,
+                             "%s: tensor \"%.200s\" of %s is missing from it; download or save both again",
+                             checkpoint->path, checkpoint->tensors[i].name, checkpoint->tensors[i].file);
         }
     }
     return CLF_OK;
@@ -321,7 +327,9 @@ static clf_status open_indexed(struct clf__checkpoint *checkpoint, const char *f
 {
     const json_t *weight_map = json_object_get(index->root, "weight_map");
     if (!json_is_object(weight_map) || json_object_size(weight_map) == 0) {
-        return clf__fail(CLF_FORMAT, "%s: \"weight_map\" is no object with tensors", index->path);
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"weight_map\" is no object with tensors; download or save it again",
+                         index->path);
     }
     const char *name;
     json_t *file;
@@ -329,7 +337,8 @@ static clf_status open_indexed(struct clf__checkpoint *checkpoint, const char *f
     {
         if (!json_is_string(file) || !is_plain_name(json_string_value(file))) {
             return clf__fail(CLF_FORMAT,
-                             "%s: tensor \"%.200s\" is not mapped to a file name inside the folder",
+                             "%s: tensor \"%.200s\" is not mapped to a file name inside the folder; download "
+                             "or save it again",
                              index->path, name);
         }
         CLF__TRY(add_shard(checkpoint, folder, json_string_value(file)));
@@ -337,7 +346,8 @@ static clf_status open_indexed(struct clf__checkpoint *checkpoint, const char *f
     for (int i = 0; i < checkpoint->shard_count; i++) {
         clf_status status = open_shard(checkpoint, &checkpoint->shards[i]);
         if (status == CLF_FILE) {
-            return clf__fail_in(status, "%s names a shard", index->path);
+            return clf__fail(status, "%s names a shard: %s; download or save it again", index->path,
+                             clf_last_error());
         }
         CLF__TRY(status);
     }
@@ -352,9 +362,10 @@ static clf_status fail_missing(const struct clf__checkpoint *checkpoint, const c
     CLF__TRY(clf__path_join(&path, folder, "pytorch_model.bin"));
     int has_pickle = clf__file_exists(path);
     clf__free(path);
-    return clf__fail(CLF_FILE, "%s: no such file, and no model.safetensors.index.json beside it%s",
+    return clf__fail(CLF_FILE, "%s: no such file, and no model.safetensors.index.json beside it; %s",
                      checkpoint->path,
-                     has_pickle ? "; convert pytorch_model.bin with transformers' save_pretrained()" : "");
+                     has_pickle ? "convert pytorch_model.bin with transformers' save_pretrained()"
+                                : "download it, or save the model again");
 }
 
 /* name NULL: the weights of a model folder, in one file or several. */

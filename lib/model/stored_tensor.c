@@ -39,6 +39,7 @@ clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, floa
     case CLF__STORED_OTHER:
         break;
     }
-    return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" has dtype %s, not a float of 16, 32 or 64 bits",
+    return clf__fail(CLF_FORMAT,
+                     "%s: tensor \"%.200s\" has dtype %s, not a float of 16, 32 or 64 bits; save it as one",
                      tensor->file, tensor->name, tensor->type_name);
 }

@@ -12,7 +12,7 @@
 /* Format: "\x93NUMPY", version, header length, then a Python dictionary as text (NumPy Enhancement Proposal
  * 1). */
 static const char magic[] = "\x93NUMPY";
-enum { MAGIC_BYTES = 6, PREFIX_BYTES = 10, LONG_PREFIX_BYTES = 12 };
+enum { MAGIC_BYTES = 6, PREFIX_BYTES = 10, LONG_PREFIX_BYTES = 12, MOST_VERSION = 3 };
 
 struct header {
     char *text;
@@ -23,6 +23,11 @@ static clf_status read_header(struct header *out, const struct clf__file_map *ma
 {
     if (map->size < PREFIX_BYTES || memcmp(map->bytes, magic, MAGIC_BYTES) != 0) {
         return clf__fail(CLF_FORMAT, "%s: not a .npy file; save frames with numpy.save", path);
+    }
+    if (map->bytes[6] < 1 || map->bytes[6] > MOST_VERSION) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: is of version %d of the .npy format, not 1 to %d; save frames with numpy.save",
+                         path, map->bytes[6], MOST_VERSION);
     }
     int is_long = map->bytes[6] >= 2;
     size_t prefix = is_long ? LONG_PREFIX_BYTES : PREFIX_BYTES;
@@ -64,8 +69,12 @@ static clf_status check_header(int *rows, const char *header, const char *path, 
     if (end == NULL || *end != ')' || second != columns) {
         return clf__fail(CLF_FORMAT, "%s: the array must have the shape (frames, %d)", path, columns);
     }
-    if (first < 1 || first > INT_MAX / columns) {
+    if (first < 1) {
         return clf__fail(CLF_FORMAT, "%s: the array has %lld frames; at least one is needed", path, first);
+    }
+    if (first > INT_MAX / columns) {
+        return clf__fail(CLF_FORMAT, "%s: the array has too many frames, more than %d; cut the recording",
+                         path, INT_MAX / columns);
     }
     *rows = (int)first;
     return CLF_OK;

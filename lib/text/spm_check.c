@@ -219,7 +219,7 @@ static clf_status check_normalizer_spec(struct span spec, const char *path)
 clf_status clf__spm_check(const uint8_t *bytes, size_t size, const char *path)
 {
     if (size == 0) {
-        return clf__fail(CLF_FORMAT, "%s: is empty", path);
+        return clf__fail(CLF_FORMAT, "%s: is empty; download it again", path);
     }
     struct span model = {bytes, size};
     while (model.size > 0) {

@@ -54,6 +54,12 @@ clf_status clf__ids_append(struct clf__ids *ids, int32_t id)
     return CLF_OK;
 }
 
+/* Adds to the sentence what to do about a file that the model needs. */
+static void fail_unreadable(void)
+{
+    clf__fail(CLF_FILE, "%s; download it again, or save the model with its tokenizer", clf_last_error());
+}
+
 static clf_status load_model(struct clf__sentencepiece **out, const char *folder, const char *name)
 {
     char *path = NULL, *bytes = NULL;
@@ -62,6 +68,8 @@ static clf_status load_model(struct clf__sentencepiece **out, const char *folder
     clf_status status = clf__file_read(&bytes, &size, path, MAX_SPM_BYTES);
     if (status == CLF_OK) {
         status = clf__sentencepiece_load(out, bytes, size, path);
+    } else if (status == CLF_FILE) {
+        fail_unreadable();
     }
     clf__free(bytes);
     clf__free(path);
@@ -75,7 +83,7 @@ static clf_status load_vocabulary(struct clf__vocabulary *out, const char *folde
     clf_status status = clf__vocabulary_load(out, path, size);
     clf__free(path);
     if (status == CLF_FILE) {
-        clf__fail(status, "%s; download it again, or save the model's tokenizer beside it", clf_last_error());
+        fail_unreadable();
     }
     return status;
 }
@@ -134,7 +142,9 @@ static clf_status load_vocabularies(struct clf__tokenizer *tokenizer, const char
         CLF__TRY(load_vocabulary(&tokenizer->vocabulary, folder, "vocab.json", options->target_vocabulary));
     }
     if (tokenizer->target.vocabulary->size != options->target_vocabulary) {
-        return clf__fail(CLF_FORMAT, "%s: has %d pieces, the model's configuration says %d for the target",
+        return clf__fail(CLF_FORMAT,
+                         "%s: has %d pieces, the model's configuration says %d for the target; download or "
+                         "save both again",
                          tokenizer->target.vocabulary->path, tokenizer->target.vocabulary->size,
                          options->target_vocabulary);
     }
@@ -155,9 +165,11 @@ static clf_status load_models(struct clf__tokenizer *tokenizer, const char *fold
         const char *mark = "\u2581";
         for (int id = 0; id < tokenizer->target.vocabulary->size; id++) {
             if (strncmp(tokenizer->target.vocabulary->pieces[id], mark, strlen(mark)) == 0) {
-                return clf__fail(CLF_FILE,
-                                 "%s/source.spm: is missing, and the vocabulary holds SentencePiece's pieces",
-                                 folder);
+                return clf__fail(
+                    CLF_FILE,
+                    "%s/source.spm: is missing, and the vocabulary holds SentencePiece's pieces; download "
+                    "it too",
+                    folder);
             }
         }
         return CLF_OK;

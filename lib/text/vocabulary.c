@@ -49,23 +49,28 @@ static clf_status place_pieces(struct clf__vocabulary *vocabulary, json_t *root)
     const char *path = vocabulary->path;
     int size = vocabulary->size;
     if (json_object_size(root) != (size_t)size) {
-        return clf__fail(CLF_FORMAT, "%s: has %zu pieces, the model's configuration says %d", path,
-                         json_object_size(root), size);
+        return clf__fail(CLF_FORMAT,
+                         "%s: has %zu pieces, the model's configuration says %d; download or save both again",
+                         path, json_object_size(root), size);
     }
     const char *piece;
     json_t *value;
     json_object_foreach(root, piece, value)
     {
         if (!json_is_integer(value)) {
-            return clf__fail(CLF_FORMAT, "%s: the id of \"%s\" is not a whole number", path, piece);
+            return clf__fail(CLF_FORMAT,
+                             "%s: the id of \"%s\" is not a whole number; download or save it again", path,
+                             piece);
         }
         json_int_t id = json_integer_value(value);
         if (id < 0 || id >= size) {
-            return clf__fail(CLF_FORMAT, "%s: the id of \"%s\" is %lld, not one of 0 .. %d", path, piece,
-                             (long long)id, size - 1);
+            return clf__fail(CLF_FORMAT,
+                             "%s: the id of \"%s\" is %lld, not one of 0 .. %d; download or save it again",
+                             path, piece, (long long)id, size - 1);
         }
         if (vocabulary->pieces[id]) {
-            return clf__fail(CLF_FORMAT, "%s: \"%s\" and \"%s\" have the same id %lld", path,
+            return clf__fail(CLF_FORMAT,
+                             "%s: \"%s\" and \"%s\" have the same id %lld; download or save it again", path,
                              vocabulary->pieces[id], piece, (long long)id);
         }
         vocabulary->pieces[id] = piece;

@@ -47,7 +47,10 @@ static clf_status read_target(struct clf__ids *ids, struct clf_score *result,
         return clf__line_problem(status, &result->status, &result->problem);
     }
     int cut = clf__ids_cut(ids, target_limit(translator));
-    result->cut_from = cut > result->cut_from ? cut : result->cut_from;
+    if (cut > result->cut_from) {
+        result->cut_from = cut;
+        result->cut_is_target = 1;
+    }
     return CLF_OK;
 }
 

@@ -53,6 +53,8 @@ static void test_flags(void **state)
     refuse_call(TRANSLATE "--gemm cublas", "auto|native|clblast");
     refuse_call(TRANSLATE "--form xpu", "--form");
     refuse_call(TRANSLATE "--length-penalty nan", "--length-penalty");
+    refuse_call(TRANSLATE "--length-penalty 1000.5", "takes a number from -1000 to 1000, not \"1000.5\"");
+    refuse_call(TRANSLATE "--length-penalty -1e30", "from -1000 to 1000");
     refuse_call(TRANSLATE "--early-stopping maybe", "--early-stopping");
 }
 

@@ -134,6 +134,42 @@ static void test_score(void **state)
     assert_refused(result, 1, "/none");
 }
 
+/* Says which side was cut, of what, and to which limit. */
+static void test_cut_scores(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    char words[1024] = "";
+    while (strlen(words) < 800) {
+        strcat(words, "a ");
+    }
+    process_write(folder, "short", "Merci.\n", 7);
+    process_write(folder, "long", words, strlen(words));
+    struct process_result result =
+        run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/long %s/short", folder, folder));
+    assert_int_equal(result.status, 0);
+    assert_non_null(
+        strstr(result.errors, "line 1: the source's 401 tokens were cut to the model's limit of 256\n"));
+    result = run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/short %s/long", folder, folder));
+    assert_int_equal(result.status, 0);
+    assert_non_null(
+        strstr(result.errors, "line 1: the target's 401 tokens were cut to the model's limit of 256\n"));
+    /* frames: a header of 128 bytes, then 201 times 80 zeros */
+    static char frames[128 + 201 * 80 * sizeof(float)] = "\x93NUMPY\x01";
+    int length = snprintf(frames + 10, 118, "{'descr': '<f4', 'fortran_order': False, 'shape': (201, 80), }");
+    memset(frames + 10 + length, ' ', (size_t)(118 - length));
+    frames[8] = 118;
+    process_write(folder, "frames.npy", frames, sizeof frames);
+    char *line = process_format("%s/frames.npy\n", folder);
+    process_write(folder, "paths", line, strlen(line));
+    process_write(folder, "text", "w4\n", 3);
+    result = run_clformer(NULL, process_format("score --tokens -m " CLF_SOURCE_FOLDER
+                                               "/tests/fixtures/models/speech %s/paths %s/text",
+                                               folder, folder));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.errors, "the source's 201 frames were cut to the model's limit of 200\n"));
+}
+
 static void test_attend(void **state)
 {
     (void)state;
@@ -236,6 +272,7 @@ int main(void)
         cmocka_unit_test_teardown(test_greedy_score, support_teardown),
         cmocka_unit_test_teardown(test_tokens_in_flags, support_teardown),
         cmocka_unit_test_teardown(test_score, support_teardown),
+        cmocka_unit_test_teardown(test_cut_scores, support_teardown),
         cmocka_unit_test_teardown(test_attend, support_teardown),
         cmocka_unit_test_teardown(test_inspect, support_teardown),
         cmocka_unit_test_teardown(test_devices, support_teardown),

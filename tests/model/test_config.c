@@ -316,6 +316,22 @@ static void test_bad_sizes(void **state)
                       CLF_FORMAT, "encoder_attention_heads");
     expect_bad_config("\"model_type\": \"marian\"", "\"d_model\": 32, \"decoder_attention_heads\": 5", NULL,
                       CLF_FORMAT, "decoder_attention_heads");
+    /* A number that the file does not hold is said to be none of its own. */
+    expect_bad_config("\"model_type\": \"marian\"", "\"encoder_attention_heads\": 6", NULL, CLF_FORMAT,
+                      "\"d_model\" 1024 (the default: the key is missing) is not a multiple of "
+                      "\"encoder_attention_heads\" 6");
+    assert_int_equal(strcmp(strrchr(clf_last_error(), ' '), " 6"), 0);
+    expect_bad_config(
+        "\"model_type\": \"marian\"", "\"d_model\": 30", NULL, CLF_FORMAT,
+        "\"d_model\" 30 is not a multiple of \"encoder_attention_heads\" 16 (the default: the key "
+        "is missing)");
+    folder_log_start();
+    struct clf__config config = load_config(marian_config, "\"decoder_ffn_dim\": 40", NULL);
+    folder_log_stop();
+    assert_non_null(strstr(folder_logged, "\"encoder_ffn_dim\" is missing; the default 4096 is taken"));
+    assert_null(strstr(folder_logged, "\"decoder_ffn_dim\""));
+    assert_null(strstr(folder_logged, "\"d_model\""));
+    clf__config_free(&config);
 }
 
 static void test_bad_ids(void **state)
@@ -324,7 +340,9 @@ static void test_bad_ids(void **state)
     const char *small = "\"model_type\": \"marian\", \"vocab_size\": 40";
     expect_bad_config(small, "\"pad_token_id\": 40, \"decoder_start_token_id\": 3", NULL, CLF_FORMAT,
                       "pad_token_id");
-    expect_bad_config(small, "\"pad_token_id\": 3", NULL, CLF_FORMAT, "decoder_start_token_id");
+    assert_null(strstr(clf_last_error(), "default"));
+    expect_bad_config(small, "\"pad_token_id\": 3", NULL, CLF_FORMAT,
+                      "\"decoder_start_token_id\" is 58100 (the default: the key is missing), outside");
     expect_bad_config(marian_config, "\"bos_token_id\": -2", NULL, CLF_FORMAT, "bos_token_id");
     expect_bad_config("\"model_type\": \"marian\", \"eos_token_id\": 99999", "", NULL, CLF_FORMAT,
                       "eos_token_id");

@@ -44,12 +44,13 @@ static void test_generation_warnings(void **state)
     struct clf__config c =
         load_config(marian_config, "\"max_position_embeddings\": 50",
                     "\"do_sample\": true, \"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.0, "
-                    "\"max_length\": 512, \"force_words_ids\": []");
+                    "\"max_length\": 512, \"force_words_ids\": [], \"max_time\": 2.5");
     folder_log_stop();
     assert_int_equal(c.generation.max_length, 50);
     assert_non_null(strstr(folder_logged, "do_sample"));
     assert_non_null(strstr(folder_logged, "no_repeat_ngram_size"));
     assert_non_null(strstr(folder_logged, "511"));
+    assert_non_null(strstr(folder_logged, "\"max_time\" is not applied"));
     assert_null(strstr(folder_logged, "repetition_penalty"));
     assert_null(strstr(folder_logged, "force_words_ids"));
     clf__config_free(&c);
@@ -64,6 +65,7 @@ static void test_bad_generation(void **state)
         "\"num_beams\": \"4\"",
         "\"num_beams\": 2, \"num_return_sequences\": 3",
         "\"length_penalty\": true",
+        "\"length_penalty\": 1000.5",
         "\"early_stopping\": \"soon\"",
         "\"max_length\": 1",
         "\"max_length\": 10, \"min_length\": 10",

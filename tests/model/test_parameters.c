@@ -36,6 +36,9 @@ static void expect_failure(const char *folder, const char *part, const char *ano
     struct clf__parameters *parameters;
     assert_ok(clf__config_load(&config, folder));
     assert_fails(clf__parameters_load(&parameters, &config, folder), CLF_FORMAT, part);
+    int is_advised = strstr(clf_last_error(), "; download or save both again") != NULL ||
+                     strstr(clf_last_error(), "; save it as one") != NULL;
+    assert_true(is_advised);
     assert_non_null(strstr(clf_last_error(), another));
     assert_null(parameters);
     clf__config_free(&config);

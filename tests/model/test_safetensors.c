@@ -33,6 +33,7 @@ static void expect_failure(const char *header, size_t data_size, const char *par
     struct clf__checkpoint *checkpoint;
     write_safetensors(scratch(), "model.safetensors", header, data_size);
     assert_fails(clf__checkpoint_open(&checkpoint, scratch()), CLF_FORMAT, part);
+    assert_non_null(strstr(clf_last_error(), "download or save it again"));
     assert_non_null(strstr(clf_last_error(), "model.safetensors"));
     assert_null(checkpoint);
 }
@@ -60,7 +61,8 @@ static void test_open(void **state)
     assert_int_equal(b->type, CLF__STORED_OTHER);
     assert_string_equal(b->type_name, "I64");
     float unused[8];
-    assert_fails(clf__stored_tensor_read(b, unused), CLF_FORMAT, "\"b\" has dtype I64");
+    assert_fails(clf__stored_tensor_read(b, unused), CLF_FORMAT,
+                 "\"b\" has dtype I64, not a float of 16, 32 or 64 bits; save it as one");
     assert_null(clf__checkpoint_find(checkpoint, "__metadata__"));
     assert_null(clf__checkpoint_find(checkpoint, ""));
     assert_null(clf__checkpoint_at(checkpoint, 3));
@@ -171,6 +173,7 @@ static void test_cut_anywhere(void **state)
         folder_write(scratch(), "model.safetensors", bytes, length);
         struct clf__checkpoint *checkpoint;
         assert_fails(clf__checkpoint_open(&checkpoint, scratch()), CLF_FORMAT, "model.safetensors");
+        assert_non_null(strstr(clf_last_error(), "download or save it again"));
     }
     clf__free(bytes);
 }
@@ -192,6 +195,7 @@ static void test_header_length_lies(void **state)
         clf__free(bytes);
         struct clf__checkpoint *checkpoint;
         assert_fails(clf__checkpoint_open(&checkpoint, scratch()), CLF_FORMAT, "header");
+        assert_non_null(strstr(clf_last_error(), "download or save it again"));
     }
 }
 
@@ -338,18 +342,21 @@ static void test_bad_shards(void **state)
         } else {
             assert_fails(clf__checkpoint_open(&checkpoint, folder), cases[i].status, cases[i].part);
             assert_non_null(strstr(clf_last_error(), "index.json"));
+            assert_non_null(strstr(clf_last_error(), "; download or save "));
         }
     }
     struct clf__checkpoint *checkpoint;
     const char *folder = write_shards("{\"a\": \"x1.safetensors\", \"b\": \"x2.safetensors\"}");
     write_safetensors(folder, "x2.safetensors", one, 4);
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "\"a\" is in");
+    assert_non_null(strstr(clf_last_error(), "; download or save both again"));
     write_safetensors(
         folder, "x2.safetensors",
         "{\"b\": {\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [0, 1]}, \"extra\": {\"dtype\": "
         "\"U8\", \"shape\": [1], \"data_offsets\": [1, 2]}}",
         2);
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "\"extra\"");
+    assert_non_null(strstr(clf_last_error(), "; download or save both again"));
     folder_write_text(folder, "model.safetensors.index.json", "{");
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "index.json");
 }

@@ -58,7 +58,9 @@ static void test_refuses_other_files(void **state)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3), }", "shape"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }", "frames"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 3), }", "frames"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 3), }", "frames"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 3), }",
+         "too many frames, more than 715827882;"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 3), }", "too many frames"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3), }", "truncated"},
         {"{'descr': '<f4', 'shape': (2, 3), }", "Fortran"},
         {"", "float32"},
@@ -70,6 +72,27 @@ static void test_refuses_other_files(void **state)
         assert_fails(clf__npy_read(&frames, &rows, path, COLUMNS), CLF_FORMAT, cases[i].part);
         assert_non_null(strstr(clf_last_error(), path));
     }
+}
+
+/* A version that is not known says nothing about a file's end. */
+static void test_refuses_other_versions(void **state)
+{
+    (void)state;
+    static const char versions[] = {0, 4, 9, (char)255};
+    const char *path = write_npy(good, values, 6);
+    char *bytes;
+    size_t size;
+    assert_ok(clf__file_read(&bytes, &size, path, 1 << 16));
+    for (size_t i = 0; i < sizeof versions; i++) {
+        bytes[6] = versions[i];
+        assert_ok(clf__file_write(path, bytes, size));
+        float *frames;
+        int rows;
+        char part[64];
+        snprintf(part, sizeof part, "is of version %d of the .npy format, not 1 to 3", (uint8_t)versions[i]);
+        assert_fails(clf__npy_read(&frames, &rows, path, COLUMNS), CLF_FORMAT, part);
+    }
+    clf__free(bytes);
 }
 
 static void test_refuses_values_that_are_no_numbers(void **state)
@@ -111,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_reads_frames, support_teardown),
         cmocka_unit_test_teardown(test_refuses_other_files, support_teardown),
+        cmocka_unit_test_teardown(test_refuses_other_versions, support_teardown),
         cmocka_unit_test_teardown(test_refuses_values_that_are_no_numbers, support_teardown),
         cmocka_unit_test_teardown(test_refuses_every_truncation, support_teardown),
     };

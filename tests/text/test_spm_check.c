@@ -111,7 +111,8 @@ static void test_good_models_pass(void **state)
 static void test_what_is_no_model(void **state)
 {
     (void)state;
-    assert_fails(clf__spm_check((const uint8_t *)"", 0, "x.spm"), CLF_FORMAT, "x.spm: is empty");
+    assert_fails(clf__spm_check((const uint8_t *)"", 0, "x.spm"), CLF_FORMAT,
+                 "x.spm: is empty; download it again");
     static const char *const texts[] = {
         "this is no model",
         "{\"a\": 1}",

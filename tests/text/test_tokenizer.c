@@ -347,6 +347,8 @@ static void test_missing_and_damaged_files(void **state)
         const char *folder = piece_folder();
         remove_file(folder, names[i]);
         check_refused(folder, CLF_FILE, names[i]);
+        assert_non_null(
+            strstr(clf_last_error(), "; download it again, or save the model with its tokenizer"));
         folder = piece_folder();
         write_file(folder, names[i], "");
         check_refused(folder, CLF_FORMAT, names[i]);
@@ -357,7 +359,8 @@ static void test_missing_and_damaged_files(void **state)
     const char *folder = piece_folder();
     remove_file(folder, "source.spm");
     remove_file(folder, "target.spm");
-    check_refused(folder, CLF_FILE, "source.spm: is missing");
+    check_refused(folder, CLF_FILE, "source.spm: is missing, and the vocabulary holds");
+    assert_non_null(strstr(clf_last_error(), "; download it too"));
     check_refused("/no/such/folder", CLF_FILE, "/no/such/folder/vocab.json: cannot be opened");
     assert_non_null(strstr(clf_last_error(), "; download it again"));
     /* Links of a cache that was half downloaded are not files that the model does without. */
@@ -380,7 +383,8 @@ static void test_missing_and_damaged_files(void **state)
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT, "has 151 pieces");
     options = piece_options;
     options.target_vocabulary = 150;
-    assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT, "says 150 for the target");
+    assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT,
+                 "says 150 for the target; download or save both");
     /* A model whose unknown pieces have nowhere to go. */
     write_file(folder, "tokenizer_config.json", "{\"unk_token\": \"[UNK]\"}");
     check_refused(folder, CLF_FORMAT, "vocab.json: has no \"[UNK]\"");

@@ -79,20 +79,22 @@ static void test_bad_files(void **state)
         int size;
         const char *part;
     } rows[] = {
-        {"{\"a\": 0, \"b\": 1}", 3, "has 2 pieces, the model's configuration says 3"},
-        {"{\"a\": 0, \"b\": 1}", 1, "has 2 pieces, the model's configuration says 1"},
+        {"{\"a\": 0, \"b\": 1}", 3,
+         "has 2 pieces, the model's configuration says 3; download or save both again"},
+        {"{\"a\": 0, \"b\": 1}", 1,
+         "has 2 pieces, the model's configuration says 1; download or save both again"},
         {"{}", 1, "has 0 pieces"},
-        {"{\"a\": 0, \"b\": 2}", 2, "the id of \"b\" is 2, not one of 0 .. 1"},
+        {"{\"a\": 0, \"b\": 2}", 2, "the id of \"b\" is 2, not one of 0 .. 1; download or save it again"},
         {"{\"a\": 0, \"b\": -1}", 2, "the id of \"b\" is -1"},
         {"{\"a\": 0, \"b\": 4294967297}", 2, "the id of \"b\" is 4294967297"},
-        {"{\"a\": 1, \"b\": 1}", 2, "have the same id 1"},
-        {"{\"a\": 0, \"b\": \"1\"}", 2, "the id of \"b\" is not a whole number"},
-        {"{\"a\": 0, \"b\": 1.5}", 2, "the id of \"b\" is not a whole number"},
-        {"{\"a\": 0, \"b\": null}", 2, "the id of \"b\" is not a whole number"},
+        {"{\"a\": 1, \"b\": 1}", 2, "have the same id 1; download or save it again"},
+        {"{\"a\": 0, \"b\": \"1\"}", 2, "the id of \"b\" is not a whole number; download or save it again"},
+        {"{\"a\": 0, \"b\": 1.5}", 2, "the id of \"b\" is not a whole number; download or save it again"},
+        {"{\"a\": 0, \"b\": null}", 2, "the id of \"b\" is not a whole number; download or save it again"},
         {"{\"a\": 0,\n\"a\": 1}", 2, "line 2"},
         {"[\"a\", \"b\"]", 2, "not a JSON object"},
         {"{\"a\": 0, ", 2, "line 1"},
-        {"", 2, "is empty"},
+        {"", 2, "is empty; download or save it again"},
         {"{\"a\\u0000\": 0}", 1, "line 1"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

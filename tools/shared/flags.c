@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/config.h"
 #include "shared/command.h"
 
 enum kind { FLAG_SWITCH, FLAG_TEXT, FLAG_COUNT, FLAG_REAL, FLAG_CHOICE };
@@ -160,9 +161,11 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
         }
         *(int *)field = (int)count;
     } else if (flag->kind == FLAG_REAL) {
+        const int limit = CLF__LENGTH_PENALTY_LIMIT; /* the one flag of this kind */
         double real = strtod(value, &end);
-        if (end == value || *end != '\0' || errno != 0 || !(real >= -1e6 && real <= 1e6)) {
-            return report_wrong_call("--%s takes a number, not \"%s\"", flag->name, value);
+        if (end == value || *end != '\0' || !(real >= -limit && real <= limit)) {
+            return report_wrong_call("--%s takes a number from %d to %d, not \"%s\"", flag->name, -limit,
+                                     limit, value);
         }
         memcpy(field, &real, sizeof real);
         flags->has_length_penalty = 1;

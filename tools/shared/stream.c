@@ -41,7 +41,7 @@ int stream_begin(struct stream *stream, struct flags *flags, const struct setup 
     if (created != CLF_OK) {
         return report_failure(created);
     }
-    stream->takes_frames = clf_model_describe(setup->model)->feature_size > 0;
+    stream->info = clf_model_describe(setup->model);
     stream->quiet = flags->quiet;
     for (int side = 0; side < STREAM_SIDES; side++) {
         stream->readers[side].quiet = flags->quiet;
@@ -50,21 +50,20 @@ int stream_begin(struct stream *stream, struct flags *flags, const struct setup 
 }
 
 void stream_report_line(struct stream *stream, int index, clf_status status, const char *problem,
-                        int cut_from, int limit)
+                        struct stream_cut cut)
 {
     long long number = stream->windows[0].first_number + index;
     if (status != CLF_OK) {
         progress_clear(&stream->progress);
         fprintf(stderr, "clformer: line %lld: %s\n", number, problem);
         stream->failed_lines++;
-    } else if (cut_from > 0 && !stream->quiet) {
-        char limit_text[32] = "";
-        if (limit > 0) {
-            snprintf(limit_text, sizeof limit_text, " of %d", limit);
-        }
+    } else if (cut.from > 0 && !stream->quiet) {
+        const struct clf_model_info *info = stream->info;
         progress_clear(&stream->progress);
-        fprintf(stderr, "clformer: warning: line %lld: %d tokens were cut to the model's limit%s\n", number,
-                cut_from, limit_text);
+        fprintf(stderr, "clformer: warning: line %lld: the %s's %d %s were cut to the model's limit of %d\n",
+                number, cut.is_target ? "target" : "source", cut.from,
+                info->feature_size > 0 && !cut.is_target ? "frames" : "tokens",
+                cut.is_target ? info->max_target_length : info->max_source_length);
     }
 }
 
@@ -88,7 +87,7 @@ static int window_lines(const struct stream *stream, int usual)
     if (isatty(fileno(stream->readers[0].file))) {
         return 1;
     }
-    return stream->takes_frames ? FRAMES_WINDOW_LINES : usual;
+    return stream->info->feature_size > 0 ? FRAMES_WINDOW_LINES : usual;
 }
 
 int stream_run(struct stream *stream, stream_function *work, void *context)

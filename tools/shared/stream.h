@@ -13,7 +13,7 @@ struct stream {
     struct window windows[STREAM_SIDES]; /* of equally many lines */
     int sides;                           /* 1, or 2 where line i of one belongs to line i of the other */
     int quiet;
-    int takes_frames; /* lines are paths of frames, which are large: windows are small */
+    const struct clf_model_info *info; /* borrowed; of frames, which are large, windows are small */
     struct clf_translator *translator;
     struct progress progress;
     int failed_lines; /* that could not be used */
@@ -36,9 +36,12 @@ int stream_report_times(const struct stream *stream, const struct setup *setup, 
                         int status);
 void stream_free(struct stream *stream);
 
-/* Says on stderr what became of a line: why it could not be used, or that it was cut to `limit` tokens (0: of
- * either side). */
+/* What was cut off a line: of so many tokens or frames (0: nothing) of its source or target. */
+struct stream_cut {
+    int from, is_target;
+};
+/* Says on stderr what became of a line: why it could not be used, or that it was cut. */
 void stream_report_line(struct stream *stream, int index, clf_status status, const char *problem,
-                        int cut_from, int limit);
+                        struct stream_cut cut);
 
 #endif
