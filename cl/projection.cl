@@ -13,6 +13,9 @@
  * A row of partials: base, sum, aside and aside_largest of each block, then the values of each list (lists, k); a row of
  * ids: those of each list. A pick has no banned ids, k = 1, and the label's logit of each row in picked.
  *
+ * With a counter (1) of zero, which needs HAS_DEVICE_ATOMICS, the group that ends last gives the answers, too, and leaves
+ * zero: for few rows, whose steps a launch more would lengthen.
+ *
  * CPU forms alone: with GPU forms the logits are written, and top_k.cl reads them.
  *
  * How W lies and in which order is summed say product.cl and product_int8.cl. Needs PRECISION, one of clf_precision. */
@@ -192,6 +195,51 @@ static void raise_bar(struct row_states *states, int i, float16 left, float16 ri
     states->bars[i] = fmin(last, base + MOST_ABOVE);
 }
 
+/* The sum over the blocks of sums[b] * exp(bases[b] - largest), in one order. */
+static float merged(const __global float *sums, const __global float *bases, float largest, int blocks)
+{
+    float16 sum = 0.0f;
+    for (int b = 0; b < blocks; b += 16) {
+        int count = min(16, blocks - b);
+        sum += load_part(sums + b, count, 0.0f) * exp(load_part(bases + b, count, -INFINITY) - largest);
+    }
+    return sum16(sum);
+}
+
+/* What is known of a row becomes its answer: best (k), best_ids (k) and statistics (4), see top_k.cl. */
+static void merge_row(__global float *best, __global int *best_ids, __global float *answer,
+                      const __global float *partial, const __global int *found_ids, int blocks, int lists, int k, int both)
+{
+    const __global float *found = partial + 4 * blocks;
+    clear(best, best_ids, k);
+    for (int list = 0; list < lists; list++) {
+        for (int i = list * k; i < (list + 1) * k && found[i] > best[k - 1]; i++) {
+            insert(best, best_ids, k, found[i], found_ids[i]);
+        }
+    }
+    float largest = best[0], sum = 0.0f;
+    if (largest > -INFINITY) {
+        sum = merged(partial + blocks, partial, largest, blocks);
+    }
+    answer[0] = answer[2] = largest;
+    answer[1] = answer[3] = log(sum);
+    float all = largest;
+    for (int b = 0; both && b < blocks; b++) {
+        all = fmax(all, partial[3 * blocks + b]);
+    }
+    if (both && all > -INFINITY) {
+        float aside = merged(partial + 2 * blocks, partial + 3 * blocks, all, blocks);
+        answer[0] = all;
+        answer[1] = log((largest > -INFINITY ? sum * exp(largest - all) : 0.0f) + aside);
+    }
+}
+
+#ifdef HAS_DEVICE_ATOMICS
+typedef atomic_int counter_value;
+#else
+typedef int counter_value;
+#endif
+
 /* A group: at most 64 rows of a share of the blocks; neighbours have the same share, whose panels then are in the cache
  * that cores have in common. */
 CPU_KERNEL void projection_tiles_cpu(__global float *partials, int partials_offset, int partials_stride,
@@ -201,8 +249,13 @@ CPU_KERNEL void projection_tiles_cpu(__global float *partials, int partials_offs
                                      const __global float *bias, const __global int *banned, int banned_offset,
                                      const __global int *offsets, int offsets_offset, int banned_count,
                                      const __global int *labels, int labels_offset, __global float *picked,
-                                     int picked_offset, int k)
+                                     int picked_offset, int k, __global counter_value *counter, int counter_offset,
+                                     __global float *best, int best_offset, int best_stride, __global int *best_ids,
+                                     int best_ids_offset, int best_ids_stride, __global float *statistics,
+                                     int statistics_offset, int statistics_stride, int both)
 {
+    const __global float *all_partials = partials + partials_offset;
+    const __global int *all_ids = ids + ids_offset;
     int panels = (outputs + PANEL - 1) / PANEL;
     int blocks = (panels + BLOCK_PANELS - 1) / BLOCK_PANELS;
     int lists = (int)get_num_groups(1), list = (int)get_group_id(1);
@@ -293,20 +346,21 @@ CPU_KERNEL void projection_tiles_cpu(__global float *partials, int partials_offs
         store_last(states.best[i], states.best_ids[i], values + (size_t)i * partials_stride,
                    ids + (size_t)i * ids_stride, k);
     }
-}
-
-/* The sum over the blocks of sums[b] * exp(bases[b] - largest), in one order. */
-static float merged(const __global float *sums, const __global float *bases, float largest, int blocks)
-{
-    float16 sum = 0.0f;
-    for (int b = 0; b < blocks; b += 16) {
-        int count = min(16, blocks - b);
-        sum += load_part(sums + b, count, 0.0f) * exp(load_part(bases + b, count, -INFINITY) - largest);
+#ifdef HAS_DEVICE_ATOMICS
+    int groups = (int)(get_num_groups(0) * get_num_groups(1));
+    if (best && atomic_fetch_add_explicit(counter + counter_offset, 1, memory_order_acq_rel, memory_scope_device) ==
+                    groups - 1) {
+        atomic_store_explicit(counter + counter_offset, 0, memory_order_relaxed, memory_scope_device);
+        for (int r = 0; r < rows; r++) {
+            merge_row(best + best_offset + (size_t)r * best_stride, best_ids + best_ids_offset + (size_t)r * best_ids_stride,
+                      statistics + statistics_offset + (size_t)r * statistics_stride,
+                      all_partials + (size_t)r * partials_stride, all_ids + (size_t)r * ids_stride, blocks, lists, k, both);
+        }
     }
-    return sum16(sum);
+#endif
 }
 
-/* values (R, k), ids (R, k), statistics (R, 4): see top_k.cl. A group takes whole rows. */
+/* values (R, k), ids (R, k), statistics (R, 4). A group takes whole rows. */
 CPU_KERNEL void projection_top_k_cpu(__global float *values, int values_offset, int values_stride, __global int *ids,
                                      int ids_offset, int ids_stride, __global float *statistics, int statistics_offset,
                                      int statistics_stride, const __global float *partials, int partials_offset,
@@ -314,33 +368,10 @@ CPU_KERNEL void projection_top_k_cpu(__global float *values, int values_offset, 
                                      int found_ids_stride, int rows, int outputs, int blocks, int lists, int k, int both)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
-        const __global float *partial = partials + partials_offset + (size_t)r * partials_stride;
-        const __global float *found = partial + 4 * blocks;
-        const __global int *found_id = found_ids + found_ids_offset + (size_t)r * found_ids_stride;
-        __global float *best = values + values_offset + (size_t)r * values_stride;
-        __global int *best_ids = ids + ids_offset + (size_t)r * ids_stride;
-        __global float *answer = statistics + statistics_offset + (size_t)r * statistics_stride;
-        clear(best, best_ids, k);
-        for (int list = 0; list < lists; list++) {
-            for (int i = list * k; i < (list + 1) * k && found[i] > best[k - 1]; i++) {
-                insert(best, best_ids, k, found[i], found_id[i]);
-            }
-        }
-        float largest = best[0], sum = 0.0f;
-        if (largest > -INFINITY) {
-            sum = merged(partial + blocks, partial, largest, blocks);
-        }
-        answer[0] = answer[2] = largest;
-        answer[1] = answer[3] = log(sum);
-        float all = largest;
-        for (int b = 0; both && b < blocks; b++) {
-            all = fmax(all, partial[3 * blocks + b]);
-        }
-        if (both && all > -INFINITY) {
-            float aside = merged(partial + 2 * blocks, partial + 3 * blocks, all, blocks);
-            answer[0] = all;
-            answer[1] = log((largest > -INFINITY ? sum * exp(largest - all) : 0.0f) + aside);
-        }
+        merge_row(values + values_offset + (size_t)r * values_stride, ids + ids_offset + (size_t)r * ids_stride,
+                  statistics + statistics_offset + (size_t)r * statistics_stride,
+                  partials + partials_offset + (size_t)r * partials_stride,
+                  found_ids + found_ids_offset + (size_t)r * found_ids_stride, blocks, lists, k, both);
     }
 }
 

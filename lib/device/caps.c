@@ -95,10 +95,11 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
      * and nothing relaxed: the kernels say fma where they mean it, so that a row's bits do not depend on what
      * the compiler makes of the code around it. */
     int needs_3 = info->has_subgroups || info->has_integer_dot_product || device->has_device_atomics;
-    return clf__format(out, "-cl-std=%s -DFORM_%s%s%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
+    return clf__format(out, "-cl-std=%s -DFORM_%s%s%s%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
                        caps->form == CLF_FORM_CPU ? "CPU" : "GPU", caps->has_fp16 ? " -DHAS_FP16" : "",
                        caps->has_subgroups ? " -DHAS_SUBGROUPS" : "",
                        caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
+                       caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "",
                        caps->has_dot_int8 ? " -DHAS_DOT_INT8" : "",
                        caps->has_dot_bf16 ? " -DHAS_DOT_BF16" : "");
 }

@@ -7,6 +7,9 @@
 #include "model/session_internal.h"
 #include "model/stack.h"
 
+/* Of steps in few launches: the decoder layers', and the output projection's on a cache line of its own. */
+enum { COUNTERS = CLF__DECODER_COUNTERS + 16 };
+
 static int larger(int a, int b)
 {
     return a > b ? a : b;
@@ -95,8 +98,8 @@ static clf_status reserve_decoder(struct clf__session *session)
         }
     }
     if (limits->slots > 0) {
-        CLF__TRY(clf__arena_reserve(arena, &session->counters, CLF__I32, 1, CLF__DECODER_COUNTERS,
-                                    "the decoder's counters"));
+        CLF__TRY(
+            clf__arena_reserve(arena, &session->counters, CLF__I32, 1, COUNTERS, "the decoder's counters"));
     }
     for (int i = 0; limits->slots > 0 && i < 2; i++) {
         CLF__TRY(clf__arena_reserve(arena, &session->history[i], CLF__I32, limits->slots, limits->positions,
@@ -178,7 +181,8 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
                                    transformer->precision);
     }
     if (status == CLF_OK && limits->slots > 0) {
-        status = clf__buffer_fill(session->counters.buffer, 0, CLF__DECODER_COUNTERS * sizeof(int32_t), 0.0f);
+        status = clf__buffer_fill(session->counters.buffer, 0, COUNTERS * sizeof(int32_t), 0.0f);
+        session->projection.counter = clf__tensor_columns(session->counters, CLF__DECODER_COUNTERS, 1);
     }
     if (status != CLF_OK) {
         clf__session_free(session);

@@ -14,6 +14,9 @@ enum { PANEL = 32, BLOCK_PANELS = 32, MOST_ROWS = 64, ROW_BLOCK = 8 };
 /* Rows a call takes at a time: enough to fill the device; logits little enough for a large vocabulary. */
 enum { LOGITS_ROWS = 256, FUSED_ROWS = 1024 };
 
+/* Rows that are merged where their tiles are: one group does it, while the others have nothing left to do. */
+enum { MERGED_ROWS = 8 };
+
 /* Groups for each core: a share of the columns each, so that cores end at about the same time. More of them
  * where rows are few, since each of a row's lists of candidates takes time to fill. */
 enum { GROUPS_EACH = 8, MOST_GROUPS_EACH = 32 };
@@ -101,6 +104,9 @@ struct tiles {
     /* One of the two: */
     struct clf__tensor banned, banned_offsets;
     struct clf__tensor labels, picked;
+    /* With the first, or buffer NULL: where the answers go in the same launch. */
+    struct clf__tensor counter, values, value_ids, statistics;
+    int both;
 };
 
 static struct tiles tiles_of(struct clf__tensor x, const struct clf__projection *projection, int k,
@@ -158,6 +164,11 @@ static clf_status launch_tiles(const struct tiles *tiles)
         CLF__VECTOR(tiles->labels),
         CLF__VECTOR(tiles->picked),
         CLF__INT(tiles->k),
+        CLF__VECTOR(tiles->counter),
+        CLF__OPERAND(tiles->values),
+        CLF__OPERAND(tiles->value_ids),
+        CLF__OPERAND(tiles->statistics),
+        CLF__INT(tiles->both),
     };
     const struct clf__launch launch = {
         .program = "projection",
@@ -171,10 +182,9 @@ static clf_status launch_tiles(const struct tiles *tiles)
     return clf__launch(device, &launch);
 }
 
-static clf_status fused_top_k(struct clf__tensor values, struct clf__tensor ids,
+static clf_status merge_top_k(struct clf__tensor values, struct clf__tensor ids,
                               struct clf__tensor statistics, const struct tiles *tiles, int both)
 {
-    CLF__TRY(launch_tiles(tiles));
     const struct clf__tensor views[] = {values, ids, statistics, tiles->partials, tiles->ids};
     const struct clf__argument extras[] = {CLF__INT(tiles->share.blocks), CLF__INT(tiles->share.lists),
                                            CLF__INT(tiles->k), CLF__INT(both)};
@@ -191,6 +201,23 @@ static clf_status fused_top_k(struct clf__tensor values, struct clf__tensor ids,
         .cost = clf__rows_cost(tiles->partials.rows, tiles->partials.columns, 1, 1),
     };
     return clf__rows_launch(&merge);
+}
+
+static clf_status fused_top_k(struct clf__tensor values, struct clf__tensor ids,
+                              struct clf__tensor statistics, struct tiles *tiles, int both,
+                              struct clf__tensor counter)
+{
+    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(values.buffer));
+    if (counter.buffer == NULL || !caps->has_device_atomics || values.rows > MERGED_ROWS) {
+        CLF__TRY(launch_tiles(tiles));
+        return merge_top_k(values, ids, statistics, tiles, both);
+    }
+    tiles->counter = counter;
+    tiles->values = values;
+    tiles->value_ids = ids;
+    tiles->statistics = statistics;
+    tiles->both = both;
+    return launch_tiles(tiles);
 }
 
 static clf_status fused_pick(const struct tiles *tiles)
@@ -246,7 +273,7 @@ clf_status clf__projection_top_k(struct clf__tensor values, struct clf__tensor i
             struct tiles tiles = tiles_of(chunk, projection, values.columns, scratch);
             tiles.banned = banned;
             tiles.banned_offsets = offsets;
-            CLF__TRY(fused_top_k(chunk_values, chunk_ids, chunk_statistics, &tiles, both));
+            CLF__TRY(fused_top_k(chunk_values, chunk_ids, chunk_statistics, &tiles, both, scratch->counter));
         } else {
             struct clf__tensor logits;
             CLF__TRY(clf__projection_logits(&logits, chunk, projection, scratch));

@@ -12,8 +12,8 @@ struct answer {
     struct clf__tensor id_tensor;
 };
 
-static struct answer find(struct clf_device *device, const struct problem *problem,
-                          const struct clf__projection *projection)
+static struct answer find_with(struct clf_device *device, const struct problem *problem,
+                               const struct clf__projection *projection, struct clf__tensor counter)
 {
     int rows = problem->rows, k = problem->k;
     struct answer answer = {
@@ -26,6 +26,7 @@ static struct answer find(struct clf_device *device, const struct problem *probl
     struct support_view x = support_view(device, rows, problem->inputs, problem->x);
     struct clf__arena arena;
     struct clf__projection_scratch scratch = make_scratch(&arena, device, projection, rows, k, 0);
+    scratch.counter = counter;
     assert_ok(clf__projection_top_k(
         answer.values.tensor, answer.id_tensor, answer.statistics.tensor, x.tensor, projection,
         support_tensor(device, CLF__I32, 1, MOST_BANNED, problem->banned),
@@ -35,6 +36,28 @@ static struct answer find(struct clf_device *device, const struct problem *probl
     support_view_check(&answer.ids);
     support_view_check(&answer.statistics);
     return answer;
+}
+
+static void assert_same_bits(struct clf__tensor a, struct clf__tensor b)
+{
+    size_t bytes = (size_t)a.rows * (size_t)a.columns * sizeof(float);
+    assert_memory_equal(support_read_integers(a), support_read_integers(b), bytes);
+}
+
+/* In two launches, and in one where rows are few and the device can: the same bits. */
+static struct answer find(struct clf_device *device, const struct problem *problem,
+                          const struct clf__projection *projection)
+{
+    int32_t zero = 0;
+    const struct clf__tensor none = {.buffer = NULL};
+    struct clf__tensor counter = support_tensor(device, CLF__I32, 1, 1, &zero);
+    struct answer two = find_with(device, problem, projection, none);
+    struct answer one = find_with(device, problem, projection, counter);
+    assert_same_bits(one.values.tensor, two.values.tensor);
+    assert_same_bits(one.ids.tensor, two.ids.tensor);
+    assert_same_bits(one.statistics.tensor, two.statistics.tensor);
+    assert_int_equal(*support_read_integers(counter), 0);
+    return one;
 }
 
 static void check_case(struct clf_device *device, const struct problem *problem, clf_precision precision)
