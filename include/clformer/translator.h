@@ -69,7 +69,7 @@ struct clf_translation {
     clf_status status; /* CLF_TEXT, CLF_FILE or CLF_FORMAT: the line is unusable, or no translation was
                         * found; see problem */
     char *problem;     /* a sentence without the line's number, or NULL */
-    int cut_from;      /* tokens before it was cut at the model's limit; 0: not cut */
+    int cut_from;      /* tokens or frames before it was cut at the model's limit; 0: not cut */
     int source_count;  /* tokens or frames that were read */
     struct clf_hypothesis *hypotheses; /* best first */
     int count; /* n_best, or as many as the search found; 0: an empty line, or a problem */

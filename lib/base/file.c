@@ -276,7 +276,7 @@ clf_status clf__file_find(int *out, const char *folder, const char *name)
         if (status == CLF_OK) {
             close(descriptor);
             *out = 1;
-        } else {
+        } else if (!clf__file_exists(path)) { /* a link that leads nowhere, or what is no file */
             clf__fail(status, "%s; put the file in its place, or remove it", clf_last_error());
         }
     }

@@ -297,11 +297,11 @@ static clf_status add_platform(struct clf_device_list *list, cl_platform_id plat
 static clf_status leave_out(struct clf_device_list *list, cl_uint index)
 {
     char *silent = NULL;
-    clf__log(CLF_LOG_WARNING, "OpenCL platform %u is left out: %s", (unsigned)index, clf_last_error());
     CLF__TRY(clf__format(&silent, "%s; platform %u is left out: %s", list->silent, (unsigned)index,
                          clf_last_error()));
     clf__free(list->silent);
     list->silent = silent;
+    list->left_out++;
     return CLF_OK;
 }
 
@@ -344,6 +344,10 @@ clf_status clf_device_list_create(struct clf_device_list **out)
     if (status != CLF_OK) {
         clf_device_list_free(list);
         return status;
+    }
+    if (list->left_out > 0) { /* told without the lock: the log's function may list devices, too */
+        clf__log(CLF_LOG_WARNING, "OpenCL platforms that are left out: %d of %d%s", list->left_out,
+                 list->platform_count, list->silent);
     }
     *out = list;
     return CLF_OK;

@@ -33,6 +33,7 @@ struct clf_device_list {
     struct clf__listed_device *devices;
     int count;
     int platform_count;
+    int left_out; /* of the platforms, because they failed */
     char *silent; /* about platforms that show no device, "" where there is none */
 };
 

@@ -53,7 +53,7 @@ int clf__decoder_layers_together(const struct clf__decoder_layer *layers, int co
                                  const struct clf__decoder_call *calls)
 {
     int launches = (count + CLF__DECODER_LAUNCH_LAYERS - 1) / CLF__DECODER_LAUNCH_LAYERS;
-    int together = (count + launches - 1) / launches; /* equal parts: a program serves for all */
+    int together = (count + launches - 1) / launches; /* nearly equal parts: two programs at most */
     for (int i = 0; i < together; i++) {
         if (!is_single(&layers[i], rows, &calls[i])) {
             return 0;

@@ -147,12 +147,21 @@ static int is_left_behind(const char *name)
     return strcmp(name, "state.json") == 0 || strcmp(name, "config.json") == 0;
 }
 
+/* Whether a model's other files have such a name: where one cannot be read the mean would not be that model.
+ */
+static int is_of_model(const char *name)
+{
+    const char *ending = strrchr(name, '.');
+    return ending != NULL && (strcmp(ending, ".json") == 0 || strcmp(ending, ".spm") == 0);
+}
+
+/* Folders stay where they are, and links that lead nowhere, unless a model reads them. */
 static clf_status copy_file(const char *target, const char *source, const char *name)
 {
     char *from = NULL, *to = NULL;
     CLF__TRY(clf__path_join(&from, source, name));
     clf_status status = clf__path_join(&to, target, name);
-    if (status == CLF_OK && !clf__folder_exists(from)) { /* folders inside stay where they are */
+    if (status == CLF_OK && !clf__folder_exists(from) && (clf__file_exists(from) || is_of_model(name))) {
         status = clf__file_copy(to, from);
     }
     clf__free(to);

@@ -21,7 +21,7 @@ struct clf__projection_scratch {
     struct clf__tensor partials; /* (1, n) */
     struct clf__tensor ids;      /* (1, m) i32 */
     struct clf__tensor counter;  /* (1, 1) i32 of zero, the caller's: on a device with atomics candidates of
-                                  * few  rows take one launch; buffer NULL: two */
+                                  * few rows take one launch; buffer NULL: two */
 };
 
 /* Reserves it for calls of at most `rows` rows and k candidates. with_logits: the logits too, whatever the

@@ -164,7 +164,7 @@ static clf_status copy_file(const char *target, const char *source, const char *
     char *from = NULL, *to = NULL;
     CLF__TRY(clf__path_join(&from, source, name));
     clf_status status = clf__path_join(&to, target, name);
-    if (status == CLF_OK && clf__file_exists(from)) {
+    if (status == CLF_OK && !clf__file_is_missing(from)) {
         status = copy(to, from);
     }
     clf__free(to);

@@ -103,7 +103,7 @@ KEY(CLF__WHOLE_NUMBER, "average", "N", VALIDATION, average, 0, FEW, "0", FREE,
     "are validated, one that was cut off has no part (0)")
 KEY(CLF__WHOLE_NUMBER, "beam", "N", VALIDATION, beam, 1, CLF__SEARCH_BEAMS_LIMIT, "1", FREE,
     "of the translations that are validated (1)")
-KEY(CLF__NUMBER, "length-penalty", "X", VALIDATION, length_penalty, -100, 100, "1", FREE, "of the same (1)")
+KEY(CLF__NUMBER, "length-penalty", "X", VALIDATION, length_penalty, -1000, 1000, "1", FREE, "of the same (1)")
 KEY(CLF__WORD, "bleu", "13a|spaces|none", VALIDATION, bleu, 0, 0, "13a", FIXED,
     "how validation lines become words, or none: loss alone is looked at (13a; with tokens spaces)")
 KEY(CLF__SWITCH, "lower-case", NULL, VALIDATION, lower_case, 0, 0, "false", FIXED,

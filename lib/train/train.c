@@ -157,6 +157,9 @@ clf_status clf__run_save(struct clf__run *run)
 clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
                      const struct clf_train_hooks *hooks)
 {
+    if (hooks != NULL && hooks->times != NULL) {
+        *hooks->times = (struct clf_train_times){0};
+    }
     if (device == NULL || recipe == NULL || output == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "there is no %s to train",
                          device == NULL   ? "device on which"

@@ -6,10 +6,10 @@
 #include "translate/internal.h"
 
 /* What was cut is not on the maps, and there is no other place to say so. */
-static void warn_of_cut(const char *side, int cut_from, int limit)
+static void warn_of_cut(const char *side, const char *unit, int cut_from, int limit)
 {
     if (cut_from > 0) {
-        clf__log(CLF_LOG_WARNING, "the %s's %d tokens were cut to the model's limit of %d", side, cut_from,
+        clf__log(CLF_LOG_WARNING, "the %s's %d %s were cut to the model's limit of %d", side, cut_from, unit,
                  limit);
     }
 }
@@ -25,13 +25,14 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
                      ? clf__tokenizer_encode_pieces(tokenizer, ids, target->text, target->size, 1)
                      : clf__tokenizer_encode_target(tokenizer, ids, target->text, target->size));
         int limit = translator->model->info.max_target_length;
-        warn_of_cut("target", clf__ids_cut(ids, limit), limit);
+        warn_of_cut("target", "tokens", clf__ids_cut(ids, limit), limit);
         translator->times.tokenize += clf__seconds() - start;
         return CLF_OK;
     }
     struct clf_translation *translation;
     CLF__TRY(clf__translate(&translation, translator, source, 1));
-    clf_status status = CLF_OK;
+    clf_status status =
+        translation->status == CLF_OK ? CLF_OK : clf__fail(translation->status, "%s", translation->problem);
     for (int i = 0; translation->count > 0 && i < translation->hypotheses[0].count && status == CLF_OK; i++) {
         status = clf__ids_append(ids, translation->hypotheses[0].ids[i]);
     }
@@ -135,7 +136,8 @@ static clf_status read_source(struct clf__source *out, const struct clf_translat
         clf__free(problem);
         return line_status;
     }
-    warn_of_cut("source", out->cut_from, translator->model->info.max_source_length);
+    warn_of_cut("source", out->frames != NULL ? "frames" : "tokens", out->cut_from,
+                translator->model->info.max_source_length);
     return out->length > 0 ? CLF_OK
                            : clf__fail(CLF_TEXT, "the source is empty, so there is nothing to look at");
 }

@@ -87,9 +87,7 @@ static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_
         size_t length = (size_t)hypotheses[i].length;
         CLF__TRY(to_text(&kept->text, translator, &hypotheses[i]));
         CLF__TRY(clf__allocate(&kept->ids, length, sizeof *kept->ids));
-        if (length > 0) {
-            memcpy(kept->ids, hypotheses[i].ids, length * sizeof *kept->ids);
-        }
+        memcpy(kept->ids, hypotheses[i].ids, length * sizeof *kept->ids);
         kept->count = hypotheses[i].length;
         kept->score = hypotheses[i].score;
         kept->log_probability = hypotheses[i].log_probability;

@@ -168,6 +168,9 @@ static void test_nan_weights(void **state)
     assert_non_null(strstr(result.output, "\"error\":\"the search found no translation"));
     result = run_clformer("a\n", process_format("translate --quiet -m %s", folder));
     assert_int_equal(process_count(result.errors, "clformer: warning: "), 0);
+    result = run_clformer(NULL, process_format("attend -m %s -o %s/page a", folder, folder));
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.errors, "the search found no translation"));
     process_write(folder, "target", "a\n", 2);
     result = run_clformer("a\n", process_format("score -m %s - %s/target", folder, folder));
     assert_int_equal(result.status, 1);

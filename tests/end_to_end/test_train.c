@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <clformer/recipe.h>
 
@@ -335,10 +336,12 @@ static void test_a_page_over_something_else(void **state)
     assert_string_equal(process_read(folder, "pairs", &size), pairs);
     refuse(call(folder, "model", process_format("--log %s/one --html %s/one", folder, folder)), 2,
            "--log and --html are one file");
+    assert_int_equal(access(process_format("%s/one", folder), F_OK), -1); /* a wrong call leaves nothing */
     static const char log[] = "{\"update\":1,\"loss\":5}\n";
     process_write(folder, "log", log, sizeof log - 1);
-    refuse(process_format("train --log %s/log --html %s/log", folder, folder), 1,
-           "something else than a page");
+    refuse(process_format("train --log %s/log --html %s/log", folder, folder), 2,
+           "--log and --html are one file");
+    refuse(process_format("curves %s/log -o %s/log", folder, folder), 1, "something else than a page");
     assert_string_equal(process_read(folder, "log", &size), log);
 }
 

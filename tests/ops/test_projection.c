@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "device/caps.h"
 #include "reference/top_k.h"
 #include "support/views.h"
 
@@ -121,6 +122,45 @@ static void test_rows(void **state)
             support_free_all();
         }
     }
+}
+
+/* How often the answers took a launch of their own. */
+static int64_t count_merges(struct clf_device *device)
+{
+    const struct clf_kernel_time *kernels;
+    int count;
+    int64_t launches = 0;
+    assert_ok(clf_device_profile(device, &kernels, &count));
+    for (int i = 0; i < count; i++) {
+        launches += strcmp(kernels[i].name, "projection_top_k_cpu") == 0 ? kernels[i].launches : 0;
+    }
+    return launches;
+}
+
+/* Few rows take one launch, where the device can. */
+static void test_launches(void **state)
+{
+    (void)state;
+    static const int counts[] = {1, 8, 9};
+    if (support_first_form() != CLF_FORM_CPU) {
+        skip(); /* GPU forms write the logits */
+    }
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = CLF_FORM_CPU;
+    options.gemm = CLF_GEMM_NATIVE;
+    options.profile = 1;
+    struct clf_device *device;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    int spares_one = clf__device_caps(device)->has_device_atomics;
+    for (int i = 0; i < 3; i++) {
+        struct support_random random = {5};
+        struct problem problem = random_problem(&random, counts[i], 70, 5, 3);
+        assert_ok(clf_device_profile_reset(device));
+        check_case(device, &problem, CLF_PRECISION_FP32); /* without a counter, and with one */
+        assert_int_equal(count_merges(device), counts[i] <= 8 && spares_one ? 1 : 2);
+        support_free_all();
+    }
+    clf_device_close(device);
 }
 
 /* Few different values: nearly all is decided by the order of ids, across vectors, panels, blocks and lists.
@@ -310,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_sizes, support_teardown),
         cmocka_unit_test_teardown(test_rows, support_teardown),
+        cmocka_unit_test_teardown(test_launches, support_teardown),
         cmocka_unit_test_teardown(test_ties, support_teardown),
         cmocka_unit_test_teardown(test_order, support_teardown),
         cmocka_unit_test_teardown(test_special_values, support_teardown),

@@ -4,6 +4,7 @@
 
 #include "attend/page.h"
 #include "shared/command.h"
+#include "shared/page.h"
 
 static const char help[] =
     "Usage: clformer attend -m MODEL -o FILE.html TEXT [FLAGS]\n\n"
@@ -115,7 +116,10 @@ int verb_attend(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
-    status = setup_open(&job.setup, &job.flags);
+    status = page_check(job.flags.output);
+    if (status == EXIT_DONE) {
+        status = setup_open(&job.setup, &job.flags);
+    }
     if (status == EXIT_DONE) {
         status = run(&job);
     }

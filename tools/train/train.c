@@ -193,15 +193,18 @@ static int open_log(struct job *job)
     return S_ISREG(status.st_mode) ? read_log(job) : EXIT_DONE;
 }
 
-/* A page that is to lie where the log does would take its place. */
-static int check_page(const struct job *job)
+/* A page that is to lie where the log does would take its place. Returns -1, or the exit status of a wrong
+ * call. */
+static int check_page(const struct flags *flags)
 {
     struct stat page, log;
-    int is_log = job->log != NULL && stat(job->flags.html, &page) == 0 &&
-                 fstat(fileno(job->log), &log) == 0 && S_ISREG(page.st_mode) && page.st_dev == log.st_dev &&
-                 page.st_ino == log.st_ino;
-    return is_log ? report_wrong_call("--log and --html are one file: %s", job->flags.html)
-                  : page_check(job->flags.html);
+    if (flags->log == NULL || flags->html == NULL) {
+        return -1;
+    }
+    int is_log = strcmp(flags->log, flags->html) == 0 ||
+                 (stat(flags->html, &page) == 0 && stat(flags->log, &log) == 0 && S_ISREG(page.st_mode) &&
+                  page.st_dev == log.st_dev && page.st_ino == log.st_ino);
+    return is_log ? report_wrong_call("--log and --html are one file: %s", flags->html) : -1;
 }
 
 static int train(struct job *job)
@@ -240,12 +243,16 @@ static int check_call(const struct flags *flags)
 static int run(struct job *job)
 {
     struct flags *flags = &job->flags;
+    int status = check_page(flags);
+    if (status >= 0) {
+        return status;
+    }
     int makes_page = !job->chooses && flags->output == NULL && flags->html != NULL && flags->log != NULL;
     if (makes_page) {
         char *log = (char *)flags->log;
         return curves_write(flags->html, &log, 1);
     }
-    int status = check_call(flags);
+    status = check_call(flags);
     if (status >= 0) {
         return status;
     }
@@ -256,7 +263,7 @@ static int run(struct job *job)
     }
     status = open_log(job);
     if (status == EXIT_DONE && flags->html != NULL) {
-        status = check_page(job);
+        status = page_check(flags->html);
     }
     if (status == EXIT_DONE) {
         status = setup_open(&job->setup, flags);

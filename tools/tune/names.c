@@ -41,18 +41,24 @@ int tune_is_wanted(const struct flags *flags, enum clf__knob knob)
     return is_tuned(knob) && is_named;
 }
 
+/* The variable, where it makes a choice. */
+static const char *chooses(const char *variable, const char *word)
+{
+    return word != NULL && strcmp(word, "auto") != 0 ? variable : NULL;
+}
+
 const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob)
 {
     const struct clf_device_options *options = &flags->device_options;
     switch (knob) {
     case CLF__KNOB_FORM:
-        return options->form != CLF_FORM_AUTO ? "--form" : clf__environment_form() ? "$CLFORMER_FORM" : NULL;
+        return options->form != CLF_FORM_AUTO ? "--form" : chooses("$CLFORMER_FORM", clf__environment_form());
     case CLF__KNOB_GEMM:
-        return options->gemm != CLF_GEMM_AUTO ? "--gemm" : clf__environment_gemm() ? "$CLFORMER_GEMM" : NULL;
+        return options->gemm != CLF_GEMM_AUTO ? "--gemm" : chooses("$CLFORMER_GEMM", clf__environment_gemm());
     case CLF__KNOB_ATTENTION:
-        return options->attention != CLF_ATTENTION_AUTO ? "--attention"
-               : clf__environment_attention()           ? "$CLFORMER_ATTENTION"
-                                                        : NULL;
+        return options->attention != CLF_ATTENTION_AUTO
+                   ? "--attention"
+                   : chooses("$CLFORMER_ATTENTION", clf__environment_attention());
     default:
         return NULL;
     }

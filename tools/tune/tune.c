@@ -158,8 +158,7 @@ static void print_unmeasured(const struct tune *tune, enum clf__knob knob)
     if (fixed != NULL) {
         fprintf(stderr, "clformer: %s: fixed by %s; not measured\n", name, fixed);
     } else {
-        fprintf(stderr, "clformer: %s: makes no difference on this device with these flags; not measured\n",
-                name);
+        fprintf(stderr, "clformer: %s: not tuned on this device with these flags\n", name);
     }
 }
 
