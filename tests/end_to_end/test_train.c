@@ -324,6 +324,19 @@ static void refuse(const char *arguments, int status, const char *part)
     assert_refused(result, status, part);
 }
 
+/* A link that leads nowhere in the folder of --from was meant to be a file. */
+static void test_from_with_a_link_to_nowhere(void **state)
+{
+    (void)state;
+    const char *folder = make_task(), *from = process_model_copy(support_fixture("models/marian"));
+    const char *link = process_format("%s/tokenizer_config.json", from);
+    unlink(link);
+    assert_int_equal(symlink("nowhere", link), 0);
+    refuse(process_format("train --from %s --tokens --train %s/pairs -o %s/tuned --max-updates 1", from,
+                          folder, folder),
+           1, "tokenizer_config.json");
+}
+
 /* A page takes the place of a page alone, and what it is made of stays. */
 static void test_a_page_over_something_else(void **state)
 {
@@ -400,6 +413,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_page_without_a_log, support_teardown),
         cmocka_unit_test_teardown(test_recipe, support_teardown),
         cmocka_unit_test_teardown(test_the_log_has_the_configuration, support_teardown),
+        cmocka_unit_test_teardown(test_from_with_a_link_to_nowhere, support_teardown),
         cmocka_unit_test_teardown(test_a_page_over_something_else, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),
         cmocka_unit_test_teardown(test_help, support_teardown),
