@@ -236,10 +236,8 @@ CPU_KERNEL void decoder_layer_step_cpu(
     struct rows in = NORM_FIRST ? normed_rows : x_rows, out = NORM_FIRST ? x_rows : normed_rows;
     int cross_tiles = sequences * heads * ((max_queries + MOST_QUERIES - 1) / MOST_QUERIES);
     struct attention_work work;
-    for (int step = 0; step < LAYERS * STAGES; step++) {
-        struct layer layer = layers[step / STAGES];
-        int stage = NORM_FIRST ? (step + STAGES - 1) % STAGES : step % STAGES;
-        int count = step / STAGES * 2 * STAGES + stage;
+    for (int l = 0; l < LAYERS; l++) {
+        struct layer layer = layers[l];
         const struct product products[] = {
             [QUERY_KEY_VALUE] = {projected_rows, in, layer.qkv, d_model, 2 * key_columns + value_columns},
             [SELF_OUTPUT] = {out, context_rows, layer.self_output, value_columns, d_model, 0, x, x_stride},
@@ -254,28 +252,32 @@ CPU_KERNEL void decoder_layer_step_cpu(
             [CROSS_NORM] = layer.cross_norm,
             [FEED_FORWARD_NORM] = layer.ffn_norm,
         };
-        struct product product = products[stage];
-        if (product.linear.weight) {
+        for (int step = 0; step < STAGES; step++) {
+            int stage = NORM_FIRST ? (step + STAGES - 1) % STAGES : step;
+            int count = l * 2 * STAGES + stage;
+            struct product product = products[stage];
+            if (product.linear.weight) {
 #ifdef CONVERT_ROW
-            FOR_TILES(count + STAGES, rows, convert_tile(tile, &product, operand))
+                FOR_TILES(count + STAGES, rows, convert_tile(tile, &product, operand))
 #endif
-            FOR_TILES(count, (product.outputs + PANEL - 1) / PANEL, product_tile(tile, &product, rows, operand))
-        } else if (stage == SELF_ATTENTION) {
-            FOR_TILES(count, rows * heads,
-                      step_task(tile, context, 0, context_stride, projected, 0, projected_stride, projected, key_columns,
-                                projected_stride, projected, 2 * key_columns, projected_stride, layer.keys, 0, keys_stride,
-                                layer.values, 0, values_stride, table, table_offset, table_stride, slots, slots_offset,
-                                positions, positions_offset, positions_total, slots_total, relative, relative_offset,
-                                relative_stride, reach, rows, heads, scale))
-        } else if (stage == CROSS_ATTENTION) {
-            FOR_TILES(count, cross_tiles,
-                      attention_task(&work, tile, context, 0, context_stride, projected, 0, projected_stride, layer.memory,
-                                     0, memory_stride, layer.memory, key_columns, memory_stride, spans, spans_offset,
-                                     hidden_keys, hidden_keys_offset, 0, 0, 0, 0, 0, 0, 0, sequences, heads, max_queries,
-                                     scale, 0, MOST_QUERIES))
-        } else {
-            FOR_TILES(count, rows, norm_row(in.at + (size_t)tile * in.stride, 0, out.at + (size_t)tile * out.stride,
-                                            norms[stage].gamma, norms[stage].beta, d_model, eps))
+                FOR_TILES(count, (product.outputs + PANEL - 1) / PANEL, product_tile(tile, &product, rows, operand))
+            } else if (stage == SELF_ATTENTION) {
+                FOR_TILES(count, rows * heads,
+                          step_task(tile, context, 0, context_stride, projected, 0, projected_stride, projected,
+                                    key_columns, projected_stride, projected, 2 * key_columns, projected_stride,
+                                    layer.keys, 0, keys_stride, layer.values, 0, values_stride, table, table_offset,
+                                    table_stride, slots, slots_offset, positions, positions_offset, positions_total,
+                                    slots_total, relative, relative_offset, relative_stride, reach, rows, heads, scale))
+            } else if (stage == CROSS_ATTENTION) {
+                FOR_TILES(count, cross_tiles,
+                          attention_task(&work, tile, context, 0, context_stride, projected, 0, projected_stride,
+                                         layer.memory, 0, memory_stride, layer.memory, key_columns, memory_stride, spans,
+                                         spans_offset, hidden_keys, hidden_keys_offset, 0, 0, 0, 0, 0, 0, 0, sequences,
+                                         heads, max_queries, scale, 0, MOST_QUERIES))
+            } else {
+                FOR_TILES(count, rows, norm_row(in.at + (size_t)tile * in.stride, 0, out.at + (size_t)tile * out.stride,
+                                                norms[stage].gamma, norms[stage].beta, d_model, eps))
+            }
         }
     }
     if (ADD_TO(LEFT, 1) == (int)get_num_groups(0) - 1) {

@@ -45,18 +45,6 @@ static struct clf__encoder_layer make_layer(struct clf_device *device, int norm_
     return layer;
 }
 
-static int64_t roundings(struct clf_device *device)
-{
-    const struct clf_kernel_time *kernels;
-    int count;
-    int64_t launches = 0;
-    assert_ok(clf_device_profile(device, &kernels, &count));
-    for (int i = 0; i < count; i++) {
-        launches += strcmp(kernels[i].name, "round_bf16_cpu") == 0 ? kernels[i].launches : 0;
-    }
-    return launches;
-}
-
 /* The layer twice over, and how many roundings that took. */
 static float *run(struct clf_device *device, const struct clf__encoder_layer *layer, int has_rounded,
                   int64_t *launches)
@@ -86,7 +74,7 @@ static float *run(struct clf_device *device, const struct clf__encoder_layer *la
     for (int i = 0; i < 2; i++) {
         assert_ok(clf__encoder_layer_forward(layer, &workspace, &call));
     }
-    *launches = roundings(device);
+    *launches = support_launches(device, "round_bf16_cpu");
     float *x = support_read(workspace.x);
     if (has_rounded && !layer->norm_first) { /* goes with x */
         uint16_t *rounded = support_array(ROWS * D, sizeof *rounded);

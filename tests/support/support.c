@@ -247,3 +247,15 @@ const char *support_temporary_folder(void)
     assert_non_null(mkdtemp(folder));
     return folder;
 }
+
+int64_t support_launches(struct clf_device *device, const char *kernel)
+{
+    const struct clf_kernel_time *kernels;
+    int count;
+    int64_t launches = 0;
+    assert_ok(clf_device_profile(device, &kernels, &count));
+    for (int i = 0; i < count; i++) {
+        launches += strcmp(kernels[i].name, kernel) == 0 ? kernels[i].launches : 0;
+    }
+    return launches;
+}

@@ -75,6 +75,9 @@ void support_assert_close(const float *actual, const double *expected, size_t co
 void support_free_all(void);
 int support_teardown(void **state); /* cmocka's form of it */
 
+/* How often a kernel was launched on a device that profiles, since it was opened or its profile was reset. */
+int64_t support_launches(struct clf_device *device, const char *kernel);
+
 /* <source>/tests/fixtures/<name>; borrowed until the next call. */
 const char *support_fixture(const char *name);
 /* A fresh temporary folder, removed with all it holds at exit. */

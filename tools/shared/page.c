@@ -201,7 +201,7 @@ int page_write(const char *path, const struct page *page)
 
 int page_check(const char *path)
 {
-    if (strcmp(path, "-") == 0 || !is_regular(path)) {
+    if (!is_regular(path)) {
         return EXIT_DONE;
     }
     if (check_old(path) != EXIT_DONE) {
