@@ -93,9 +93,10 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
     const struct clf_device_info *info = &device->info;
     /* Sub-groups, dot products and C11 atomics are of OpenCL C 3.0; everything else is 1.2. No -cl-mad-enable
      * and nothing relaxed: the kernels say fma where they mean it, so that a row's bits do not depend on what
-     * the compiler makes of the code around it. */
+     * the compiler makes of the code around it. -w, since some drivers send their compiler's warnings to
+     * standard error; an error's log is kept whole. */
     int needs_3 = info->has_subgroups || info->has_integer_dot_product || device->has_device_atomics;
-    return clf__format(out, "-cl-std=%s -DFORM_%s%s%s%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
+    return clf__format(out, "-w -cl-std=%s -DFORM_%s%s%s%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
                        caps->form == CLF_FORM_CPU ? "CPU" : "GPU", caps->has_fp16 ? " -DHAS_FP16" : "",
                        caps->has_subgroups ? " -DHAS_SUBGROUPS" : "",
                        caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
