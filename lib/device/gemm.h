@@ -73,7 +73,7 @@ struct clf__epilogue {
     struct clf__matrix residual; /* (rows, outputs); buffer NULL for none; may be y itself */
 };
 /* clang-format off */
-#define CLF__EPILOGUE_NONE { .scale = 1.0f, .bias = NULL, .activation = CLF__IDENTITY, .residual = { NULL, 0, 0 } }
+#define CLF__EPILOGUE_NONE { .scale = 1.0f, .bias = NULL, .activation = CLF__IDENTITY, .residual = { .buffer = NULL } }
 /* clang-format on */
 
 /* y (rows, outputs) = epilogue(x (rows, inputs) Wᵀ). rows = 0 does nothing. */

@@ -246,7 +246,7 @@ static void test_many_blocks(void **state)
         struct clf_device *device = fused(variant & 1 ? CLF_FORM_CPU : CLF_FORM_GPU);
         struct clf__attention_call call = {
             .heads = {1, 1, 1, 1.0f},
-            .spans = {support_tensor(device, CLF__I32, SEQUENCES, 4, spans), SEQUENCES, 1, 1},
+            .spans = {support_tensor(device, CLF__I32, SEQUENCES, 4, spans), SEQUENCES, 1, 1, 0, 0},
             .mask = CLF__MASK_NONE,
             .few_queries = variant >> 1,
         };

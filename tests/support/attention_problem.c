@@ -86,7 +86,7 @@ struct clf__attention_call support_attention_call(struct clf_device *device,
     struct clf__attention_call call = {
         .heads = {reference->heads, reference->key_width, reference->value_width, (float)reference->scale},
         .spans = {support_tensor(device, CLF__I32, sequences, 4, reference->spans), sequences,
-                  reference->max_queries, reference->max_keys},
+                  reference->max_queries, reference->max_keys, 0, 0},
         .mask = CLF__MASK_NONE,
         .dropout = {reference->dropout, reference->dropout_seed, reference->dropout_step,
                     reference->dropout_site},

@@ -201,7 +201,7 @@ static void place_step(struct device_step *out, struct bench *bench, const struc
     };
     out->cross = (struct clf__attention_call){
         .heads = heads,
-        .spans = {bench_tensor(bench, CLF__I32, 2, 4, cross_spans), 2, 2, MEMORY_ROWS},
+        .spans = {bench_tensor(bench, CLF__I32, 2, 4, cross_spans), 2, 2, MEMORY_ROWS, 0, 0},
         .mask = CLF__MASK_NONE,
         .scratch = &out->scratch,
         .few_queries = 1,

@@ -290,7 +290,7 @@ static void attend(struct bench *bench, const int32_t *spans, int causal)
     reference_attention_forward(expected, NULL, q, k, v, &reference);
     struct clf__attention_call call = {
         .heads = {HEADS, WIDTH, WIDTH, score_scale},
-        .spans = {bench_tensor(bench, CLF__I32, SEQUENCES, 4, spans), SEQUENCES, max_queries, max_keys},
+        .spans = {bench_tensor(bench, CLF__I32, SEQUENCES, 4, spans), SEQUENCES, max_queries, max_keys, 0, 0},
         .mask = CLF__MASK_NONE,
     };
     call.mask.causal = causal;
