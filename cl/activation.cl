@@ -13,36 +13,40 @@
  * lies beyond: the slope is 0 or 1 there. */
 #define CLAMPED(T, v, limit) ((v) > (T)(limit) ? (T)(limit) : (v) < (T)(-limit) ? (T)(-limit) : (v))
 #if ACTIVATION == 0
-#define SLOPE(T) return (T)(1.0f);
+#define SLOPE(T) v = (T)(1.0f);
 #elif ACTIVATION == 1
-#define SLOPE(T) return v <= (T)(0.0f) ? (T)(0.0f) : (T)(1.0f);
+#define SLOPE(T) v = v <= (T)(0.0f) ? (T)(0.0f) : (T)(1.0f);
 #elif ACTIVATION == 2 /* Φ(v) + v φ(v) */
 #define SLOPE(T)                                                                                                       \
     v = CLAMPED(T, v, 16.0f);                                                                                          \
     NORMAL_TAIL(T)                                                                                                     \
-    return fma(0.398942280f * v, density, v < (T)(0.0f) ? tail : 1.0f - tail);
+    v = fma_##T(0.398942280f * v, density, v < (T)(0.0f) ? tail : 1.0f - tail);
 #elif ACTIVATION == 3 /* of v s, s = 1 / (1 + e), e = exp(-2u): s + 2u' v e s² */
 #define SLOPE(T)                                                                                                       \
     v = CLAMPED(T, v, 10.0f);                                                                                          \
     T square = v * v;                                                                                                  \
-    T e = exp(-1.59576912f * v * fma((T)(0.044715f), square, (T)(1.0f)));                                              \
+    T e = exp_##T(-1.59576912f * v * fma_##T((T)(0.044715f), square, (T)(1.0f)));                                      \
     T s = 1.0f / (1.0f + e);                                                                                           \
-    return fma(1.59576912f * v * fma((T)(0.134145f), square, (T)(1.0f)), e * s * s, s);
+    v = fma_##T(1.59576912f * v * fma_##T((T)(0.134145f), square, (T)(1.0f)), e * s * s, s);
 #elif ACTIVATION == 4 /* likewise, e = exp(-v) */
 #define SLOPE(T)                                                                                                       \
     v = CLAMPED(T, v, 80.0f);                                                                                          \
-    T e = exp(-v);                                                                                                     \
+    T e = exp_##T(-v);                                                                                                 \
     T s = 1.0f / (1.0f + e);                                                                                           \
-    return fma(v, e * s * s, s);
+    v = fma_##T(v, e * s * s, s);
 #endif
 static inline float slope(float v)
 {
     SLOPE(float)
+    return v;
 }
 
-static inline float16 slope16(float16 v)
+#define slope16(value) (wide_slope(WIDE(value)).v)
+static inline struct wide wide_slope(struct wide value)
 {
+    float16 v = value.v;
     SLOPE(float16)
+    return WIDE(v);
 }
 
 static inline float4 slope4(float4 v)

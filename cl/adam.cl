@@ -25,10 +25,10 @@ static void group_stretches(int *first, int *last, int n)
 
 #define ADAM_STEP(T, w, m, v, dw)                                                                                      \
     {                                                                                                                  \
-        T g = fma((T)(coupled_decay), w, gradient_scale * dw);                                                         \
-        m = fma((T)(take1), g - m, m);                                                                                 \
-        v = fma(take2 * g, g, beta2 * v);                                                                              \
-        w = fma((T)(-step), m / fma(sqrt(v), (T)(root), (T)(epsilon)), kept * w);                                      \
+        T g = fma_##T((T)(coupled_decay), w, gradient_scale * dw);                                                     \
+        m = fma_##T((T)(take1), g - m, m);                                                                             \
+        v = fma_##T(take2 * g, g, beta2 * v);                                                                          \
+        w = fma_##T((T)(-step), m / fma_##T(sqrt_##T(v), (T)(root), (T)(epsilon)), kept * w);                          \
     }
 
 CPU_KERNEL void adam_update_cpu(ADAM_ARGUMENTS)
@@ -89,14 +89,14 @@ CPU_KERNEL void sum_squares_cpu(__global float *parts, int parts_offset, const _
         float16 s0 = (float16)(0.0f), s1 = s0, s2 = s0, s3 = s0;
         for (; i + 64 <= end; i += 64) {
             float16 a = vload16(0, x + i), b = vload16(1, x + i), c = vload16(2, x + i), d = vload16(3, x + i);
-            s0 = fma(a, a, s0);
-            s1 = fma(b, b, s1);
-            s2 = fma(c, c, s2);
-            s3 = fma(d, d, s3);
+            s0 = fma16(a, a, s0);
+            s1 = fma16(b, b, s1);
+            s2 = fma16(c, c, s2);
+            s3 = fma16(d, d, s3);
         }
         for (; i < end; i += 16) {
             float16 a = end - i < 16 ? load_part(x + i, end - i, 0.0f) : vload16(0, x + i);
-            s0 = fma(a, a, s0);
+            s0 = fma16(a, a, s0);
         }
         parts[parts_offset + k] = sum16((s0 + s1) + (s2 + s3));
     }

@@ -33,7 +33,7 @@
     dq, dq_offset, dq_stride, dk, dk_offset, dk_stride, dv, dv_offset, dv_stride, dy, dy_offset, dy_stride, q, q_offset, \
         q_stride, k, k_offset, k_stride, v, v_offset, v_stride, y, y_offset, y_stride, spans, spans_offset, hidden,    \
         hidden_offset, additive, additive_offset, additive_stride, relative, relative_offset, relative_stride, reach,  \
-        statistics, statistics_offset, wants_relative, query_rows, sequences, heads, max_queries, max_keys, scale,                     \
+        statistics, statistics_offset, wants_relative, query_rows, sequences, heads, max_queries, max_keys, scale,     \
         causal COMMA_DROPOUT_NAMES
 
 /* A head of a sequence: where its rows start, and what masks them (which may be null). */

@@ -80,7 +80,7 @@ static inline void store_rows(__global float *to, int stride, const float16 *row
             _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                      \
             {                                                                                                          \
                 float element = rows[i / COUNT * VECTORS(width) * LANES + d];                                          \
-                s[i] = fma((float16)(element), packed[i % COUNT * width + d], s[i]);                                   \
+                s[i] = fma16((float16)(element), packed[i % COUNT * width + d], s[i]);                                 \
             }                                                                                                          \
         }                                                                                                              \
         _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                          \
@@ -116,7 +116,7 @@ static inline void dots(float16 *to, const float16 *packed, const float16 *rows,
         for (int n = 0; n < count; n++, weights += step, from += vectors) {                                            \
             _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                      \
             {                                                                                                          \
-                s[i] = fma((float16)(weights[i / COUNT * row_step]), from[i % COUNT], s[i]);                           \
+                s[i] = fma16((float16)(weights[i / COUNT * row_step]), from[i % COUNT], s[i]);                         \
             }                                                                                                          \
         }                                                                                                              \
         _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                          \
@@ -207,7 +207,7 @@ static inline void find_deltas(struct backward_work *work, const struct backward
             products[i] = 0.0f;
             for (int c = 0; row + i < count && c < VALUE_VECTORS; c++) {
                 float16 output = load_columns(y + (size_t)(row + i) * head->y_stride, c * LANES, VALUE_WIDTH);
-                products[i] = fma(work->doutputs[row + i][c], output, products[i]);
+                products[i] = fma16(work->doutputs[row + i][c], output, products[i]);
             }
         }
         float16 sums = REDUCE(pair_sums, products);
@@ -232,7 +232,7 @@ static inline void differentiate_rows(struct backward_work *work, const struct b
             dropout_block(kept, (tile + n * LANES) / 64, mask_row, DROPOUT_NAMES);
             for (int m = n; m < n + 4; m++) {
                 float16 weight = weights[m] * shares[i];
-                dweights[m] = weight * fma(dweights[m], kept[m - n], (float16)(-delta));
+                dweights[m] = weight * fma16(dweights[m], kept[m - n], (float16)(-delta));
                 weights[m] = weight * kept[m - n];
             }
         }

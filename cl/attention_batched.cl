@@ -6,8 +6,8 @@
  * way back into y; nothing is written for i >= count.
  *
  * CPU form: a work-item takes a block of padded rows. GPU form: a group takes a row at a time. No macros. */
-#define HEADS_ARGUMENTS(x_type, padded_type)                                                                 \
-    padded_type __global float *padded, x_type __global float *x, int x_offset, int x_stride,                \
+#define HEADS_ARGUMENTS(x_type, padded_type)                                                                           \
+    padded_type __global float *padded, x_type __global float *x, int x_offset, int x_stride,                          \
         const __global int *spans, int spans_offset, int part, int heads, int length, int width, int rows
 
 /* The offset in x of padded row n, or -1 where there is none. */

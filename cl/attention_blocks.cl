@@ -17,12 +17,12 @@
 
 /* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be null.
  * block_queries, at most MOST_QUERIES in the CPU form, decides who takes a query, not what comes out. */
-#define ATTENTION_ARGUMENTS                                                                                  \
-    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,      \
-        const __global float *k, int k_offset, int k_stride, const __global float *v, int v_offset,          \
-        int v_stride, const __global int *spans, int spans_offset, const __global int *hidden,               \
-        int hidden_offset, const __global float *additive, int additive_offset, int additive_stride,         \
-        const __global float *relative, int relative_offset, int relative_stride, int reach, int sequences,  \
+#define ATTENTION_ARGUMENTS                                                                                            \
+    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,                \
+        const __global float *k, int k_offset, int k_stride, const __global float *v, int v_offset,                    \
+        int v_stride, const __global int *spans, int spans_offset, const __global int *hidden,                         \
+        int hidden_offset, const __global float *additive, int additive_offset, int additive_stride,                   \
+        const __global float *relative, int relative_offset, int relative_stride, int reach, int sequences,            \
         int heads, int max_queries, float scale, int causal, int block_queries COMMA_DROPOUT_ARGUMENTS
 
 #define ATTENTION_NAMES                                                                                                \
@@ -47,24 +47,17 @@ struct attention_work {
     float16 sums[MOST_QUERIES][VECTORS(VALUE_WIDTH)];
 };
 
-static inline float16 interleave_low(float16 a, float16 b)
-{
-    return (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7);
-}
-
-static inline float16 interleave_high(float16 a, float16 b)
-{
-    return (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf);
-}
-
 /* One of four equal rounds that together transpose 16 rows: to[2 i], to[2 i + 1] = from[i] and from[i + 8] dealt
  * alternately. */
 static inline void deal(float16 *to, const float16 *from)
 {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        to[2 * i] = interleave_low(from[i], from[i + 8]);
-        to[2 * i + 1] = interleave_high(from[i], from[i + 8]);
+        float16 a = from[i], b = from[i + 8];
+        to[2 * i] = (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6,
+                              a.s7, b.s7);
+        to[2 * i + 1] = (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se,
+                                  a.sf, b.sf);
     }
 }
 
@@ -95,9 +88,10 @@ static inline void fetch_rows(const __global float *rows, int stride, int count,
 }
 
 /* Columns d .. d + 15 of a row of `width`, zeros beyond it. */
-static inline float16 load_columns(const __global float *row, int d, int width)
+#define load_columns(row, d, width) (wide_load_columns(row, d, width).v)
+static inline struct wide wide_load_columns(const __global float *row, int d, int width)
 {
-    return d + LANES <= width ? vload16(0, row + d) : load_part(row + d, width - d, 0.0f);
+    return WIDE(d + LANES <= width ? vload16(0, row + d) : load_part(row + d, width - d, 0.0f));
 }
 
 /* Packs count rows of `width` times scale: packed[n * width + d] is column d of rows 16 n .. 16 n + 15, those beyond the
@@ -155,7 +149,7 @@ static inline void find_unseen(int16 *unseen, const __global int *hidden, int co
                 float16 query = q[i * stride + d];                                                                     \
                 _Pragma("unroll") for (int c = 0; c < COUNT; c++)                                                      \
                 {                                                                                                      \
-                    s[i * COUNT + c] = fma(query, work->keys[vector + c][d], s[i * COUNT + c]);                        \
+                    s[i * COUNT + c] = fma16(query, work->keys[vector + c][d], s[i * COUNT + c]);                      \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
@@ -167,7 +161,7 @@ static inline void find_unseen(int16 *unseen, const __global int *hidden, int co
 #define DEFINE_SCORES(ROWS, COUNT)                                                                                     \
     DEFINE_SCORE(ROWS, COUNT)                                                                                          \
     DEFINE_SCORE(ROWS, 1)                                                                                              \
-    static inline void score_##ROWS(struct attention_work *work, const __global float *q, int stride, int vectors)               \
+    static inline void score_##ROWS(struct attention_work *work, const __global float *q, int stride, int vectors)     \
     {                                                                                                                  \
         int vector = 0;                                                                                                \
         for (; vector + COUNT <= vectors; vector += COUNT) {                                                           \
@@ -184,15 +178,17 @@ DEFINE_SCORES(1, 2)
 
 /* The larger, or the sum, of pairs within a, and of pairs within b: eight each. Three rounds and a last one within a
  * vector reduce eight vectors. */
-static inline float16 pair_maxima(float16 a, float16 b)
+#define pair_maxima(a, b) (wide_pair_maxima(WIDE(a), WIDE(b)).v)
+static inline struct wide wide_pair_maxima(struct wide a, struct wide b)
 {
-    float16 even = (float16)(a.even, b.even), odd = (float16)(a.odd, b.odd);
-    return even > odd ? even : odd;
+    float16 even = (float16)(a.v.even, b.v.even), odd = (float16)(a.v.odd, b.v.odd);
+    return WIDE(even > odd ? even : odd);
 }
 
-static inline float16 pair_sums(float16 a, float16 b)
+#define pair_sums(a, b) (wide_pair_sums(WIDE(a), WIDE(b)).v)
+static inline struct wide wide_pair_sums(struct wide a, struct wide b)
 {
-    return (float16)(a.even, b.even) + (float16)(a.odd, b.odd);
+    return WIDE((float16)(a.v.even, b.v.even) + (float16)(a.v.odd, b.v.odd));
 }
 
 #define REDUCE(pair, v) pair(pair(pair(v[0], v[1]), pair(v[2], v[3])), pair(pair(v[4], v[5]), pair(v[6], v[7])))
@@ -263,7 +259,7 @@ static inline void drop_weights(float16 *weights, int key, int vectors, int row,
             }                                                                                                          \
             _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                   \
             {                                                                                                          \
-                s[i] = fma((float16)(weights[i / COUNT * TILE_KEYS + j]), values[i % COUNT], s[i]);                         \
+                s[i] = fma16((float16)(weights[i / COUNT * TILE_KEYS + j]), values[i % COUNT], s[i]);                  \
             }                                                                                                          \
         }                                                                                                              \
         _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                       \
@@ -348,11 +344,11 @@ static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 
                 for (int j = 0; j < LANES; j++) {
                     lanes[j] = bias[clamp(first + j - query - row + reach, 0, 2 * reach)];
                 }
-                score = fma((float16)(M_LOG2E_F), vload16(0, lanes), score);
+                score = fma16((float16)(M_LOG2E_F), vload16(0, lanes), score);
             }
             if (terms) {
                 float16 term = load_columns(terms + (size_t)row * terms_stride, first, keys);
-                score = fma((float16)(M_LOG2E_F), term, score);
+                score = fma16((float16)(M_LOG2E_F), term, score);
             }
             int16 is_later = causal ? LANE_NUMBERS + first > last + row : (int16)(0);
             scores[row][vector] = (unseen[vector] | is_later) != 0 ? (float16)(-INFINITY) : score;

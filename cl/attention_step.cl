@@ -17,13 +17,13 @@
 #define TILE 64 /* keys between two looks at the running maximum */
 
 /* own_k and own_v (rows, as q); keys beyond a row's position are never read. */
-#define STEP_ARGUMENTS                                                                                       \
-    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,      \
-        const __global float *own_k, int own_k_offset, int own_k_stride, const __global float *own_v,        \
-        int own_v_offset, int own_v_stride, __global float *k, int k_offset, int k_stride, __global float *v, \
-        int v_offset, int v_stride, const __global int *table, int table_offset, int table_stride,           \
-        const __global int *slots, int slots_offset, const __global int *positions, int positions_offset,    \
-        int positions_total, int slots_total, const __global float *relative, int relative_offset,           \
+#define STEP_ARGUMENTS                                                                                                 \
+    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,                \
+        const __global float *own_k, int own_k_offset, int own_k_stride, const __global float *own_v,                  \
+        int own_v_offset, int own_v_stride, __global float *k, int k_offset, int k_stride, __global float *v,          \
+        int v_offset, int v_stride, const __global int *table, int table_offset, int table_stride,                     \
+        const __global int *slots, int slots_offset, const __global int *positions, int positions_offset,              \
+        int positions_total, int slots_total, const __global float *relative, int relative_offset,                     \
         int relative_stride, int reach, int rows, int heads, float scale
 
 #include "attention_blocks.cl"
@@ -69,16 +69,17 @@ static inline void start(struct state *state, const __global float *query, float
 }
 
 /* query . key, lane by lane. */
-static inline float16 product(const struct state *state, const __global float *key)
+#define product(state, key) (wide_product(state, key).v)
+static inline struct wide wide_product(const struct state *state, const __global float *key)
 {
     float16 sum = 0.0f;
 #pragma unroll
     for (int c = 0; c < VECTORS(KEY_WIDTH); c++) {
         int left = KEY_WIDTH - c * LANES;
-        sum = fma(state->query[c], left >= LANES ? vload16(c, key) : load_part(key + c * LANES, left, 0.0f),
+        sum = fma16(state->query[c], left >= LANES ? vload16(c, key) : load_part(key + c * LANES, left, 0.0f),
                   sum);
     }
-    return sum;
+    return WIDE(sum);
 }
 
 /* scores[t] = query . k[rows[t]] for t < count, 16 at a time: the sixteen products' lanes are added pairwise,
@@ -110,7 +111,7 @@ static inline void add_tile(struct state *state, const __global float *v, int st
     }
     float16 largest = state->maximum;
     for (int t = 0; t < count; t += LANES) {
-        largest = fmax(largest, vload16(0, state->scores + t));
+        largest = fmax16(largest, vload16(0, state->scores + t));
     }
     float maximum = max16(largest);
     /* While nothing has been seen: subtracting 0 instead of -inf makes the weights 0, not NaN. */
@@ -137,7 +138,7 @@ static inline void add_tile(struct state *state, const __global float *v, int st
         for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
             int left = VALUE_WIDTH - c * LANES;
             sums[c] =
-                fma(weight, left >= LANES ? vload16(c, value) : load_part(value + c * LANES, left, 0.0f),
+                fma16(weight, left >= LANES ? vload16(c, value) : load_part(value + c * LANES, left, 0.0f),
                     sums[c]);
         }
     }
@@ -203,10 +204,10 @@ static inline void step_task(int task, STEP_ARGUMENTS)
     finish(y + y_offset + (size_t)row * y_stride + head * VALUE_WIDTH, &state);
 }
 
-#define STEP_NAMES                                                                                           \
-    y, y_offset, y_stride, q, q_offset, q_stride, own_k, own_k_offset, own_k_stride, own_v, own_v_offset,    \
-        own_v_stride, k, k_offset, k_stride, v, v_offset, v_stride, table, table_offset, table_stride, slots, \
-        slots_offset, positions, positions_offset, positions_total, slots_total, relative, relative_offset,  \
+#define STEP_NAMES                                                                                                     \
+    y, y_offset, y_stride, q, q_offset, q_stride, own_k, own_k_offset, own_k_stride, own_v, own_v_offset,              \
+        own_v_stride, k, k_offset, k_stride, v, v_offset, v_stride, table, table_offset, table_stride, slots,          \
+        slots_offset, positions, positions_offset, positions_total, slots_total, relative, relative_offset,            \
         relative_stride, reach, rows, heads, scale
 
 CPU_KERNEL void attention_step_cpu(STEP_ARGUMENTS)
@@ -222,8 +223,8 @@ CPU_KERNEL void attention_step_cpu(STEP_ARGUMENTS)
 #define CHUNK   (KEY_WIDTH < 32 ? KEY_WIDTH : 32)
 #define COLUMNS ((VALUE_WIDTH + GROUP - 1) / GROUP)
 
-#define GROUP_MEMORY                                                                                         \
-    __local float query[KEY_WIDTH], chunk[TILE * (CHUNK + 1)], weights[TILE], parts[GROUP];                  \
+#define GROUP_MEMORY                                                                                                   \
+    __local float query[KEY_WIDTH], chunk[TILE * (CHUNK + 1)], weights[TILE], parts[GROUP];                            \
     __local int key_rows[TILE]
 
 /* query = scale * q. */

@@ -9,14 +9,14 @@
 #define SLICE   ((SUM_WIDTH + SLICES - 1) / SLICES) /* columns of a group's sums */
 #define COLUMNS ((SLICE + 7) / 8)                   /* of them, those of a work-item */
 /* The columns' sums have names, not an index: Intel's compiler leaves an array of them in memory. */
-#define IF_COLUMN(c, DO)                                                                                     \
-    if (c < COLUMNS) {                                                                                       \
-        DO(c)                                                                                                \
+#define IF_COLUMN(c, DO)                                                                                               \
+    if (c < COLUMNS) {                                                                                                 \
+        DO(c)                                                                                                          \
     }
-#define EACH_COLUMN(DO)                                                                                      \
-    IF_COLUMN(0, DO)                                                                                         \
-    IF_COLUMN(1, DO)                                                                                         \
-    IF_COLUMN(2, DO)                                                                                         \
+#define EACH_COLUMN(DO)                                                                                                \
+    IF_COLUMN(0, DO)                                                                                                   \
+    IF_COLUMN(1, DO)                                                                                                   \
+    IF_COLUMN(2, DO)                                                                                                   \
     IF_COLUMN(3, DO) IF_COLUMN(4, DO) IF_COLUMN(5, DO) IF_COLUMN(6, DO) IF_COLUMN(7, DO)
 #define DOT_TILES (2 * BLOCK * (CHUNK + 1))
 #define SUM_TILE  (BLOCK * COLUMNS * 8)
@@ -217,7 +217,7 @@ static inline void put_sums(__global float *to, int stride, int count, int width
     __global float *out = to + (size_t)row4 * stride;
 #define PUT_COLUMN(c)                                                                                                  \
     if (column + 8 * c < width) {                                                                                      \
-        put_column(out + column + 8 * c, stride, count - row4, sums->s##c * shares);                                  \
+        put_column(out + column + 8 * c, stride, count - row4, sums->s##c * shares);                                   \
     }
     EACH_COLUMN(PUT_COLUMN)
 }

@@ -6,14 +6,14 @@
  *
  * A row whose place, slot or position lies outside the cache is skipped. CPU form: a work-item takes a row at a
  * time, GPU form: a group does. No macros. */
-#define PLACE_ARGUMENTS                                                                                      \
-    __global float *cache, int cache_offset, int cache_stride, int cache_rows, const __global float *x,      \
+#define PLACE_ARGUMENTS                                                                                                \
+    __global float *cache, int cache_offset, int cache_stride, int cache_rows, const __global float *x,                \
         int x_offset, int x_stride, const __global int *places, int places_offset, int rows, int width
 
-#define FOLLOW_ARGUMENTS                                                                                     \
-    __global int *next, int next_offset, int next_stride, const __global int *history, int history_offset,   \
-        int history_stride, int slots_total, int positions_total, const __global int *slots,                 \
-        int slots_offset, const __global int *parents, int parents_offset, const __global int *positions,    \
+#define FOLLOW_ARGUMENTS                                                                                               \
+    __global int *next, int next_offset, int next_stride, const __global int *history, int history_offset,             \
+        int history_stride, int slots_total, int positions_total, const __global int *slots,                           \
+        int slots_offset, const __global int *parents, int parents_offset, const __global int *positions,              \
         int positions_offset, int rows
 
 /* 1 where 0 <= value < bound. */

@@ -17,10 +17,10 @@ CPU_KERNEL void chunks_add_cpu(__global float *target, int target_offset, const 
                 s2 += vload16(2, in);
                 s3 += vload16(3, in);
             }
-            vstore16(fma(s0, (float16)(scale), vload16(0, out)), 0, out);
-            vstore16(fma(s1, (float16)(scale), vload16(1, out)), 1, out);
-            vstore16(fma(s2, (float16)(scale), vload16(2, out)), 2, out);
-            vstore16(fma(s3, (float16)(scale), vload16(3, out)), 3, out);
+            vstore16(fma16(s0, (float16)(scale), vload16(0, out)), 0, out);
+            vstore16(fma16(s1, (float16)(scale), vload16(1, out)), 1, out);
+            vstore16(fma16(s2, (float16)(scale), vload16(2, out)), 2, out);
+            vstore16(fma16(s3, (float16)(scale), vload16(3, out)), 3, out);
             continue;
         }
         for (int i = 0; i < columns - c; i++) {

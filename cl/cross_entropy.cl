@@ -50,15 +50,15 @@ static float row_max(const __global float *x, int columns)
     float16 a = (float16)(-INFINITY), b = a, e = a, f = a;
     int c = 0;
     for (; c + 64 <= columns; c += 64) {
-        a = fmax(a, vload16(0, x + c));
-        b = fmax(b, vload16(1, x + c));
-        e = fmax(e, vload16(2, x + c));
-        f = fmax(f, vload16(3, x + c));
+        a = fmax16(a, vload16(0, x + c));
+        b = fmax16(b, vload16(1, x + c));
+        e = fmax16(e, vload16(2, x + c));
+        f = fmax16(f, vload16(3, x + c));
     }
     for (; c < columns; c += 16) {
-        a = fmax(a, columns - c < 16 ? load_part(x + c, columns - c, -INFINITY) : vload16(0, x + c));
+        a = fmax16(a, columns - c < 16 ? load_part(x + c, columns - c, -INFINITY) : vload16(0, x + c));
     }
-    return max16(fmax(fmax(a, b), fmax(e, f)));
+    return max16(fmax16(fmax16(a, b), fmax16(e, f)));
 }
 
 #define LOG2_E 1.44269504f
@@ -77,7 +77,7 @@ static struct row_sums row_exp(__global float *out, const __global float *x, flo
             vstore16(e, 0, out + c);
         }
         exps += e;
-        rests += select(d, (float16)(0.0f), at == label | at == hidden);
+        rests += (at == label | at == hidden) ? (float16)(0.0f) : d;
     }
     int left = columns - c;
     if (left > 0) {
@@ -86,7 +86,7 @@ static struct row_sums row_exp(__global float *out, const __global float *x, flo
             store_part(e, out + c, left);
         }
         exps += e;
-        rests += select(d, (float16)(0.0f), at == label | at == hidden | at >= columns);
+        rests += (at == label | at == hidden | at >= columns) ? (float16)(0.0f) : d;
     }
     struct row_sums sums = {sum16(exps), sum16(rests)};
     return sums;
@@ -97,7 +97,7 @@ static void row_gradient(__global float *out, float factor, float less, int colu
 {
     int c = 0;
     for (; c + 16 <= columns; c += 16) {
-        vstore16(fma(vload16(0, out + c), (float16)(factor), (float16)(-less)), 0, out + c);
+        vstore16(fma16(vload16(0, out + c), (float16)(factor), (float16)(-less)), 0, out + c);
     }
     for (; c < columns; c++) {
         out[c] = fma(out[c], factor, -less);

@@ -17,15 +17,16 @@ static const __global float *residual_row(const __global float *residual, int of
 }
 
 /* out[c] of in[c] and added[c], where added is there, for `left` >= 1 columns, 16 at most */
-static inline void drop16(__global float *out, const __global float *in, const __global float *added, float16 factor,
-                          int left)
+static inline void drop16(__global float *out, const __global float *in, const __global float *added,
+                          const float16 *factors, int left)
 {
+    float16 factor = *factors;
     if (left >= 16) {
         float16 value = vload16(0, in);
-        vstore16(added ? fma(value, factor, vload16(0, added)) : value * factor, 0, out);
+        vstore16(added ? fma16(value, factor, vload16(0, added)) : value * factor, 0, out);
     } else {
         float16 value = load_part(in, left, 0.0f);
-        store_part(added ? fma(value, factor, load_part(added, left, 0.0f)) : value * factor, out, left);
+        store_part(added ? fma16(value, factor, load_part(added, left, 0.0f)) : value * factor, out, left);
     }
 }
 
@@ -45,7 +46,7 @@ CPU_KERNEL void dropout_forward_cpu(DROPOUT_KERNEL_ARGUMENTS)
             for (int i = 0; i < 4; i++) {
                 if (c + 16 * i < columns) {
                     int at = c + 16 * i;
-                    drop16(out + at, in + at, added ? added + at : 0, factors[i], columns - at);
+                    drop16(out + at, in + at, added ? added + at : 0, &factors[i], columns - at);
                 }
             }
         }

@@ -158,7 +158,7 @@ CPU_KERNEL void embedding_backward_cpu(BACKWARD_ARGUMENTS)
             int left = columns - k;
             float16 sum = gathered_sum16(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
             if (panel == 1 && left >= 16) {
-                vstore16(fma(sum, (float16)(scale), vload16(0, row + k)), 0, row + k);
+                vstore16(fma16(sum, (float16)(scale), vload16(0, row + k)), 0, row + k);
                 continue;
             }
             float lanes[16];

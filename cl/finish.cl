@@ -6,14 +6,14 @@
 #include "result.cl"
 
 /* One vector of the result: count <= 16 columns of a row. Where it does not activate, the activation is the identity. */
-static inline void finish16(float16 product, __global result_element *y, const __global float *bias,
+static inline void finish16(const float16 *product, __global result_element *y, const __global float *bias,
                             const __global float *residual, float scale, int count, int activates)
 {
     float16 shift = 0.0f;
     if (bias) {
         shift = count == 16 ? vload16(0, bias) : load_part(bias, count, 0.0f);
     }
-    float16 value = fma((float16)scale, product, shift);
+    float16 value = fma16((float16)scale, *product, shift);
     if (activates) {
         value = activate16(value);
     }
@@ -47,8 +47,8 @@ static inline void finish_whole_tile(const float16 *tile, int rows, __global res
     float16 left_shift = bias ? vload16(0, bias) : (float16)(0.0f);
     float16 right_shift = bias ? vload16(1, bias) : (float16)(0.0f);
     for (int row = 0; row < rows; row++) {
-        float16 left = fma((float16)scale, tile[2 * row], left_shift);
-        float16 right = fma((float16)scale, tile[2 * row + 1], right_shift);
+        float16 left = fma16((float16)scale, tile[2 * row], left_shift);
+        float16 right = fma16((float16)scale, tile[2 * row + 1], right_shift);
         if (activates) {
             left = activate16(left);
             right = activate16(right);
@@ -74,7 +74,7 @@ static inline void finish_tile(const float16 *tile, int rows, __global result_el
     for (int v = 0; v < 2 * rows; v++) {
         int c = v % 2 * 16, width = min(16, columns - c);
         if (width > 0) {
-            finish16(tile[v], y + v / 2 * y_stride + c, bias ? bias + c : 0,
+            finish16(&tile[v], y + v / 2 * y_stride + c, bias ? bias + c : 0,
                      residual ? residual + v / 2 * residual_stride + c : 0, scale, width, activates);
         }
     }

@@ -2,8 +2,10 @@
  * order[first[u + 1] - 1], added in this order; a number that is no row of dy is left out. */
 
 /* Columns 0 .. 15 of the rows order[i], begin <= i < end; `left` >= 1 of these columns are there. */
-static float16 gathered_sum16(const __global float *dy, int stride, int rows, const __global int *order, int begin,
-                              int end, int left)
+#define gathered_sum16(dy, stride, rows, order, begin, end, left)                                                      \
+    (wide_gathered_sum(dy, stride, rows, order, begin, end, left).v)
+static struct wide wide_gathered_sum(const __global float *dy, int stride, int rows, const __global int *order,
+                                     int begin, int end, int left)
 {
     float16 sum = (float16)(0.0f);
     for (int i = begin; i < end; i++) {
@@ -13,7 +15,7 @@ static float16 gathered_sum16(const __global float *dy, int stride, int rows, co
             sum += left >= 16 ? vload16(0, row) : load_part(row, left, 0.0f);
         }
     }
-    return sum;
+    return WIDE(sum);
 }
 
 /* The same of four columns. */

@@ -26,8 +26,8 @@
             _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
             {                                                                                                          \
                 float16 value = a[r * a_stride + k];                                                                   \
-                left[r] = fma(value, b_left, left[r]);                                                                 \
-                right[r] = fma(value, b_right, right[r]);                                                              \
+                left[r] = fma16(value, b_left, left[r]);                                                               \
+                right[r] = fma16(value, b_right, right[r]);                                                            \
             }                                                                                                          \
         }                                                                                                              \
         _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \

@@ -65,14 +65,14 @@ static inline void load_row(float16 *left, float16 *right, const __global float 
     }
 }
 
-static inline void store_row(float16 left, float16 right, __global float *to, int columns)
+static inline void store_row(const float16 *left, const float16 *right, __global float *to, int columns)
 {
     if (columns >= PANEL) {
-        vstore16(left, 0, to);
-        vstore16(right, 1, to);
+        vstore16(*left, 0, to);
+        vstore16(*right, 1, to);
     } else {
-        store_part(left, to, min(columns, 16));
-        store_part(right, to + 16, max(columns - 16, 0));
+        store_part(*left, to, min(columns, 16));
+        store_part(*right, to + 16, max(columns - 16, 0));
     }
 }
 
@@ -94,7 +94,7 @@ static inline void store_row(float16 left, float16 right, __global float *to, in
         }                                                                                                              \
         for (int n = 0; n < steps; n++) {                                                                              \
             /* the next block's */                                                                                     \
-            FETCH_SOON(dy + (ROWS + n % ROWS) * dy_stride + n / (2 * ROWS) * 16);                                   \
+            FETCH_SOON(dy + (ROWS + n % ROWS) * dy_stride + n / (2 * ROWS) * 16);                                      \
             FETCH_TO_WRITE(dx + (ROWS + n % ROWS) * dx_stride + n / ROWS % 2 * 16);                                    \
             weight16 w_left = vload16(2 * n, panel), w_right = vload16(2 * n + 1, panel);                              \
             _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
@@ -106,7 +106,7 @@ static inline void store_row(float16 left, float16 right, __global float *to, in
         }                                                                                                              \
         _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
         {                                                                                                              \
-            store_row(left[r], right[r], dx + r * dx_stride, columns);                                                 \
+            store_row(&left[r], &right[r], dx + r * dx_stride, columns);                                               \
         }                                                                                                              \
     }
 DEFINE_ROWS(1)

@@ -35,7 +35,7 @@ static inline float add_product(float sum, float4 a, float4 b)
 #define ADD_QUAD(COUNT, LOAD, a, b)                                                                                    \
     _Pragma("unroll") for (int r = 0; r < COUNT; r++)                                                                  \
     {                                                                                                                  \
-        float4 value = LOAD(x + (min(r, last) * x_stride + k));                                                  \
+        float4 value = LOAD(x + (min(r, last) * x_stride + k));                                                        \
         left[r] = add_product(left[r], value, a);                                                                      \
         right[r] = add_product(right[r], value, b);                                                                    \
     }
@@ -44,7 +44,7 @@ static inline float add_product(float sum, float4 a, float4 b)
 /* sums (COUNT, 2) of a work-item from input k on. With few rows AHEAD steps of W are on their way at a time, as many as
  * the registers of 8 rows allow. */
 #define DEFINE_PRODUCTS(COUNT, AHEAD)                                                                                  \
-    static inline void products_##COUNT(__local float *sums, const __global float *x, int x_stride, int last,       \
+    static inline void products_##COUNT(__local float *sums, const __global float *x, int x_stride, int last,          \
                                         const __global float *first, const __global float *second, int inputs, int k)  \
     {                                                                                                                  \
         float left[COUNT], right[COUNT];                                                                               \

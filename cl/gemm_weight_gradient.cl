@@ -23,19 +23,21 @@
 
 /* 16 columns, count of them inside, of a row and of the one behind it where there is one. */
 #if PRECISION == 0
-static inline weight16 load_rows16(const __global float *x, int stride, int rows, int count, float scale)
+#define load_rows16(x, stride, rows, count, scale) (wide_load_rows(x, stride, rows, count, scale).v)
+static inline struct wide wide_load_rows(const __global float *x, int stride, int rows, int count, float scale)
 {
-    return scale * (count >= 16 ? vload16(0, x) : load_part(x, count, 0.0f));
+    return WIDE(scale * (count >= 16 ? vload16(0, x) : load_part(x, count, 0.0f)));
 }
 #else
-static inline weight16 load_rows16(const __global float *x, int stride, int rows, int count, float scale)
+#define load_rows16(x, stride, rows, count, scale) as_uint16(wide_load_rows(x, stride, rows, count, scale).v)
+static inline struct wide wide_load_rows(const __global float *x, int stride, int rows, int count, float scale)
 {
     float16 low = count >= 16 ? vload16(0, x) : load_part(x, count, 0.0f);
     float16 high = 0.0f;
     if (rows > 1) {
         high = count >= 16 ? vload16(0, x + stride) : load_part(x + stride, count, 0.0f);
     }
-    return round_bf16_16(scale * low) >> 16 | round_bf16_16(scale * high);
+    return WIDE(as_float16(round_bf16_16(scale * low) >> 16 | round_bf16_16(scale * high)));
 }
 #endif
 
@@ -95,8 +97,8 @@ static inline void add_block(__global float *dw, const __global operand_element 
         const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 #pragma unroll
         for (int i = 0; i < BLOCK; i++) {
-            left[i] = select((float16)(0.0f), left[i], lane < columns);
-            right[i] = select((float16)(0.0f), right[i], lane + 16 < columns);
+            left[i] = lane < columns ? left[i] : (float16)(0.0f);
+            right[i] = lane + 16 < columns ? right[i] : (float16)(0.0f);
         }
     }
 #pragma unroll

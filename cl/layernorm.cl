@@ -57,17 +57,17 @@ static float row_squares(const __global float *x, float mean, int columns)
     for (; i + 64 <= columns; i += 64) {
         float16 p = vload16(0, x + i) - mean, q = vload16(0, x + i + 16) - mean;
         float16 r = vload16(0, x + i + 32) - mean, s = vload16(0, x + i + 48) - mean;
-        a = fma(p, p, a);
-        b = fma(q, q, b);
-        c = fma(r, r, c);
-        d = fma(s, s, d);
+        a = fma16(p, p, a);
+        b = fma16(q, q, b);
+        c = fma16(r, r, c);
+        d = fma16(s, s, d);
     }
     for (; i + 16 <= columns; i += 16) {
         float16 p = vload16(0, x + i) - mean;
-        a = fma(p, p, a);
+        a = fma16(p, p, a);
     }
     float16 p = load_part(x + i, columns - i, mean) - mean; /* what is not there counts nothing */
-    b = fma(p, p, b);
+    b = fma16(p, p, b);
     return sum16((a + b) + (c + d));
 }
 
@@ -83,7 +83,7 @@ static inline void norm_row(__global float *out, __global ushort *rounded, const
     int i = 0;
     for (; i + 16 <= columns; i += 16) {
         float16 normal = (vload16(0, in + i) - mean) * scale;
-        float16 value = fma(normal, vload16(0, gamma + i), BETA(float16, vload16(0, beta + i)));
+        float16 value = fma16(normal, vload16(0, gamma + i), BETA(float16, vload16(0, beta + i)));
         if (out) {
             vstore16(value, 0, out + i);
         }
@@ -206,8 +206,8 @@ static inline void backward_row(__global float *out, const __global float *grad,
         float16 d = vload16(0, grad + i), normal = (vload16(0, in + i) - mean) * scale;
         float16 g = d * vload16(0, gamma + i);
         sum += g;
-        product = fma(g, normal, product);
-        vstore16(fma(d, normal, vload16(0, dgamma + i)), 0, dgamma + i);
+        product = fma16(g, normal, product);
+        vstore16(fma16(d, normal, vload16(0, dgamma + i)), 0, dgamma + i);
 #ifdef HAS_BETA
         vstore16(vload16(0, dbeta + i) + d, 0, dbeta + i);
 #endif
@@ -217,8 +217,8 @@ static inline void backward_row(__global float *out, const __global float *grad,
         float16 d = load_part(grad + i, left, 0.0f), normal = (load_part(in + i, left, mean) - mean) * scale;
         float16 g = d * load_part(gamma + i, left, 0.0f);
         sum += g;
-        product = fma(g, normal, product);
-        store_part(fma(d, normal, load_part(dgamma + i, left, 0.0f)), dgamma + i, left);
+        product = fma16(g, normal, product);
+        store_part(fma16(d, normal, load_part(dgamma + i, left, 0.0f)), dgamma + i, left);
 #ifdef HAS_BETA
         store_part(load_part(dbeta + i, left, 0.0f) + d, dbeta + i, left);
 #endif

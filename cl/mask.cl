@@ -5,11 +5,11 @@
  *
  * hidden, additive and relative may be null. CPU form: a work-item takes a block of rows. GPU form: a group
  * takes a row at a time. No macros. */
-#define MASK_ARGUMENTS                                                                                       \
-    __global float *scores, int scores_offset, int scores_stride, int rows, int columns,                     \
-        const __global int *spans, int spans_offset, const __global int *hidden, int hidden_offset,          \
-        const __global float *additive, int additive_offset, int additive_stride,                            \
-        const __global float *relative, int relative_offset, int relative_stride, int reach, int heads,      \
+#define MASK_ARGUMENTS                                                                                                 \
+    __global float *scores, int scores_offset, int scores_stride, int rows, int columns,                               \
+        const __global int *spans, int spans_offset, const __global int *hidden, int hidden_offset,                    \
+        const __global float *additive, int additive_offset, int additive_stride,                                      \
+        const __global float *relative, int relative_offset, int relative_stride, int reach, int heads,                \
         int max_queries, int causal
 
 /* Where row n finds what masks it. */

@@ -33,10 +33,7 @@ static inline int quantize(float x, float inverse)
     return as_int(fma(x, inverse, 12582912.0f)) - 0x4b400000;
 }
 
-static inline int16 quantize16(float16 x, float inverse)
-{
-    return as_int16(fma(x, (float16)inverse, (float16)12582912.0f)) - 0x4b400000;
-}
+#define quantize16(x, inverse) (as_int16(fma16(x, (float16)(inverse), (float16)(12582912.0f))) - 0x4b400000)
 
 /* ---- CPU form ---- */
 
@@ -51,14 +48,14 @@ static inline float scale_of_row(const __global float *x, int inputs, float *inv
         low_2 = u < low_2 ? u : low_2;
         high = v > high ? v : high;
         high_2 = u > high_2 ? u : high_2;
-        broken = fma(v, (float16)0.0f, broken);
-        broken_2 = fma(u, (float16)0.0f, broken_2);
+        broken = fma16(v, (float16)0.0f, broken);
+        broken_2 = fma16(u, (float16)0.0f, broken_2);
     }
     for (; k < inputs; k += 16) {
         float16 v = inputs - k >= 16 ? vload16(0, x + k) : load_part(x + k, inputs - k, 0.0f);
         low = v < low ? v : low;
         high = v > high ? v : high;
-        broken = fma(v, (float16)0.0f, broken);
+        broken = fma16(v, (float16)0.0f, broken);
     }
     low = low < low_2 ? low : low_2;
     high = high > high_2 ? high : high_2;

@@ -12,18 +12,18 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
     float16 f = factor, a = 0.0f, b = 1.0f, c = 2.0f, d = 3.0f, e = 4.0f, g = 5.0f;
     float16 h = 6.0f, i = 7.0f, j = 8.0f, k = 9.0f, l = 10.0f, m = 11.0f;
     for (int round = 0; round < rounds; round++) {
-        a = fma(a, f, f);
-        b = fma(b, f, f);
-        c = fma(c, f, f);
-        d = fma(d, f, f);
-        e = fma(e, f, f);
-        g = fma(g, f, f);
-        h = fma(h, f, f);
-        i = fma(i, f, f);
-        j = fma(j, f, f);
-        k = fma(k, f, f);
-        l = fma(l, f, f);
-        m = fma(m, f, f);
+        a = fma16(a, f, f);
+        b = fma16(b, f, f);
+        c = fma16(c, f, f);
+        d = fma16(d, f, f);
+        e = fma16(e, f, f);
+        g = fma16(g, f, f);
+        h = fma16(h, f, f);
+        i = fma16(i, f, f);
+        j = fma16(j, f, f);
+        k = fma16(k, f, f);
+        l = fma16(l, f, f);
+        m = fma16(m, f, f);
     }
     sums[get_group_id(0)] = sum16(a + b + c + d + e + g + h + i + j + k + l + m);
 }

@@ -56,8 +56,8 @@ static inline __attribute__((always_inline)) void dropout_half_block(float16 *fa
     ulong8 a = PHILOX_LOW(w0) | w1 << 32, b = PHILOX_LOW(w2) | w3 << 32;
     uint16 near = as_uint16((ulong8)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6));
     uint16 far = as_uint16((ulong8)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7));
-    factors[0] = select((float16)(kept_scale), (float16)(0.0f), as_int16(near < (uint16)(threshold)));
-    factors[1] = select((float16)(kept_scale), (float16)(0.0f), as_int16(far < (uint16)(threshold)));
+    factors[0] = near < (uint16)(threshold) ? (float16)(0.0f) : (float16)(kept_scale);
+    factors[1] = far < (uint16)(threshold) ? (float16)(0.0f) : (float16)(kept_scale);
 }
 
 static inline void dropout_block(float16 *factors, int block, int row, DROPOUT_ARGUMENTS)

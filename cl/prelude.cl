@@ -4,6 +4,8 @@
 /* The same expression gives the same bits wherever it stands: what is to be one fma says fma(). */
 #pragma OPENCL FP_CONTRACT OFF
 
+#include "wide.cl"
+
 /* CPU forms: one work-item a group, 16-wide vectors. */
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 
@@ -129,35 +131,39 @@ static inline float max4(float4 v)
 }
 
 /* Loads count < 16 floats (0 allowed), the rest filled. */
-static inline float16 load_part(const __global float *p, int count, float fill)
+#define load_part(p, count, fill) (wide_load_part(p, count, fill).v)
+static inline struct wide wide_load_part(const __global float *p, int count, float fill)
 {
     float lanes[16];
     for (int i = 0; i < 16; i++) {
         lanes[i] = i < count ? p[i] : fill;
     }
-    return vload16(0, lanes);
+    return WIDE(vload16(0, lanes));
 }
 
-static inline void store_part(float16 value, __global float *p, int count)
+#define store_part(value, p, count) wide_store_part(WIDE(value), p, count)
+static inline void wide_store_part(struct wide value, __global float *p, int count)
 {
     float lanes[16];
-    vstore16(value, 0, lanes);
+    vstore16(value.v, 0, lanes);
     for (int i = 0; i < count; i++) {
         p[i] = lanes[i];
     }
 }
 
-static inline float sum16(float16 v)
+#define sum16(value) wide_sum(WIDE(value))
+static inline float wide_sum(struct wide value)
 {
-    float8 a = v.lo + v.hi;
+    float8 a = value.v.lo + value.v.hi;
     float4 b = a.lo + a.hi;
     float2 c = b.lo + b.hi;
     return c.x + c.y;
 }
 
-static inline float max16(float16 v)
+#define max16(value) wide_max(WIDE(value))
+static inline float wide_max(struct wide value)
 {
-    float8 a = fmax(v.lo, v.hi);
+    float8 a = fmax(value.v.lo, value.v.hi);
     float4 b = fmax(a.lo, a.hi);
     float2 c = fmax(b.lo, b.hi);
     return fmax(c.x, c.y);
@@ -165,66 +171,72 @@ static inline float max16(float16 v)
 
 /* exp(x) for -87 <= x <= 87, to 1e-7 of it, in half the time of the built-in one; NaN stays. Adding 1.5 * 2^23 leaves
  * the whole number next to x / ln 2 in the low bits. */
-static inline float16 near_exp16(float16 x)
+#define near_exp16(x) (wide_near_exp(WIDE(x)).v)
+static inline struct wide wide_near_exp(struct wide argument)
 {
-    float16 shifted = fma(x, (float16)(1.44269504f), (float16)(12582912.0f));
+    float16 x = argument.v;
+    float16 shifted = fma16(x, (float16)(1.44269504f), (float16)(12582912.0f));
     float16 n = shifted - 12582912.0f;
-    float16 f = fma(n, (float16)(-0.693145752f), x);
-    f = fma(n, (float16)(-1.42860677e-6f), f);
-    float16 p = fma(f, (float16)(8.31247587e-3f), (float16)(4.18900810e-2f));
-    p = fma(p, f, (float16)(1.66671142e-1f));
-    p = fma(p, f, (float16)(4.99992311e-1f));
-    p = fma(p, f, (float16)(1.0f));
-    p = fma(p, f, (float16)(1.0f));
-    return p * as_float16((as_int16(shifted) << 23) + 0x3f800000);
+    float16 f = fma16(n, (float16)(-0.693145752f), x);
+    f = fma16(n, (float16)(-1.42860677e-6f), f);
+    float16 p = fma16(f, (float16)(8.31247587e-3f), (float16)(4.18900810e-2f));
+    p = fma16(p, f, (float16)(1.66671142e-1f));
+    p = fma16(p, f, (float16)(4.99992311e-1f));
+    p = fma16(p, f, (float16)(1.0f));
+    p = fma16(p, f, (float16)(1.0f));
+    return WIDE(p * as_float16((as_int16(shifted) << 23) + 0x3f800000));
 }
 
-/* activation(v), the kinds counted as in enum clf__activation; NaN stays NaN. For programs with -DACTIVATION=kind. */
+/* v = activation(v), the kinds counted as in enum clf__activation; NaN stays NaN. For programs with -DACTIVATION=kind. */
 #ifdef ACTIVATION
 #if ACTIVATION == 0
-#define ACTIVATE(T) return v;
+#define ACTIVATE(T)
 #elif ACTIVATION == 1 /* ReLU */
-#define ACTIVATE(T) return v < (T)(0.0f) ? (T)(0.0f) : v;
+#define ACTIVATE(T) v = v < (T)(0.0f) ? (T)(0.0f) : v;
 #elif ACTIVATION == 2
 /* GELU: v Φ(v) (Hendrycks and Gimpel 2016). Φ(-|v|) = exp(-v²/2) times a polynomial in t = 1 / (1 + 0.42 |v| / √2),
  * fitted here to a relative error of 5e-7 and an absolute one of 3e-8: the built-in erf is four times as slow on
  * vectors, and spills registers where much else is alive. */
-#define NORMAL_TAIL(T) /* tail = Φ(-|v|), density = exp(-v²/2) */                                                     \
-    T density = exp(-0.5f * v * v);                                                                                    \
-    T t = 1.0f / fma((T)(0.296984848f), fabs(v), (T)(1.0f));                                                           \
-    T tail = fma(t, (T)(3.495032376e-2f), (T)(-1.589204809e-1f));                                                      \
-    tail = fma(t, tail, (T)(2.172773529e-1f));                                                                         \
-    tail = fma(t, tail, (T)(-6.148348629e-2f));                                                                        \
-    tail = fma(t, tail, (T)(1.318420702e-1f));                                                                         \
-    tail = fma(t, tail, (T)(9.828906509e-2f));                                                                         \
-    tail = fma(t, tail, (T)(1.196205028e-1f));                                                                         \
-    tail = fma(t, tail, (T)(1.184247407e-1f));                                                                         \
+#define NORMAL_TAIL(T) /* tail = Φ(-|v|), density = exp(-v²/2) */                                                      \
+    T density = exp_##T(-0.5f * v * v);                                                                                \
+    T t = 1.0f / fma_##T((T)(0.296984848f), fabs_##T(v), (T)(1.0f));                                                   \
+    T tail = fma_##T(t, (T)(3.495032376e-2f), (T)(-1.589204809e-1f));                                                  \
+    tail = fma_##T(t, tail, (T)(2.172773529e-1f));                                                                     \
+    tail = fma_##T(t, tail, (T)(-6.148348629e-2f));                                                                    \
+    tail = fma_##T(t, tail, (T)(1.318420702e-1f));                                                                     \
+    tail = fma_##T(t, tail, (T)(9.828906509e-2f));                                                                     \
+    tail = fma_##T(t, tail, (T)(1.196205028e-1f));                                                                     \
+    tail = fma_##T(t, tail, (T)(1.184247407e-1f));                                                                     \
     tail = t * tail * density;
 #define ACTIVATE(T)                                                                                                    \
     NORMAL_TAIL(T)                                                                                                     \
-    return v * (v < (T)(0.0f) ? tail : 1.0f - tail);
+    v *= v < (T)(0.0f) ? tail : 1.0f - tail;
 #elif ACTIVATION == 3 /* its approximation 0.5 v (1 + tanh u), u = √(2/π) (v + 0.044715 v³), as v / (1 + exp(-2u)) */
-#define ACTIVATE(T) return v / (1.0f + exp(-1.59576912f * v * (1.0f + 0.044715f * v * v)));
+#define ACTIVATE(T) v /= 1.0f + exp_##T(-1.59576912f * v * (1.0f + 0.044715f * v * v));
 #elif ACTIVATION == 4 /* SiLU */
-#define ACTIVATE(T) return v / (1.0f + exp(-v));
-#define ACTIVATE16 /* by exp(-|v|), whose argument has bounds; beyond them it counts nothing */                           \
-    float16 e = fabs(v) < 87.0f ? near_exp16(-fabs(v)) : (float16)(0.0f);                                              \
-    return (v < 0.0f ? v * e : v) / (1.0f + e);
+#define ACTIVATE(T) v /= 1.0f + exp_##T(-v);
+#define ACTIVATE16 /* by exp(-|v|), whose argument has bounds; beyond them it counts nothing */                        \
+    float16 e = fabs16(v) < 87.0f ? near_exp16(-fabs16(v)) : (float16)(0.0f);                                          \
+    v = (v < 0.0f ? v * e : v) / (1.0f + e);
 #else
 #error "no such ACTIVATION"
 #endif
 static inline float activate(float v)
 {
     ACTIVATE(float)
+    return v;
 }
 
-static inline float16 activate16(float16 v)
+#define activate16(value) (wide_activate(WIDE(value)).v)
+static inline struct wide wide_activate(struct wide value)
 {
+    float16 v = value.v;
 #ifdef ACTIVATE16
     ACTIVATE16
 #else
     ACTIVATE(float16)
 #endif
+    return WIDE(v);
 }
 
 /* Element by element, so that its bits are those of activate(). */

@@ -53,7 +53,7 @@ CPU_KERNEL void probe_cpu(__global float *y, const __global float *x, float scal
             }
             before[i] = sum + (float)((first + i) / 3);
         }
-        store_part(fma(v, (float16)scale, vload16(0, before)), y + first, part);
+        store_part(fma16(v, (float16)scale, vload16(0, before)), y + first, part);
     }
     y[count] = (float)find_instructions();
 }

@@ -16,7 +16,7 @@ typedef float operand_element; /* of x, as the CPU forms read it */
 typedef float16 operand16;
 typedef float16 weight16;
 #define INPUTS_TOGETHER 1 /* in an element of w */
-#define MULTIPLY(acc, x, w) acc = fma(x, w, acc)
+#define MULTIPLY(acc, x, w) acc = fma16(x, w, acc)
 #define ROUND_OPERAND(x)    (x) /* GPU forms read floats */
 
 typedef float4 weight4;
@@ -24,10 +24,7 @@ typedef float4 weight4;
 #if PRECISION == 0
 typedef float weight_element;
 
-static inline weight16 load_weight16(const __global weight_element *w)
-{
-    return vload16(0, w);
-}
+#define load_weight16(w) vload16(0, w)
 
 static inline weight4 load_weight4(const __global weight_element *w)
 {
@@ -36,10 +33,7 @@ static inline weight4 load_weight4(const __global weight_element *w)
 #else
 typedef half weight_element; /* converted when loaded: the products are fp32's with rounded weights */
 
-static inline weight16 load_weight16(const __global weight_element *w)
-{
-    return vload_half16(0, w);
-}
+#define load_weight16(w) vload_half16(0, w)
 
 static inline weight4 load_weight4(const __global weight_element *w)
 {

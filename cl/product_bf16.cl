@@ -24,13 +24,10 @@ typedef uint4 weight4;
 #else
 #define LOW_BF16(pair)  as_float16((pair) << 16)
 #define HIGH_BF16(pair) as_float16((pair)&0xffff0000u)
-#define MULTIPLY(acc, x, w) acc = fma(LOW_BF16(x), LOW_BF16(w), fma(HIGH_BF16(x), HIGH_BF16(w), acc))
+#define MULTIPLY(acc, x, w) acc = fma16(LOW_BF16(x), LOW_BF16(w), fma16(HIGH_BF16(x), HIGH_BF16(w), acc))
 #endif
 
-static inline weight16 load_weight16(const __global weight_element *w)
-{
-    return vload16(0, w);
-}
+#define load_weight16(w) vload16(0, w)
 
 static inline weight4 load_weight4(const __global weight_element *w)
 {

@@ -148,8 +148,8 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
                     _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                   \
                     {                                                                                                  \
                         float16 value = *(const __global float *)((const __global uchar *)x + r * pitch + 16 * (size_t)g + 4 * j); \
-                        left_part[r] = fma(value, f_left, left_part[r]);                                               \
-                        right_part[r] = fma(value, f_right, right_part[r]);                                            \
+                        left_part[r] = fma16(value, f_left, left_part[r]);                                             \
+                        right_part[r] = fma16(value, f_right, right_part[r]);                                          \
                     }                                                                                                  \
                 }                                                                                                      \
             }                                                                                                          \

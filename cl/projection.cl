@@ -111,9 +111,10 @@ static void begin_block(struct row_states *states, int i)
 #define LANES (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 /* 32 where there is none */
-static inline int first_above(float16 left, float16 right, float bar)
+#define first_above(left, right, bar) wide_first_above(WIDE(left), WIDE(right), bar)
+static inline int wide_first_above(struct wide left, struct wide right, float bar)
 {
-    int16 at = left > bar ? LANES : right > bar ? LANES + 16 : (int16)(PANEL);
+    int16 at = left.v > bar ? LANES : right.v > bar ? LANES + 16 : (int16)(PANEL);
     int8 a = min(at.lo, at.hi);
     int4 b = min(a.lo, a.hi);
     int2 c = min(b.lo, b.hi);
@@ -121,10 +122,7 @@ static inline int first_above(float16 left, float16 right, float bar)
 }
 
 /* exp(x) for x <= 20, and 1e-38 for all below -87; NaN stays NaN. */
-static inline float16 exp_of(float16 x)
-{
-    return near_exp16(x < -87.0f ? (float16)(-87.0f) : x);
-}
+#define exp_of(x) near_exp16((x) < -87.0f ? (float16)(-87.0f) : (x))
 
 /* Takes the banned ids of a panel out of its logits. An id that comes again finds -inf. */
 static void set_aside(struct row_states *states, int i, float *logits, int column, const struct ban_list *banned, int row)
@@ -154,12 +152,12 @@ static inline void insert_short(float16 *values, int16 *ids, float value, int id
     *ids = v >= value ? d : moved >= value ? (int16)(id) : moved_ids;
 }
 
-static inline void store_last(float16 best, int16 best_ids, __global float *values, __global int *ids, int k)
+static inline void store_last(const float16 *best, const int16 *best_ids, __global float *values, __global int *ids, int k)
 {
     float lanes[SHORT_LIST];
     int id_lanes[SHORT_LIST];
-    vstore16(best, 0, lanes);
-    vstore16(best_ids, 0, id_lanes);
+    vstore16(*best, 0, lanes);
+    vstore16(*best_ids, 0, id_lanes);
     for (int n = 0; n < k; n++) {
         values[n] = lanes[SHORT_LIST - k + n];
         ids[n] = id_lanes[SHORT_LIST - k + n];
@@ -167,14 +165,17 @@ static inline void store_last(float16 best, int16 best_ids, __global float *valu
 }
 
 /* A panel of which some logit is above the bar. In ascending ids, so that of equal values the first one stays ahead. */
-static void raise_bar(struct row_states *states, int i, float16 left, float16 right, int column,
+#define raise_bar(states, i, left, right, column, values, ids, k)                                                      \
+    wide_raise_bar(states, i, WIDE(left), WIDE(right), column, values, ids, k)
+static void wide_raise_bar(struct row_states *states, int i, struct wide first, struct wide second, int column,
                       __global float *values, __global int *ids, int k)
 {
+    float16 left = first.v, right = second.v;
     float logits[PANEL];
     vstore16(left, 0, logits);
     vstore16(right, 1, logits);
     float last = states->lasts[i], base = states->bases[i];
-    float16 largest = fmax(left, right);
+    float16 largest = fmax16(left, right);
     for (int at = first_above(left, right, last); at < PANEL; at = first_above(left, right, last)) {
         if (k <= SHORT_LIST) {
             insert_short(&states->best[i], &states->best_ids[i], logits[at], column + at);
@@ -201,7 +202,7 @@ static float merged(const __global float *sums, const __global float *bases, flo
     float16 sum = 0.0f;
     for (int b = 0; b < blocks; b += 16) {
         int count = min(16, blocks - b);
-        sum += load_part(sums + b, count, 0.0f) * exp(load_part(bases + b, count, -INFINITY) - largest);
+        sum += load_part(sums + b, count, 0.0f) * exp16(load_part(bases + b, count, -INFINITY) - largest);
     }
     return sum16(sum);
 }
@@ -308,8 +309,8 @@ CPU_KERNEL void projection_tiles_cpu(__global float *partials, int partials_offs
                     multiply(tile, x + (size_t)i * x_stride, x_stride, min(8, row_count - i),
                              panel_of(w, panel, inputs), inputs);
                 }
-                float16 left = fma((float16)scale, tile[i % 8 * 2], left_shift);
-                float16 right = fma((float16)scale, tile[i % 8 * 2 + 1], right_shift);
+                float16 left = fma16((float16)scale, tile[i % 8 * 2], left_shift);
+                float16 right = fma16((float16)scale, tile[i % 8 * 2 + 1], right_shift);
                 if (!labels) {
                     left = left > -INFINITY ? left : (float16)(-INFINITY); /* so NaN */
                     right = right > -INFINITY ? right : (float16)(-INFINITY);
@@ -343,7 +344,7 @@ CPU_KERNEL void projection_tiles_cpu(__global float *partials, int partials_offs
         }
     }
     for (int i = 0; k <= SHORT_LIST && i < row_count; i++) {
-        store_last(states.best[i], states.best_ids[i], values + (size_t)i * partials_stride,
+        store_last(&states.best[i], &states.best_ids[i], values + (size_t)i * partials_stride,
                    ids + (size_t)i * ids_stride, k);
     }
 #ifdef HAS_DEVICE_ATOMICS

@@ -8,13 +8,13 @@
 #include "bf16.cl"
 typedef ushort result_element;
 
-static inline void store_result16(float16 value, __global result_element *y, int count)
+static inline void wide_store_result(struct wide value, __global result_element *y, int count)
 {
     if (count == RESULT_COLUMNS) {
-        store_bf16_16(value, y);
+        store_bf16_16(value.v, y);
     } else {
         float lanes[RESULT_COLUMNS];
-        vstore16(value, 0, lanes);
+        vstore16(value.v, 0, lanes);
         for (int i = 0; i < count; i++) {
             y[i] = (ushort)(round_bf16(lanes[i]) >> 16);
         }
@@ -23,13 +23,14 @@ static inline void store_result16(float16 value, __global result_element *y, int
 #else
 typedef float result_element;
 
-static inline void store_result16(float16 value, __global result_element *y, int count)
+static inline void wide_store_result(struct wide value, __global result_element *y, int count)
 {
     if (count == RESULT_COLUMNS) {
-        vstore16(value, 0, y);
+        vstore16(value.v, 0, y);
     } else {
-        store_part(value, y, count);
+        store_part(value.v, y, count);
     }
 }
 #endif
+#define store_result16(value, y, count) wide_store_result(WIDE(value), y, count)
 #endif

@@ -21,13 +21,13 @@ static float row_max(const __global float *x, int columns)
     float16 a = (float16)(-INFINITY), b = a;
     int c = 0;
     for (; c + 32 <= columns; c += 32) {
-        a = fmax(a, vload16(0, x + c));
-        b = fmax(b, vload16(0, x + c + 16));
+        a = fmax16(a, vload16(0, x + c));
+        b = fmax16(b, vload16(0, x + c + 16));
     }
     for (; c < columns; c += 16) {
-        a = fmax(a, columns - c < 16 ? load_part(x + c, columns - c, -INFINITY) : vload16(0, x + c));
+        a = fmax16(a, columns - c < 16 ? load_part(x + c, columns - c, -INFINITY) : vload16(0, x + c));
     }
-    return max16(fmax(a, b));
+    return max16(fmax16(a, b));
 }
 
 /* sum over c of exp(x[c] - largest) */
@@ -36,11 +36,11 @@ static float row_exp_sum(const __global float *x, float largest, int columns)
     float16 a = (float16)(0.0f), b = a;
     int c = 0;
     for (; c + 32 <= columns; c += 32) {
-        a += exp(vload16(0, x + c) - largest);
-        b += exp(vload16(0, x + c + 16) - largest);
+        a += exp16(vload16(0, x + c) - largest);
+        b += exp16(vload16(0, x + c + 16) - largest);
     }
     for (; c < columns; c += 16) {
-        a += exp((columns - c < 16 ? load_part(x + c, columns - c, -INFINITY) : vload16(0, x + c)) - largest);
+        a += exp16((columns - c < 16 ? load_part(x + c, columns - c, -INFINITY) : vload16(0, x + c)) - largest);
     }
     return sum16(a + b);
 }
@@ -51,12 +51,12 @@ static float row_exp(__global float *y, const __global float *x, float largest, 
     float16 sum = (float16)(0.0f);
     int c = 0;
     for (; c + 16 <= columns; c += 16) {
-        float16 e = exp(vload16(0, x + c) - largest);
+        float16 e = exp16(vload16(0, x + c) - largest);
         vstore16(e, 0, y + c);
         sum += e;
     }
     if (c < columns) {
-        float16 e = exp(load_part(x + c, columns - c, -INFINITY) - largest);
+        float16 e = exp16(load_part(x + c, columns - c, -INFINITY) - largest);
         store_part(e, y + c, columns - c);
         sum += e;
     }

@@ -19,20 +19,17 @@ static float row_max(const __global float *x, int columns)
     float16 a = (float16)(-INFINITY), b = a;
     int c = 0;
     for (; c + 32 <= columns; c += 32) {
-        a = fmax(a, vload16(0, x + c)); /* passes NaN over */
-        b = fmax(b, vload16(0, x + c + 16));
+        a = fmax16(a, vload16(0, x + c)); /* passes NaN over */
+        b = fmax16(b, vload16(0, x + c + 16));
     }
     for (; c < columns; c++) {
-        a = fmax(a, x[c]);
+        a = fmax16(a, (float16)(x[c]));
     }
-    return max16(fmax(a, b));
+    return max16(fmax16(a, b));
 }
 
 /* exp(x - largest), 0 for NaN */
-static float16 exp16(float16 x, float largest)
-{
-    return exp(fmax(x, -INFINITY) - largest);
-}
+#define exp_below(x, largest) exp16(fmax16(x, (float16)(-INFINITY)) - (largest))
 
 static float row_log_sum(const __global float *x, float largest, int columns)
 {
@@ -42,12 +39,12 @@ static float row_log_sum(const __global float *x, float largest, int columns)
     float16 a = (float16)(0.0f), b = a;
     int c = 0;
     for (; c + 32 <= columns; c += 32) {
-        a += exp16(vload16(0, x + c), largest);
-        b += exp16(vload16(0, x + c + 16), largest);
+        a += exp_below(vload16(0, x + c), largest);
+        b += exp_below(vload16(0, x + c + 16), largest);
     }
     for (; c < columns; c += 16) {
         int part = columns - c;
-        a += exp16(part < 16 ? load_part(x + c, part, -INFINITY) : vload16(0, x + c), largest);
+        a += exp_below(part < 16 ? load_part(x + c, part, -INFINITY) : vload16(0, x + c), largest);
     }
     return log(sum16(a + b));
 }
@@ -61,9 +58,10 @@ static void row_top_k(__global float *values, __global int *ids, int k, const __
     for (int c = 0; c < columns; c += 64) {
         int end = min(c + 64, columns);
         if (end - c == 64) {
-            float16 a = fmax(vload16(0, x + c), vload16(0, x + c + 16));
-            float16 b = fmax(vload16(0, x + c + 32), vload16(0, x + c + 48));
-            if (!any(fmax(a, b) > last)) {
+            float16 a = fmax16(vload16(0, x + c), vload16(0, x + c + 16));
+            float16 b = fmax16(vload16(0, x + c + 32), vload16(0, x + c + 48));
+            int16 is_above = fmax16(a, b) > last;
+            if (!any(is_above.lo | is_above.hi)) {
                 continue;
             }
         }
