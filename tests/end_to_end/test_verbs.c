@@ -239,7 +239,10 @@ static void test_devices(void **state)
     json_t *object = object_of(&result, 0);
     assert_int_equal((int)number(object, "index"), 0);
     assert_true(strlen(text(object, "name")) > 0);
-    assert_non_null(json_object_get(object, "default"));
+    static const char *const keys[] = {"default", "clock_mhz", "shares_memory", "pci_address", "uuid"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        assert_non_null(json_object_get(object, keys[i]));
+    }
     json_decref(object);
     result = run_clformer("Merci.\n", TRANSLATE "-d 0");
     assert_output(result, "Thanks.\n");
