@@ -261,7 +261,15 @@ static void test_selftest(void **state)
     (void)state;
     struct process_result result = run_clformer(NULL, "selftest --gemm native");
     assert_int_equal(result.status, 0);
-    assert_non_null(strstr(result.output, "All "));
+    /* Each check is counted, of all that come, and the last number is that of the end. */
+    const char *last = strstr(result.output, "\nAll ");
+    assert_non_null(last);
+    int passed = atoi(last + strlen("\nAll "));
+    assert_true(passed > 20);
+    for (int i = 1; i <= passed; i++) {
+        assert_int_equal(process_count(result.output, process_format("\n%3d/%-3d ", i, passed)), 1);
+    }
+    assert_non_null(strstr(last, " checks passed: "));
     assert_non_null(strstr(result.output, "top k"));
     assert_non_null(strstr(result.output, "matrix product, int8"));
     assert_non_null(strstr(result.output, "gradients: norms"));
