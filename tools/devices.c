@@ -11,10 +11,14 @@
 
 static const char help[] = "Usage: clformer devices [--json]\n\n"
                            "Lists every OpenCL device, which one is the default, and why: the first in\n"
-                           "order that passes a small check, or what $CLFORMER_DEVICE names.\n\n"
+                           "order that passes a small check, or what $CLFORMER_DEVICE names. GPUs come\n"
+                           "before CPUs; of several GPUs those with memory of their own, then those that\n"
+                           "promise more arithmetic. -d of the other verbs takes an index, gpu, cpu, a PCI\n"
+                           "address, a UUID (8 digits of it are enough) or a part of a name.\n\n"
                            "Example:\n"
                            "  clformer devices\n"
-                           "  clformer translate -m MODEL -d 1 < lines\n";
+                           "  clformer translate -m MODEL -d 1 < lines\n"
+                           "  clformer translate -m MODEL -d 03:00.0 < lines\n";
 
 static const char *kind_word(clf_device_kind kind)
 {
@@ -48,6 +52,16 @@ static char *find_tuning(const struct clf_device_info *info)
     return path;
 }
 
+/* What tells two cards of one name apart, where the driver tells it. */
+static void print_address(const struct clf_device_info *info)
+{
+    const char *pci = info->pci_address, *uuid = info->uuid;
+    if (*pci != '\0' || *uuid != '\0') {
+        printf("   address   %s%s%s%s%s\n", *pci != '\0' ? "PCI " : "", pci,
+               *pci != '\0' && *uuid != '\0' ? ", " : "", *uuid != '\0' ? "UUID " : "", uuid);
+    }
+}
+
 static void print_text(const struct clf_device_info *info, int is_default)
 {
     const char *named = getenv("CLFORMER_DEVICE");
@@ -55,9 +69,17 @@ static void print_text(const struct clf_device_info *info, int is_default)
     printf("%d  %s  [%s]%s\n", info->index, info->name, kind_word(info->kind), is_default ? mark : "");
     printf("   platform  %s, %s\n", info->platform_name, info->platform_version);
     printf("   driver    %s; %s\n", info->driver, info->version);
-    printf("   memory    %.2f GiB, largest buffer %.2f GiB, %" PRIu64 " KiB local; %u compute units\n",
-           (double)info->memory_bytes / (1 << 30), (double)info->max_buffer_bytes / (1 << 30),
-           info->local_memory_bytes / 1024, info->compute_units);
+    printf("   memory    %.2f GiB%s, largest buffer %.2f GiB, %" PRIu64 " KiB local; %u compute units",
+           (double)info->memory_bytes / (1 << 30),
+           info->kind != CLF_DEVICE_GPU ? ""
+           : info->shares_memory        ? " shared with the processor"
+                                        : " of its own",
+           (double)info->max_buffer_bytes / (1 << 30), info->local_memory_bytes / 1024, info->compute_units);
+    if (info->kind == CLF_DEVICE_GPU && info->clock_mhz > 0) {
+        printf(" at up to %u MHz", info->clock_mhz);
+    }
+    printf("\n");
+    print_address(info);
     printf("   offers    compiler %s, fp16 %s, sub-groups %s, integer dot product %s; %s kernels\n",
            info->has_compiler ? "yes" : "no", info->has_fp16 ? "yes" : "no",
            info->has_subgroups ? "yes" : "no", info->has_integer_dot_product ? "yes" : "no",
@@ -89,7 +111,7 @@ static int print_json(const struct clf_device_info *info, int is_default)
     char *tuning = find_tuning(info);
     json_t *object = json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:o, s:o, "
-        "s:s, s:b, s:i, s:s, s:s?}",
+        "s:s, s:b, s:i, s:s, s:s?, s:i, s:b, s:s?, s:s?}",
         "index", info->index, "kind", kind_word(info->kind), "name", info->name, "vendor", info->vendor,
         "version", info->version, "driver", info->driver, "platform", info->platform_name, "platform_vendor",
         info->platform_vendor, "platform_version", info->platform_version, "compute_units",
@@ -99,7 +121,10 @@ static int print_json(const struct clf_device_info *info, int is_default)
         "integer_dot_product", info->has_integer_dot_product, "dot_int8",
         found(info->has_dot_int8, is_default), "dot_bf16", found(info->has_dot_bf16, is_default), "form",
         info->form == CLF_FORM_CPU ? "cpu" : "gpu", "default", is_default, "candidate_order",
-        info->candidate_order, "order_reason", info->order_reason, "tuning", tuning);
+        info->candidate_order, "order_reason", info->order_reason, "tuning", tuning, "clock_mhz",
+        (int)info->clock_mhz, "shares_memory", info->shares_memory, "pci_address",
+        *info->pci_address != '\0' ? info->pci_address : NULL, "uuid",
+        *info->uuid != '\0' ? info->uuid : NULL);
     clf__free(tuning);
     if (object == NULL) {
         fprintf(stderr, "clformer: the strings of device %d are not valid UTF-8\n", info->index);

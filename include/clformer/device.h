@@ -50,7 +50,11 @@ struct clf_device_info {
     const char *platform_name;
     const char *platform_vendor;
     const char *platform_version;
+    const char *pci_address; /* "0000:03:00.0", "03:00.0" where the domain is not told; "" where nothing is */
+    const char *uuid; /* "8932f937-d72c-4106-c12f-20bd9faed9f6"; "" where the driver does not tell it */
     unsigned compute_units;
+    unsigned clock_mhz; /* its highest clock; 0 where the driver does not tell it */
+    int shares_memory;  /* with the processor, as an integrated GPU does; 0 where the driver does not tell */
     uint64_t memory_bytes;       /* global memory */
     uint64_t max_buffer_bytes;   /* largest single buffer */
     uint64_t local_memory_bytes; /* per work-group */
@@ -64,7 +68,7 @@ struct clf_device_info {
     int has_dot_bf16;
     clf_form form;       /* the form its kernels take unless another is asked for */
     int candidate_order; /* 0 = tried first as the default device, then 1, ...; -1 = never tried by itself */
-    const char *order_reason; /* why it stands there, a short phrase */
+    const char *order_reason; /* why it stands there, a phrase; of several GPUs it names the one beside it */
 };
 
 /* How to open a device; start from CLF_DEVICE_OPTIONS_INIT. */
@@ -108,10 +112,13 @@ void clf_device_list_free(struct clf_device_list *list);
  * and all that was made on it; other threads may open and use devices of their own meanwhile.
  *
  * @param out      receives the device; close it with clf_device_close(), after everything made on it.
- * @param selector an index of the list (digits alone are one), "gpu", "cpu", or a part of the device's or
- * platform's name, vendor or version (case ignored; among several the first in default order); NULL or ""
- * takes the environment's CLFORMER_DEVICE, and without it the default: a GPU that passes the check, else a
- * CPU.
+ * @param selector an index of the list (digits alone are one), "gpu", "cpu", a whole PCI address (the domain
+ * may be left out), a UUID or its first 8 digits or more ("GPU-" may stand before it), or a part of the
+ * device's or platform's name, vendor or version; case ignored. Among several the first in default order is
+ * taken, with a logged notice where they bear the same name. NULL or "" takes the environment's
+ * CLFORMER_DEVICE, and without it the default: a GPU that passes the check, else a CPU. Of several GPUs those
+ * with memory of their own are tried first, then those that promise more arithmetic (compute units, their
+ * width, clock), then those with more memory.
  * @param options  NULL for the defaults.
  * @return CLF_NO_DEVICE when nothing fits; CLF_DEVICE or CLF_BUILD when the chosen one fails, with the next
  *         candidate named in clf_last_error(). A default that fails its check is passed over with a logged

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/choice.h"
+#include "device/identity.h"
 #include "device/quirks.h"
 
 /* PoCL 3.1, the one of Debian 12, sets itself up at the first question about its devices, and no lock of its
@@ -103,30 +104,19 @@ static clf_status read_c_version(struct clf__listed_device *device)
     return status;
 }
 
-static int lists_extension(const char *extensions, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = strstr(extensions, name); at; at = strstr(at + length, name)) {
-        int starts = at == extensions || at[-1] == ' ';
-        if (starts && (at[length] == ' ' || at[length] == '\0')) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static clf_status read_extensions(struct clf__listed_device *device)
 {
     char *extensions = NULL;
     clf_status status = device_text(&extensions, device->id, CL_DEVICE_EXTENSIONS);
     if (status == CLF_OK) {
-        device->info.has_fp16 = lists_extension(extensions, "cl_khr_fp16");
+        device->info.has_fp16 = clf__identity_lists(extensions, "cl_khr_fp16");
         /* Both need OpenCL C 3.0: Intel's compilers hide these functions below it. */
         int is_3 = device->c_version >= 30;
-        device->info.has_subgroups = is_3 && (lists_extension(extensions, "cl_khr_subgroups") ||
-                                              lists_extension(extensions, "cl_intel_subgroups"));
+        device->info.has_subgroups = is_3 && (clf__identity_lists(extensions, "cl_khr_subgroups") ||
+                                              clf__identity_lists(extensions, "cl_intel_subgroups"));
         device->info.has_integer_dot_product =
-            is_3 && lists_extension(extensions, "cl_khr_integer_dot_product");
+            is_3 && clf__identity_lists(extensions, "cl_khr_integer_dot_product");
+        status = clf__identity_read(device, extensions);
     }
     clf__free(extensions);
     return status;

@@ -14,6 +14,8 @@ enum clf__text {
     CLF__TEXT_PLATFORM_NAME,
     CLF__TEXT_PLATFORM_VENDOR,
     CLF__TEXT_PLATFORM_VERSION,
+    CLF__TEXT_PCI,
+    CLF__TEXT_UUID,
     CLF__TEXT_COUNT
 };
 
@@ -27,6 +29,8 @@ struct clf__listed_device {
     int version;            /* OpenCL's, 10 * major + minor */
     int c_version;          /* the newest OpenCL C that its compiler takes */
     int has_device_atomics; /* acquire and release across the device, in OpenCL C 3.0 */
+    unsigned lanes;         /* of a compute unit: for how many numbers it computes at a time */
+    char reason[256];       /* what info.order_reason says, filled when the list is in order */
 };
 
 struct clf_device_list {

@@ -32,3 +32,18 @@ const char *clf__quirk_no_devices(const char *platform_name, const char *platfor
     }
     return "";
 }
+
+/* Why: every maker calls something else a compute unit, and OpenCL has no way to ask how wide it is: NVIDIA a
+ * multiprocessor (64 lanes with compute capability 6.0, 7 and 8.0, and 128 since 5 else), Intel an execution
+ * unit of 8, AMD a unit of 64. 512 of Intel's are less than 100 of NVIDIA's. */
+unsigned clf__quirk_lanes(unsigned vendor, unsigned major, unsigned minor)
+{
+    switch (vendor) {
+    case 0x10de: /* NVIDIA */
+        return major == 7 || (minor == 0 && (major == 6 || major == 8)) ? 64 : 128;
+    case 0x8086: /* Intel */
+        return 8;
+    default: /* AMD, and who is not known */
+        return 64;
+    }
+}

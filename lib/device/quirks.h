@@ -12,4 +12,8 @@ int clf__quirk_is_pocl(const struct clf_device_info *info);
 const char *clf__quirk_no_devices(const char *platform_name, const char *platform_vendor,
                                   const char *platform_version);
 
+/* For how many fp32 numbers a compute unit of this maker computes at a time, roughly: the vendor's number on
+ * the PCI bus, and NVIDIA's compute capability (0.0: not told). */
+unsigned clf__quirk_lanes(unsigned vendor, unsigned major, unsigned minor);
+
 #endif

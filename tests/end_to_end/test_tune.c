@@ -78,6 +78,7 @@ static void test_resume(void **state)
     result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, MEASURED), 1);
+    assert_int_equal(process_count(result.output, "\nGained"), 1);
     char *kept = read_kept(&result);
     assert_int_equal(process_count(kept, "\ncpu_groups = "), 1);
     assert_int_equal(process_count(kept, MEASURED), 1);
@@ -177,6 +178,13 @@ static void test_use(void **state)
     write_kept(&result, "cpu_groups = 1\ncpu_operand_kib = 16\nstep_rows_fp32 = 0\n");
     struct process_result tuned = run_clformer(lines, TRANSLATE " --form cpu --gemm native");
     assert_output(tuned, plain.output);
+    /* What is kept counts as a whole against the untuned device, once something was measured. */
+    write_kept(&result, "attention = batched\n");
+    result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "\nIn all: encoding and decoding, one line and many "), 1);
+    result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    assert_int_equal(process_count(result.output, "Gained") + process_count(result.output, "In all"), 0);
     write_kept(&result, "cpu_groups = 1\ncpu_gruops = 2\nattention = batched\n");
     tuned = run_clformer("Je suis étudiant\n", "translate --form cpu --verbose -m " DEMO_MODEL);
     assert_int_equal(tuned.status, 0);

@@ -239,7 +239,10 @@ static void test_devices(void **state)
     json_t *object = object_of(&result, 0);
     assert_int_equal((int)number(object, "index"), 0);
     assert_true(strlen(text(object, "name")) > 0);
-    assert_non_null(json_object_get(object, "default"));
+    static const char *const keys[] = {"default", "clock_mhz", "shares_memory", "pci_address", "uuid"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        assert_non_null(json_object_get(object, keys[i]));
+    }
     json_decref(object);
     result = run_clformer("Merci.\n", TRANSLATE "-d 0");
     assert_output(result, "Thanks.\n");
@@ -258,7 +261,15 @@ static void test_selftest(void **state)
     (void)state;
     struct process_result result = run_clformer(NULL, "selftest --gemm native");
     assert_int_equal(result.status, 0);
-    assert_non_null(strstr(result.output, "All "));
+    /* Each check is counted, of all that come, and the last number is that of the end. */
+    const char *last = strstr(result.output, "\nAll ");
+    assert_non_null(last);
+    int passed = atoi(last + strlen("\nAll "));
+    assert_true(passed > 20);
+    for (int i = 1; i <= passed; i++) {
+        assert_int_equal(process_count(result.output, process_format("\n%3d/%-3d ", i, passed)), 1);
+    }
+    assert_non_null(strstr(last, " checks passed: "));
     assert_non_null(strstr(result.output, "top k"));
     assert_non_null(strstr(result.output, "matrix product, int8"));
     assert_non_null(strstr(result.output, "gradients: norms"));

@@ -2,15 +2,17 @@
 #include "selftest/selftest.h"
 
 #include <math.h>
+#include <unistd.h>
 
 #include "device/caps.h"
 #include "shared/command.h"
+#include "shared/progress.h"
 
 static const char help[] =
     "Usage: clformer selftest [-d DEVICE] [--form cpu|gpu] [--gemm native|clblast]\n\n"
     "Runs every kernel on a device, in each form it can take, and compares with references in double\n"
-    "precision, gradients with finite differences. Says at the end what to do if one is wrong. Exit status\n"
-    "1 where one is.\n\n"
+    "precision, gradients with finite differences. Counts the checks, of how many there are, and says\n"
+    "at the end what to do if one is wrong. Exit status 1 where one is.\n\n"
     "Example:\n"
     "  $ clformer selftest -d 0\n";
 
@@ -26,6 +28,12 @@ static const struct setting settings[] = {
     {CLF_GEMM_CLBLAST, CLF_ATTENTION_BATCHED, USES_GEMM | USES_ATTENTION},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, NATIVE_FUSED = 0, NATIVE_BATCHED, CLBLAST_BATCHED };
+
+/* How far it is, counted in checks, each in each way that it runs in. */
+struct count {
+    int done, all;
+    struct progress progress;
+};
 
 /* What failed in one form: the checks that depend on the form alone, and the others by setting. */
 struct outcome {
@@ -55,22 +63,55 @@ static void count_check(struct outcome *outcome, int index, const struct check *
     }
 }
 
-static void run_check(struct outcome *outcome, struct clf_device *device, clf_form form, int index,
-                      const struct check *check)
+/* All checks in order, NULL after the last. */
+static const struct check *check_at(int index)
+{
+    const struct {
+        const struct check *checks;
+        int count;
+    } parts[] = {{selftest_row_checks, selftest_row_check_count},
+                 {selftest_product_checks, selftest_product_check_count},
+                 {selftest_layer_checks, selftest_layer_check_count},
+                 {selftest_gradient_checks, selftest_gradient_check_count}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (index < parts[i].count) {
+            return &parts[i].checks[index];
+        }
+        index -= parts[i].count;
+    }
+    return NULL;
+}
+
+/* Whether a check is run in a setting: what it does not depend on is checked in another. */
+static int is_run(const struct setting *setting, const struct check *check)
+{
+    int is_elsewhere = setting->uses >= 0 && (check->uses & setting->uses) == 0;
+    return !is_elsewhere && ((check->uses & USES_PRECISION) == 0 || setting->gemm == CLF_GEMM_NATIVE);
+}
+
+static void show_progress(const struct count *count, const struct check *check)
+{
+    if (count->progress.shown) {
+        fprintf(stderr, "\r\033[Kcheck %d of %d: %s", count->done, count->all, check->name);
+        fflush(stderr);
+    }
+}
+
+static void run_check(struct outcome *outcome, struct count *count, struct clf_device *device, clf_form form,
+                      int index, const struct check *check)
 {
     const struct setting *setting = &settings[index];
-    int is_elsewhere = setting->uses >= 0 && (check->uses & setting->uses) == 0;
-    if (is_elsewhere || (check->uses & USES_PRECISION && setting->gemm != CLF_GEMM_NATIVE)) {
-        return;
-    }
     struct bench bench = {.device = device, .random = 1};
+    count->done++;
+    show_progress(count, check);
     check->run(&bench);
     bench_release(&bench);
     int failed = bench.status != CLF_OK || !(bench.error <= check->tolerance);
     const char *gemm = setting->gemm == CLF_GEMM_NATIVE ? "native" : "clblast";
     const char *attention = setting->attention == CLF_ATTENTION_FUSED ? "fused" : "batched";
-    printf("%-24s %-5s %-8s %-8s", check->name, form_word(form), check->uses ? gemm : "",
-           check->uses & USES_ATTENTION ? attention : "");
+    progress_clear(&count->progress);
+    printf("%3d/%-3d %-24s %-5s %-8s %-8s", count->done, count->all, check->name, form_word(form),
+           check->uses ? gemm : "", check->uses & USES_ATTENTION ? attention : "");
     if (bench.status == CLF_OK) {
         printf(" %9.2g %9.2g  %s\n", bench.error, check->tolerance, failed ? "WRONG" : "ok");
     } else {
@@ -78,22 +119,6 @@ static void run_check(struct outcome *outcome, struct clf_device *device, clf_fo
     }
     fflush(stdout);
     count_check(outcome, index, check, failed);
-}
-
-static void run_checks(struct outcome *outcome, struct clf_device *device, clf_form form, int index)
-{
-    for (int i = 0; i < selftest_row_check_count; i++) {
-        run_check(outcome, device, form, index, &selftest_row_checks[i]);
-    }
-    for (int i = 0; i < selftest_product_check_count; i++) {
-        run_check(outcome, device, form, index, &selftest_product_checks[i]);
-    }
-    for (int i = 0; i < selftest_layer_check_count; i++) {
-        run_check(outcome, device, form, index, &selftest_layer_checks[i]);
-    }
-    for (int i = 0; i < selftest_gradient_check_count; i++) {
-        run_check(outcome, device, form, index, &selftest_gradient_checks[i]);
-    }
 }
 
 /* True where the flags leave a choice open or name it. */
@@ -105,8 +130,21 @@ static int is_wanted(const struct flags *flags, clf_form form, const struct sett
            (options->attention == CLF_ATTENTION_AUTO || options->attention == setting->attention);
 }
 
+/* The checks of one form. */
+static int count_form(const struct flags *flags, clf_form form)
+{
+    int all = 0;
+    for (int index = 0; index < SETTINGS; index++) {
+        const struct check *check;
+        for (int i = 0; is_wanted(flags, form, &settings[index]) && (check = check_at(i)) != NULL; i++) {
+            all += is_run(&settings[index], check);
+        }
+    }
+    return all;
+}
+
 /* Opens the device once a setting, so that each runs as it would for a user. Returns an exit status. */
-static int run_form(struct outcome *outcome, const struct flags *flags, clf_form form)
+static int run_form(struct outcome *outcome, struct count *count, const struct flags *flags, clf_form form)
 {
     for (int index = 0; index < SETTINGS && !signals_interrupted(NULL); index++) {
         if (!is_wanted(flags, form, &settings[index])) {
@@ -119,15 +157,21 @@ static int run_form(struct outcome *outcome, const struct flags *flags, clf_form
         struct clf_device *device;
         clf_status status = clf_device_open(&device, flags->device, &options);
         if (status == CLF_UNSUPPORTED) {
-            printf("%-24s %-5s %-8s %-8s not offered: %s\n", "all", form_word(form), "", "",
+            printf("%7s %-24s %-5s %-8s %-8s not offered: %s\n", "", "all", form_word(form), "", "",
                    clf_last_error());
+            count->all -= count_form(flags, form) - outcome->ran;
             return EXIT_DONE;
         }
         if (status != CLF_OK) {
             return report_failure(status);
         }
         outcome->is_offered = 1;
-        run_checks(outcome, device, form, index);
+        const struct check *check;
+        for (int i = 0; (check = check_at(i)) != NULL && !signals_interrupted(NULL); i++) {
+            if (is_run(&settings[index], check)) {
+                run_check(outcome, count, device, form, index, check);
+            }
+        }
         clf_device_close(device);
     }
     return EXIT_DONE;
@@ -197,14 +241,19 @@ static int run(const struct flags *flags)
     printf("Device %d \"%s\", driver %s; it takes the %s form by itself\n\n", info->index, info->name,
            info->driver, form_word(clf__device_caps(device)->form));
     clf_device_close(device);
-    printf("%-24s %-5s %-8s %-8s %9s %9s\n", "op", "form", "gemm", "attend", "error", "tolerance");
+    struct count count = {.progress = {.shown = !flags->quiet && isatty(STDERR_FILENO)}};
+    count.all = count_form(flags, CLF_FORM_CPU) + count_form(flags, CLF_FORM_GPU);
+    printf("%7s %-24s %-5s %-8s %-8s %9s %9s\n", "check", "op", "form", "gemm", "attend", "error",
+           "tolerance");
     for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
-        int result = run_form(&outcomes[form], flags, (clf_form)form);
+        int result = run_form(&outcomes[form], &count, flags, (clf_form)form);
         if (result != EXIT_DONE) {
             return result;
         }
     }
     if (signals_interrupted(NULL)) {
+        printf("\n%d of %d checks were run.\n", count.done, count.all);
+        fflush(stdout);
         return report_interrupted();
     }
     return conclude(outcomes);

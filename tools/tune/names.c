@@ -17,6 +17,7 @@ static const char help[] =
     "What is kept is not measured again, with whatever model and precision it was (--again does), so that "
     "an\n"
     "interrupted call can simply be repeated; what --quick kept is, by a call without it.\n"
+    "At the end it is said what was gained, by each name and in all.\n"
     "Flags that say how to compute, and $CLFORMER_TUNING=off, are stronger than what is kept.\n\n"
     "Without -m the model is the demo's. NAMEs choose what is measured:\n";
 

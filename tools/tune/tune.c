@@ -17,7 +17,8 @@ struct tune {
     struct setup setup;         /* under `current` */
     struct clf__tuning current; /* what is chosen so far */
     struct clf__tuning_file file;
-    char *path; /* of the file */
+    double ratios[CLF__KNOB_COUNT]; /* of what is kept to the standard's time; 0: not measured */
+    char *path;                     /* of the file */
     char precision[16], model_name[64];
 };
 
@@ -86,6 +87,7 @@ static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune
         print_rival(tune, knob, &results[i]);
     }
     tune->current.values[knob] = best->value;
+    tune->ratios[knob] = best == results ? 1 : best->ratio;
     return tune_keep(tune->path, clf_device_describe(tune->setup.device), knob, best->value, note);
 }
 
@@ -245,23 +247,31 @@ static int passes_selftest(struct clf_device *device, enum clf__knob knob)
 /* How far logits may move from choice to choice, relative to their norm: their rounding differs. */
 static const double tolerances[CLF__PRECISIONS] = {1e-4, 1e-2, 5e-2, 1e-1};
 
-static clf_status measure_choice(struct tune *tune, enum clf__knob knob, const struct setup *other, int value,
-                                 struct tune_result results[2])
+/* The model on two devices that differ in their choices, 0 and `value`. */
+static clf_status measure_models(struct tune *tune, struct clf_model *model, struct clf_model *other,
+                                 int value, const char *name, struct tune_result results[2])
 {
     const int candidates[2] = {0, value};
     struct tune_choices choices = {
         .values = {0, value}, .count = 2, .tolerance = tolerances[tune->flags.model_options.precision]};
     struct tune_work work;
-    clf_status status = tune_session_create(&choices.sessions[0], tune->setup.model, tune->flags.quick);
+    clf_status status = tune_session_create(&choices.sessions[0], model, tune->flags.quick);
     if (status == CLF_OK) {
-        status = tune_session_create(&choices.sessions[1], other->model, tune->flags.quick);
+        status = tune_session_create(&choices.sessions[1], other, tune->flags.quick);
     }
     if (status == CLF_OK) {
         tune_choices_work(&work, &choices);
-        status = tune_measure(results, &work, candidates, 2, &tune->patience, &tune->progress,
-                              clf__knobs[knob].name);
+        status = tune_measure(results, &work, candidates, 2, &tune->patience, &tune->progress, name);
     }
     tune_choices_free(&choices);
+    return status;
+}
+
+static clf_status measure_choice(struct tune *tune, enum clf__knob knob, const struct setup *other, int value,
+                                 struct tune_result results[2])
+{
+    clf_status status =
+        measure_models(tune, tune->setup.model, other->model, value, clf__knobs[knob].name, results);
     if (status == CLF_OK && tune_best(results, 2) == 1) {
         results[1].is_wrong = !passes_selftest(other->device, knob);
     }
@@ -344,6 +354,43 @@ static clf_status tune_all(struct tune *tune)
     return CLF_OK;
 }
 
+/* The model as it is tuned now and untuned, by turns. */
+static clf_status measure_sum(struct tune *tune)
+{
+    struct clf__tuning standard = clf__tuning_standard();
+    struct setup untuned;
+    struct tune_result results[2];
+    if (clf__tuning_is_standard(&tune->current) || open_setup(tune, &untuned, &standard) != EXIT_DONE) {
+        return CLF_OK;
+    }
+    clf_status status = measure_models(tune, untuned.model, tune->setup.model, 1, "in all", results);
+    setup_close(&untuned);
+    CLF__TRY(status);
+    if (results[1].is_wrong) {
+        return clf__fail(CLF_DEVICE,
+                         "with all that is kept together the model computes something else: delete %s",
+                         tune->path);
+    }
+    char text[TUNE_GAINS_TEXT];
+    tune_tell_sum(text, sizeof text, results);
+    printf("%s\n", text);
+    return CLF_OK;
+}
+
+/* At the end. Nothing where nothing was measured. */
+static clf_status tell_gains(struct tune *tune)
+{
+    char text[TUNE_GAINS_TEXT];
+    tune_tell_gains(text, sizeof text, tune->ratios);
+    if (*text == '\0') {
+        return CLF_OK;
+    }
+    progress_clear(&tune->progress);
+    printf("\n%s\n", text);
+    fflush(stdout);
+    return measure_sum(tune);
+}
+
 /* What is there of before, and a device that takes it. What is measured again begins at its standard. Returns
  * an exit status. */
 static int begin(struct tune *tune)
@@ -384,6 +431,9 @@ static int run(struct tune *tune)
     const struct clf_device_info *info = clf_device_describe(tune->setup.device);
     printf("device %d \"%s\", driver %s; kept in %s\n", info->index, info->name, info->driver, tune->path);
     clf_status status = tune_all(tune);
+    if (status == CLF_OK) {
+        status = tell_gains(tune);
+    }
     if (status == CLF_INTERRUPTED) {
         progress_clear(&tune->progress);
         fprintf(stderr, "clformer: interrupted; what was measured is kept, and the same call goes on\n");

@@ -60,6 +60,13 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
  * vary. */
 int tune_best(const struct tune_result *results, int count);
 
+/* gains.c: what was gained, as a sentence. `ratios`: of each knob the time to that without it, 1 where
+ * nothing else is faster, 0 where it was not measured; none leaves "". */
+enum { TUNE_GAINS_TEXT = 1024 };
+void tune_tell_gains(char *text, size_t size, const double ratios[CLF__KNOB_COUNT]);
+/* Of the model, untuned (the first result) and tuned. */
+void tune_tell_sum(char *text, size_t size, const struct tune_result results[2]);
+
 /* Whether a file can be written at the path: told before anything is measured. */
 clf_status tune_check_place(const char *path);
 

@@ -1,5 +1,6 @@
 /* How `clformer tune` chooses, by a clock that runs only as the work says. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/support.h"
 #include "tune/tune.h"
@@ -173,12 +174,56 @@ static void test_seconds(void **state)
     assert_true(results[1].ratio > 0.499 && results[1].ratio < 0.501);
 }
 
+static void assert_sum(struct tune_result untuned, struct tune_result tuned, const char *expected)
+{
+    char text[TUNE_GAINS_TEXT];
+    const struct tune_result results[2] = {untuned, tuned};
+    tune_tell_sum(text, sizeof text, results);
+    assert_string_equal(text, expected);
+}
+
+/* What a user reads at the end. */
+static void test_words(void **state)
+{
+    (void)state;
+    char text[TUNE_GAINS_TEXT];
+    double ratios[CLF__KNOB_COUNT] = {0};
+    tune_tell_gains(text, sizeof text, ratios);
+    assert_string_equal(text, "");
+    ratios[CLF__KNOB_GEMM] = 1;
+    ratios[CLF__KNOB_FORM] = 1;
+    tune_tell_gains(text, sizeof text, ratios);
+    assert_string_equal(text, "Gained nothing: form, gemm, where the device's own choice is the fastest.");
+    ratios[CLF__KNOB_CPU_GROUPS] = 0.8;
+    ratios[CLF__KNOB_FORM] = 0.5;
+    tune_tell_gains(text, sizeof text, ratios);
+    assert_string_equal(text,
+                        "Gained: form 2.00 times as fast, cpu_groups 1.25 times as fast, each over the work "
+                        "that it changes. Nothing: gemm, where the device's own choice is the fastest.");
+    for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
+        ratios[knob] = 0.5;
+    }
+    tune_tell_gains(text, sizeof text, ratios); /* the longest */
+    assert_non_null(strstr(text, "step_rows_int8 2.00 times as fast, each over the work that it changes."));
+#define SUM "In all: encoding and decoding, one line and many"
+    assert_sum((struct tune_result){.seconds = 0.0125}, (struct tune_result){.seconds = 0.01, .ratio = 0.8},
+               SUM " is 1.25 times as fast as untuned, 10 ms against 12.5 ms.");
+    assert_sum((struct tune_result){.seconds = 0.01},
+               (struct tune_result){.seconds = 0.0125, .ratio = 1.25, .spread = 0.1},
+               SUM " is 1.25 times as slow as untuned, 12.5 ms against 10 ms.");
+    assert_sum((struct tune_result){.seconds = 0.01},
+               (struct tune_result){.seconds = 0.0095, .ratio = 0.95, .spread = 0.06},
+               SUM " takes 0.95 of the time untuned, which is within what the times vary (0.03).");
+    assert_sum((struct tune_result){.seconds = 0.01}, (struct tune_result){.is_slow = 1},
+               SUM " takes more than three times as long as untuned.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_choice), cmocka_unit_test(test_small_gain), cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_slow),   cmocka_unit_test(test_end),        cmocka_unit_test(test_seconds),
-        cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_alike),  cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests_name("tools/tune/measure", tests, NULL, NULL);
 }

@@ -1,0 +1,54 @@
+/* What was gained, in words. */
+#include "tune/tune.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Adds to the end of a text. TUNE_GAINS_TEXT holds all that this file adds. */
+static void add(char *text, size_t size, const char *more)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s", more);
+}
+
+void tune_tell_gains(char *text, size_t size, const double ratios[CLF__KNOB_COUNT])
+{
+    int faster = 0, others = 0;
+    *text = '\0';
+    for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
+        if (ratios[knob] > 0 && ratios[knob] < 1) {
+            char gain[32];
+            snprintf(gain, sizeof gain, " %.2f times as fast", 1 / ratios[knob]);
+            add(text, size, faster++ == 0 ? "Gained: " : ", ");
+            add(text, size, clf__knobs[knob].name);
+            add(text, size, gain);
+        }
+    }
+    add(text, size, faster > 0 ? ", each over the work that it changes." : "");
+    for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
+        if (ratios[knob] >= 1) {
+            const char *begin = faster > 0 ? " Nothing: " : "Gained nothing: ";
+            add(text, size, others++ == 0 ? begin : ", ");
+            add(text, size, clf__knobs[knob].name);
+        }
+    }
+    add(text, size, others > 0 ? ", where the device's own choice is the fastest." : "");
+}
+
+void tune_tell_sum(char *text, size_t size, const struct tune_result results[2])
+{
+    const struct tune_result *untuned = &results[0], *tuned = &results[1];
+    const char *what = "encoding and decoding, one line and many";
+    double gain = 1 - tuned->ratio;
+    if (tuned->is_slow) {
+        snprintf(text, size, "In all: %s takes more than three times as long as untuned.", what);
+    } else if (gain > tuned->spread || -gain > tuned->spread) {
+        snprintf(text, size, "In all: %s is %.2f times as %s as untuned, %.3g ms against %.3g ms.", what,
+                 gain > 0 ? 1 / tuned->ratio : tuned->ratio, gain > 0 ? "fast" : "slow", 1e3 * tuned->seconds,
+                 1e3 * untuned->seconds);
+    } else {
+        snprintf(text, size,
+                 "In all: %s takes %.2f of the time untuned, which is within what the times vary (%.2f).",
+                 what, tuned->ratio, tuned->spread / 2);
+    }
+}
