@@ -35,6 +35,9 @@ struct clf_train_update {
     int64_t source_tokens, target_tokens; /* of this update */
     double seconds;                       /* of this update */
     int64_t skipped;                      /* updates so far whose gradients were not finite */
+    int64_t expected_updates; /* with which the run ends, by max-updates or max-epochs, whichever comes first;
+                               * epochs differ by a few updates, so it is exact in the last one. 0: no limit.
+                               * Patience may end it sooner */
 };
 
 struct clf_train_sample {
@@ -49,6 +52,8 @@ struct clf_train_validation {
                                    * loss) without smoothing */
     double bleu;                  /* negative: not computed */
     int is_best;
+    const char *better_by; /* "BLEU" or "loss": by which it is better than the best one before; NULL where it
+                            * is not, or is the first */
     const struct clf_train_sample *samples; /* borrowed for the call */
     int sample_count;
     const char *checkpoint; /* folder */

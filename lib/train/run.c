@@ -226,6 +226,22 @@ static clf_status open_training(struct clf__run *run)
     return CLF_OK;
 }
 
+/* The default warm-up is that of the paper's 100000 updates: a short run would learn little, and not say why.
+ */
+static void warn_of_warm_up(const struct clf__run *run)
+{
+    const struct clf__settings *settings = &run->settings;
+    int64_t updates = clf__run_expected_updates(run);
+    if (run->state.update == 0 && updates > 0 && updates < settings->warm_up) {
+        int by_updates = settings->max_updates == updates;
+        clf__log(CLF_LOG_WARNING,
+                 "warm-up: is %lld updates, but the run has %s%lld by %s, so the learning rate never reaches "
+                 "its peak; take a shorter one",
+                 (long long)settings->warm_up, by_updates ? "" : "about ", (long long)updates,
+                 by_updates ? "max-updates" : "max-epochs");
+    }
+}
+
 /* What an earlier run took need not be judged again: it goes on. */
 static clf_status check_new(const struct clf__run *run)
 {
@@ -252,7 +268,9 @@ clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const 
     CLF__TRY(load_data(run));
     run->schedule = clf__schedule_of(&run->settings, run->transformer->config.d_model);
     CLF__TRY(open_training(run));
-    return clf__dataset_plan(run->train, &run->batching, (uint64_t)run->settings.seed, run->state.epoch);
+    CLF__TRY(clf__dataset_plan(run->train, &run->batching, (uint64_t)run->settings.seed, run->state.epoch));
+    warn_of_warm_up(run);
+    return CLF_OK;
 }
 
 void clf__run_close(struct clf__run *run)

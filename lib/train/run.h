@@ -57,6 +57,10 @@ void clf__run_close(struct clf__run *run);
 /* The end of a stage: adds the seconds since *start to it, and sets *start to now. */
 clf_status clf__run_stage(struct clf__run *run, double *stage, double *start);
 
+/* How many updates the run has when it ends by max-updates or max-epochs, as it looks now; 0: neither ends
+ * it. The epochs to come are taken to be as long as this one. */
+int64_t clf__run_expected_updates(const struct clf__run *run);
+
 /* Batches, backward passes and Adam of one update. */
 clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out);
 

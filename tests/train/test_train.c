@@ -3,6 +3,7 @@
 #include "support/digits.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -197,6 +198,8 @@ static void test_the_best_by_loss(void **state)
         const struct clf_train_validation *validation = &task.logs->validations[i];
         assert_true(validation->bleu >= 0);
         assert_true(validation->is_best == (validation->loss < best));
+        assert_int_equal(validation->better_by != NULL, i > 0 && validation->is_best);
+        assert_string_equal(validation->better_by ? validation->better_by : "loss", "loss");
         best = validation->is_best ? validation->loss : best;
         bests += validation->is_best;
     }
@@ -290,9 +293,33 @@ static void test_epochs_are_counted(void **state)
     assert_non_null(strstr(task.notices, "training ends at max-epochs 2\n"));
     int64_t tokens[2] = {0, 0};
     for (int i = 0; i < task.logs[0].count; i++) {
+        /* What ends first is told from the start, and in the last epoch exactly. */
+        int64_t expected = task.logs[0].updates[i].expected_updates;
+        assert_true(llabs(expected - task.logs[0].count) <= (task.logs[0].updates[i].epoch == 1));
         tokens[task.logs[0].updates[i].epoch - 1] += task.logs[0].updates[i].target_tokens;
     }
     assert_true(tokens[0] > 0 && tokens[0] == tokens[1]);
+    digits_set(task.recipe, "max-updates", "5");
+    assert_ok(digits_train(digits_output(), &task.logs[1]));
+    assert_int_equal(task.logs[1].updates[0].expected_updates, 5);
+}
+
+/* By updates or by epochs; a run that is long enough hears nothing (test_a_run_leaves_a_model). */
+static void test_a_warm_up_longer_than_the_run(void **state)
+{
+    (void)state;
+    digits_set(task.recipe, "warm-up", "13");
+    assert_ok(digits_train(digits_output(), task.logs));
+    assert_string_equal(task.warnings,
+                        "warm-up: is 13 updates, but the run has 12 by max-updates, so the learning rate "
+                        "never reaches its peak; take a shorter one\n");
+    task.warnings[0] = '\0';
+    digits_set(task.recipe, "warm-up", "4000");
+    digits_set(task.recipe, "max-updates", "100000");
+    digits_set(task.recipe, "max-epochs", "1");
+    assert_ok(digits_train(digits_output(), task.logs));
+    assert_non_null(strstr(task.warnings, "warm-up: is 4000 updates, but the run has about "));
+    assert_non_null(strstr(task.warnings, " by max-epochs, so"));
 }
 
 static void test_gradients_that_are_not_finite(void **state)
@@ -445,6 +472,7 @@ int main(void)
         TEST(test_a_cut_epoch_is_not_averaged),
         TEST(test_the_best_one_that_is_there),
         TEST(test_epochs_are_counted),
+        TEST(test_a_warm_up_longer_than_the_run),
         TEST(test_gradients_that_are_not_finite),
         TEST(test_fine_tuning),
         TEST(test_the_loss_of_validations),

@@ -13,7 +13,7 @@ struct terminal {
     double first;              /* when the first update was done: it compiled kernels */
     double tokens, seconds;    /* of the last updates, older ones counting less and less */
     int64_t updates;           /* of this run */
-    int64_t last, max_updates; /* max_updates 0: no limit */
+    int64_t last;
 };
 
 void terminal_begin(struct terminal *terminal, int quiet);
