@@ -95,7 +95,7 @@ struct clf_train_hooks {
  * begun with, and for an output that is a file, that holds a model which this call would write over, or where
  * another run trains; CLF_DEVICE_MEMORY with the sizes; CLF_UNSUPPORTED for a model that is too large to
  * train, and after too many updates whose gradients are not finite; CLF_INTERRUPTED. The last good checkpoint
- * stays in any case.
+ * stays in any case; where there is none yet, what this call made is taken away, folders among it.
  */
 clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
                      const struct clf_train_hooks *hooks);

@@ -253,13 +253,29 @@ static clf_status check_new(const struct clf__run *run)
     return clf__run_check_config(&run->settings);
 }
 
+/* A start that failed left no update, and binds nobody. */
+static clf_status take_preset(const struct clf__run *run)
+{
+    int has_updates, is_begun;
+    char *path = NULL;
+    CLF__TRY(clf__checkpoints_have_updates(&has_updates, run->output));
+    CLF__TRY(clf__file_exists_in(&is_begun, run->output, "recipe.json"));
+    if (!has_updates || !is_begun) {
+        return clf__recipe_take_preset(run->recipe);
+    }
+    CLF__TRY(clf__path_join(&path, run->output, "recipe.json"));
+    clf_status status = clf__recipe_take_preset_begun(run->recipe, path);
+    clf__free(path);
+    return status;
+}
+
 clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const struct clf_recipe *recipe,
                          const char *output)
 {
     run->device = device;
     run->output = output;
     CLF__TRY(clf__recipe_copy(&run->recipe, recipe));
-    CLF__TRY(clf__recipe_take_preset(run->recipe));
+    CLF__TRY(take_preset(run));
     CLF__TRY(clf__recipe_settings(&run->settings, run->recipe));
     CLF__TRY(check_new(run));
     CLF__TRY(clf__run_check_files(run));
@@ -283,5 +299,7 @@ void clf__run_close(struct clf__run *run)
     clf__train_state_free(&run->state);
     clf__checkpoints_close(&run->checkpoints);
     clf__free(run->saved);
+    clf__free(run->made.folders);
+    clf__free(run->made.recipe);
     clf_recipe_free(run->recipe);
 }
