@@ -379,10 +379,7 @@ static void test_a_failed_run_leaves_nothing(void **state)
     };
     const char *folder = make_task(), *model = process_format("%s/model", folder);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
         const char *choices = process_format(calls[i], folder, folder, folder);
-#pragma GCC diagnostic pop
         struct process_result result = run_clformer(
             NULL, process_format("train --tokens --vocabulary 0 -o %s --log %s/log --html %s/page %s", model,
                                  model, model, choices));
