@@ -35,6 +35,9 @@ struct clf_train_update {
     int64_t source_tokens, target_tokens; /* of this update */
     double seconds;                       /* of this update */
     int64_t skipped;                      /* updates so far whose gradients were not finite */
+    int64_t expected_updates; /* with which the run ends, by max-updates or max-epochs, whichever comes first;
+                               * epochs differ by a few updates, so it is exact in the last one. 0: no limit.
+                               * Patience may end it sooner */
 };
 
 struct clf_train_sample {
@@ -49,6 +52,8 @@ struct clf_train_validation {
                                    * loss) without smoothing */
     double bleu;                  /* negative: not computed */
     int is_best;
+    const char *better_by; /* "BLEU" or "loss": by which it is better than the best one before; NULL where it
+                            * is not, or is the first */
     const struct clf_train_sample *samples; /* borrowed for the call */
     int sample_count;
     const char *checkpoint; /* folder */
@@ -72,7 +77,7 @@ struct clf_train_hooks {
     void (*validated)(void *user, const struct clf_train_validation *validation);
     int (*interrupted)(
         void *user); /* asked between updates: non-zero saves a checkpoint and ends with CLF_INTERRUPTED.
-                        Asked as the first weights are drawn, too, of which nothing is kept then */
+                        Asked as the first weights are drawn, too; before the first update nothing is kept */
     void *user;
     struct clf_train_times *times; /* receives where time went, when clf_train() returns */
 };
@@ -90,7 +95,7 @@ struct clf_train_hooks {
  * begun with, and for an output that is a file, that holds a model which this call would write over, or where
  * another run trains; CLF_DEVICE_MEMORY with the sizes; CLF_UNSUPPORTED for a model that is too large to
  * train, and after too many updates whose gradients are not finite; CLF_INTERRUPTED. The last good checkpoint
- * stays in any case.
+ * stays in any case; where there is none yet, what this call made is taken away, folders among it.
  */
 clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
                      const struct clf_train_hooks *hooks);

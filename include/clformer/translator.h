@@ -21,9 +21,17 @@ typedef enum clf_length_rule {
     CLF_LENGTH_HUGGINGFACE, /* score = sum / length^penalty */
     CLF_LENGTH_GNMT,        /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, section 7) */
     CLF_LENGTH_NONE,        /* score = sum */
+    CLF_LENGTH_JADORE, /* score = sum / (1 + length)^penalty: the start token counts too, as in the Translator
+                        * of jadore1801120/attention-is-all-you-need-pytorch */
 } clf_length_rule;
 
-typedef enum clf_early_stopping { CLF_STOP_FALSE, CLF_STOP_TRUE, CLF_STOP_NEVER } clf_early_stopping;
+typedef enum clf_early_stopping {
+    CLF_STOP_FALSE,
+    CLF_STOP_TRUE,
+    CLF_STOP_NEVER,
+    CLF_STOP_ALL, /* every beam runs on, past its end token too, until each has one, as in that Translator;
+                   * what follows its first end token counts in a beam's score and is not part of it */
+} clf_early_stopping;
 
 /* How to search; start from clf_translate_options_init(), which takes the model's own values. */
 struct clf_translate_options {

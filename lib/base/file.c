@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -332,6 +333,33 @@ clf_status clf__folder_create(const char *path)
     }
     clf__free(partial);
     return status;
+}
+
+size_t clf__folder_missing(const char *path)
+{
+    char part[PATH_MAX];
+    size_t length = strlen(path);
+    for (size_t i = 1; i <= length && length < sizeof part; i++) {
+        if (path[i] == '/' || path[i] == '\0') {
+            snprintf(part, sizeof part, "%.*s", (int)i, path);
+            if (!clf__folder_exists(part)) {
+                return i;
+            }
+        }
+    }
+    return 0;
+}
+
+void clf__folder_remove_empty(char *path, size_t missing)
+{
+    for (size_t i = strlen(path); missing > 0 && i >= missing; i--) {
+        if (path[i] == '/' || path[i] == '\0') {
+            char kept = path[i];
+            path[i] = '\0';
+            rmdir(path); /* the system refuses what is not empty */
+            path[i] = kept;
+        }
+    }
 }
 
 static int by_name(const void *left, const void *right)

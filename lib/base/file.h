@@ -53,6 +53,10 @@ clf_status clf__file_exists_in(int *out, const char *folder, const char *name);
 int clf__folder_exists(const char *path);
 int clf__folder_is(const char *path, const char *other); /* one and the same, however they are written */
 clf_status clf__folder_create(const char *path);         /* with its parents; one that exists is fine */
+/* How much of a path names the first folder that clf__folder_create() would make; 0: all are there. */
+size_t clf__folder_missing(const char *path);
+/* Removes the folders that were missing then, the lowest first, each only where it is empty. */
+void clf__folder_remove_empty(char *path, size_t missing);
 
 /* Names in a folder, sorted; without "." and "..". The caller frees the list with clf__names_free(). */
 struct clf__names {

@@ -156,29 +156,31 @@ static clf_status read_early_stopping(struct clf__search_options *options, const
         options->early_stopping = json_is_true(value) ? CLF__STOP_TRUE : CLF__STOP_FALSE;
         return CLF_OK;
     }
-    if (json_is_string(value) && strcmp(json_string_value(value), "never") == 0) {
-        options->early_stopping = CLF__STOP_NEVER;
+    const char *word = json_is_string(value) ? json_string_value(value) : "";
+    if (strcmp(word, "never") == 0 || strcmp(word, "all") == 0) {
+        options->early_stopping = strcmp(word, "all") == 0 ? CLF__STOP_ALL : CLF__STOP_NEVER;
         return CLF_OK;
     }
-    return clf__fail(CLF_FORMAT, "%s: \"early_stopping\" is neither true, false nor \"never\"", json->path);
+    return clf__fail(CLF_FORMAT, "%s: \"early_stopping\" is neither true, false, \"never\" nor \"all\"",
+                     json->path);
 }
 
 static clf_status read_length_rule(struct clf__search_options *options, const struct clf__json *json)
 {
-    static const char *const words[] = {"huggingface", "gnmt", "none"};
+    static const char *const words[] = {"huggingface", "gnmt", "none", "jadore"};
     double penalty = options->length_penalty;
     CLF__TRY(clf__json_double(json, "length_penalty", -CLF__LENGTH_PENALTY_LIMIT, CLF__LENGTH_PENALTY_LIMIT,
                               &penalty));
     options->length_penalty = (float)penalty;
     const char *text = NULL;
     CLF__TRY(clf__json_string(json, "length_rule", &text));
-    for (int i = 0; text && i < 3; i++) {
+    for (int i = 0; text && i < (int)(sizeof words / sizeof *words); i++) {
         if (strcmp(words[i], text) == 0) {
             options->length_rule = (enum clf__length_rule)i;
             return CLF_OK;
         }
     }
-    return text ? clf__fail(CLF_FORMAT, "%s: \"length_rule\" is neither huggingface, gnmt nor none",
+    return text ? clf__fail(CLF_FORMAT, "%s: \"length_rule\" is neither huggingface, gnmt, none nor jadore",
                             json->path)
                 : CLF_OK;
 }

@@ -81,11 +81,10 @@ static void start_jadore(struct clf__config *config, struct clf__config_choices 
     config->pad_id = 1;
     config->start_id = config->decoder_start_id = 2;
     config->end_id = 3;
-    /* Its Translator lets every beam go on until all have ended, so nothing stops early. */
     config->generation.beams = 5;
-    config->generation.length_rule = CLF__LENGTH_HUGGINGFACE;
+    config->generation.length_rule = CLF__LENGTH_JADORE;
     config->generation.length_penalty = 0.7f;
-    config->generation.early_stopping = CLF__STOP_NEVER;
+    config->generation.early_stopping = CLF__STOP_ALL;
     config->generation.max_length = 200;
 }
 

@@ -42,6 +42,15 @@ static int best_candidates(struct clf__search *search, const struct clf__source 
     return count;
 }
 
+/* What was made for the next step is what runs now. */
+static void turn(struct clf__source *source, int next_count)
+{
+    struct clf__beam *before = source->running;
+    source->running = source->next;
+    source->next = before;
+    source->running_count = next_count;
+}
+
 /* The model offers nothing, so the running beams end as they stand, unless others finished before. */
 static void give_up(const struct clf__search_options *options, struct clf__source *source)
 {
@@ -74,10 +83,94 @@ static int can_improve(const struct clf__search_options *options, const struct c
            source->finished[options->beams - 1].score;
 }
 
+/* --- CLF__STOP_ALL --- */
+
+static int have_all_ended(const struct clf__source *source)
+{
+    int ended = 0;
+    for (int i = 0; i < source->running_count; i++) {
+        ended += source->running[i].end > 0;
+    }
+    return ended == source->running_count;
+}
+
+static void exchange(struct clf__beam *a, struct clf__beam *b)
+{
+    struct clf__beam held = *a;
+    *a = *b;
+    *b = held;
+}
+
+/* Beams that ended alike and ran on apart are one hypothesis, the better one. */
+static void drop_doubles(struct clf__source *source)
+{
+    int kept = 0;
+    for (int i = 0; i < source->running_count; i++) {
+        const struct clf__beam *beam = &source->running[i];
+        int is_double = 0;
+        for (int k = 0; k < kept; k++) {
+            const struct clf__beam *better = &source->running[k];
+            is_double |= better->length == beam->length &&
+                         memcmp(better->ids, beam->ids, (size_t)(beam->length + 1) * sizeof *beam->ids) == 0;
+        }
+        if (!is_double) {
+            exchange(&source->running[kept++], &source->running[i]);
+        }
+    }
+    source->running_count = kept;
+}
+
+/* The running beams are the hypotheses, each up to its end, the best first. */
+static void end_all(const struct clf__search_options *options, struct clf__source *source)
+{
+    int is_by_length = have_all_ended(source);
+    source->done = 1;
+    for (int i = 0; i < source->running_count; i++) {
+        struct clf__beam *beam = &source->running[i];
+        beam->length = beam->end > 0 ? beam->end : beam->length;
+        beam->score /= is_by_length ? clf__length_divisor(options, beam->length) : 1.0f;
+        for (int k = i; k > 0 && source->running[k].score > source->running[k - 1].score; k--) {
+            exchange(&source->running[k], &source->running[k - 1]);
+        }
+    }
+    drop_doubles(source);
+}
+
+/* The best candidates run on, whether they have ended or not. */
+static void advance_all(const struct clf__search *search, struct clf__source *source, int count)
+{
+    const struct clf__search_options *options = search->options;
+    int length = source->running[0].length + 1;
+    int next_count = count < options->beams ? count : options->beams;
+    for (int i = 0; i < next_count; i++) {
+        const struct clf__candidate *candidate = &search->candidates[i];
+        const struct clf__beam *from = &source->running[candidate->beam];
+        struct clf__beam *to = &source->next[i];
+        clf__beam_extend(to, from, candidate);
+        to->end = candidate->id == options->end_id ? length : 0;
+        if (from->end > 0) {
+            to->end = from->end;
+            to->log_probability = from->log_probability;
+        }
+    }
+    turn(source, next_count);
+    if (length == options->max_length || have_all_ended(source)) {
+        end_all(options, source);
+    }
+}
+
 void clf__beam_advance(struct clf__search *search, struct clf__source *source)
 {
     const struct clf__search_options *options = search->options;
     int count = best_candidates(search, source);
+    if (options->early_stopping == CLF__STOP_ALL) {
+        if (count > 0) {
+            advance_all(search, source, count);
+        } else {
+            end_all(options, source);
+        }
+        return;
+    }
     if (count == 0) {
         give_up(options, source);
         return;
@@ -96,9 +189,6 @@ void clf__beam_advance(struct clf__search *search, struct clf__source *source)
             clf__source_finish(source, options->beams, from, candidate, candidate->score / divisor);
         }
     }
-    struct clf__beam *before = source->running;
-    source->running = source->next;
-    source->next = before;
-    source->running_count = next_count;
+    turn(source, next_count);
     source->done = next_count == 0 || !can_improve(options, source);
 }

@@ -11,8 +11,9 @@ struct clf__beam {
     int32_t *ids; /* (1 + max_length): the start token, then what was generated */
     int length;   /* generated tokens */
     int parent;   /* its place among the source's beams one step ago */
+    int end;      /* CLF__STOP_ALL: tokens up to its first end token, that one counted; 0: it has none yet */
     float score;  /* running: the summed log-probability; finished: what the length rule makes of that */
-    double log_probability;
+    double log_probability; /* not of what follows its end */
 };
 
 /* One of the ways a source may continue. */

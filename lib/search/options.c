@@ -44,6 +44,7 @@ static clf_status check_scoring(const struct clf__search_options *options)
     case CLF__LENGTH_HUGGINGFACE:
     case CLF__LENGTH_GNMT:
     case CLF__LENGTH_NONE:
+    case CLF__LENGTH_JADORE:
         break;
     default:
         return clf__fail(CLF_BAD_ARGUMENT, "length rule %d is none of the known ones",
@@ -53,9 +54,10 @@ static clf_status check_scoring(const struct clf__search_options *options)
     case CLF__STOP_FALSE:
     case CLF__STOP_TRUE:
     case CLF__STOP_NEVER:
+    case CLF__STOP_ALL:
         break;
     default:
-        return clf__fail(CLF_BAD_ARGUMENT, "early stopping %d is neither false, true nor never",
+        return clf__fail(CLF_BAD_ARGUMENT, "early stopping %d is neither false, true, never nor all",
                          (int)options->early_stopping);
     }
     return CLF_OK;

@@ -11,8 +11,17 @@ enum clf__length_rule {
     CLF__LENGTH_HUGGINGFACE, /* score = sum / length^penalty, length = generated tokens, end token counted */
     CLF__LENGTH_GNMT,        /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, 7) */
     CLF__LENGTH_NONE,        /* score = sum */
+    CLF__LENGTH_JADORE,      /* score = sum / (1 + length)^penalty: the start token counts too */
 };
-enum clf__early_stopping { CLF__STOP_FALSE, CLF__STOP_TRUE, CLF__STOP_NEVER };
+enum clf__early_stopping {
+    CLF__STOP_FALSE,
+    CLF__STOP_TRUE,
+    CLF__STOP_NEVER,
+    /* As jadore's Translator: no beam is set aside when it ends. It runs on, its score with it, until each of
+     * them has an end token; then each is what it was up to its first one, and the best is the one whose
+     * score is best by the length rule with that length. Where the limit comes first, it is the best sum. */
+    CLF__STOP_ALL,
+};
 
 /* A step is asked for 2 * beams candidates a row, and gives 256 at most. */
 #define CLF__SEARCH_BEAMS_LIMIT 128

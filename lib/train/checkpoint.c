@@ -33,7 +33,8 @@ static int has_suffix(const char *name, const char *suffix)
            strcmp(name + length - end, suffix) == 0;
 }
 
-clf_status clf__checkpoints_exist(int *out, const char *output)
+/* Whether a name in OUTPUT/checkpoints is what is looked for. */
+static clf_status find_name(int *out, const char *output, int (*is_it)(const char *name))
 {
     char *folder = NULL;
     struct clf__names names = {0};
@@ -41,11 +42,31 @@ clf_status clf__checkpoints_exist(int *out, const char *output)
     CLF__TRY(clf__path_join(&folder, output, "checkpoints"));
     clf_status status = clf__folder_exists(folder) ? clf__folder_list(&names, folder) : CLF_OK;
     for (int i = 0; status == CLF_OK && i < names.count; i++) {
-        *out |= strncmp(names.items[i], prefix, sizeof prefix - 1) == 0;
+        *out |= is_it(names.items[i]);
     }
     clf__names_free(&names);
     clf__free(folder);
     return status;
+}
+
+static int is_any(const char *name)
+{
+    return strncmp(name, prefix, sizeof prefix - 1) == 0;
+}
+
+clf_status clf__checkpoints_exist(int *out, const char *output)
+{
+    return find_name(out, output, is_any);
+}
+
+static int has_updates(const char *name)
+{
+    return update_of(name) > 0;
+}
+
+clf_status clf__checkpoints_have_updates(int *out, const char *output)
+{
+    return find_name(out, output, has_updates);
 }
 
 static clf_status remove_in(const struct clf__checkpoints *checkpoints, const char *name)

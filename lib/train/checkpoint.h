@@ -19,6 +19,9 @@ struct clf__checkpoints {
 /* Whether the folder OUTPUT has any, whole or not. */
 clf_status clf__checkpoints_exist(int *out, const char *output);
 
+/* Whether it has one that training could go on from, as far as its name says. */
+clf_status clf__checkpoints_have_updates(int *out, const char *output);
+
 /* Makes the folder, locks it, and takes away what killed runs left. */
 clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *output);
 void clf__checkpoints_close(struct clf__checkpoints *checkpoints);

@@ -226,6 +226,18 @@ static clf_status copy_weights(const char *folder, const struct clf__config *con
     return status;
 }
 
+/* Not one where no checkpoint was whole, and the folder has another model by now. */
+static clf_status check_system(const struct clf__config *config, const struct clf__settings *settings)
+{
+    enum clf__system wanted = (enum clf__system)settings->preset;
+    return config->system == wanted
+               ? CLF_OK
+               : clf__fail(
+                     CLF_BAD_ARGUMENT,
+                     "from: %s is a model of %s, but the run was begun with one of %s; take another folder",
+                     settings->from, clf__system_word(config->system), clf__system_word(wanted));
+}
+
 static clf_status make_from(const char *folder, const struct clf__settings *settings)
 {
     CLF__TRY(clf__checkpoint_files_copy(folder, settings->from));
@@ -236,7 +248,10 @@ static clf_status make_from(const char *folder, const struct clf__settings *sett
     CLF__TRY(status);
     struct clf__config config;
     CLF__TRY(clf__config_load(&config, folder));
-    status = copy_weights(folder, &config, settings->from);
+    status = check_system(&config, settings);
+    if (status == CLF_OK) {
+        status = copy_weights(folder, &config, settings->from);
+    }
     clf__config_free(&config);
     return status;
 }

@@ -1,4 +1,6 @@
 /* The output folder when a run begins or goes on. */
+#include <stdio.h>
+
 #include "base/file.h"
 #include "base/memory.h"
 #include "train/checkpoint_files.h"
@@ -121,9 +123,41 @@ static clf_status check_owner(const char *output, const char *from)
                : CLF_OK;
 }
 
+/* Before anything is made. */
+static clf_status note_missing(struct clf__run *run)
+{
+    int is_begun;
+    CLF__TRY(clf__file_exists_in(&is_begun, run->output, "recipe.json"));
+    if (!is_begun) {
+        CLF__TRY(clf__path_join(&run->made.recipe, run->output, "recipe.json"));
+    }
+    CLF__TRY(clf__path_join(&run->made.folders, run->output, "checkpoints"));
+    run->made.missing = clf__folder_missing(run->made.folders);
+    return CLF_OK;
+}
+
+clf_status clf__run_discard(struct clf__run *run, clf_status status)
+{
+    if (!run->made.folders || run->made.missing == 0) {
+        return status;
+    }
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", clf_last_error());
+    int has_updates, is_locked = run->checkpoints.lock.number > 0; /* else they may be another run's by now */
+    if (is_locked && clf__checkpoints_have_updates(&has_updates, run->output) == CLF_OK && !has_updates) {
+        clf__folder_remove(run->made.folders);
+        if (run->made.recipe) {
+            clf__folder_remove(run->made.recipe);
+        }
+    }
+    clf__folder_remove_empty(run->made.folders, run->made.missing);
+    return clf__fail(status, "%s", sentence);
+}
+
 clf_status clf__run_find_checkpoint(struct clf__run *run)
 {
     CLF__TRY(check_owner(run->output, run->settings.from));
+    CLF__TRY(note_missing(run));
     CLF__TRY(clf__folder_create(run->output));
     CLF__TRY(clf__checkpoints_open(&run->checkpoints, run->output));
     CLF__TRY(clf__checkpoint_files_sweep(run->output));

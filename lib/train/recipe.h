@@ -102,6 +102,9 @@ clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct 
 int clf__recipe_is_from(const struct clf_recipe *recipe, const char *name);
 /* Chooses the preset of the folder of `from`, if there is one; CLF_BAD_ARGUMENT where another was chosen. */
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe);
+/* The same of a run that goes on, whose recipe.json says it: its checkpoint holds what the folder held, which
+ * may be gone or changed. */
+clf_status clf__recipe_take_preset_begun(struct clf_recipe *recipe, const char *path);
 
 /* Every choice as a value; CLF_BAD_ARGUMENT names choices that contradict each other. */
 clf_status clf__recipe_settings(struct clf__settings *out, const struct clf_recipe *recipe);

@@ -37,9 +37,20 @@ int clf__recipe_is_from(const struct clf_recipe *recipe, const char *name)
     return is_fixed && clf__recipe_is_chosen(recipe, "from") && !clf__recipe_is_chosen(recipe, name);
 }
 
-clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
+/* Chooses it; CLF_BAD_ARGUMENT where another was chosen than that of the model in `where`. */
+static clf_status take(struct clf_recipe *recipe, const char *preset, const char *where)
 {
     int index = clf__recipe_find("preset");
+    const char *chosen = clf__recipe_words(recipe, index).items[0];
+    if (clf__recipe_is_chosen(recipe, "preset") && strcmp(chosen, preset) != 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "preset: is %s, but %s is a model of %s; leave it out", chosen,
+                         where, preset);
+    }
+    return clf__recipe_take(recipe, index, &preset, 1);
+}
+
+clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
+{
     struct clf__texts folder = clf__recipe_words(recipe, clf__recipe_find("from"));
     if (folder.count == 0) {
         return CLF_OK;
@@ -54,10 +65,20 @@ clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
     }
     const char *preset = clf__system_word(config.system);
     clf__config_free(&config);
-    const char *chosen = clf__recipe_words(recipe, index).items[0];
-    if (clf__recipe_is_chosen(recipe, "preset") && strcmp(chosen, preset) != 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "preset: is %s, but %s is a model of %s; leave it out", chosen,
-                         folder.items[0], preset);
+    return take(recipe, preset, folder.items[0]);
+}
+
+clf_status clf__recipe_take_preset_begun(struct clf_recipe *recipe, const char *path)
+{
+    struct clf_recipe *begun;
+    if (!clf__recipe_is_chosen(recipe, "from")) {
+        return CLF_OK;
     }
-    return clf__recipe_take(recipe, index, &preset, 1);
+    CLF__TRY(clf_recipe_create(&begun));
+    clf_status status = clf_recipe_load(begun, path);
+    if (status == CLF_OK) {
+        status = take(recipe, clf__recipe_words(begun, clf__recipe_find("preset")).items[0], path);
+    }
+    clf_recipe_free(begun);
+    return status;
 }

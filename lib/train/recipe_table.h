@@ -10,7 +10,8 @@ KEY(CLF__PAIRS, "config", "KEY=VALUE", MODEL, config, 0, 0, NULL, FIXED,
     "any key of config.json or generation_config.json over preset and size, such as dropout=0.3; can be "
     "given again")
 KEY(CLF__TEXT, "from", "FOLDER", MODEL, from, 0, 0, NULL, FIXED,
-    "goes on with the weights, configuration and tokenizer of this model, on new data")
+    "goes on with the weights, configuration and tokenizer of this model, on new data; a run that was begun "
+    "does without the folder")
 
 KEY(CLF__TEXTS, "train", "FILE [FILE]", DATA, train, 0, 0, NULL, FIXED,
     "source and target text, one sentence a line; or one file with a tab between them; for speech a table of "

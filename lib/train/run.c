@@ -226,6 +226,22 @@ static clf_status open_training(struct clf__run *run)
     return CLF_OK;
 }
 
+/* The default warm-up is that of the paper's 100000 updates: a short run would learn little, and not say why.
+ */
+static void warn_of_warm_up(const struct clf__run *run)
+{
+    const struct clf__settings *settings = &run->settings;
+    int64_t updates = clf__run_expected_updates(run);
+    if (run->state.update == 0 && updates > 0 && updates < settings->warm_up) {
+        int by_updates = settings->max_updates == updates;
+        clf__log(CLF_LOG_WARNING,
+                 "warm-up: is %lld updates, but the run has %s%lld by %s, so the learning rate never reaches "
+                 "its peak; take a shorter one",
+                 (long long)settings->warm_up, by_updates ? "" : "about ", (long long)updates,
+                 by_updates ? "max-updates" : "max-epochs");
+    }
+}
+
 /* What an earlier run took need not be judged again: it goes on. */
 static clf_status check_new(const struct clf__run *run)
 {
@@ -237,13 +253,29 @@ static clf_status check_new(const struct clf__run *run)
     return clf__run_check_config(&run->settings);
 }
 
+/* A start that failed left no update, and binds nobody. */
+static clf_status take_preset(const struct clf__run *run)
+{
+    int has_updates, is_begun;
+    char *path = NULL;
+    CLF__TRY(clf__checkpoints_have_updates(&has_updates, run->output));
+    CLF__TRY(clf__file_exists_in(&is_begun, run->output, "recipe.json"));
+    if (!has_updates || !is_begun) {
+        return clf__recipe_take_preset(run->recipe);
+    }
+    CLF__TRY(clf__path_join(&path, run->output, "recipe.json"));
+    clf_status status = clf__recipe_take_preset_begun(run->recipe, path);
+    clf__free(path);
+    return status;
+}
+
 clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const struct clf_recipe *recipe,
                          const char *output)
 {
     run->device = device;
     run->output = output;
     CLF__TRY(clf__recipe_copy(&run->recipe, recipe));
-    CLF__TRY(clf__recipe_take_preset(run->recipe));
+    CLF__TRY(take_preset(run));
     CLF__TRY(clf__recipe_settings(&run->settings, run->recipe));
     CLF__TRY(check_new(run));
     CLF__TRY(clf__run_check_files(run));
@@ -251,8 +283,9 @@ clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const 
     CLF__TRY(load_model(run));
     CLF__TRY(load_data(run));
     run->schedule = clf__schedule_of(&run->settings, run->transformer->config.d_model);
-    CLF__TRY(open_training(run));
-    return clf__dataset_plan(run->train, &run->batching, (uint64_t)run->settings.seed, run->state.epoch);
+    CLF__TRY(clf__dataset_plan(run->train, &run->batching, (uint64_t)run->settings.seed, run->state.epoch));
+    warn_of_warm_up(run);
+    return open_training(run);
 }
 
 void clf__run_close(struct clf__run *run)
@@ -265,5 +298,7 @@ void clf__run_close(struct clf__run *run)
     clf__train_state_free(&run->state);
     clf__checkpoints_close(&run->checkpoints);
     clf__free(run->saved);
+    clf__free(run->made.folders);
+    clf__free(run->made.recipe);
     clf_recipe_free(run->recipe);
 }

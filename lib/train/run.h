@@ -20,6 +20,11 @@ struct clf__run {
     struct clf_train_hooks hooks;
     struct clf_train_times times;
     struct clf__settings settings;
+    struct {
+        char *folders;  /* the path of checkpoints/; NULL: nothing was made yet */
+        size_t missing; /* what of it was not there: see clf__folder_missing() */
+        char *recipe;   /* the path of recipe.json; NULL: it was there */
+    } made;             /* by this run, and not the user's */
     struct clf__checkpoints checkpoints;
     struct clf__train_state state;
     char *saved;          /* the checkpoint that was begun from, or the last one that was saved */
@@ -46,6 +51,10 @@ clf_status clf__run_check_files(const struct clf__run *run);
 /* Goes on from the newest checkpoint of the output folder, or makes the first; keeps the recipe in it. */
 clf_status clf__run_find_checkpoint(struct clf__run *run);
 
+/* After a failure: takes away what this run made, unless there is a checkpoint to go on from. Returns the
+ * failure's status, with its sentence kept. */
+clf_status clf__run_discard(struct clf__run *run, clf_status status);
+
 /* Makes the checkpoint of update 0: tokenizer, configuration and first weights, or those of `from`. */
 clf_status clf__run_make_first(const struct clf__run *run);
 
@@ -56,6 +65,10 @@ void clf__run_close(struct clf__run *run);
 
 /* The end of a stage: adds the seconds since *start to it, and sets *start to now. */
 clf_status clf__run_stage(struct clf__run *run, double *stage, double *start);
+
+/* How many updates the run has when it ends by max-updates or max-epochs, as it looks now; 0: neither ends
+ * it. The epochs to come are taken to be as long as this one. */
+int64_t clf__run_expected_updates(const struct clf__run *run);
 
 /* Batches, backward passes and Adam of one update. */
 clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out);

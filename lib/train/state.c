@@ -45,11 +45,16 @@ const struct clf__validated *clf__train_state_find(const struct clf__train_state
     return NULL;
 }
 
+int clf__validated_is_by_bleu(const struct clf__validated *a, const struct clf__validated *b,
+                              enum clf__best by)
+{
+    return by == CLF__BEST_BLEU && a->bleu >= 0 && b->bleu >= 0 && a->bleu != b->bleu;
+}
+
 int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b,
                              enum clf__best by)
 {
-    int has_bleu = by == CLF__BEST_BLEU && a->bleu >= 0 && b->bleu >= 0;
-    return has_bleu && a->bleu != b->bleu ? a->bleu > b->bleu : a->loss < b->loss;
+    return clf__validated_is_by_bleu(a, b, by) ? a->bleu > b->bleu : a->loss < b->loss;
 }
 
 const struct clf__validated *clf__train_state_best(const struct clf__train_state *state, enum clf__best by)

@@ -41,6 +41,9 @@ clf_status clf__train_state_add(struct clf__train_state *state, const struct clf
 
 /* The validation at this update, or NULL. */
 const struct clf__validated *clf__train_state_find(const struct clf__train_state *state, int64_t update);
+/* Whether BLEU decides which of two is better, or loss. */
+int clf__validated_is_by_bleu(const struct clf__validated *a, const struct clf__validated *b,
+                              enum clf__best by);
 /* Whether a is better than b: of less loss, or of more BLEU where both have it. Equal BLEU says nothing, as
  * the 0 that a model has for its first updates: loss decides. */
 int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b,

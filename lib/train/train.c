@@ -65,8 +65,18 @@ static int is_validation_due(const struct clf__run *run)
            !clf__train_state_find(state, state->update);
 }
 
+/* The model of update 0 is made anew. */
+static const char *last_checkpoint(const struct clf__run *run)
+{
+    return run->saved_update > 0 ? run->saved : "none";
+}
+
 static clf_status interrupted(const struct clf__run *run)
 {
+    if (run->saved_update == 0) {
+        return clf__fail(CLF_INTERRUPTED,
+                         "training was interrupted before its first update; the same command begins again");
+    }
     return clf__fail(CLF_INTERRUPTED,
                      "training was interrupted after update %lld; the same command goes on from %s",
                      (long long)run->state.update, run->saved);
@@ -83,7 +93,7 @@ static clf_status check_gradients(const struct clf__run *run)
                      "the gradients of %lld updates in a row are not finite, the last of update %lld; begin "
                      "anew in another folder with a lower learning-rate, a longer warm-up or a clip-norm; "
                      "the last checkpoint is %s",
-                     (long long)state->skipped_in_a_row, (long long)state->update, run->saved);
+                     (long long)state->skipped_in_a_row, (long long)state->update, last_checkpoint(run));
 }
 
 /* The checkpoint that an interrupted validation was of stays; the run that goes on from it validates again.
@@ -143,7 +153,7 @@ clf_status clf__run_save(struct clf__run *run)
     clf_status status = clf__checkpoints_save(&run->checkpoints, run->training, &run->state, run->saved);
     if (status == CLF_FILE) {
         return clf__fail_in(status, "update %lld is not saved, the last checkpoint is %s",
-                            (long long)run->state.update, run->saved);
+                            (long long)run->state.update, last_checkpoint(run));
     }
     CLF__TRY(status);
     char *path;
@@ -173,6 +183,9 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
     clf_status status = clf__run_open(&run, device, recipe, output);
     if (status == CLF_OK) {
         status = train(&run);
+    }
+    if (status != CLF_OK) {
+        status = clf__run_discard(&run, status);
     }
     if (run.hooks.times) {
         *run.hooks.times = run.times;

@@ -31,6 +31,18 @@ static int epoch_of(const struct clf__train_state *state)
     return state->batch == 0 ? state->epoch - 1 : state->epoch;
 }
 
+/* The last validation was added to the history. */
+static const char *better_by(const struct clf__train_state *state, enum clf__best by)
+{
+    struct clf__train_state before = *state;
+    const struct clf__validated *last = &state->history[--before.count];
+    const struct clf__validated *best = clf__train_state_best(&before, by);
+    if (!best || !clf__validated_is_better(last, best, by)) {
+        return NULL;
+    }
+    return clf__validated_is_by_bleu(last, best, by) ? "BLEU" : "loss";
+}
+
 static void tell(const struct clf__run *run, const struct clf__validated *validated,
                  const struct clf__translated *translated)
 {
@@ -47,6 +59,7 @@ static void tell(const struct clf__run *run, const struct clf__validated *valida
         .perplexity = exp(validated->nll),
         .bleu = validated->bleu,
         .is_best = clf__train_state_best(state, by) == &state->history[state->count - 1],
+        .better_by = better_by(state, by),
         .samples = translated->lines,
         .sample_count =
             translated->count < run->settings.samples ? translated->count : (int)run->settings.samples,

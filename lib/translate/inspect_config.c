@@ -122,8 +122,8 @@ static json_t *bad_words_array(const struct clf__search_options *options)
 
 json_t *clf__inspect_generation(const struct clf__search_options *options)
 {
-    static const char *const rules[] = {"huggingface", "gnmt", "none"};
-    static const char *const stops[] = {"false", "true", "never"};
+    static const char *const rules[] = {"huggingface", "gnmt", "none", "jadore"};
+    static const char *const stops[] = {"false", "true", "never", "all"};
     return json_pack(
         "{s:i, s:i, s:i, s:i, s:s, s:f, s:s, s:b, s:i, s:i, s:o, s:o}", "beam", options->beams, "n_best",
         options->n_best, "min_length", options->min_length, "max_length", options->max_length, "length_rule",

@@ -34,8 +34,9 @@ void clf_translate_options_init(struct clf_translate_options *options, const str
         .batch_tokens = DEFAULT_BATCH_TOKENS,
     };
 }
-_Static_assert((int)CLF_LENGTH_NONE == (int)CLF__LENGTH_NONE, "the public and the inner rules are one list");
-_Static_assert((int)CLF_STOP_NEVER == (int)CLF__STOP_NEVER, "the public and the inner choices are one list");
+_Static_assert((int)CLF_LENGTH_JADORE == (int)CLF__LENGTH_JADORE,
+               "the public and the inner rules are one list");
+_Static_assert((int)CLF_STOP_ALL == (int)CLF__STOP_ALL, "the public and the inner choices are one list");
 
 /* The model's own search with the caller's choices; its list of suppressed ids and the caller's become one.
  */

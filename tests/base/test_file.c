@@ -176,6 +176,31 @@ static void test_folders(void **state)
     assert_false(clf__file_exists(below));
 }
 
+/* What was not there is removed again, as far as nobody put anything into it. */
+static void test_folders_that_were_missing(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    char path[300], kept[300], above[300];
+    snprintf(above, sizeof above, "%s/a", folder);
+    snprintf(path, sizeof path, "%s/a/b//c/", folder);
+    snprintf(kept, sizeof kept, "%s/a/kept", folder);
+    assert_int_equal(clf__folder_missing(folder), 0);
+    assert_int_equal(clf__folder_missing(path), strlen(above));
+    assert_ok(clf__folder_create(path));
+    assert_int_equal(clf__folder_missing(path), 0);
+    clf__folder_remove_empty(path, 0); /* nothing was missing */
+    assert_true(clf__folder_exists(path));
+    assert_ok(clf__file_write(kept, "", 0));
+    clf__folder_remove_empty(path, strlen(above));
+    assert_false(clf__folder_exists(path));
+    assert_true(clf__file_exists(kept));
+    assert_int_equal(unlink(kept), 0);
+    clf__folder_remove_empty(path, strlen(above));
+    assert_false(clf__folder_exists(above));
+    assert_true(clf__folder_exists(folder));
+}
+
 static void test_one_and_the_same_folder(void **state)
 {
     (void)state;
@@ -359,6 +384,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_failed_write_leaves_nothing, support_teardown),
         cmocka_unit_test_teardown(test_reading_fails_with_the_path, support_teardown),
         cmocka_unit_test_teardown(test_folders, support_teardown),
+        cmocka_unit_test_teardown(test_folders_that_were_missing, support_teardown),
         cmocka_unit_test_teardown(test_one_and_the_same_folder, support_teardown),
         cmocka_unit_test_teardown(test_what_is_missing, support_teardown),
         cmocka_unit_test_teardown(test_finding_a_file, support_teardown),

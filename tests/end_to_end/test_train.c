@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <clformer/recipe.h>
@@ -358,6 +359,46 @@ static void test_a_page_over_something_else(void **state)
     assert_string_equal(process_read(folder, "log", &size), log);
 }
 
+static int is_there(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+/* Neither the folder of the model, which the log and the page may lie in, nor a log; what was there stays. */
+static void test_a_failed_run_leaves_nothing(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {
+        "--train /no/such/text",                             /* no data */
+        "--train %s/pairs --max-source-length 1",            /* no pair that could be used */
+        "--train %s/pairs -d nosuchdevice",                  /* no device */
+        "--train %s/pairs --average 3",                      /* a recipe that contradicts itself */
+        "--train %s/pairs --config d_model=65536",           /* no memory */
+        "--train %s/pairs --html %s/pairs --log %s/new.log", /* no page */
+    };
+    const char *folder = make_task(), *model = process_format("%s/model", folder);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const char *choices = process_format(calls[i], folder, folder, folder);
+        struct process_result result = run_clformer(
+            NULL, process_format("train --tokens --vocabulary 0 -o %s --log %s/log --html %s/page %s", model,
+                                 model, model, choices));
+        assert_true(result.status != 0);
+        assert_false(is_there(model));
+        assert_false(is_there(process_format("%s/new.log", folder)));
+    }
+    assert_int_equal(mkdir(model, 0777), 0);
+    process_write(model, "log", "", 0);
+    struct process_result result =
+        run_clformer(NULL, process_format("train --tokens --vocabulary 0 -o %s --log %s/log --train %s/pairs "
+                                          "--max-source-length 1",
+                                          model, model, folder));
+    assert_int_equal(result.status, 1);
+    assert_true(is_there(process_format("%s/log", model)));
+    assert_false(is_there(process_format("%s/checkpoints", model)));
+    assert_false(is_there(process_format("%s/recipe.json", model)));
+}
+
 static void test_bad_calls(void **state)
 {
     (void)state;
@@ -415,6 +456,7 @@ int main(void)
         cmocka_unit_test_teardown(test_the_log_has_the_configuration, support_teardown),
         cmocka_unit_test_teardown(test_from_with_a_link_to_nowhere, support_teardown),
         cmocka_unit_test_teardown(test_a_page_over_something_else, support_teardown),
+        cmocka_unit_test_teardown(test_a_failed_run_leaves_nothing, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),
         cmocka_unit_test_teardown(test_help, support_teardown),
     };

@@ -32,6 +32,10 @@ static void test_generation(void **state)
     assert_true(c.generation.beams == 6 && c.generation.max_length == 99 && c.generation.bad_word_count == 1);
     assert_int_equal(c.generation.early_stopping, CLF__STOP_TRUE);
     clf__config_free(&c);
+    c = load_config(marian_config, "", "\"early_stopping\": \"all\", \"length_rule\": \"jadore\"");
+    assert_int_equal(c.generation.early_stopping, CLF__STOP_ALL);
+    assert_int_equal(c.generation.length_rule, CLF__LENGTH_JADORE);
+    clf__config_free(&c);
     c = load_config(marian_config, "", "\"min_new_tokens\": 4");
     assert_int_equal(c.generation.min_length, 5); /* and then the end token */
     clf__config_free(&c);

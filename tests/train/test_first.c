@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "support/process.h"
 
 /* Weights of more than any device has: refused in a moment, not drawn first. */
@@ -32,8 +33,66 @@ static void test_drawing_can_be_interrupted(void **state)
     assert_fails(clf_train(digits_device(), task.recipe, output, &hooks), CLF_INTERRUPTED,
                  "before its first update");
     assert_int_equal(asked, 1);
-    assert_false(digits_has_checkpoint(output, 0));
+    assert_false(clf__folder_exists(output));
     assert_ok(digits_train(output, task.logs));
+}
+
+static void refuse(const char *output, const char *name, const char *value, clf_status status,
+                   const char *sentence)
+{
+    clf_recipe_free(task.recipe);
+    task.recipe = digits_recipe(task.data);
+    digits_set(task.recipe, name, value);
+    assert_fails(digits_train(output, task.logs), status, sentence);
+}
+
+/* The folders that it made are gone, those above it that it made too; what was there stays as it was. */
+static void test_a_failed_run_leaves_nothing(void **state)
+{
+    (void)state;
+    const char *above = digits_output();
+    const char *output = process_format("%s/one//two/", above);
+    process_write(task.data, "empty", "", 0);
+    for (int i = 0; i < 2; i++) {
+        refuse(output, "max-source-length", "1", CLF_FORMAT, "no pair that can be used");
+        assert_int_equal(clf__folder_exists(above), i);
+        refuse(output, "config", "d_model=65536", CLF_DEVICE_MEMORY, "GiB of the device's memory");
+        assert_int_equal(clf__folder_exists(above), i);
+        refuse(output, "source-vocabulary", process_format("%s/empty", task.data), CLF_TEXT,
+               "empty: there is no piece");
+        assert_int_equal(clf__folder_exists(above), i);
+        assert_ok(clf__folder_create(above));
+    }
+    process_write(above, "notes", "x", 1);
+    refuse(above, "max-source-length", "1", CLF_FORMAT, "no pair that can be used");
+    assert_true(digits_has_file(above, "notes"));
+    assert_false(digits_has_file(above, "recipe.json") ||
+                 clf__folder_exists(process_format("%s/checkpoints", above)));
+    process_write(above, "recipe.json", "{}", 2);
+    refuse(above, "max-source-length", "1", CLF_FORMAT, "no pair that can be used");
+    assert_true(digits_has_file(above, "recipe.json"));
+}
+
+/* Updates were made, but none was saved. */
+static void test_a_run_without_a_checkpoint_leaves_nothing(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    digits_set(task.recipe, "learning-rate", "1000");
+    digits_set(task.recipe, "schedule", "constant");
+    digits_set(task.recipe, "normalize", "none");
+    digits_set(task.recipe, "optimizer", "adamw");
+    digits_set(task.recipe, "decay", "1"); /* w grows 999-fold with each update */
+    digits_set(task.recipe, "bad-updates", "2");
+    digits_set(task.recipe, "max-updates", "1000");
+    digits_set(task.recipe, "save-every", "0");
+    digits_set(task.recipe, "validate-every", "1000");
+    assert_fails(digits_train(output, task.logs), CLF_UNSUPPORTED, "the last checkpoint is none");
+    assert_true(task.logs->count > 0);
+    assert_false(clf__folder_exists(output));
+    digits_set(task.recipe, "save-every", "1");
+    assert_fails(digits_train(output, task.logs), CLF_UNSUPPORTED, "checkpoints/update-0");
+    assert_true(digits_has_file(output, "recipe.json"));
 }
 
 int main(void)
@@ -42,6 +101,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_model_that_the_device_cannot_train),
         TEST(test_drawing_can_be_interrupted),
+        TEST(test_a_failed_run_leaves_nothing),
+        TEST(test_a_run_without_a_checkpoint_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

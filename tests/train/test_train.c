@@ -3,6 +3,7 @@
 #include "support/digits.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -87,6 +88,8 @@ static void test_allocations_may_fail(void **state)
         clf__memory_fail_at(0);
         if (status != CLF_OK) {
             assert_fails(status, CLF_OUT_OF_MEMORY, "memory");
+            assert_int_equal(clf__folder_exists(output),
+                             digits_has_checkpoint(output, 1) || digits_has_checkpoint(output, 2));
         }
         assert_ok(digits_train(output, task.logs));
         assert_true(digits_has_file(output, "config.json"));
@@ -197,6 +200,8 @@ static void test_the_best_by_loss(void **state)
         const struct clf_train_validation *validation = &task.logs->validations[i];
         assert_true(validation->bleu >= 0);
         assert_true(validation->is_best == (validation->loss < best));
+        assert_int_equal(validation->better_by != NULL, i > 0 && validation->is_best);
+        assert_string_equal(validation->better_by ? validation->better_by : "loss", "loss");
         best = validation->is_best ? validation->loss : best;
         bests += validation->is_best;
     }
@@ -290,9 +295,33 @@ static void test_epochs_are_counted(void **state)
     assert_non_null(strstr(task.notices, "training ends at max-epochs 2\n"));
     int64_t tokens[2] = {0, 0};
     for (int i = 0; i < task.logs[0].count; i++) {
+        /* What ends first is told from the start, and in the last epoch exactly. */
+        int64_t expected = task.logs[0].updates[i].expected_updates;
+        assert_true(llabs(expected - task.logs[0].count) <= (task.logs[0].updates[i].epoch == 1));
         tokens[task.logs[0].updates[i].epoch - 1] += task.logs[0].updates[i].target_tokens;
     }
     assert_true(tokens[0] > 0 && tokens[0] == tokens[1]);
+    digits_set(task.recipe, "max-updates", "5");
+    assert_ok(digits_train(digits_output(), &task.logs[1]));
+    assert_int_equal(task.logs[1].updates[0].expected_updates, 5);
+}
+
+/* By updates or by epochs; a run that is long enough hears nothing (test_a_run_leaves_a_model). */
+static void test_a_warm_up_longer_than_the_run(void **state)
+{
+    (void)state;
+    digits_set(task.recipe, "warm-up", "13");
+    assert_ok(digits_train(digits_output(), task.logs));
+    assert_string_equal(task.warnings,
+                        "warm-up: is 13 updates, but the run has 12 by max-updates, so the learning rate "
+                        "never reaches its peak; take a shorter one\n");
+    task.warnings[0] = '\0';
+    digits_set(task.recipe, "warm-up", "4000");
+    digits_set(task.recipe, "max-updates", "100000");
+    digits_set(task.recipe, "max-epochs", "1");
+    assert_ok(digits_train(digits_output(), task.logs));
+    assert_non_null(strstr(task.warnings, "warm-up: is 4000 updates, but the run has about "));
+    assert_non_null(strstr(task.warnings, " by max-epochs, so"));
 }
 
 static void test_gradients_that_are_not_finite(void **state)
@@ -327,40 +356,6 @@ static void test_the_loss_of_validations(void **state)
     assert_ok(digits_train(digits_output(), task.logs));
     assert_true(fabs(task.logs->updates[1].loss - task.logs->updates[1].nll) > 1e-4);
     assert_true(task.logs->validations[0].loss == task.logs->validations[0].nll);
-}
-
-/* A run that is trained further: its folder is named, its preset kept, the same command goes on. */
-static void test_fine_tuning(void **state)
-{
-    (void)state;
-    const char *first = digits_output(), *output = digits_output(), *nowhere = digits_output();
-    digits_set(task.recipe, "preset", "annotated");
-    digits_set(task.recipe, "schedule", "constant");
-    digits_set(task.recipe, "max-updates", "2");
-    assert_ok(digits_train(first, task.logs));
-    clf_recipe_free(task.recipe);
-    assert_ok(clf_recipe_create(&task.recipe));
-    const char *const files[] = {process_format("%s/train.source", task.data),
-                                 process_format("%s/train.target", task.data)};
-    assert_ok(clf_recipe_set(task.recipe, "train", files, 2));
-    digits_set(task.recipe, "tokens", "true");
-    digits_set(task.recipe, "config", "dropout=0.20");
-    digits_set(task.recipe, "max-updates", "2");
-    digits_set(task.recipe, "from", nowhere);
-    assert_fails(digits_train(output, task.logs), CLF_FILE, process_format("from: %s: no such", nowhere));
-    digits_set(task.recipe, "from", first);
-    assert_fails(digits_train(process_format("%s/.", first), task.logs), CLF_BAD_ARGUMENT,
-                 "is the folder of from; the model goes to another one");
-    assert_ok(digits_train(output, task.logs));
-    digits_set(task.recipe, "max-updates", "3");
-    assert_ok(digits_train(output, task.logs));
-    assert_int_equal(task.logs->start.first_update, 3);
-    size_t size;
-    const char *recipe = process_read(output, "recipe.json", &size);
-    assert_non_null(strstr(recipe, "\"annotated\""));
-    assert_non_null(strstr(recipe, "\"kl\""));
-    assert_ok(clf_recipe_load(task.recipe, process_format("%s/recipe.json", output)));
-    assert_ok(digits_train(digits_output(), task.logs));
 }
 
 /* Before any text is read: not even a missing file is found first. */
@@ -445,8 +440,8 @@ int main(void)
         TEST(test_a_cut_epoch_is_not_averaged),
         TEST(test_the_best_one_that_is_there),
         TEST(test_epochs_are_counted),
+        TEST(test_a_warm_up_longer_than_the_run),
         TEST(test_gradients_that_are_not_finite),
-        TEST(test_fine_tuning),
         TEST(test_the_loss_of_validations),
         TEST(test_choices_without_effect_are_refused),
         TEST(test_a_wrong_configuration_shows_at_once),

@@ -63,7 +63,6 @@ void terminal_started(struct terminal *terminal, const struct clf_train_start *s
 {
     char parameters[TEXT];
     terminal->begun = seconds_now();
-    terminal->max_updates = start->max_updates;
     terminal->last = start->first_update - 1;
     if (terminal->quiet) {
         return;
@@ -74,6 +73,10 @@ void terminal_started(struct terminal *terminal, const struct clf_train_start *s
             (double)start->device_bytes / 1048576, device);
     if (start->first_update > 1) {
         fprintf(stderr, "goes on at update %lld\n", (long long)start->first_update);
+    }
+    if (terminal->live) {
+        fprintf(stderr, "below: updates, loss in nats a label, norm of the gradients, learning rate,\n"
+                        "tokens of both sides a second, time left where patience does not end it sooner\n");
     }
 }
 
@@ -114,8 +117,8 @@ static void draw(struct terminal *terminal, const struct clf_train_update *updat
     char text[TEXT];
     struct line line = {.limit = columns() - 1};
     line.limit = line.limit < sizeof line.text ? line.limit : sizeof line.text - 1;
-    if (terminal->max_updates > 0) {
-        add_part(&line, "%lld/%lld", (long long)update->update, (long long)terminal->max_updates);
+    if (update->expected_updates > 0) {
+        add_part(&line, "%lld/%lld", (long long)update->update, (long long)update->expected_updates);
     } else {
         add_part(&line, "update %lld", (long long)update->update);
     }
@@ -124,10 +127,10 @@ static void draw(struct terminal *terminal, const struct clf_train_update *updat
     add_part(&line, "rate %.2g", update->learning_rate);
     add_part(&line, "%s tok/s",
              format_speed(text, terminal->seconds > 0 ? terminal->tokens / terminal->seconds : 0));
-    if (terminal->max_updates > update->update && terminal->updates > 1) {
+    int64_t left = update->expected_updates - update->update;
+    if (left > 0 && terminal->updates > 1) {
         double each = (now - terminal->first) / (double)(terminal->updates - 1);
-        add_part(&line, "%s left",
-                 format_time(text, each * (double)(terminal->max_updates - update->update)));
+        add_part(&line, "%s left", format_time(text, each * (double)left));
     }
     if (update->skipped > 0) {
         add_part(&line, "%lld skipped", (long long)update->skipped);
@@ -167,7 +170,13 @@ void terminal_validated(struct terminal *terminal, const struct clf_train_valida
     if (validation->bleu >= 0) {
         fprintf(stderr, ", BLEU %.2f", validation->bleu);
     }
-    fprintf(stderr, "%s\n", validation->is_best ? ", the best so far" : "");
+    /* A BLEU that reads 0.00 is nobody's best. */
+    int is_told = validation->better_by != NULL &&
+                  (strcmp(validation->better_by, "BLEU") != 0 || validation->bleu >= 0.005);
+    if (is_told) {
+        fprintf(stderr, ", the best so far by %s", validation->better_by);
+    }
+    putc('\n', stderr);
 }
 
 void terminal_done(struct terminal *terminal, const char *output)

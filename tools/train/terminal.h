@@ -7,13 +7,13 @@
 
 struct terminal {
     int quiet;
-    int live;                  /* standard error is a terminal */
-    int is_drawn;              /* the changing line stands there */
-    double begun, drawn;       /* when, in seconds */
-    double first;              /* when the first update was done: it compiled kernels */
-    double tokens, seconds;    /* of the last updates, older ones counting less and less */
-    int64_t updates;           /* of this run */
-    int64_t last, max_updates; /* max_updates 0: no limit */
+    int live;               /* standard error is a terminal */
+    int is_drawn;           /* the changing line stands there */
+    double begun, drawn;    /* when, in seconds */
+    double first;           /* when the first update was done: it compiled kernels */
+    double tokens, seconds; /* of the last updates, older ones counting less and less */
+    int64_t updates;        /* of this run */
+    int64_t last;
 };
 
 void terminal_begin(struct terminal *terminal, int quiet);

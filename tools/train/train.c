@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "shared/command.h"
 #include "shared/page.h"
@@ -23,7 +24,8 @@ struct job {
     json_t *start; /* until it stands in the first line */
     struct train_history history;
     int page_is_begun; /* this run has written it */
-    int failed;        /* an exit status: of the log or the page, which do not end the training */
+    int made_folder, made_log;
+    int failed; /* an exit status: of the log or the page, which do not end the training */
 };
 
 /* Keeps <folder>/<key>.json beside what the data is. */
@@ -185,8 +187,9 @@ static int open_log(struct job *job)
     if (job->flags.log == NULL) {
         return EXIT_DONE;
     }
-    job->log = log_open(job->flags.log);
     struct stat status;
+    job->made_log = lstat(job->flags.log, &status) != 0 && errno == ENOENT;
+    job->log = log_open(job->flags.log);
     if (job->log == NULL || fstat(fileno(job->log), &status) != 0) {
         return EXIT_FAILED;
     }
@@ -229,6 +232,18 @@ static int train(struct job *job)
     return print_kernel_times(job->setup.device, job->failed);
 }
 
+/* A failed run leaves no empty log that it made, nor an empty folder. */
+static void discard(const struct job *job)
+{
+    struct stat status;
+    if (job->log != NULL && job->made_log && fstat(fileno(job->log), &status) == 0 && status.st_size == 0) {
+        unlink(job->flags.log);
+    }
+    if (job->made_folder) {
+        rmdir(job->flags.output); /* the system refuses one that is not empty */
+    }
+}
+
 static int check_call(const struct flags *flags)
 {
     if (flags->output == NULL || flags->output[0] == '\0') {
@@ -259,7 +274,7 @@ static int run(struct job *job)
     job->history.name = flags->output;
     terminal_begin(&job->terminal, flags->quiet);
     if (flags->log != NULL || flags->html != NULL) {
-        mkdir(flags->output, 0777); /* they may lie there */
+        job->made_folder = mkdir(flags->output, 0777) == 0; /* they may lie there */
     }
     status = open_log(job);
     if (status == EXIT_DONE && flags->html != NULL) {
@@ -268,7 +283,11 @@ static int run(struct job *job)
     if (status == EXIT_DONE) {
         status = setup_open(&job->setup, flags);
     }
-    return status == EXIT_DONE ? train(job) : status;
+    status = status == EXIT_DONE ? train(job) : status;
+    if (status != EXIT_DONE) {
+        discard(job);
+    }
+    return status;
 }
 
 int verb_train(int argc, char **argv)

@@ -17,12 +17,45 @@ double seconds_now(void)
     return now;
 }
 
+/* What is written to standard error goes to a terminal of so many columns. */
+struct screen {
+    int master, slave, kept;
+};
+
+static void screen_begin(struct screen *screen, int columns)
+{
+    struct winsize window = {.ws_col = (unsigned short)columns, .ws_row = 24};
+    screen->master = posix_openpt(O_RDWR | O_NOCTTY);
+    screen->kept = dup(STDERR_FILENO);
+    assert_true(screen->master >= 0 && screen->kept >= 0);
+    assert_true(grantpt(screen->master) == 0 && unlockpt(screen->master) == 0);
+    screen->slave = open(ptsname(screen->master), O_RDWR | O_NOCTTY);
+    assert_true(screen->slave >= 0 && ioctl(screen->slave, TIOCSWINSZ, &window) == 0);
+    assert_int_equal(dup2(screen->slave, STDERR_FILENO), STDERR_FILENO);
+}
+
+/* Gives standard error back; `text` holds what the terminal got. */
+static void screen_end(struct screen *screen, char *text, size_t size)
+{
+    assert_int_equal(dup2(screen->kept, STDERR_FILENO), STDERR_FILENO);
+    size_t used = 0;
+    assert_int_equal(fcntl(screen->master, F_SETFL, O_NONBLOCK), 0);
+    for (ssize_t count; (count = read(screen->master, text + used, size - 1 - used)) > 0;) {
+        used += (size_t)count;
+    }
+    text[used] = '\0';
+    close(screen->slave);
+    close(screen->master);
+    close(screen->kept);
+}
+
 /* Two updates of a run of `most`, the second `update`, on a terminal of so many columns: the last line drawn.
  */
 static void draw(char *line, size_t size, int columns, int64_t update, int64_t most)
 {
     struct terminal terminal;
-    const struct clf_train_start start = {.pairs = 1, .lines = 1, .first_update = 1, .max_updates = most};
+    struct screen screen;
+    const struct clf_train_start start = {.pairs = 1, .lines = 1, .first_update = 1};
     struct clf_train_update told = {.update = update - 1,
                                     .epoch = 12,
                                     .loss = 3.4567,
@@ -31,13 +64,9 @@ static void draw(char *line, size_t size, int columns, int64_t update, int64_t m
                                     .source_tokens = 50000,
                                     .target_tokens = 48765,
                                     .seconds = 1,
-                                    .skipped = 3};
-    struct winsize window = {.ws_col = (unsigned short)columns, .ws_row = 24};
-    int master = posix_openpt(O_RDWR | O_NOCTTY), kept = dup(STDERR_FILENO);
-    assert_true(master >= 0 && kept >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
-    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
-    assert_true(slave >= 0 && ioctl(slave, TIOCSWINSZ, &window) == 0);
-    assert_int_equal(dup2(slave, STDERR_FILENO), STDERR_FILENO);
+                                    .skipped = 3,
+                                    .expected_updates = most};
+    screen_begin(&screen, columns);
     terminal_begin(&terminal, 0);
     terminal_started(&terminal, &start, "device");
     for (int i = 0; i < 2; i++) {
@@ -45,18 +74,9 @@ static void draw(char *line, size_t size, int columns, int64_t update, int64_t m
         terminal_updated(&terminal, &told);
         told.update++;
     }
-    assert_int_equal(dup2(kept, STDERR_FILENO), STDERR_FILENO);
     char text[2048];
-    size_t used = 0;
-    assert_int_equal(fcntl(master, F_SETFL, O_NONBLOCK), 0);
-    for (ssize_t count; (count = read(master, text + used, sizeof text - 1 - used)) > 0;) {
-        used += (size_t)count;
-    }
-    text[used] = '\0';
+    screen_end(&screen, text, sizeof text);
     snprintf(line, size, "%s", strrchr(text, 'K') + 1); /* behind what wipes the line */
-    close(slave);
-    close(master);
-    close(kept);
 }
 
 static void test_what_fits_into_a_line(void **state)
@@ -75,10 +95,47 @@ static void test_what_fits_into_a_line(void **state)
     assert_string_equal(line, "50/60  loss 3.457  norm 1.2");
 }
 
+/* The end of the line of a validation. */
+static const char *said_of(const struct clf_train_validation *validation)
+{
+    static char text[2048];
+    struct terminal terminal;
+    struct screen screen;
+    screen_begin(&screen, 80);
+    terminal_begin(&terminal, 0);
+    terminal_validated(&terminal, validation);
+    screen_end(&screen, text, sizeof text);
+    const char *bleu = strstr(text, ", BLEU");
+    assert_non_null(bleu);
+    return bleu;
+}
+
+/* The first one is better than none, and a BLEU that reads 0.00 is no best. */
+static void test_the_best_is_said_where_there_is_one(void **state)
+{
+    (void)state;
+    static const struct {
+        double bleu;
+        const char *better_by, *said;
+    } cases[] = {
+        {0, NULL, ", BLEU 0.00\r\n"},
+        {0.004, "BLEU", ", BLEU 0.00\r\n"},
+        {0, "loss", ", BLEU 0.00, the best so far by loss\r\n"},
+        {1.25, "BLEU", ", BLEU 1.25, the best so far by BLEU\r\n"},
+        {1.25, NULL, ", BLEU 1.25\r\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct clf_train_validation validation = {
+            .update = 5, .epoch = 1, .is_best = 1, .bleu = cases[i].bleu, .better_by = cases[i].better_by};
+        assert_string_equal(said_of(&validation), cases[i].said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_what_fits_into_a_line, support_teardown),
+        cmocka_unit_test_teardown(test_the_best_is_said_where_there_is_one, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
