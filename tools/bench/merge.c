@@ -1,9 +1,9 @@
 /* Reports of other machines, read back: whatever they hold, they are checked before anything uses them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/bench.h"
+#include "shared/input.h"
 
 /* What stands behind a key. Numbers are in a range that the page can draw. */
 enum wanted { TEXT, LIST, OBJECT, FROM_0, OVER_0, OVER_0_OR_NONE };
@@ -267,17 +267,19 @@ static int add_devices(json_t *devices, const char *name, json_t *report, int is
     return EXIT_DONE;
 }
 
+enum { MOST_BYTES = 1 << 24 }; /* of a report: 80 times one of two devices */
+
 /* Reads JSON; NULL, reported, where that fails. */
 static json_t *read_json(const char *path, const char *name)
 {
-    int is_input = strcmp(path, "-") == 0;
-    FILE *file = is_input ? stdin : fopen(path, "r");
-    if (file == NULL) {
-        fprintf(stderr, "clformer: %s cannot be read: %s\n", name, strerror(errno));
+    char *text;
+    size_t size;
+    if (input_read_all(&text, &size, path, MOST_BYTES) != EXIT_DONE) {
         return NULL;
     }
     json_error_t error;
-    json_t *report = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    json_t *report = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    free(text);
     if (report == NULL) {
         clean_text(error.text, strlen(error.text));
         fprintf(stderr, "clformer: %s, line %d: %s\n", name, error.line, error.text);
@@ -285,9 +287,6 @@ static json_t *read_json(const char *path, const char *name)
         fprintf(stderr, "clformer: no memory left\n");
         json_decref(report);
         report = NULL;
-    }
-    if (!is_input) {
-        fclose(file);
     }
     return report;
 }
