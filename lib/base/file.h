@@ -26,7 +26,7 @@ clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max
 /* The same in two steps: opens a regular file, with more of open(2)'s flags, and says how long it is; reads
  * that much of what is open, and closes it whatever comes. */
 clf_status clf__file_open(int *out, size_t *size, const char *path, int flags);
-clf_status clf__file_read_open(char **out, int descriptor, size_t size, const char *path, size_t max_bytes);
+clf_status clf__file_read_open(char **out, int descriptor, size_t length, const char *path, size_t max_bytes);
 
 /* Writes to a temporary file beside path and renames it. */
 clf_status clf__file_write(const char *path, const void *bytes, size_t size);
