@@ -460,5 +460,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limit_in_use, start, finish),
         cmocka_unit_test_setup_teardown(test_stray_files, start, finish),
     };
+    umask(022); /* what a test writes is its own */
     return cmocka_run_group_tests_name("device/program_cache", tests, NULL, NULL);
 }

@@ -371,5 +371,6 @@ int main(void)
         cmocka_unit_test_teardown(test_precedence, support_teardown),
         cmocka_unit_test_teardown(test_failing_open, support_teardown),
     };
+    umask(022); /* what a test writes is its own */
     return cmocka_run_group_tests_name("device/tuning", tests, NULL, NULL);
 }
