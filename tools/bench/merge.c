@@ -221,7 +221,7 @@ static int add_devices(json_t *devices, const char *name, json_t *report, int is
     return EXIT_DONE;
 }
 
-enum { MOST_BYTES = 1 << 24 }; /* of a report: 80 times one of two devices */
+enum { MOST_BYTES = 1 << 24 }; /* of a report: one of two devices has 200 KB */
 
 /* Reads JSON; NULL, reported, where that fails. */
 static json_t *read_json(const char *path, const char *name)

@@ -38,7 +38,7 @@ static int read_first_line(struct start_job *job)
     if (length <= 0) {
         fprintf(stderr, "clformer: %s cannot be read: %s\n", job->call->work,
                 ferror(file) ? strerror(errno)
-                : length < 0 ? "its first line is too long"
+                : length < 0 ? "its first line is longer than memory or than any model reads"
                              : "it is empty");
     }
     fclose(file);

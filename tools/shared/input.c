@@ -122,8 +122,11 @@ long long input_read_line(char **text, size_t *capacity, FILE *file, size_t most
 {
     size_t size = 0;
     for (int byte = 0; byte != '\n' && (byte = getc_unlocked(file)) != EOF;) {
-        if (size == most || (size == *capacity && !grow(text, capacity))) {
-            return -1;
+        if (size == most) {
+            return INPUT_TOO_LONG;
+        }
+        if (size == *capacity && !grow(text, capacity)) {
+            return INPUT_NO_MEMORY;
         }
         (*text)[size++] = (char)byte;
     }

@@ -14,8 +14,8 @@ FILE *input_open(const char *path);
 int input_read_all(char **text, size_t *size, const char *path, size_t most);
 
 /* One line with its newline into *text, which grows and which the caller frees: its size, 0 at the end of the
- * file or where it cannot be read, which ferror() tells, -1 for one of more than `most` bytes, and where
- * memory ran out. */
+ * file or where it cannot be read, which ferror() tells, or one of these. */
+enum { INPUT_TOO_LONG = -1, INPUT_NO_MEMORY = -2 };
 long long input_read_line(char **text, size_t *capacity, FILE *file, size_t most);
 
 /* Opens a device or a pipe to write to; a pipe that nobody reads is not waited for. NULL with errno. */

@@ -168,6 +168,11 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
          status == EXIT_DONE && (size = input_read_line(text, &capacity, file, MOST_LINE_BYTES)) != 0;
          number++) {
         bytes += size;
+        if (size == INPUT_NO_MEMORY) {
+            fprintf(stderr, "clformer: no memory left for the curves of %s\n", reading->path);
+            status = EXIT_FAILED;
+            break;
+        }
         if (size < 0 || bytes > MOST_BYTES) {
             fprintf(stderr, "clformer: %s, line %lld: %s: this is no log of `clformer train`\n",
                     reading->path, number,
