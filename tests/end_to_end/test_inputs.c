@@ -93,12 +93,18 @@ static void test_a_pipe_with_something_in_it(void **state)
 /* A pipe into which a child writes the same for ever. */
 static const char *open_endless(pid_t *child, int *end, const char *bytes)
 {
+    enum { TIMES = 1000 };
     int ends[2];
+    size_t size = strlen(bytes);
+    char *many = support_array(TIMES * size, 1);
+    for (size_t i = 0; i < TIMES; i++) {
+        memcpy(many + i * size, bytes, size);
+    }
     assert_int_equal(pipe(ends), 0);
     *child = fork();
     if (*child == 0) {
         close(ends[0]);
-        while (write(ends[1], bytes, strlen(bytes)) > 0) {
+        while (write(ends[1], many, TIMES * size) > 0) {
         }
         _exit(0);
     }
@@ -121,6 +127,20 @@ static void test_a_pipe_without_an_end(void **state)
         close(end); /* which ends the child */
         assert_int_equal(waitpid(child, NULL, 0), child);
     }
+}
+
+/* Lines without an end against one line. */
+static void test_lines_without_an_end(void **state)
+{
+    (void)state;
+    int end;
+    pid_t child;
+    const char *path = open_endless(&child, &end, "a line of some words, again and again and again\n");
+    struct process_result result = run_clformer("a line\n", call(2, path));
+    assert_refused(result, 1, "standard input has 1 line and /dev/fd/");
+    assert_non_null(strstr(result.errors, " has at least "));
+    close(end);
+    assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 static void test_a_pipe_that_nobody_reads(void **state)
@@ -170,6 +190,7 @@ int main(void)
         cmocka_unit_test_teardown(test_devices_and_folders, support_teardown),
         cmocka_unit_test_teardown(test_a_pipe_with_something_in_it, support_teardown),
         cmocka_unit_test_teardown(test_a_pipe_without_an_end, support_teardown),
+        cmocka_unit_test_teardown(test_lines_without_an_end, support_teardown),
         cmocka_unit_test_teardown(test_a_pipe_that_nobody_reads, support_teardown),
         cmocka_unit_test_teardown(test_a_page_to_dev_stdout, support_teardown),
         cmocka_unit_test_teardown(test_mode_of_a_page, support_teardown),
