@@ -231,10 +231,46 @@ static void test_each_rule_catches_its_breach(void **state)
     }
 }
 
+/* The mask of new files' rights is the whole process's: whoever reads it by setting it changes it for every
+ * other thread. */
+static int check_mask(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)walk;
+    const char *end = strrchr(path, '.');
+    if (kind != FTW_F || end == NULL || strcmp(end, ".c") != 0) {
+        return 0;
+    }
+    static char source[MAX_SOURCE];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    source[fread(source, 1, sizeof source - 1, file)] = '\0';
+    fclose(file);
+    source_files++;
+    const char *found = strstr(source, "umask(");
+    broken_rules += found != NULL && report(path, "umask", "nobody sets the mask of the process");
+    return 0;
+}
+
+static void test_nobody_sets_the_mask(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"lib", "tools", "bench"};
+    broken_rules = 0;
+    for (int i = 0; i < 3; i++) {
+        char path[512];
+        source_files = 0;
+        snprintf(path, sizeof path, "%s/%s", CLF_SOURCE_FOLDER, folders[i]);
+        assert_int_equal(nftw(path, check_mask, 16, FTW_PHYS), 0);
+        assert_true(source_files > 0);
+    }
+    assert_int_equal(broken_rules, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_file_keeps_the_rules),
+        cmocka_unit_test(test_nobody_sets_the_mask),
         cmocka_unit_test(test_each_rule_catches_its_breach),
     };
     return cmocka_run_group_tests(tests, read_rooms, NULL);

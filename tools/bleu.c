@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/command.h"
+#include "shared/input.h"
 #include "shared/lines.h"
 #include "shared/results.h"
 
@@ -90,9 +91,8 @@ static int run(const struct flags *flags)
 {
     const char *path = flags->operands[0];
     struct line_reader readers[SIDES] = {{.file = stdin, .name = "standard input"}, {.name = path}};
-    readers[REFERENCES].file = fopen(path, "r");
+    readers[REFERENCES].file = input_open(path);
     if (readers[REFERENCES].file == NULL) {
-        fprintf(stderr, "clformer: %s cannot be read: %s\n", path, strerror(errno));
         return EXIT_FAILED;
     }
     struct window windows[SIDES] = {{.bytes = NULL}, {.bytes = NULL}};

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/environment.h"
-#include "base/file.h"
 #include "base/memory.h"
+#include "base/owned.h"
 #include "device/tuning.h"
 #include "shared/command.h"
 
@@ -45,10 +45,13 @@ static char *find_tuning(const struct clf_device_info *info)
     if (clf__environment_uses_tuning(&uses) != CLF_OK || !uses || clf__tuning_path(&path, info) != CLF_OK) {
         return NULL;
     }
-    if (!clf__file_exists(path)) {
+    char *text = NULL;
+    size_t size = 0;
+    if (clf__owned_file_read(&text, &size, path, 1 << 16) != CLF_OK) { /* missing, or not taken */
         clf__free(path);
-        return NULL;
+        path = NULL;
     }
+    clf__free(text);
     return path;
 }
 

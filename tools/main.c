@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "shared/command.h"
+#include "shared/terminal_guard.h"
 
 static const struct verb verbs[] = {
     {"devices", "list the OpenCL devices, and which one is the default", verb_devices},
@@ -66,6 +67,10 @@ int main(int argc, char **argv)
     if (!occupy_standard_descriptors()) {
         fprintf(stderr, "clformer: standard input, output or error is closed, and /dev/null cannot be opened "
                         "in its place\n");
+        return EXIT_FAILED;
+    }
+    if (!terminal_guard()) {
+        fprintf(stderr, "clformer: no memory left\n");
         return EXIT_FAILED;
     }
     signals_catch();

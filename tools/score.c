@@ -1,8 +1,8 @@
 /* clformer score */
-#include <errno.h>
 #include <string.h>
 
 #include "shared/command.h"
+#include "shared/input.h"
 #include "shared/results.h"
 #include "shared/stream.h"
 
@@ -85,12 +85,8 @@ static int open_side(struct line_reader *reader, const char *path)
 {
     int is_stdin = strcmp(path, "-") == 0;
     reader->name = is_stdin ? "standard input" : path;
-    reader->file = is_stdin ? stdin : fopen(path, "r");
-    if (reader->file == NULL) {
-        fprintf(stderr, "clformer: %s cannot be read: %s\n", path, strerror(errno));
-        return EXIT_FAILED;
-    }
-    return EXIT_DONE;
+    reader->file = is_stdin ? stdin : input_open(path);
+    return reader->file != NULL ? EXIT_DONE : EXIT_FAILED;
 }
 
 static int open_sides(struct job *job)

@@ -77,9 +77,11 @@ struct clf_device_options {
     clf_gemm gemm;
     clf_attention attention;
     clf_instructions instructions;
-    int use_program_cache; /* keep compiled programs in $XDG_CACHE_HOME/clformer */
-    int profile;           /* take the time of every kernel, for clf_device_profile() */
-    int use_tuning;        /* what is AUTO, and sizes inside: as `clformer tune` found them for the device */
+    /* Keep compiled programs in $XDG_CACHE_HOME/clformer, at most $CLFORMER_CACHE_BYTES of them; a folder
+     * that another user may write to is left alone, with a logged warning. */
+    int use_program_cache;
+    int profile;    /* take the time of every kernel, for clf_device_profile() */
+    int use_tuning; /* what is AUTO, and sizes inside: as `clformer tune` found them for the device */
 };
 #define CLF_DEVICE_OPTIONS_INIT                                                                              \
     {                                                                                                        \

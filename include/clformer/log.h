@@ -18,7 +18,8 @@ typedef void clf_log_function(void *user, clf_log_level level, const char *messa
 /**
  * Sets the function that receives every message; without one, messages are dropped.
  *
- * @param function called on the thread that logs, one whole message without a newline; NULL drops messages.
+ * @param function called on the thread that logs, one whole message without a newline at its end, in which
+ * control characters but newline and tab are written as \x1b; NULL drops messages.
  * @param user     passed to function unchanged; must outlive its use.
  */
 void clf_log_set(clf_log_function *function, void *user);

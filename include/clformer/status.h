@@ -53,7 +53,8 @@ const char *clf_status_meaning(clf_status status);
  * line, and what to do.
  *
  * @return borrowed, never NULL, valid until this thread's next call of the library; "" before the first
- * failure. Behind a call that gave CLF_OK it means nothing: what failed may have been done another way.
+ * failure. Behind a call that gave CLF_OK it means nothing: what failed may have been done another way. It
+ * may be printed on a terminal: control characters that a file's names put into it are written as \x1b.
  */
 const char *clf_last_error(void);
 

@@ -1,5 +1,6 @@
 #include "base/environment.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,4 +60,24 @@ clf_status clf__environment_cache_folder(char **out)
         return clf__format(out, "%s/.cache/clformer", home);
     }
     return clf__fail(CLF_FILE, "no folder for the cache: neither XDG_CACHE_HOME nor HOME is set");
+}
+
+clf_status clf__environment_cache_bytes(uint64_t *out)
+{
+    const char *value = read_variable("CLFORMER_CACHE_BYTES");
+    *out = (uint64_t)256 << 20;
+    if (value == NULL) {
+        return CLF_OK;
+    }
+    errno = 0;
+    unsigned long long bytes = strtoull(value, NULL, 10);
+    if (strspn(value, "0123456789") != strlen(value) || errno != 0) {
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "CLFORMER_CACHE_BYTES is \"%s\"; it can be a number of bytes, such as 268435456, or 0 "
+            "to keep nothing",
+            value);
+    }
+    *out = bytes;
+    return CLF_OK;
 }

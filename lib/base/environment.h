@@ -2,6 +2,8 @@
 #ifndef CLF_BASE_ENVIRONMENT_H
 #define CLF_BASE_ENVIRONMENT_H
 
+#include <stdint.h>
+
 #include "base/status.h"
 
 /* $CLFORMER_DEVICE, or NULL. */
@@ -20,5 +22,9 @@ clf_status clf__environment_uses_tuning(int *out);
 
 /* $XDG_CACHE_HOME/clformer or ~/.cache/clformer; CLF_FILE where neither is set. The caller frees *out. */
 clf_status clf__environment_cache_folder(char **out);
+
+/* How many bytes of compiled programs are kept: $CLFORMER_CACHE_BYTES, 0 for none; missing: 256 MiB, some
+ * hundred models and precisions. */
+clf_status clf__environment_cache_bytes(uint64_t *out);
 
 #endif

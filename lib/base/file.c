@@ -14,8 +14,7 @@
 
 #include "base/memory.h"
 
-/* "PATH: cannot be VERB: what the system says". */
-static clf_status fail_errno(const char *path, const char *verb)
+clf_status clf__file_fail(const char *path, const char *verb)
 {
     char reason[128];
     if (strerror_r(errno, reason, sizeof reason) != 0) {
@@ -24,27 +23,29 @@ static clf_status fail_errno(const char *path, const char *verb)
     return clf__fail(CLF_FILE, "%s: cannot be %s: %s", path, verb, reason);
 }
 
-static clf_status fail_open(const char *path)
+static clf_status fail_open(const char *path, int flags)
 {
     int reason = errno;
+    if (reason == ELOOP && (flags & O_NOFOLLOW)) {
+        return clf__fail(CLF_FILE, "%s: is a link, not a file", path);
+    }
     if (reason == ELOOP || (reason == ENOENT && !clf__file_is_missing(path))) {
         return clf__fail(CLF_FILE, "%s: is a link that leads to no file", path);
     }
     errno = reason;
-    return fail_errno(path, "opened");
+    return clf__file_fail(path, "opened");
 }
 
-/* Opens a regular file and says how long it is. */
-static clf_status open_regular(int *out, size_t *size, const char *path)
+clf_status clf__file_open(int *out, size_t *size, const char *path, int flags)
 {
     /* O_NONBLOCK: a pipe in place of a file is refused below, not waited for. */
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
     if (descriptor < 0) {
-        return fail_open(path);
+        return fail_open(path, flags);
     }
     struct stat about;
     if (fstat(descriptor, &about) != 0) {
-        clf_status status = fail_errno(path, "opened");
+        clf_status status = clf__file_fail(path, "opened");
         close(descriptor);
         return status;
     }
@@ -63,12 +64,12 @@ clf_status clf__file_map_open(struct clf__file_map *out, const char *path)
     *out = (struct clf__file_map){0};
     int descriptor = -1;
     size_t size = 0;
-    CLF__TRY(open_regular(&descriptor, &size, path));
+    CLF__TRY(clf__file_open(&descriptor, &size, path, 0));
     clf_status status = CLF_OK;
     if (size > 0) { /* mmap refuses empty maps */
         void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (bytes == MAP_FAILED) {
-            status = fail_errno(path, "mapped into memory");
+            status = clf__file_fail(path, "mapped into memory");
         } else {
             *out = (struct clf__file_map){.bytes = bytes, .size = size};
         }
@@ -94,7 +95,7 @@ static clf_status read_all(int descriptor, char *bytes, size_t size, const char 
             continue;
         }
         if (got < 0) {
-            return fail_errno(path, "read");
+            return clf__file_fail(path, "read");
         }
         if (got == 0) {
             return clf__fail(CLF_FILE, "%s: became shorter while it was read", path);
@@ -104,13 +105,9 @@ static clf_status read_all(int descriptor, char *bytes, size_t size, const char 
     return CLF_OK;
 }
 
-clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max_bytes)
+clf_status clf__file_read_open(char **out, int descriptor, size_t length, const char *path, size_t max_bytes)
 {
     *out = NULL;
-    *size = 0;
-    int descriptor = -1;
-    size_t length = 0;
-    CLF__TRY(open_regular(&descriptor, &length, path));
     char *bytes = NULL;
     clf_status status = CLF_OK;
     if (length > max_bytes) {
@@ -129,6 +126,17 @@ clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max
         return status;
     }
     *out = bytes;
+    return CLF_OK;
+}
+
+clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max_bytes)
+{
+    *out = NULL;
+    *size = 0;
+    int descriptor = -1;
+    size_t length = 0;
+    CLF__TRY(clf__file_open(&descriptor, &length, path, 0));
+    CLF__TRY(clf__file_read_open(out, descriptor, length, path, max_bytes));
     *size = length;
     return CLF_OK;
 }
@@ -140,28 +148,28 @@ clf_status clf__temporary_path(char **out, const char *path)
 }
 
 /* A name that is taken is another machine's or container's, or was left by a process that was killed. */
-static clf_status create_temporary(struct clf__file_writer *writer)
+static clf_status create_temporary(struct clf__file_writer *writer, mode_t mode)
 {
     enum { MOST_TRIES = 1000 };
     for (int i = 0; i < MOST_TRIES && writer->descriptor < 0; i++) {
         clf__free(writer->temporary);
         writer->temporary = NULL;
         CLF__TRY(clf__temporary_path(&writer->temporary, writer->path));
-        writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (writer->descriptor < 0 && errno != EEXIST) {
             break;
         }
     }
-    return writer->descriptor >= 0 ? CLF_OK : fail_errno(writer->path, "created");
+    return writer->descriptor >= 0 ? CLF_OK : clf__file_fail(writer->path, "created");
 }
 
-clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
+static clf_status open_writer(struct clf__file_writer *out, const char *path, mode_t mode)
 {
     *out = (struct clf__file_writer){.descriptor = -1};
     struct clf__file_writer writer = {.descriptor = -1};
     clf_status status = clf__copy_string(&writer.path, path);
     if (status == CLF_OK) {
-        status = create_temporary(&writer);
+        status = create_temporary(&writer, mode);
     }
     if (status != CLF_OK) {
         clf__free(writer.temporary);
@@ -170,6 +178,11 @@ clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
     }
     *out = writer;
     return CLF_OK;
+}
+
+clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
+{
+    return open_writer(out, path, 0666);
 }
 
 clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *bytes, size_t size)
@@ -181,7 +194,7 @@ clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *b
             continue;
         }
         if (put < 0) {
-            return fail_errno(writer->path, "written");
+            return clf__file_fail(writer->path, "written");
         }
         next += put;
         size -= (size_t)put;
@@ -199,7 +212,7 @@ static clf_status sync_parent(const char *path)
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Not every file system can: EINVAL is its way to say so. */
     if (descriptor >= 0 && fsync(descriptor) != 0 && errno != EINVAL) {
-        status = fail_errno(folder, "written");
+        status = clf__file_fail(folder, "written");
     }
     if (descriptor >= 0) {
         close(descriptor);
@@ -212,13 +225,13 @@ clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status st
 {
     /* On the disk before it has its name: a power cut must not leave a named, half-written file. */
     if (status == CLF_OK && fsync(writer->descriptor) != 0 && errno != EINVAL) {
-        status = fail_errno(writer->path, "written");
+        status = clf__file_fail(writer->path, "written");
     }
     if (close(writer->descriptor) != 0 && status == CLF_OK) {
-        status = fail_errno(writer->path, "written");
+        status = clf__file_fail(writer->path, "written");
     }
     if (status == CLF_OK && rename(writer->temporary, writer->path) != 0) {
-        status = fail_errno(writer->path, "written");
+        status = clf__file_fail(writer->path, "written");
     }
     if (status != CLF_OK) {
         unlink(writer->temporary);
@@ -231,11 +244,21 @@ clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status st
     return status;
 }
 
-clf_status clf__file_write(const char *path, const void *bytes, size_t size)
+static clf_status write_with_mode(const char *path, const void *bytes, size_t size, mode_t mode)
 {
     struct clf__file_writer writer;
-    CLF__TRY(clf__file_writer_open(&writer, path));
+    CLF__TRY(open_writer(&writer, path, mode));
     return clf__file_writer_close(&writer, clf__file_writer_write(&writer, bytes, size));
+}
+
+clf_status clf__file_write(const char *path, const void *bytes, size_t size)
+{
+    return write_with_mode(path, bytes, size, 0666);
+}
+
+clf_status clf__file_write_owned(const char *path, const void *bytes, size_t size)
+{
+    return write_with_mode(path, bytes, size, 0600);
 }
 
 clf_status clf__file_copy(const char *target, const char *source)
@@ -273,7 +296,7 @@ clf_status clf__file_find(int *out, const char *folder, const char *name)
     if (!clf__file_is_missing(path)) {
         int descriptor = -1;
         size_t size;
-        status = open_regular(&descriptor, &size, path);
+        status = clf__file_open(&descriptor, &size, path, 0);
         if (status == CLF_OK) {
             close(descriptor);
             *out = 1;
@@ -307,7 +330,7 @@ int clf__folder_is(const char *path, const char *other)
            about.st_dev == others.st_dev && about.st_ino == others.st_ino;
 }
 
-clf_status clf__folder_create(const char *path)
+static clf_status create_folder(const char *path, mode_t mode)
 {
     char *partial = NULL;
     CLF__TRY(clf__copy_string(&partial, path));
@@ -319,11 +342,11 @@ clf_status clf__folder_create(const char *path)
         }
         partial[i] = '\0';
         /* Another program may make the same folder at the same time: whether it is there is what counts. */
-        if (mkdir(partial, 0777) != 0) {
+        if (mkdir(partial, mode) != 0) {
             int reason = errno;
             if (!clf__folder_exists(partial)) {
                 errno = reason;
-                status = fail_errno(partial, "created");
+                status = clf__file_fail(partial, "created");
             }
         }
         partial[i] = path[i];
@@ -362,6 +385,16 @@ void clf__folder_remove_empty(char *path, size_t missing)
     }
 }
 
+clf_status clf__folder_create(const char *path)
+{
+    return create_folder(path, 0777);
+}
+
+clf_status clf__folder_create_owned(const char *path)
+{
+    return create_folder(path, 0700);
+}
+
 static int by_name(const void *left, const void *right)
 {
     return strcmp(*(char *const *)left, *(char *const *)right);
@@ -384,7 +417,7 @@ clf_status clf__folder_list(struct clf__names *out, const char *path)
     *out = (struct clf__names){0};
     DIR *folder = opendir(path);
     if (folder == NULL) {
-        return fail_errno(path, "opened");
+        return clf__file_fail(path, "opened");
     }
     struct clf__names names = {0};
     clf_status status = CLF_OK;
@@ -423,7 +456,7 @@ static int is_folder_itself(const char *path)
 clf_status clf__folder_remove(const char *path)
 {
     if (!is_folder_itself(path)) {
-        return unlink(path) == 0 || errno == ENOENT ? CLF_OK : fail_errno(path, "removed");
+        return unlink(path) == 0 || errno == ENOENT ? CLF_OK : clf__file_fail(path, "removed");
     }
     struct clf__names names;
     CLF__TRY(clf__folder_list(&names, path));
@@ -438,7 +471,7 @@ clf_status clf__folder_remove(const char *path)
     }
     clf__names_free(&names);
     if (status == CLF_OK && rmdir(path) != 0) {
-        status = fail_errno(path, "removed");
+        status = clf__file_fail(path, "removed");
     }
     return status;
 }
@@ -457,7 +490,7 @@ clf_status clf__folder_rename(const char *from, const char *to)
         return clf__fail(CLF_FILE, "%s: exists already", to);
     }
     if (rename(from, to) != 0) {
-        return fail_errno(to, "created");
+        return clf__file_fail(to, "created");
     }
     return sync_parent(to);
 }

@@ -13,6 +13,9 @@ struct clf__file_map {
     size_t size;
 };
 
+/* CLF_FILE: "PATH: cannot be VERB: what errno says". */
+clf_status clf__file_fail(const char *path, const char *verb);
+
 /* Every function below names the path in its failure. */
 clf_status clf__file_map_open(struct clf__file_map *out, const char *path); /* an empty file gives size 0 */
 void clf__file_map_close(struct clf__file_map *map);
@@ -20,8 +23,15 @@ void clf__file_map_close(struct clf__file_map *map);
 /* Reads a whole file of at most max_bytes; NUL-terminated beyond size; the caller frees *out. */
 clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max_bytes);
 
+/* The same in two steps: opens a regular file, with more of open(2)'s flags, and says how long it is; reads
+ * that much of what is open, and closes it whatever comes. */
+clf_status clf__file_open(int *out, size_t *size, const char *path, int flags);
+clf_status clf__file_read_open(char **out, int descriptor, size_t length, const char *path, size_t max_bytes);
+
 /* Writes to a temporary file beside path and renames it. */
 clf_status clf__file_write(const char *path, const void *bytes, size_t size);
+/* The same for a file that nobody else may read or write. */
+clf_status clf__file_write_owned(const char *path, const void *bytes, size_t size);
 
 /* A name beside path for what will be renamed to it: unique among the threads and processes that may write
  * the same path. The caller frees *out. */
@@ -53,6 +63,7 @@ clf_status clf__file_exists_in(int *out, const char *folder, const char *name);
 int clf__folder_exists(const char *path);
 int clf__folder_is(const char *path, const char *other); /* one and the same, however they are written */
 clf_status clf__folder_create(const char *path);         /* with its parents; one that exists is fine */
+clf_status clf__folder_create_owned(const char *path);   /* the same; what it makes is this user's alone */
 /* How much of a path names the first folder that clf__folder_create() would make; 0: all are there. */
 size_t clf__folder_missing(const char *path);
 /* Removes the folders that were missing then, the lowest first, each only where it is empty. */

@@ -4,8 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "base/visible.h"
 
 /* The hook and its argument change together. */
 static pthread_mutex_t hook_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -18,6 +20,25 @@ void clf_log_set(clf_log_function *function, void *user)
     hook_function = function;
     hook_user = user;
     pthread_mutex_unlock(&hook_lock);
+}
+
+/* With what a terminal would obey made visible. */
+static void send(clf_log_function *function, void *user, clf_log_level level, const char *message)
+{
+    char short_text[512];
+    char *long_text = NULL;
+    size_t size = strlen(message), length = clf__visible(NULL, 0, message, size);
+    if (length == size) {
+        function(user, level, message);
+        return;
+    }
+    if (length >= sizeof short_text && clf__allocate(&long_text, length + 1, 1) == CLF_OK) {
+        clf__visible(long_text, length + 1, message, size);
+    } else {
+        clf__visible(short_text, sizeof short_text, message, size);
+    }
+    function(user, level, long_text ? long_text : short_text);
+    clf__free(long_text);
 }
 
 void clf__log(clf_log_level level, const char *format, ...)
@@ -42,6 +63,6 @@ void clf__log(clf_log_level level, const char *format, ...)
         vsnprintf(long_message, (size_t)length + 1, format, arguments);
         va_end(arguments);
     }
-    function(user, level, long_message ? long_message : short_message);
+    send(function, user, level, long_message ? long_message : short_message);
     clf__free(long_message);
 }

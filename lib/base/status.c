@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 
 /* A fixed buffer a thread, so that reporting a failed allocation needs no allocation. A longer sentence ends
  * in "...". */
@@ -39,14 +40,16 @@ const char *clf_last_error(void)
     return last_error;
 }
 
-/* Ends a sentence that was cut at capacity with "...", on a whole code point. */
-static void mark_cut(char *sentence, size_t capacity)
+/* Ends a sentence that was cut with "...", on a whole code point. */
+static void mark_cut(char *sentence)
 {
-    size_t end = clf__utf8_cut(sentence, capacity - sizeof "...");
+    size_t length = strlen(sentence), most = sizeof last_error - sizeof "...";
+    size_t end = clf__utf8_cut(sentence, length < most ? length : most);
     memcpy(sentence + end, "...", sizeof "...");
 }
 
-/* Formatted beside last_error first: the arguments may point into it. */
+/* Formatted beside last_error first: the arguments may point into it. Names that a model's files chose are in
+ * such sentences, and many a program prints them on a terminal. */
 static void record(const char *context_format, va_list arguments, const char *rest)
 {
     char sentence[sizeof last_error];
@@ -55,10 +58,10 @@ static void record(const char *context_format, va_list arguments, const char *re
     if (used < sizeof sentence && rest) {
         used += (size_t)snprintf(sentence + used, sizeof sentence - used, ": %s", rest);
     }
-    if (used >= sizeof sentence) {
-        mark_cut(sentence, sizeof sentence);
+    size_t kept = used < sizeof sentence ? used : clf__utf8_cut(sentence, sizeof sentence - 1);
+    if (clf__visible(last_error, sizeof last_error, sentence, kept) >= sizeof last_error || used > kept) {
+        mark_cut(last_error);
     }
-    memcpy(last_error, sentence, strlen(sentence) + 1);
 }
 
 clf_status clf__fail(clf_status status, const char *format, ...)

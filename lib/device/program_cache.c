@@ -1,17 +1,23 @@
 #include "device/program_cache.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/checksum.h"
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/owned.h"
 #include "device/device.h"
 
-/* A file: this header, the key, the kernels, the binary. Drivers crash on damaged binaries, so nothing of a
- * file is used before its checksum and its whole key were compared. Numbers are in the machine's own byte
+/* A file: this header, the key, the kernels, the binary. A binary is code that runs as this user: it is taken
+ * from a file that nobody else can have written. Drivers crash on damaged binaries, so nothing of a file is
+ * used before its checksum and its whole key were compared. Numbers are in the machine's own byte
  * order: binaries do not travel. */
 struct header {
     char magic[16];
@@ -31,11 +37,37 @@ static void warn_once(struct clf_device *device, const char *problem)
     }
 }
 
+/* A process that opens several devices says once why their folder is not taken. */
+static int is_news(const char *problem)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char said[512];
+    char sentence[sizeof said] = {0};
+    snprintf(sentence, sizeof sentence, "%s", problem);
+    pthread_mutex_lock(&lock);
+    int is_new = strcmp(said, sentence) != 0;
+    memcpy(said, sentence, sizeof said);
+    pthread_mutex_unlock(&lock);
+    return is_new;
+}
+
 clf_status clf__program_cache_open(struct clf_device *device)
 {
-    clf_status status = clf__environment_cache_folder(&device->cache.folder);
+    struct clf__program_cache *cache = &device->cache;
+    char *path = NULL;
+    CLF__TRY(clf__environment_cache_bytes(&cache->most_bytes));
+    if (cache->most_bytes == 0) {
+        return CLF_OK;
+    }
+    clf_status status = clf__environment_cache_folder(&path);
+    if (status == CLF_OK) {
+        status = clf__owned_folder_find(&cache->folder, path);
+    }
+    clf__free(path);
     if (status == CLF_FILE) {
-        warn_once(device, clf_last_error());
+        if (is_news(clf_last_error())) {
+            warn_once(device, clf_last_error());
+        }
         return CLF_OK;
     }
     return status;
@@ -120,12 +152,15 @@ static clf_status load(struct clf_device *device, struct clf__program *program, 
     }
     char *bytes = NULL;
     size_t size = 0;
-    clf_status status = clf__file_read(&bytes, &size, path, largest_file);
+    clf_status status = clf__owned_file_read(&bytes, &size, path, largest_file);
     if (status == CLF_OK) {
         status = check_file(path, bytes, size, key);
     }
     if (status == CLF_OK) {
         status = use_file(device, program, path, bytes);
+    }
+    if (status == CLF_OK) {
+        utimensat(AT_FDCWD, path, NULL, 0); /* used now: where that cannot be kept, it goes earlier */
     }
     clf__free(bytes);
     return status;
@@ -190,12 +225,14 @@ void clf__program_cache_tell(struct clf_device *device)
         return;
     }
     cache->has_told = 1;
-    if (clf__folder_create(cache->folder) != CLF_OK) {
+    char *made = NULL;
+    if (clf__owned_folder_create(&made, cache->folder) != CLF_OK) {
         warn_once(device, clf_last_error());
         clf__free(cache->folder);
         cache->folder = NULL;
         return;
     }
+    clf__free(made);
     clf__log(CLF_LOG_NOTICE, "compiling kernels for device %s, some seconds, to be kept for the next start",
              device->label);
 }
@@ -252,7 +289,7 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
             status = make_file(&bytes, &size, device, fresh ? fresh : program->program, key, kernels);
         }
         if (status == CLF_OK && size > 0) {
-            status = clf__file_write(path, bytes, size);
+            status = clf__owned_file_write(path, bytes, size);
         }
     }
     if (fresh) {
@@ -274,13 +311,14 @@ static void tell_end(struct clf_device *device)
     }
 }
 
-static clf_status store(struct clf_device *device, const struct clf__program *program)
+static clf_status store(struct clf_device *device, const struct clf__program *program, int *wrote)
 {
     char *kernels = NULL;
     int grew = 0;
     clf_status status = list_kernels(&kernels, &grew, &device->programs, program);
     if (status == CLF_OK && grew) {
         tell_end(device);
+        *wrote = 1;
         status = write_file(device, program, kernels);
     }
     clf__free(kernels);
@@ -292,9 +330,13 @@ void clf__program_cache_store_all(struct clf_device *device)
     if (device->cache.folder == NULL || device->programs.count == 0) {
         return;
     }
-    clf_status status = clf__folder_create(device->cache.folder);
+    clf_status status = CLF_OK;
+    int wrote = 0;
     for (int i = 0; status == CLF_OK && i < device->programs.count; i++) {
-        status = store(device, device->programs.programs[i]);
+        status = store(device, device->programs.programs[i], &wrote);
+    }
+    if (status == CLF_OK && wrote) {
+        status = clf__program_cache_limit(device->cache.folder, device->cache.most_bytes);
     }
     if (status != CLF_OK) {
         warn_once(device, clf_last_error());

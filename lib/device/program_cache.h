@@ -2,17 +2,21 @@
 #ifndef CLF_DEVICE_PROGRAM_CACHE_H
 #define CLF_DEVICE_PROGRAM_CACHE_H
 
+#include <stdint.h>
+
 #include "base/status.h"
 
 struct clf_device;
 struct clf__program;
 
 struct clf__program_cache {
-    char *folder; /* NULL: nothing is kept */
+    char *folder;        /* NULL: nothing is kept */
+    uint64_t most_bytes; /* that it may hold */
     int has_warned, has_told, has_told_end;
 };
 
-/* Finds the folder; without one there is a warning and nothing is kept. Fails for want of memory alone. */
+/* Finds the folder; without one, or where somebody else may write to it, there is a warning and nothing is
+ * kept. Fails for want of memory, and where the environment's limit is none. */
 clf_status clf__program_cache_open(struct clf_device *device);
 
 /* Gives program->program from the cache, or leaves it NULL when it has to be compiled: it is not there, or
@@ -25,5 +29,9 @@ void clf__program_cache_tell(struct clf_device *device);
 
 /* Keeps what was compiled since the device was opened. Nothing here fails: a warning says what went wrong. */
 void clf__program_cache_store_all(struct clf_device *device);
+
+/* Removes the programs that were not used for the longest time until the rest has at most so many bytes, and
+ * temporary files that a process which was killed left. Nobody else's file is touched. */
+clf_status clf__program_cache_limit(const char *folder, uint64_t most_bytes);
 
 #endif

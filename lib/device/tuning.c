@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/owned.h"
 #include "device/device.h"
 
 static const size_t largest_file = 1 << 16;
@@ -198,7 +199,7 @@ clf_status clf__tuning_read(struct clf__tuning_file *out, const char *path)
     }
     char *text = NULL;
     size_t size = 0;
-    clf_status status = clf__file_read(&text, &size, path, largest_file);
+    clf_status status = clf__owned_file_read(&text, &size, path, largest_file);
     if (status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
         clf__log(CLF_LOG_WARNING, "%s; the device is not tuned", clf_last_error());
         return CLF_OK;
@@ -229,16 +230,6 @@ static clf_status append(char **text, const char *name, const char *value, const
     return CLF_OK;
 }
 
-static clf_status write_text(const char *path, const char *text)
-{
-    char *folder = NULL;
-    CLF__TRY(clf__copy_string(&folder, path));
-    *strrchr(folder, '/') = '\0';
-    clf_status status = clf__folder_create(folder);
-    clf__free(folder);
-    return status == CLF_OK ? clf__file_write(path, text, strlen(text)) : status;
-}
-
 clf_status clf__tuning_write(const char *path, const struct clf_device_info *info,
                              const struct clf__tuning_file *file)
 {
@@ -256,7 +247,7 @@ clf_status clf__tuning_write(const char *path, const struct clf_device_info *inf
         }
     }
     if (status == CLF_OK) {
-        status = write_text(path, text);
+        status = clf__owned_file_write(path, text, strlen(text));
     }
     clf__free(text);
     return status;

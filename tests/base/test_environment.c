@@ -55,11 +55,35 @@ static void test_cache_folder(void **state)
     check_cache_folder(NULL, NULL, NULL);
 }
 
+static void test_cache_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        uint64_t bytes;
+    } cases[] = {{"", 256 << 20}, {"0", 0}, {"1", 1}, {"99999999999", 99999999999}};
+    uint64_t bytes;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("CLFORMER_CACHE_BYTES", cases[i].value, 1);
+        assert_ok(clf__environment_cache_bytes(&bytes));
+        assert_int_equal(bytes, cases[i].bytes);
+    }
+    static const char *const wrong[] = {"-1", "1M", " 1", "all", "99999999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("CLFORMER_CACHE_BYTES", wrong[i], 1);
+        assert_fails(clf__environment_cache_bytes(&bytes), CLF_BAD_ARGUMENT, wrong[i]);
+    }
+    unsetenv("CLFORMER_CACHE_BYTES");
+    assert_ok(clf__environment_cache_bytes(&bytes));
+    assert_int_equal(bytes, 256 << 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_cache_folder),
+        cmocka_unit_test(test_cache_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

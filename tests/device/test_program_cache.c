@@ -1,16 +1,22 @@
 /* Compiled programs on disk: used when whole and ours, passed over with one warning otherwise. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <clformer/log.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "device/buffer.h"
 #include "device/cache_home.h"
 #include "device/launch.h"
+#include "device/program_cache.h"
 #include "device/testing.h"
 #include "support/support.h"
 
@@ -256,6 +262,188 @@ static void test_no_folder(void **state)
     }
 }
 
+static mode_t mode_of(const char *path)
+{
+    struct stat about;
+    assert_int_equal(lstat(path, &about), 0);
+    return about.st_mode & 07777;
+}
+
+/* A binary is code: what somebody else may have put there is compiled anew. */
+static void test_whose_file(void **state)
+{
+    (void)state;
+    umask(0);
+    use_device("one", 0);
+    umask(022);
+    assert_int_equal(mode_of(folder), 0700);
+    const char *path = find_file("cached-");
+    assert_int_equal(mode_of(path), 0600);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_use(use_device("one", 0), 1, 1, 1);
+    assert_non_null(strstr(last_warning, path));
+    assert_use(use_device("one", 0), 0, 2, 0); /* written anew, for this user alone */
+    assert_int_equal(mode_of(path), 0600);
+    char other[700];
+    snprintf(other, sizeof other, "%s.kept", path);
+    assert_int_equal(rename(path, other), 0);
+    assert_int_equal(symlink(other, path), 0);
+    assert_use(use_device("one", 0), 1, 1, 1);
+    assert_non_null(strstr(last_warning, "is a link"));
+    assert_use(use_device("one", 0), 0, 2, 0);
+    if (geteuid() == 0) { /* who alone can give a file away */
+        assert_int_equal(chown(path, 65534, (gid_t)-1), 0);
+        assert_use(use_device("one", 0), 1, 1, 1);
+        assert_non_null(strstr(last_warning, "belongs to user 65534"));
+        assert_use(use_device("one", 0), 0, 2, 0);
+    }
+}
+
+/* A folder that others may write to is neither read nor written, and that is said once. */
+static void assert_goes_without(const char *named)
+{
+    struct stat before, after;
+    const char *path = find_file("cached-");
+    assert_int_equal(stat(path, &before), 0);
+    struct use use = use_device("one", 0);
+    assert_use(use, 2, 0, 1);
+    assert_int_equal(use.notices, 0);
+    assert_non_null(strstr(last_warning, named));
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(after.st_ino, before.st_ino);
+}
+
+static void test_whose_folder(void **state)
+{
+    (void)state;
+    use_device("one", 0);
+    assert_int_equal(chmod(folder, 0755), 0); /* as earlier versions made it: others only read */
+    assert_use(use_device("one", 0), 0, 2, 0);
+    assert_int_equal(chmod(folder, 0777), 0);
+    assert_goes_without(folder);
+    assert_use(use_device("one", 0), 2, 0, 0); /* it is not said twice */
+    assert_int_equal(chmod(folder, 0700), 0);
+    char home[256];
+    snprintf(home, sizeof home, "%s", folder);
+    *strrchr(home, '/') = '\0';
+    assert_int_equal(chmod(home, 0777), 0); /* somebody may put another folder in its place */
+    assert_goes_without(home);
+    assert_int_equal(chmod(home, 01777), 0); /* nobody may, as in /tmp */
+    assert_use(use_device("one", 0), 0, 2, 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(folder, 65534, (gid_t)-1), 0);
+        assert_goes_without("belongs to user 65534");
+    }
+}
+
+static const char *make_file(const char *name, size_t size, time_t used)
+{
+    static char path[600];
+    char *bytes = support_array(size, 1);
+    struct timespec times[2] = {{.tv_sec = used}, {.tv_sec = used}};
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    write_file(path, bytes, size);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    return path;
+}
+
+static int has_file(const char *name)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return clf__file_exists(path);
+}
+
+static void test_limit(void **state)
+{
+    (void)state;
+    assert_ok(clf__folder_create(folder));
+    make_file("a-0123456789abcdef.bin", 300, 2000);
+    make_file("b-0123456789abcdef.bin", 400, 1000);
+    make_file("c-0123456789abcdef.bin", 500, 3000);
+    make_file("letter.bin", 5000, 1);
+    make_file("a-letter-of-17-pages.bin", 5000, 1);
+    assert_ok(clf__program_cache_limit(folder, 1200));
+    assert_true(has_file("b-0123456789abcdef.bin"));
+    assert_ok(clf__program_cache_limit(folder, 1199));
+    assert_false(has_file("b-0123456789abcdef.bin"));
+    assert_true(has_file("a-0123456789abcdef.bin"));
+    assert_ok(clf__program_cache_limit(folder, 500));
+    assert_false(has_file("a-0123456789abcdef.bin"));
+    assert_true(has_file("c-0123456789abcdef.bin"));
+    assert_true(has_file("letter.bin"));
+    assert_true(has_file("a-letter-of-17-pages.bin"));
+    for (uint64_t n = 1; n < 20; n++) { /* whatever memory it lacks, it says so */
+        clf__memory_fail_at(n);
+        clf_status status = clf__program_cache_limit(folder, 500);
+        clf__memory_fail_at(0);
+        assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
+    }
+    assert_true(has_file("c-0123456789abcdef.bin"));
+}
+
+/* What a start uses is kept before what it does not. */
+static void test_limit_in_use(void **state)
+{
+    (void)state;
+    use_device("one", 0);
+    size_t probe_size, size;
+    read_file(find_file("probe-"), &probe_size);
+    read_file(find_file("cached-"), &size);
+    struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    assert_int_equal(utimensat(AT_FDCWD, find_file("probe-"), times, 0), 0); /* the oldest, but in use */
+    make_file("old-0123456789abcdef.bin", size, 2000);
+    char limit[32];
+    snprintf(limit, sizeof limit, "%zu",
+             probe_size + 2 * size + size / 2); /* for one less than there will be */
+    setenv("CLFORMER_CACHE_BYTES", limit, 1);
+    assert_use(use_device("one", 1), 1, 1, 0);
+    assert_false(has_file("old-0123456789abcdef.bin"));
+    assert_use(use_device("one", 0), 0, 2, 0); /* both are there, and the first is used last */
+    assert_use(use_device("one", 2), 1, 1, 0);
+    assert_use(use_device("one", 0), 0, 2, 0);
+    assert_use(use_device("one", 1), 1, 1, 0);
+    setenv("CLFORMER_CACHE_BYTES", "1", 1);
+    assert_use(use_device("one", 3), 1, 1, 0);
+    assert_use(use_device("one", 3), 2, 0, 0); /* nothing fits, the probe neither */
+    setenv("CLFORMER_CACHE_BYTES", "0", 1);
+    assert_int_equal(use_device("one", 3).notices, 0); /* nothing is to be kept */
+    struct clf_device *device;
+    setenv("CLFORMER_CACHE_BYTES", "much", 1);
+    assert_fails(clf_device_open(&device, NULL, NULL), CLF_BAD_ARGUMENT, "CLFORMER_CACHE_BYTES");
+    unsetenv("CLFORMER_CACHE_BYTES");
+}
+
+static void test_stray_files(void **state)
+{
+    (void)state;
+    static const char *const kept[] = {"letter.tmp", "x-0123456789abcdef.bin.tmp",
+                                       "x-0123456789abcdef.bin.1-2.tmp.old"};
+    char gone[64], own[64], old[64];
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_ok(clf__folder_create(folder));
+    snprintf(gone, sizeof gone, "x-0123456789abcdef.bin.%ld-0.tmp", (long)child);
+    snprintf(own, sizeof own, "x-0123456789abcdef.bin.%ld-1000000.tmp", (long)getpid());
+    snprintf(old, sizeof old, "x-0123456789abcdef.bin.%ld-1000001.tmp", (long)getpid());
+    make_file(gone, 10, time(NULL));
+    make_file(own, 10, time(NULL));
+    make_file(old, 10, 1000);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        make_file(kept[i], 10, 1000);
+    }
+    use_device("one", 0);
+    assert_false(has_file(gone));
+    assert_false(has_file(old)); /* nobody writes for a day */
+    assert_true(has_file(own));
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        assert_true(has_file(kept[i]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +454,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrong_key, start, finish),
         cmocka_unit_test_setup_teardown(test_foreign_files, start, finish),
         cmocka_unit_test_setup_teardown(test_no_folder, start, finish),
+        cmocka_unit_test_setup_teardown(test_whose_file, start, finish),
+        cmocka_unit_test_setup_teardown(test_whose_folder, start, finish),
+        cmocka_unit_test_setup_teardown(test_limit, start, finish),
+        cmocka_unit_test_setup_teardown(test_limit_in_use, start, finish),
+        cmocka_unit_test_setup_teardown(test_stray_files, start, finish),
     };
+    umask(022); /* what a test writes is its own */
     return cmocka_run_group_tests_name("device/program_cache", tests, NULL, NULL);
 }

@@ -182,6 +182,38 @@ static void test_bad_lines(void **state)
     clf__free(path);
 }
 
+/* What somebody else may have written is not read, nor written beside. */
+static void test_whose_file(void **state)
+{
+    (void)state;
+    struct clf_device_info info = {.name = "a device", .driver = "1", .platform_name = "a platform"};
+    struct clf__tuning_file file;
+    char *path = temporary_path(), folder[300];
+    snprintf(folder, sizeof folder, "%s", path);
+    *strrchr(folder, '/') = '\0';
+    write_text(path, "cpu_groups = 4\n");
+    clf_log_set(take_warning, NULL);
+    for (int of_folder = 0; of_folder < 2; of_folder++) {
+        const char *open = of_folder ? folder : path;
+        warnings[0] = '\0';
+        assert_int_equal(chmod(open, of_folder ? 0777 : 0666), 0);
+        assert_ok(clf__tuning_read(&file, path));
+        assert_int_equal(file.tuning.values[CLF__KNOB_CPU_GROUPS], 8);
+        assert_non_null(strstr(warnings, open));
+        assert_non_null(strstr(warnings, "the device is not tuned"));
+        if (of_folder) {
+            assert_fails(clf__tuning_write(path, &info, &file), CLF_FILE, folder);
+        }
+        clf__tuning_file_free(&file);
+        assert_int_equal(chmod(open, of_folder ? 0700 : 0600), 0);
+        assert_ok(clf__tuning_read(&file, path));
+        assert_int_equal(file.tuning.values[CLF__KNOB_CPU_GROUPS], 4);
+        clf__tuning_file_free(&file);
+    }
+    clf_log_set(NULL, NULL);
+    clf__free(path);
+}
+
 static void assert_opened(const struct clf_device_options *options, clf_form form, int groups)
 {
     struct clf_device *device;
@@ -333,10 +365,12 @@ int main(void)
         cmocka_unit_test_teardown(test_round_trip, support_teardown),
         cmocka_unit_test_teardown(test_failed_write, support_teardown),
         cmocka_unit_test_teardown(test_bad_lines, support_teardown),
+        cmocka_unit_test_teardown(test_whose_file, support_teardown),
         cmocka_unit_test_teardown(test_key, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),
         cmocka_unit_test_teardown(test_precedence, support_teardown),
         cmocka_unit_test_teardown(test_failing_open, support_teardown),
     };
+    umask(022); /* what a test writes is its own */
     return cmocka_run_group_tests_name("device/tuning", tests, NULL, NULL);
 }

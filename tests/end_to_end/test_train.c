@@ -286,7 +286,16 @@ static void test_a_page_without_a_log(void **state)
                                           "the page that was there is now %s/page.2\n",
                                           folder)));
     assert_string_equal(process_read(folder, "page.2", &size), first);
-    assert_non_null(strstr(process_read(folder, "page", &size), "\"update\":[3.0]"));
+    const char *third = process_read(folder, "page", &size);
+    assert_non_null(strstr(third, "\"update\":[3.0]"));
+    /* Nobody's file is written over, whatever its name. */
+    process_write(folder, "page.3", "a letter", 8);
+    assert_int_equal(symlink("nowhere", process_format("%s/page.3.2", folder)), 0);
+    result = run_clformer(NULL, call(folder, "model", process_format("%s 4", more)));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.errors, process_format("is now %s/page.3.3\n", folder)));
+    assert_string_equal(process_read(folder, "page.3", &size), "a letter");
+    assert_string_equal(process_read(folder, "page.3.3", &size), third);
 }
 
 static void test_recipe(void **state)

@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "bench/bench.h"
 #include "shared/demo_model.h"
+#include "shared/erase_line.h"
 #include "shared/page.h"
 #include "shared/progress.h"
 #include "shared/results.h"
@@ -81,8 +82,9 @@ static int list_jobs(struct job *jobs, char precisions[][16])
 static void show_progress(const struct run *run)
 {
     if (run->is_shown) {
-        fprintf(stderr, "\r\033[K[%d/%d] %s: %s, %s, %s, row %d", run->job_index + 1, run->job_count,
-                run->device, run->job->stage, run->job->precision, run->job->gemm,
+        erase_line();
+        fprintf(stderr, "[%d/%d] %s: %s, %s, %s, row %d", run->job_index + 1, run->job_count, run->device,
+                run->job->stage, run->job->precision, run->job->gemm,
                 run->good_count + run->failed_count + 1);
         fflush(stderr);
     }
@@ -332,7 +334,7 @@ int bench_all_run(struct bench_call *call)
         status = measure(&run, devices);
     }
     if (run.is_shown) {
-        fprintf(stderr, "\r\033[K");
+        erase_line();
     }
     if (signals_interrupted(NULL)) {
         status = report_interrupted();

@@ -1,9 +1,9 @@
 /* Reports of other machines, read back: whatever they hold, they are checked before anything uses them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/bench.h"
+#include "shared/input.h"
 
 /* What stands behind a key. Numbers are in a range that the page can draw. */
 enum wanted { TEXT, LIST, OBJECT, FROM_0, OVER_0, OVER_0_OR_NONE };
@@ -182,52 +182,6 @@ static int check_report(const char *path, const json_t *report)
     return EXIT_DONE;
 }
 
-/* Control characters, which a terminal obeys, become question marks: ASCII's, and those of U+0080 on. */
-static void clean_text(char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        unsigned char next = i + 1 < size ? (unsigned char)text[i + 1] : 0;
-        if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {
-            text[i] = text[i + 1] = '?';
-        } else if (byte < ' ' || byte == 0x7F) {
-            text[i] = '?';
-        }
-    }
-}
-
-static int clean_string(json_t *string)
-{
-    size_t size = json_string_length(string);
-    char *copy = malloc(size + 1);
-    if (copy == NULL) {
-        return -1;
-    }
-    memcpy(copy, json_string_value(string), size);
-    clean_text(copy, size);
-    int failed = json_string_setn(string, copy, size);
-    free(copy);
-    return failed;
-}
-
-/* Every string that a value holds. */
-static int clean(json_t *value)
-{
-    size_t index;
-    const char *key;
-    json_t *part;
-    int failed = json_is_string(value) ? clean_string(value) : 0;
-    json_array_foreach(value, index, part)
-    {
-        failed |= clean(part);
-    }
-    json_object_foreach(value, key, part)
-    {
-        failed |= clean(part);
-    }
-    return failed;
-}
-
 /* Whether a report before has this very device, measured at the same time. */
 static int is_known(const json_t *devices, const json_t *device)
 {
@@ -267,27 +221,21 @@ static int add_devices(json_t *devices, const char *name, json_t *report, int is
     return EXIT_DONE;
 }
 
+enum { MOST_BYTES = 1 << 24 }; /* of a report: one of two devices has 200 KB */
+
 /* Reads JSON; NULL, reported, where that fails. */
 static json_t *read_json(const char *path, const char *name)
 {
-    int is_input = strcmp(path, "-") == 0;
-    FILE *file = is_input ? stdin : fopen(path, "r");
-    if (file == NULL) {
-        fprintf(stderr, "clformer: %s cannot be read: %s\n", name, strerror(errno));
+    char *text;
+    size_t size;
+    if (input_read_all(&text, &size, path, MOST_BYTES) != EXIT_DONE) {
         return NULL;
     }
     json_error_t error;
-    json_t *report = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    json_t *report = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    free(text);
     if (report == NULL) {
-        clean_text(error.text, strlen(error.text));
         fprintf(stderr, "clformer: %s, line %d: %s\n", name, error.line, error.text);
-    } else if (clean(report) != 0) {
-        fprintf(stderr, "clformer: no memory left\n");
-        json_decref(report);
-        report = NULL;
-    }
-    if (!is_input) {
-        fclose(file);
     }
     return report;
 }

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "bench/bench.h"
 #include "device/launch.h"
+#include "shared/input.h"
 #include "shared/lines.h"
 #include "shared/page.h"
 #include "translate/internal.h"
@@ -256,13 +257,16 @@ static int read_work(struct window *window, const struct bench_call *call)
         most = call->batches.values[i] > most ? call->batches.values[i] : most;
     }
     struct line_reader reader = {.name = call->work, .quiet = call->flags.quiet};
-    reader.file = fopen(call->work, "r");
+    reader.file = input_open(call->work);
     if (reader.file == NULL) {
-        fprintf(stderr, "clformer: %s cannot be read: %s\n", call->work, strerror(errno));
         return EXIT_FAILED;
     }
     int status = windows_read(window, &reader, 1, most, SIZE_MAX);
     fclose(reader.file);
+    if (status == EXIT_DONE && window->count == 0) {
+        fprintf(stderr, "clformer: %s holds no line\n", call->work);
+        status = EXIT_FAILED;
+    }
     return status;
 }
 

@@ -9,6 +9,8 @@
 
 #include "bench/bench.h"
 #include "shared/demo_model.h"
+#include "shared/input.h"
+#include "shared/lines.h"
 #include "shared/results.h"
 #include "shared/spawn.h"
 
@@ -27,16 +29,19 @@ struct start_job {
 /* The first line of the work, with its newline. Returns an exit status. */
 static int read_first_line(struct start_job *job)
 {
-    FILE *file = fopen(job->call->work, "r");
+    FILE *file = input_open(job->call->work);
+    if (file == NULL) {
+        return EXIT_FAILED;
+    }
     size_t capacity = 0;
-    ssize_t length = file != NULL ? getline(&job->first_line, &capacity, file) : -1;
+    long long length = input_read_line(&job->first_line, &capacity, file, LINE_BYTES_KEPT);
     if (length <= 0) {
         fprintf(stderr, "clformer: %s cannot be read: %s\n", job->call->work,
-                file == NULL || ferror(file) ? strerror(errno) : "it is empty");
+                ferror(file) ? strerror(errno)
+                : length < 0 ? "its first line is longer than memory or than any model reads"
+                             : "it is empty");
     }
-    if (file != NULL) {
-        fclose(file);
-    }
+    fclose(file);
     return length > 0 ? EXIT_DONE : EXIT_FAILED;
 }
 

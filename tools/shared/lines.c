@@ -87,21 +87,25 @@ static int read_line(struct window *window, struct line_reader *reader)
     return add_line(window, first);
 }
 
-/* Reads on to learn how many lines there are, and says that the inputs differ. */
+/* Reads on to learn how many lines there are, not for ever, and says that the inputs differ. */
 static int report_uneven(struct line_reader *readers)
 {
+    static const char *const more[2] = {"", "at least "};
+    int goes_on[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
         struct line_reader *reader = &readers[side];
-        int byte, last = '\n';
-        while (!reader->at_end && (byte = getc_unlocked(reader->file)) != EOF) {
+        int byte, last = '\n', left = 1 << 26;
+        while (!reader->at_end && left > 0 && (byte = getc_unlocked(reader->file)) != EOF) {
             reader->line_number += byte == '\n';
             last = byte;
+            left--;
         }
         reader->line_number += last != '\n';
+        goes_on[side] = left == 0;
     }
-    fprintf(stderr, "clformer: %s has %lld line%s and %s has %lld; each line needs its other side\n",
-            readers[0].name, readers[0].line_number, readers[0].line_number == 1 ? "" : "s", readers[1].name,
-            readers[1].line_number);
+    fprintf(stderr, "clformer: %s has %s%lld line%s and %s has %s%lld; each line needs its other side\n",
+            readers[0].name, more[goes_on[0]], readers[0].line_number, readers[0].line_number == 1 ? "" : "s",
+            readers[1].name, more[goes_on[1]], readers[1].line_number);
     return EXIT_FAILED;
 }
 

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "shared/command.h"
+#include "shared/input.h"
 
 const char *page_last_part(const char *path, size_t *length)
 {
@@ -89,7 +91,8 @@ static int print_page(FILE *file, const struct page *page)
 
 static int report_file(const char *path)
 {
-    fprintf(stderr, "clformer: %s cannot be written: %s\n", path, strerror(errno));
+    fprintf(stderr, "clformer: %s cannot be written: %s\n", path,
+            errno == ENXIO ? "it is a pipe that nobody reads" : strerror(errno));
     return EXIT_FAILED;
 }
 
@@ -109,33 +112,15 @@ static int print_and_close(FILE *file, const char *path, const struct page *page
     return status;
 }
 
-/* Makes a new file beside `path` and opens it; the caller frees *name. Returns -1, with errno, where it
- * cannot: then *name is NULL. mkstemp() lets nobody else read; a page has the rights of any new file. */
-static int open_temporary(char **name, const char *path)
-{
-    int descriptor = -1;
-    *name = malloc(strlen(path) + sizeof ".XXXXXX");
-    if (*name != NULL) {
-        sprintf(*name, "%s.XXXXXX", path);
-        descriptor = mkstemp(*name);
-    }
-    if (descriptor < 0) {
-        int reason = errno;
-        free(*name);
-        *name = NULL;
-        errno = reason;
-        return -1;
-    }
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
-    return descriptor;
-}
-
-/* Whether it is a file, or is to be one: neither standard output nor a device or a pipe. */
+/* Whether it is a file, or is to be one: neither standard output nor a device or a pipe, and no /dev/stdout,
+ * a link that no page must take the place of. */
 static int is_regular(const char *path)
 {
     struct stat status;
+    if (strncmp(path, "/dev/", strlen("/dev/")) == 0 && lstat(path, &status) == 0 &&
+        S_ISLNK(status.st_mode)) {
+        return 0;
+    }
     return strcmp(path, "-") != 0 && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
 }
 
@@ -178,25 +163,20 @@ int page_write(const char *path, const struct page *page)
         return print_to_output(page);
     }
     if (!is_regular(path)) {
-        return print_and_close(fopen(path, "w"), path, page);
+        return print_and_close(input_open_sink(path), path, page);
     }
     if (check_old(path) != EXIT_DONE) {
         return EXIT_FAILED;
     }
-    char *name;
-    int descriptor = open_temporary(&name, path);
-    if (descriptor < 0) {
-        return report_file(path);
+    struct clf__file_writer writer;
+    clf_status status = clf__file_writer_open(&writer, path);
+    if (status != CLF_OK) {
+        return report_failure(status);
     }
-    int result = print_and_close(fdopen(descriptor, "w"), path, page);
-    if (result == EXIT_DONE && rename(name, path) != 0) {
-        result = report_file(path);
-    }
-    if (result != EXIT_DONE) {
-        unlink(name);
-    }
-    free(name);
-    return result;
+    /* Printed to a copy of the descriptor: closing that tells of a full disk, and the writer ends its own. */
+    int result = print_and_close(fdopen(dup(writer.descriptor), "w"), path, page);
+    status = clf__file_writer_close(&writer, result == EXIT_DONE ? CLF_OK : CLF_INTERRUPTED);
+    return result == EXIT_DONE && status != CLF_OK ? report_failure(status) : result;
 }
 
 int page_check(const char *path)
@@ -207,13 +187,11 @@ int page_check(const char *path)
     if (check_old(path) != EXIT_DONE) {
         return EXIT_FAILED;
     }
-    char *name;
-    int descriptor = open_temporary(&name, path);
-    if (descriptor < 0) {
-        return report_file(path);
+    struct clf__file_writer writer;
+    clf_status status = clf__file_writer_open(&writer, path);
+    if (status != CLF_OK) {
+        return report_failure(status);
     }
-    close(descriptor);
-    unlink(name);
-    free(name);
+    clf__file_writer_close(&writer, CLF_INTERRUPTED); /* which leaves nothing */
     return EXIT_DONE;
 }

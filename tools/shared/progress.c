@@ -4,6 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/erase_line.h"
+
 double seconds_now(void)
 {
     struct timespec now;
@@ -29,7 +31,8 @@ void progress_update(struct progress *progress, long long lines, unsigned long l
         return;
     }
     progress->last = now;
-    fprintf(stderr, "\r\033[K%lld lines, %.1f lines/s", lines, (double)lines / elapsed);
+    erase_line();
+    fprintf(stderr, "%lld lines, %.1f lines/s", lines, (double)lines / elapsed);
     if (progress->total_bytes > bytes && bytes > 0) {
         double left = elapsed * (double)(progress->total_bytes - bytes) / (double)bytes;
         fprintf(stderr, ", %d:%02d left", (int)left / 60, (int)left % 60);
@@ -40,6 +43,6 @@ void progress_update(struct progress *progress, long long lines, unsigned long l
 void progress_clear(const struct progress *progress)
 {
     if (progress->shown) {
-        fprintf(stderr, "\r\033[K");
+        erase_line();
     }
 }

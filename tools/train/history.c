@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "shared/command.h"
+#include "shared/input.h"
+
+/* What no training writes: an endless pipe ends here. */
+enum { MOST_LINE_BYTES = 1 << 24, MOST_BYTES = 1 << 30 };
 
 static double number_of(const json_t *line, const char *key)
 {
@@ -159,8 +163,23 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
     size_t capacity = 0, place_size = strlen(reading->path) + 32;
     char *place = malloc(place_size);
     int status = place != NULL ? EXIT_DONE : EXIT_FAILED;
-    ssize_t size;
-    for (long long number = 1; status == EXIT_DONE && (size = getline(text, &capacity, file)) > 0; number++) {
+    long long size, bytes = 0;
+    for (long long number = 1;
+         status == EXIT_DONE && (size = input_read_line(text, &capacity, file, MOST_LINE_BYTES)) != 0;
+         number++) {
+        bytes += size;
+        if (size == INPUT_NO_MEMORY) {
+            fprintf(stderr, "clformer: no memory left for the curves of %s\n", reading->path);
+            status = EXIT_FAILED;
+            break;
+        }
+        if (size < 0 || bytes > MOST_BYTES) {
+            fprintf(stderr, "clformer: %s, line %lld: %s: this is no log of `clformer train`\n",
+                    reading->path, number,
+                    size < 0 ? "it has more than 16777216 bytes" : "more than 1 GiB until here");
+            status = EXIT_FAILED;
+            break;
+        }
         if ((*text)[size - 1] != '\n') {
             break; /* cut off, or still being written */
         }
@@ -174,22 +193,19 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
 int history_read(struct train_history **runs, int *count, const char *path)
 {
     struct reading reading = {runs, count, *count, path};
-    FILE *file = fopen(path, "r");
-    char *text = NULL;
-    int status = EXIT_FAILED, failed = file == NULL;
-    if (!failed) {
-        status = read_lines(&reading, file, &text);
-        failed = ferror(file);
+    FILE *file = input_open(path);
+    if (file == NULL) {
+        return EXIT_FAILED;
     }
-    if (failed) {
+    char *text = NULL;
+    int status = read_lines(&reading, file, &text);
+    if (status == EXIT_DONE && ferror(file)) {
         fprintf(stderr, "clformer: %s cannot be read: %s\n", path, strerror(errno));
         status = EXIT_FAILED;
     }
     name_runs(&reading);
     free(text);
-    if (file != NULL) {
-        fclose(file);
-    }
+    fclose(file);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/input.h"
 #include "shared/results.h"
 
 static json_t *text_of(const char *text)
@@ -153,9 +154,9 @@ FILE *log_open(const char *path)
 {
     struct stat status;
     int is_file = stat(path, &status) != 0 || S_ISREG(status.st_mode);
-    FILE *file = fopen(path, is_file ? "a+" : "a"); /* a pipe cannot be read, too */
+    FILE *file = is_file ? fopen(path, "a+") : input_open_sink(path); /* a pipe cannot be read, too */
     if (file == NULL) {
-        report(path, strerror(errno));
+        report(path, errno == ENXIO ? "it is a pipe that nobody reads" : strerror(errno));
         return NULL;
     }
     if (is_file && !cut_off(file, path)) {

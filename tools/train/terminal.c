@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "shared/erase_line.h"
 #include "shared/progress.h"
 
 enum { TEXT = 32, COLUMNS = 80 };
@@ -54,7 +55,7 @@ void terminal_begin(struct terminal *terminal, int quiet)
 void terminal_clear(struct terminal *terminal)
 {
     if (terminal->is_drawn) {
-        fprintf(stderr, "\r\033[K");
+        erase_line();
         terminal->is_drawn = 0;
     }
 }
@@ -136,7 +137,8 @@ static void draw(struct terminal *terminal, const struct clf_train_update *updat
         add_part(&line, "%lld skipped", (long long)update->skipped);
     }
     add_part(&line, "epoch %d", update->epoch);
-    fprintf(stderr, "\r\033[K%s", line.text);
+    erase_line();
+    fputs(line.text, stderr);
     fflush(stderr);
     terminal->is_drawn = 1;
 }

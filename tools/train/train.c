@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/memory.h"
 #include "shared/command.h"
 #include "shared/page.h"
 #include "train/arguments.h"
@@ -35,10 +37,16 @@ static void add_file(json_t *start, const char *folder, const char *key)
     char *path = malloc(size);
     if (path != NULL) {
         snprintf(path, size, "%s/%s.json", folder, key);
-        json_t *value = json_load_file(path, 0, NULL);
+        char *text = NULL;
+        size_t length = 0;
+        json_t *value = NULL;
+        if (clf__file_read(&text, &length, path, 1 << 20) == CLF_OK) {
+            value = json_loadb(text, length, 0, NULL);
+        }
         if (value != NULL) {
             json_object_set_new(start, key, value);
         }
+        clf__free(text);
         free(path);
     }
 }
@@ -79,19 +87,37 @@ static void tell(struct job *job, json_t *line)
     json_decref(line);
 }
 
+/* Gives a page a second name where there is no file: PATH.N, or else PATH.N.2 and so on. The next page takes
+ * the place of the first name. Returns 0 where it cannot. */
+static int keep_under(char *kept, size_t size, const char *path, long long last)
+{
+    enum { MOST_NAMES = 1000 };
+    for (int i = 1; i <= MOST_NAMES; i++) {
+        snprintf(kept, size, i == 1 ? "%s.%lld" : "%s.%lld.%d", path, last, i);
+        if (link(path, kept) == 0) {
+            return 1;
+        }
+        if (errno != EEXIST && clf__file_is_missing(kept)) { /* a file system without links */
+            return rename(path, kept) == 0;
+        }
+    }
+    return 0;
+}
+
 /* The page of a run that goes on without a log says nothing of the updates before: a fuller one is kept. */
 static void keep_page(const struct job *job)
 {
     const char *path = job->flags.html;
     long long first = (long long)job->history.points[0].update;
-    char *kept = malloc(strlen(path) + 32);
+    size_t size = strlen(path) + 48;
+    char *kept = malloc(size);
     if (first == 1 || kept == NULL) {
         free(kept);
         return;
     }
-    sprintf(kept, "%s.%lld", path, first - 1);
     struct stat status;
-    int is_kept = stat(path, &status) == 0 && S_ISREG(status.st_mode) && rename(path, kept) == 0;
+    int is_kept =
+        stat(path, &status) == 0 && S_ISREG(status.st_mode) && keep_under(kept, size, path, first - 1);
     if (!job->flags.quiet) {
         fprintf(stderr,
                 "clformer: warning: %s begins at update %lld, because no --log tells of those before%s%s\n",

@@ -3,14 +3,16 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/owned.h"
 #include "tune/tune.h"
 
 clf_status tune_check_place(const char *path)
 {
-    char *folder = NULL;
+    char *folder = NULL, *made = NULL;
     CLF__TRY(clf__copy_string(&folder, path));
     *strrchr(folder, '/') = '\0';
-    clf_status status = clf__folder_create(folder);
+    clf_status status = clf__owned_folder_create(&made, folder);
+    clf__free(made);
     clf__free(folder);
     CLF__TRY(status);
     struct clf__file_writer writer;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
+#include "shared/erase_line.h"
 #include "tune/tune.h"
 
 /* How much faster a candidate has to be. */
@@ -100,7 +101,8 @@ static clf_status warm_up(struct turns *turns, const struct tune_patience *patie
 static void show(struct progress *progress, const char *name, int round, int rounds)
 {
     if (progress->shown) {
-        fprintf(stderr, "\r\033[K%s: round %d of %d", name, round, rounds);
+        erase_line();
+        fprintf(stderr, "%s: round %d of %d", name, round, rounds);
         fflush(stderr);
     }
 }

@@ -1,0 +1,210 @@
+#include "base/owned.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+/* Many systems give each user a group of the same name with nobody else in it, and let it write. */
+static int is_group_of_its_own(uid_t owner, gid_t group_id)
+{
+    struct passwd user, *found_user = NULL;
+    struct group group, *found_group = NULL;
+    char user_text[4096], group_text[4096]; /* a longer list of members has others in it */
+    if (getpwuid_r(owner, &user, user_text, sizeof user_text, &found_user) != 0 || found_user == NULL ||
+        getgrgid_r(group_id, &group, group_text, sizeof group_text, &found_group) != 0 ||
+        found_group == NULL || user.pw_gid != group_id || strcmp(user.pw_name, group.gr_name) != 0) {
+        return 0;
+    }
+    for (char **member = group.gr_mem; *member; member++) {
+        if (strcmp(*member, user.pw_name) != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int others_may_write(const struct stat *about)
+{
+    return (about->st_mode & S_IWOTH) ||
+           ((about->st_mode & S_IWGRP) && !is_group_of_its_own(about->st_uid, about->st_gid));
+}
+
+static clf_status fail_owner(const char *path, const struct stat *about)
+{
+    return clf__fail(CLF_FILE, "%s: belongs to user %ld, and this is user %ld: what is in it is not trusted",
+                     path, (long)about->st_uid, (long)geteuid());
+}
+
+static clf_status fail_mode(const char *path, const struct stat *about)
+{
+    return clf__fail(CLF_FILE,
+                     "%s: others may write to it (mode %04o), and it is not trusted; take that right away "
+                     "with chmod go-w",
+                     path, (unsigned)about->st_mode & 07777);
+}
+
+/* A folder on the way, or the last one. */
+static clf_status check_folder(const char *path, const struct stat *about, int is_last)
+{
+    if (!S_ISDIR(about->st_mode)) {
+        return clf__fail(CLF_FILE, "%s: is not a folder", path);
+    }
+    if (about->st_uid != geteuid() && (is_last || about->st_uid != 0)) {
+        return fail_owner(path, about);
+    }
+    /* In a sticky folder, such as /tmp, nobody renames what is another's. */
+    if ((is_last || !(about->st_mode & S_ISVTX)) && others_may_write(about)) {
+        return fail_mode(path, about);
+    }
+    return CLF_OK;
+}
+
+/* From the root down: nobody else can change what a name means in a folder that passed, so that what passed
+ * stays so, and names are as good as descriptors. */
+static clf_status check_way(const char *real)
+{
+    char *partial = NULL;
+    CLF__TRY(clf__copy_string(&partial, real));
+    clf_status status = CLF_OK;
+    size_t length = strlen(real);
+    struct stat about;
+    for (size_t i = 0; i <= length && status == CLF_OK; i++) {
+        if (i > 0 && real[i] != '/' && real[i] != '\0') {
+            continue;
+        }
+        partial[i] = '\0';
+        if (lstat(i > 0 ? partial : "/", &about) == 0) {
+            status = check_folder(i > 0 ? partial : "/", &about, i == length);
+        } else if (errno == ENOENT) {
+            break;
+        } else {
+            status = clf__file_fail(partial, "opened");
+        }
+        partial[i] = real[i];
+    }
+    clf__free(partial);
+    return status;
+}
+
+/* The path without links, as far as it exists. */
+static clf_status resolve(char **out, const char *path)
+{
+    char *whole = NULL, *existing = NULL;
+    CLF__TRY(clf__format(&whole, "%s%s", *path == '/' ? "" : "./", path));
+    clf_status status = clf__copy_string(&existing, whole);
+    char *real = NULL;
+    while (status == CLF_OK && real == NULL) {
+        real = realpath(*existing != '\0' ? existing : "/", NULL);
+        if (real == NULL && errno == ENOENT && *existing != '\0') {
+            *strrchr(existing, '/') = '\0';
+        } else if (real == NULL) {
+            status = clf__file_fail(existing, "opened");
+        }
+    }
+    if (status == CLF_OK) {
+        const char *missing = whole + strlen(existing);
+        status = clf__format(out, "%s%s", real[1] == '\0' && *missing == '/' ? "" : real, missing);
+    }
+    free(real);
+    clf__free(existing);
+    clf__free(whole);
+    return status;
+}
+
+clf_status clf__owned_folder_find(char **out, const char *path)
+{
+    char *real = NULL;
+    *out = NULL;
+    CLF__TRY(resolve(&real, path));
+    clf_status status = check_way(real);
+    if (status != CLF_OK) {
+        clf__free(real);
+        return status;
+    }
+    *out = real;
+    return CLF_OK;
+}
+
+clf_status clf__owned_folder_create(char **out, const char *path)
+{
+    char *real = NULL;
+    *out = NULL;
+    CLF__TRY(clf__owned_folder_find(&real, path));
+    clf_status status = clf__folder_create_owned(real);
+    clf__free(real);
+    /* Somebody may have made it first. */
+    return status == CLF_OK ? clf__owned_folder_find(out, path) : status;
+}
+
+/* The file's place in its folder, which was checked, or made. */
+static clf_status find_file(char **out, const char *path, int is_created)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *folder = NULL, *real = NULL;
+    CLF__TRY(clf__copy_bytes(&folder, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1));
+    clf_status status =
+        is_created ? clf__owned_folder_create(&real, folder) : clf__owned_folder_find(&real, folder);
+    if (status == CLF_OK) {
+        status = clf__path_join(out, real, name);
+    }
+    clf__free(real);
+    clf__free(folder);
+    return status;
+}
+
+static clf_status open_owned(int *out, size_t *size, const char *path)
+{
+    int descriptor = -1;
+    CLF__TRY(clf__file_open(&descriptor, size, path, O_NOFOLLOW));
+    struct stat about;
+    clf_status status = CLF_OK;
+    if (fstat(descriptor, &about) != 0) {
+        status = clf__file_fail(path, "opened");
+    } else if (about.st_uid != geteuid()) {
+        status = fail_owner(path, &about);
+    } else if (others_may_write(&about)) {
+        status = fail_mode(path, &about);
+    }
+    if (status != CLF_OK) {
+        close(descriptor);
+        return status;
+    }
+    *out = descriptor;
+    return CLF_OK;
+}
+
+clf_status clf__owned_file_read(char **out, size_t *size, const char *path, size_t max_bytes)
+{
+    char *real = NULL;
+    int descriptor = -1;
+    size_t length = 0;
+    *out = NULL;
+    *size = 0;
+    CLF__TRY(find_file(&real, path, 0));
+    clf_status status = open_owned(&descriptor, &length, real);
+    if (status == CLF_OK) {
+        status = clf__file_read_open(out, descriptor, length, real, max_bytes);
+    }
+    if (status == CLF_OK) {
+        *size = length;
+    }
+    clf__free(real);
+    return status;
+}
+
+clf_status clf__owned_file_write(const char *path, const void *bytes, size_t size)
+{
+    char *real = NULL;
+    CLF__TRY(find_file(&real, path, 1));
+    clf_status status = clf__file_write_owned(real, bytes, size);
+    clf__free(real);
+    return status;
+}

@@ -1,0 +1,174 @@
+/* A model's files choose names and pieces: no terminal obeys them, and a pipe gets them byte for byte. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/process.h"
+
+#define ESCAPE "\033]0;title\007"
+#define SHOWN  "\\x1b]0;title\\x07"
+
+enum { MOST_WORDS = 16 };
+
+/* Standard output and error of the command on one terminal, all that it shows; *status is the exit status. */
+static char *run_on_terminal(const char *input, int *status, const char *arguments)
+{
+    char *words[MOST_WORDS + 1] = {process_format("%s/clformer", CLF_BUILD_FOLDER)};
+    int count = 1, ends[2], master = posix_openpt(O_RDWR | O_NOCTTY);
+    for (char *rest = process_format("%s", arguments), *word; (word = strtok_r(rest, " ", &rest)) != NULL;) {
+        assert_true(count < MOST_WORDS);
+        words[count++] = word;
+    }
+    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(slave >= 0);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], input, strlen(input)), (int)strlen(input));
+    close(ends[1]);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[0], STDIN_FILENO);
+        dup2(slave, STDOUT_FILENO);
+        dup2(slave, STDERR_FILENO);
+        process_set_environment();
+        execv(words[0], words);
+        _exit(127);
+    }
+    close(ends[0]);
+    close(slave);
+    size_t size = 0, capacity = 1 << 20;
+    char *text = support_array(capacity, 1);
+    for (ssize_t got; (got = read(master, text + size, capacity - 1 - size)) > 0;) {
+        size += (size_t)got;
+    }
+    close(master);
+    int ended;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    *status = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+    return text;
+}
+
+/* The tiny model, whose pieces are w2 to w27, with an escape sequence in each name. */
+static const char *make_model(void)
+{
+    const char *source = support_fixture("models/marian"), *folder = process_model_copy(source);
+    size_t size, used = 0;
+    const char *vocabulary = process_read(folder, "vocab.json", &size);
+    char *changed = support_array(size * 12 + 1, 1);
+    for (const char *c = vocabulary; *c; c++) {
+        const char *part = strncmp(c, "\"w", 2) == 0 ? "\"\\u001b]0;title\\u0007" : NULL;
+        for (const char *p = part ? part : (char[]){*c, '\0'}; *p; p++) {
+            changed[used++] = *p;
+        }
+    }
+    process_write(folder, "vocab.json", changed, used);
+    return folder;
+}
+
+static void test_translations(void **state)
+{
+    (void)state;
+    const char *folder = make_model();
+    static const char input[] = ESCAPE "2 " ESCAPE "3 " ESCAPE "4\n";
+    const char *arguments = process_format("translate -m %s --tokens -q", folder);
+    struct process_result result = run_clformer(input, arguments);
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output, ESCAPE)); /* byte for byte */
+    int status;
+    const char *text = run_on_terminal(input, &status, arguments);
+    assert_int_equal(status, 0);
+    assert_null(strchr(text, '\033'));
+    assert_non_null(strstr(text, SHOWN));
+    text = run_on_terminal(input, &status, process_format("%s --json", arguments));
+    assert_int_equal(status, 0);
+    assert_null(strchr(text, '\033'));
+    assert_non_null(strstr(text, "\\u001B]0;title\\u0007"));
+}
+
+/* A tensor that no model has, of a name that no terminal should see. */
+static const char *make_named_tensor(void)
+{
+    const char *folder = process_model_copy(support_fixture("models/marian"));
+    size_t size, length = 0;
+    char *bytes = process_read(folder, "model.safetensors", &size);
+    for (int i = 0; i < 8; i++) {
+        length |= (size_t)(unsigned char)bytes[i] << 8 * i;
+    }
+    static const char entry[] = "{\"x\\u001b]0;title\\u0007\\u202e\":{\"dtype\":\"F32\",\"shape\":[0],"
+                                "\"data_offsets\":[0,0]},";
+    size_t more = sizeof entry - 2; /* one brace takes the place of the other */
+    char *changed = support_array(size + more, 1);
+    for (int i = 0; i < 8; i++) {
+        changed[i] = (char)((length + more) >> 8 * i);
+    }
+    memcpy(changed + 8, entry, sizeof entry - 1);
+    memcpy(changed + 8 + sizeof entry - 1, bytes + 9, size - 9);
+    process_write(folder, "model.safetensors", changed, size + more);
+    return folder;
+}
+
+static void test_inspect(void **state)
+{
+    (void)state;
+    int status;
+    const char *folder = make_named_tensor();
+    const char *text = run_on_terminal("", &status, process_format("inspect %s", folder));
+    assert_null(strchr(text, '\033'));
+    assert_null(strstr(text, "\u202e"));
+    assert_non_null(strstr(text, SHOWN "\\u202e"));
+}
+
+static void test_messages(void **state)
+{
+    (void)state;
+    /* To standard error always: a file of them is shown some day. */
+    static const char *const calls[] = {
+        "inspect /no/such" ESCAPE, "curves /no/such" ESCAPE " -o -",
+        "bleu /no/such" ESCAPE,    "translate -m x --no-such" ESCAPE,
+        "no-verb" ESCAPE,          "translate -m /no/such --device " ESCAPE,
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct process_result result = run_clformer("", calls[i]);
+        assert_true(result.status == 1 || result.status == 2);
+        assert_null(strchr(result.errors, '\033'));
+        assert_non_null(strstr(result.errors, SHOWN));
+        int status;
+        const char *text = run_on_terminal("", &status, calls[i]);
+        assert_int_equal(status, result.status);
+        assert_null(strchr(text, '\033'));
+        assert_non_null(strstr(text, SHOWN));
+    }
+}
+
+/* Characters of several bytes stay whole however a stream cuts its text. */
+static void test_long_texts(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    size_t size = 0, count = 3000;
+    char *log = support_array(count * 4 + 200, 1);
+    size += (size_t)sprintf(log, "{\"update\":1,\"epoch\":1,\"loss\":2,\"start\":{\"a\":\"");
+    for (size_t i = 0; i < count; i++) {
+        size += (size_t)sprintf(log + size, "%s", i % 2 ? "漢" : "é");
+    }
+    size += (size_t)sprintf(log + size, "\"}}\n");
+    process_write(folder, "log", log, size);
+    int status;
+    const char *text = run_on_terminal("", &status, process_format("curves %s/log -o -", folder));
+    assert_int_equal(status, 0);
+    assert_int_equal(process_count(text, "é漢"), count / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_translations, support_teardown),
+        cmocka_unit_test_teardown(test_inspect, support_teardown),
+        cmocka_unit_test_teardown(test_messages, support_teardown),
+        cmocka_unit_test_teardown(test_long_texts, support_teardown),
+    };
+    return cmocka_run_group_tests_name("end_to_end/terminal", tests, NULL, NULL);
+}

@@ -1,0 +1,13 @@
+#include "shared/erase_line.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+void erase_line(void)
+{
+    static const char sequence[] = "\r\033[K";
+    fflush(stderr);
+    if (write(STDERR_FILENO, sequence, sizeof sequence - 1) < 0) {
+        return; /* standard error has nowhere to say so */
+    }
+}

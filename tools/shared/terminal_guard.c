@@ -1,0 +1,100 @@
+/* Streams of our own in place of stderr and stdout: glibc documents both as variables that may be set. Other
+ * C libraries have no such thing; what the library says of a model's files is clean there too. */
+#define _GNU_SOURCE /* fopencookie() */
+#include "shared/terminal_guard.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __GLIBC__
+
+#include "base/utf8.h"
+#include "base/visible.h"
+
+enum { CHUNK = 1024, MOST_KEPT = 3, LONGEST = 6 /* bytes that one becomes, at most */ };
+
+struct guard {
+    int descriptor;
+    char kept[MOST_KEPT]; /* the beginning of a character whose end is still to come */
+    size_t kept_size;
+};
+
+static int write_all(int descriptor, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t put = write(descriptor, bytes, size);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put < 0) {
+            return 0;
+        }
+        bytes += put;
+        size -= (size_t)put;
+    }
+    return 1;
+}
+
+/* At most CHUNK bytes. */
+static int write_chunk(struct guard *guard, const char *bytes, size_t size)
+{
+    char text[MOST_KEPT + CHUNK], shown[LONGEST * sizeof text + 1];
+    memcpy(text, guard->kept, guard->kept_size);
+    memcpy(text + guard->kept_size, bytes, size);
+    size += guard->kept_size;
+    size_t whole = clf__utf8_cut(text, size);
+    guard->kept_size = size - whole;
+    memcpy(guard->kept, text + whole, guard->kept_size);
+    return write_all(guard->descriptor, shown, clf__visible(shown, sizeof shown, text, whole));
+}
+
+static ssize_t write_visible(void *cookie, const char *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        size_t chunk = size - done < CHUNK ? size - done : CHUNK;
+        if (!write_chunk(cookie, bytes + done, chunk)) {
+            return 0; /* fopencookie()'s way to say that it failed */
+        }
+        done += chunk;
+    }
+    return (ssize_t)size;
+}
+
+static FILE *open_guard(struct guard *guard, int descriptor, int buffering)
+{
+    *guard = (struct guard){.descriptor = descriptor};
+    FILE *file = fopencookie(guard, "w", (cookie_io_functions_t){.write = write_visible});
+    if (file != NULL) {
+        setvbuf(file, NULL, buffering, BUFSIZ);
+    }
+    return file;
+}
+
+int terminal_guard(void)
+{
+    static struct guard errors, output;
+    FILE *file = open_guard(&errors, STDERR_FILENO, _IONBF);
+    if (file == NULL) {
+        return 0;
+    }
+    stderr = file;
+    if (isatty(STDOUT_FILENO)) {
+        file = open_guard(&output, STDOUT_FILENO, _IOLBF);
+        if (file == NULL) {
+            return 0;
+        }
+        stdout = file;
+    }
+    return 1;
+}
+
+#else
+
+int terminal_guard(void)
+{
+    return 1;
+}
+
+#endif
