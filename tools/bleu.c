@@ -1,5 +1,4 @@
 /* clformer bleu */
-#include <errno.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -89,14 +88,13 @@ static int compute(const struct window *windows, const struct flags *flags)
 static int run(const struct flags *flags)
 {
     const char *path = flags->operands[0];
-    struct line_reader readers[SIDES] = {{.file = stdin, .name = "standard input"}, {.name = path}};
-    readers[REFERENCES].file = fopen(path, "r");
-    if (readers[REFERENCES].file == NULL) {
-        fprintf(stderr, "clformer: %s cannot be read: %s\n", path, strerror(errno));
+    struct line_reader readers[SIDES] = {{.quiet = flags->quiet}, {.quiet = flags->quiet}};
+    line_reader_use_stdin(&readers[TRANSLATIONS]);
+    if (line_reader_open(&readers[REFERENCES], path) != EXIT_DONE) {
         return EXIT_FAILED;
     }
     struct window windows[SIDES] = {{.bytes = NULL}, {.bytes = NULL}};
-    int status = windows_read(windows, readers, SIDES, INT_MAX, SIZE_MAX);
+    int status = windows_read(windows, readers, SIDES, &(struct window_limits){INT_MAX, SIZE_MAX, 1});
     for (int side = 0; side < SIDES && status == EXIT_DONE; side++) {
         status = check_lines(&windows[side], readers[side].name);
     }
@@ -112,8 +110,8 @@ static int run(const struct flags *flags)
     }
     for (int side = 0; side < SIDES; side++) {
         window_free(&windows[side]);
+        line_reader_close(&readers[side]);
     }
-    fclose(readers[REFERENCES].file);
     return status;
 }
 

@@ -1,5 +1,4 @@
 /* clformer score */
-#include <errno.h>
 #include <string.h>
 
 #include "shared/command.h"
@@ -81,18 +80,6 @@ static clf_status score_window(void *context)
     return CLF_OK;
 }
 
-static int open_side(struct line_reader *reader, const char *path)
-{
-    int is_stdin = strcmp(path, "-") == 0;
-    reader->name = is_stdin ? "standard input" : path;
-    reader->file = is_stdin ? stdin : fopen(path, "r");
-    if (reader->file == NULL) {
-        fprintf(stderr, "clformer: %s cannot be read: %s\n", path, strerror(errno));
-        return EXIT_FAILED;
-    }
-    return EXIT_DONE;
-}
-
 static int open_sides(struct job *job)
 {
     char **paths = job->flags.operands;
@@ -100,9 +87,11 @@ static int open_sides(struct job *job)
         return report_wrong_call("SOURCE and TARGET cannot both be standard input");
     }
     for (int side = 0; side < STREAM_SIDES; side++) {
-        int status = open_side(&job->stream.readers[side], paths[side]);
-        if (status != EXIT_DONE) {
-            return status;
+        struct line_reader *reader = &job->stream.readers[side];
+        if (strcmp(paths[side], "-") == 0) {
+            line_reader_use_stdin(reader);
+        } else if (line_reader_open(reader, paths[side]) != EXIT_DONE) {
+            return EXIT_FAILED;
         }
     }
     return EXIT_DONE;
@@ -123,12 +112,6 @@ static void close_job(struct job *job)
     stream_free(&job->stream);
     flags_release(&job->flags);
     setup_close(&job->setup);
-    for (int side = 0; side < STREAM_SIDES; side++) {
-        FILE *file = job->stream.readers[side].file;
-        if (file != NULL && file != stdin) {
-            fclose(file);
-        }
-    }
 }
 
 int verb_score(int argc, char **argv)

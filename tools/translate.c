@@ -8,7 +8,8 @@
 static const char help[] =
     "Usage: clformer translate -m MODEL [FLAGS] < lines > translations\n\n"
     "Translates each line of standard input, in order. An empty line stays empty. A speech model takes, as\n"
-    "each line, the path of a .npy file of float32 frames.\n\n"
+    "each line, the path of a .npy file of float32 frames. What has arrived is answered when no more comes:\n"
+    "a program that writes a line to the pipe and waits gets its answer.\n\n"
     "Example:\n"
     "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n"
     "  I'm a student.\n"
@@ -129,7 +130,8 @@ static int run(struct job *job)
 
 int verb_translate(int argc, char **argv)
 {
-    struct job job = {.stream = {.readers = {{.file = stdin, .name = "standard input"}}, .sides = 1}};
+    struct job job = {.stream = {.sides = 1}};
+    line_reader_use_stdin(&job.stream.readers[0]);
     int takes = TAKES_MODEL | TAKES_DEVICE | TAKES_SEARCH | TAKES_LINES | TAKES_JSON;
     int status = flags_parse(&job.flags, argc, argv, takes, help);
     if (status < 0) {

@@ -20,6 +20,7 @@ struct process_result {
 struct process {
     const char *input;       /* of standard input; NULL: none */
     size_t input_size;       /* 0: strlen(input) */
+    int input_descriptor;    /* standard input in place of `input`, or 0; closed */
     const char *environment; /* one "NAME=value" more, or NULL */
     const char *output_path; /* standard output goes there, or NULL */
     int has_closed_output;   /* standard output is a pipe that nobody reads */
@@ -31,6 +32,19 @@ struct process {
 /* Runs build/clformer with these arguments (split at single spaces; "\x1f" stands for a space inside one).
  * Compiled kernels are shared between runs, in $XDG_CACHE_HOME or below the build folder. */
 struct process_result process_run(const struct process *process, const char *arguments);
+
+/* A command that runs beside the test, which writes to its standard input and reads its standard output. */
+struct coprocess {
+    int child, to, from;
+    char *heard; /* and not handed out yet */
+    size_t size;
+};
+struct coprocess coprocess_start(const char *arguments);
+void coprocess_say(struct coprocess *coprocess, const char *text);
+/* The next line, with its newline; fails where none comes within a minute. Freed by support_free_all(). */
+char *coprocess_hear(struct coprocess *coprocess);
+/* Closes both ends; returns its exit status, or 128 + the signal that ended it. */
+int coprocess_end(struct coprocess *coprocess);
 
 /* What every child gets, for those that are started in another way. */
 void process_set_environment(void);
