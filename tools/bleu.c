@@ -98,9 +98,6 @@ static int run(const struct flags *flags)
     for (int side = 0; side < SIDES && status == EXIT_DONE; side++) {
         status = check_lines(&windows[side], readers[side].name);
     }
-    if (status == EXIT_DONE && signals_interrupted(NULL)) {
-        status = EXIT_FAILED;
-    }
     if (status == EXIT_DONE && windows->count == 0) {
         fprintf(stderr, "clformer: %s and standard input hold no line\n", path);
         status = EXIT_FAILED;

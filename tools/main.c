@@ -8,18 +8,18 @@
 #include "shared/command.h"
 
 static const struct verb verbs[] = {
-    {"devices", "list the OpenCL devices, and which one is the default", verb_devices},
-    {"translate", "translate lines from standard input", verb_translate},
-    {"score", "the log-probability of given translations", verb_score},
-    {"attend", "an HTML page of attention maps of every layer and head", verb_attend},
-    {"inspect", "show what a model folder holds", verb_inspect},
-    {"selftest", "prove every kernel on a device", verb_selftest},
-    {"bench", "how fast a device runs a model", verb_bench},
-    {"train", "train a model from parallel text", verb_train},
-    {"curves", "an HTML page of the curves of training, from its logs", verb_curves},
-    {"average", "a model whose weights are the mean of others'", verb_average},
-    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu},
-    {"tune", "find what is fastest on a device, and keep it", verb_tune},
+    {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1},
+    {"translate", "translate lines from standard input", verb_translate, 1},
+    {"score", "the log-probability of given translations", verb_score, 1},
+    {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1},
+    {"inspect", "show what a model folder holds", verb_inspect, 0},
+    {"selftest", "prove every kernel on a device", verb_selftest, 1},
+    {"bench", "how fast a device runs a model", verb_bench, 1},
+    {"train", "train a model from parallel text", verb_train, 1},
+    {"curves", "an HTML page of the curves of training, from its logs", verb_curves, 1},
+    {"average", "a model whose weights are the mean of others'", verb_average, 1},
+    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0},
+    {"tune", "find what is fastest on a device, and keep it", verb_tune, 1},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
                         "in its place\n");
         return EXIT_FAILED;
     }
-    signals_catch();
+    signals_catch(0);
     spread_pocl_workers();
     if (argc < 2) {
         print_help(stderr);
@@ -84,7 +84,8 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < VERB_COUNT; i++) {
         if (strcmp(argv[1], verbs[i].name) == 0) {
-            return output_finish(verbs[i].run(argc - 1, argv + 1));
+            signals_catch(verbs[i].cleans_up);
+            return signals_finish(output_finish(verbs[i].run(argc - 1, argv + 1)));
         }
     }
     return report_wrong_call("there is no verb \"%s\"; `clformer --help` lists them", argv[1]);

@@ -76,16 +76,58 @@ static void test_clblast_in_int8(void **state)
     assert_string_equal(result.errors, "");
 }
 
+/* What stops a verb says so and ends it, so that a shell's loop ends too. (process_result.status is
+ * 128 + WTERMSIG.) */
 static void test_interrupt(void **state)
 {
     (void)state;
-    static const int signals[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2; i++) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++) {
         struct process process = {.signal_when_started = signals[i]};
         struct process_result result = process_run(&process, TRANSLATE "--verbose");
-        assert_int_equal(result.status, 1);
+        assert_int_equal(result.status, 128 + signals[i]);
         assert_int_equal(result.output_size, 0);
         assert_int_equal(process_count(result.errors, "clformer: interrupted after line 0\n"), 1);
+    }
+    const char *folder = support_temporary_folder();
+    process_write(folder, "en", "Thanks.\n", 8);
+    struct process process = {.signal_when_started = SIGINT};
+    struct process_result result =
+        process_run(&process, process_format("score -v -m " DEMO_MODEL " - %s/en", folder));
+    assert_int_equal(result.status, 128 + SIGINT);
+    assert_int_equal(process_count(result.errors, "clformer: interrupted after line 0\n"), 1);
+    result = process_run(&process, "bench --stage encode --batch 1,8,64 --repeats 1000 -v");
+    assert_int_equal(result.status, 128 + SIGINT);
+    assert_int_equal(process_count(result.errors, "clformer: interrupted\n"), 1);
+}
+
+/* Verbs with nothing to clean up end at once. */
+static void test_interrupt_at_once(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    process_write(folder, "en", "Thanks.\n", 8);
+    struct coprocess bleu = coprocess_start(process_format("bleu %s/en", folder));
+    kill(bleu.child, SIGINT);
+    assert_int_equal(coprocess_end(&bleu), 128 + SIGINT);
+    assert_string_equal(bleu.errors, "");
+}
+
+/* Whoever has a signal ignored, as nohup and a shell's background jobs have, is not asked. */
+static void test_ignored_signals(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGHUP};
+    for (int i = 0; i < 2; i++) {
+        signal(signals[i], SIG_IGN);
+        struct coprocess coprocess = coprocess_start(TRANSLATE "-q");
+        signal(signals[i], SIG_DFL);
+        coprocess_say(&coprocess, "Merci.\n");
+        coprocess_hear(&coprocess);
+        kill(coprocess.child, signals[i]);
+        coprocess_say(&coprocess, "Oui.\n");
+        assert_string_equal(coprocess_hear(&coprocess), "Yes.\n");
+        assert_int_equal(coprocess_end(&coprocess), 0);
     }
 }
 
@@ -207,6 +249,8 @@ int main(void)
         cmocka_unit_test_teardown(test_closed_descriptors, support_teardown),
         cmocka_unit_test_teardown(test_clblast_in_int8, support_teardown),
         cmocka_unit_test_teardown(test_interrupt, support_teardown),
+        cmocka_unit_test_teardown(test_interrupt_at_once, support_teardown),
+        cmocka_unit_test_teardown(test_ignored_signals, support_teardown),
         cmocka_unit_test_teardown(test_cache, support_teardown),
         cmocka_unit_test_teardown(test_nan_weights, support_teardown),
         cmocka_unit_test_teardown(test_help, support_teardown),

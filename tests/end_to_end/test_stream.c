@@ -65,6 +65,18 @@ static void test_score(void **state)
     assert_int_equal(coprocess_end(&coprocess), 0);
 }
 
+/* `clformer translate | head -1`: whoever reads has enough. */
+static void test_reader_leaves(void **state)
+{
+    (void)state;
+    struct coprocess coprocess = coprocess_start(TRANSLATE);
+    assert_answer(&coprocess, "Merci.\n", "Thanks.\n");
+    coprocess_turn_away(&coprocess);
+    coprocess_say(&coprocess, "Merci.\n");
+    assert_int_equal(coprocess_end(&coprocess), 1);
+    assert_string_equal(coprocess.errors, "");
+}
+
 /* How many batches a run says that it took. */
 static const char *batches(const char *errors)
 {
@@ -103,6 +115,7 @@ int main(void)
         cmocka_unit_test_teardown(test_translate, support_teardown),
         cmocka_unit_test_teardown(test_tokens_and_json, support_teardown),
         cmocka_unit_test_teardown(test_score, support_teardown),
+        cmocka_unit_test_teardown(test_reader_leaves, support_teardown),
         cmocka_unit_test_teardown(test_pipe_and_file, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

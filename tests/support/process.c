@@ -247,7 +247,8 @@ struct coprocess coprocess_start(const char *arguments)
     open_pipe(in, 1);
     open_pipe(out, 1);
     const struct process process = {.input = NULL};
-    int descriptors[3] = {in[0], out[1], STDERR_FILENO};
+    FILE *says = open_temporary();
+    int descriptors[3] = {in[0], out[1], fileno(says)};
     pid_t child = fork();
     if (child == 0) {
         become(&process, argv, descriptors);
@@ -256,7 +257,7 @@ struct coprocess coprocess_start(const char *arguments)
     close_end(&in[0]);
     close_end(&out[1]);
     enum { MOST_HEARD = 1 << 16 };
-    return (struct coprocess){child, in[1], out[0], support_array(MOST_HEARD, 1), 0};
+    return (struct coprocess){child, in[1], out[0], support_array(MOST_HEARD, 1), 0, says, NULL};
 }
 
 void coprocess_say(struct coprocess *coprocess, const char *text)
@@ -283,11 +284,20 @@ char *coprocess_hear(struct coprocess *coprocess)
     return line;
 }
 
+void coprocess_turn_away(struct coprocess *coprocess)
+{
+    close_end(&coprocess->from);
+}
+
 int coprocess_end(struct coprocess *coprocess)
 {
     close_end(&coprocess->to);
     close_end(&coprocess->from);
-    return wait_for(coprocess->child);
+    int status = wait_for(coprocess->child);
+    size_t size;
+    coprocess->errors = read_stream(coprocess->says, &size);
+    fclose(coprocess->says);
+    return status;
 }
 
 int process_count(const char *text, const char *part)

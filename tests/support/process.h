@@ -3,6 +3,7 @@
 #define CLF_TESTS_SUPPORT_PROCESS_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "support/support.h"
 
@@ -38,12 +39,16 @@ struct coprocess {
     int child, to, from;
     char *heard; /* and not handed out yet */
     size_t size;
+    FILE *says;   /* what it writes to standard error */
+    char *errors; /* the same, once it has ended */
 };
 struct coprocess coprocess_start(const char *arguments);
 void coprocess_say(struct coprocess *coprocess, const char *text);
 /* The next line, with its newline; fails where none comes within a minute. Freed by support_free_all(). */
 char *coprocess_hear(struct coprocess *coprocess);
-/* Closes both ends; returns its exit status, or 128 + the signal that ended it. */
+/* Closes its standard output, as a reader does that has enough. */
+void coprocess_turn_away(struct coprocess *coprocess);
+/* Closes both ends and waits; returns its exit status, or 128 + the signal that ended it. */
 int coprocess_end(struct coprocess *coprocess);
 
 /* What every child gets, for those that are started in another way. */
