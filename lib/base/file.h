@@ -13,7 +13,8 @@ struct clf__file_map {
     size_t size;
 };
 
-/* Every function below names the path in its failure. */
+/* Every function below names the path in its failure. The two that read a file refuse a git-LFS pointer in
+ * its place. */
 clf_status clf__file_map_open(struct clf__file_map *out, const char *path); /* an empty file gives size 0 */
 void clf__file_map_close(struct clf__file_map *map);
 
