@@ -11,14 +11,13 @@
 static const char help[] =
     "Usage: clformer bleu REFERENCE [FLAGS] < TRANSLATIONS\n\n"
     "Prints the BLEU of the lines of standard input, each beside the same line of the file REFERENCE: the\n"
-    "figures of sacreBLEU with one reference. Behind it stand the precisions of 1- to 4-grams in per cent, "
-    "the\n"
-    "brevity penalty, and the words of both sides.\n\n"
+    "figures of sacreBLEU with one reference. After it stand the precisions of 1- to 4-grams in per\n"
+    "cent, the brevity penalty, and the words of both sides.\n\n"
     "Example:\n"
     "  $ clformer translate -m model < test.en | clformer bleu test.de\n"
     "  40.78  70.1/46.9/34.0/24.7  brevity penalty 1.000  12163 words for 12103\n"
-    "  $ clformer translate -m model --tokens < test.bpe.en | sed 's/@@ //g' | clformer bleu --words spaces "
-    "test.de\n";
+    "  $ clformer translate -m model --tokens < test.bpe.en | sed 's/@@ //g' |\n"
+    "        clformer bleu --words spaces test.de\n";
 
 enum { TRANSLATIONS, REFERENCES, SIDES };
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "shared/command.h"
+#include "shared/nearest.h"
 
 static const struct verb verbs[] = {
     {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1},
@@ -32,7 +33,7 @@ static void print_help(FILE *file)
     }
     fprintf(file, "\nExample:\n"
                   "  echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n\n"
-                  "`clformer VERB --help` shows the flags of a verb.\n");
+                  "`clformer VERB --help`, or `clformer help VERB`, shows the flags of a verb.\n");
 }
 
 /* PoCL's workers sleep between kernels, and Linux wakes them where they are called from: for its first tenths
@@ -61,6 +62,49 @@ static int occupy_standard_descriptors(void)
     return 1;
 }
 
+static const struct verb *find_verb(const char *name)
+{
+    for (int i = 0; i < VERB_COUNT; i++) {
+        if (strcmp(name, verbs[i].name) == 0) {
+            return &verbs[i];
+        }
+    }
+    return NULL;
+}
+
+static int report_no_verb(const char *name)
+{
+    struct nearest nearest = nearest_begin(name, (int)strlen(name));
+    for (int i = 0; i < VERB_COUNT; i++) {
+        nearest_try(&nearest, verbs[i].name);
+    }
+    nearest_try(&nearest, "help");
+    return nearest.best != NULL
+               ? report_wrong_call("there is no verb \"%s\"; did you mean %s? `clformer --help` lists them",
+                                   name, nearest.best)
+               : report_wrong_call("there is no verb \"%s\"; `clformer --help` lists them", name);
+}
+
+static int run_verb(const struct verb *verb, int argc, char **argv)
+{
+    signals_catch(verb->cleans_up);
+    return signals_finish(output_finish(verb->run(argc, argv)));
+}
+
+/* `clformer help VERB` is `clformer VERB --help`. */
+static int help_of_verb(char *name)
+{
+    const struct verb *verb = find_verb(name);
+    char *arguments[] = {name, "--help", NULL};
+    return verb != NULL ? run_verb(verb, 2, arguments) : report_no_verb(name);
+}
+
+static int help_of_all(void)
+{
+    print_help(stdout);
+    return output_finish(EXIT_DONE);
+}
+
 int main(int argc, char **argv)
 {
     if (!occupy_standard_descriptors()) {
@@ -75,18 +119,12 @@ int main(int argc, char **argv)
         return EXIT_WRONG_CALL;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        print_help(stdout);
-        return output_finish(EXIT_DONE);
+        return argc > 2 ? help_of_verb(argv[2]) : help_of_all();
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("clformer %s\n", CLF_VERSION);
         return output_finish(EXIT_DONE);
     }
-    for (int i = 0; i < VERB_COUNT; i++) {
-        if (strcmp(argv[1], verbs[i].name) == 0) {
-            signals_catch(verbs[i].cleans_up);
-            return signals_finish(output_finish(verbs[i].run(argc - 1, argv + 1)));
-        }
-    }
-    return report_wrong_call("there is no verb \"%s\"; `clformer --help` lists them", argv[1]);
+    const struct verb *verb = find_verb(argv[1]);
+    return verb != NULL ? run_verb(verb, argc - 1, argv + 1) : report_no_verb(argv[1]);
 }

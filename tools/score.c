@@ -8,15 +8,14 @@
 static const char help[] =
     "Usage: clformer score -m MODEL SOURCE TARGET [FLAGS]\n\n"
     "Prints the log-probability (natural, summed, end token counted) that the model gives to each line of\n"
-    "the file TARGET as the translation of the same line of SOURCE. One of the two may be -, standard "
+    "the file TARGET as the translation of the same line of SOURCE. One of the two may be -, standard\n"
     "input.\n\n"
     "Example:\n"
     "  $ echo 'Je suis étudiant' > fr; echo \"I'm a student.\" > en\n"
     "  $ clformer score -m tools/models/fr-en-small fr en\n"
     "  $ clformer score -m tools/models/fr-en-small --json fr en | jq '.token_log_probabilities'\n\n"
-    "A line that cannot be scored gives an empty line, its number and the reason on standard error, and "
-    "exit\n"
-    "status 1 at the end.\n";
+    "A line that cannot be scored gives an empty line, its number and the reason on standard error, and\n"
+    "exit status 1 at the end.\n";
 
 enum { SOURCE, TARGET };
 

@@ -220,23 +220,69 @@ static void test_nan_weights(void **state)
     assert_non_null(strstr(result.errors, "line 1: the model gives no score"));
 }
 
+/* Fails unless every line of a help fits the width, in characters. */
+static void check_width(const char *verb, const char *text)
+{
+    enum { MOST_COLUMNS = 100 };
+    int column = 0;
+    for (const char *c = text; *c; c++) {
+        column = *c == '\n' ? 0 : column + (((unsigned char)*c & 0xc0) != 0x80);
+        if (column > MOST_COLUMNS) {
+            fail_msg("the help of %s has a line of more than %d columns, with \"%.20s\"", verb,
+                     (int)MOST_COLUMNS, c - 20);
+        }
+    }
+}
+
+/* Fails unless every flag with a value tells its default, in brackets: how many there are. */
+static int check_defaults(const char *verb, const char *text)
+{
+    int count = 0;
+    for (const char *row = strstr(text, "--"); row; row = strstr(row + 1, "--")) {
+        int is_row = row - text > 6 && row[-7] == '\n' && row[-6] == ' ';
+        const char *value = row + strcspn(row, " \n");
+        if (!is_row || value[0] != ' ' || value[1] == ' ') {
+            continue; /* in a sentence, or without a value */
+        }
+        const char *end = strchr(row, '\n');
+        while (strncmp(end, "\n          ", 11) == 0) { /* its next line */
+            end = strchr(end + 1, '\n');
+        }
+        if (end[-1] != ')' && memchr(row, '(', (size_t)(end - row)) == NULL) {
+            fail_msg("the help of %s has no default for %.*s", verb, (int)(value - row), row);
+        }
+        count++;
+    }
+    return count;
+}
+
 static void test_help(void **state)
 {
     (void)state;
-    static const char *const verbs[] = {"devices", "translate", "score", "attend", "inspect", "selftest"};
+    static const struct {
+        const char *name;
+        int values; /* flags that take one */
+    } verbs[] = {{"devices", 0}, {"translate", 18}, {"score", 7},  {"attend", 20},
+                 {"inspect", 0}, {"selftest", 5},   {"bench", 14}, {"train", 50},
+                 {"curves", 1},  {"average", 2},    {"bleu", 1},   {"tune", 7}};
     struct process_result all = run_clformer(NULL, "--help");
     assert_int_equal(all.status, 0);
+    check_width("clformer", all.output);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        assert_non_null(strstr(all.output, verbs[i]));
-        struct process_result result = run_clformer(NULL, process_format("%s --help", verbs[i]));
+        const char *verb = verbs[i].name;
+        assert_non_null(strstr(all.output, process_format("\n  %s ", verb)));
+        struct process_result result = run_clformer(NULL, process_format("%s --help", verb));
         assert_int_equal(result.status, 0);
         assert_string_equal(result.errors, "");
-        assert_non_null(strstr(result.output, process_format("Usage: clformer %s", verbs[i])));
+        assert_non_null(strstr(result.output, process_format("Usage: clformer %s", verb)));
         assert_non_null(strstr(result.output, "Example:\n"));
+        check_width(verb, result.output);
+        assert_in_range(check_defaults(verb, result.output), verbs[i].values, 2 * verbs[i].values);
+        struct process_result other = run_clformer(NULL, process_format("help %s", verb));
+        assert_output(other, result.output);
     }
     struct process_result bench = run_clformer(NULL, "bench --help"); /* a long list of choices is whole */
-    assert_non_null(
-        strstr(bench.output, "--stage encode|translate|score|train|step|ops|products|start what"));
+    assert_non_null(strstr(bench.output, "--stage encode|translate|score|train|step|ops|products|start\n"));
     struct process_result version = run_clformer(NULL, "--version");
     assert_int_equal(strncmp(version.output, "clformer 0.", 11), 0);
 }

@@ -9,8 +9,8 @@
 static const char help[] =
     "Usage: clformer selftest [-d DEVICE] [--form cpu|gpu] [--gemm native|clblast]\n\n"
     "Runs every kernel on a device, in each form it can take, and compares with references in double\n"
-    "precision, gradients with finite differences. Says at the end what to do if one is wrong. Exit status\n"
-    "1 where one is.\n\n"
+    "precision, gradients with finite differences. Says at the end what to do if one is wrong. Exit\n"
+    "status 1 where one is.\n\n"
     "Example:\n"
     "  $ clformer selftest -d 0\n";
 
