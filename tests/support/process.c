@@ -269,9 +269,9 @@ char *coprocess_hear(struct coprocess *coprocess)
 {
     while (memchr(coprocess->heard, '\n', coprocess->size) == NULL) {
         struct pollfd answer = {.fd = coprocess->from, .events = POLLIN};
-        if (poll(&answer, 1, 60000) != 1) {
+        if (poll(&answer, 1, 300000) != 1) {
             kill(coprocess->child, SIGKILL);
-            fail_msg("no answer came for a minute");
+            fail_msg("no answer came for five minutes");
         }
         ssize_t count = read(coprocess->from, coprocess->heard + coprocess->size, 4096);
         assert_true(count > 0);

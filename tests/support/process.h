@@ -44,7 +44,8 @@ struct coprocess {
 };
 struct coprocess coprocess_start(const char *arguments);
 void coprocess_say(struct coprocess *coprocess, const char *text);
-/* The next line, with its newline; fails where none comes within a minute. Freed by support_free_all(). */
+/* The next line, with its newline; fails where none comes within five minutes. Freed by support_free_all().
+ */
 char *coprocess_hear(struct coprocess *coprocess);
 /* Closes its standard output, as a reader does that has enough. */
 void coprocess_turn_away(struct coprocess *coprocess);
