@@ -5,12 +5,10 @@
 
 static const char help[] =
     "Usage: clformer average -o FOLDER MODEL...\n\n"
-    "Writes a model whose weights are the mean of several models' weights, such as the last checkpoints of "
-    "a\n"
-    "run: it is often better than each of them. They must be of one configuration; FOLDER must not be there\n"
-    "yet, and gets the first one's other files. One model alone is written in another precision so. Needs "
-    "no\n"
-    "device.\n\n"
+    "Writes a model whose weights are the mean of several models' weights, such as the last checkpoints\n"
+    "of a run: it is often better than each of them. They must be of one configuration; FOLDER must not\n"
+    "be there yet, and gets the first one's other files. One model alone is written in another precision\n"
+    "so. Needs no device.\n\n"
     "Example:\n"
     "  $ ls model/checkpoints\n"
     "  $ clformer average -o mean model/checkpoints/update-*[0-9]\n"

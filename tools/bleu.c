@@ -1,5 +1,4 @@
 /* clformer bleu */
-#include <errno.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,14 +12,13 @@
 static const char help[] =
     "Usage: clformer bleu REFERENCE [FLAGS] < TRANSLATIONS\n\n"
     "Prints the BLEU of the lines of standard input, each beside the same line of the file REFERENCE: the\n"
-    "figures of sacreBLEU with one reference. Behind it stand the precisions of 1- to 4-grams in per cent, "
-    "the\n"
-    "brevity penalty, and the words of both sides.\n\n"
+    "figures of sacreBLEU with one reference. After it stand the precisions of 1- to 4-grams in per\n"
+    "cent, the brevity penalty, and the words of both sides.\n\n"
     "Example:\n"
     "  $ clformer translate -m model < test.en | clformer bleu test.de\n"
     "  40.78  70.1/46.9/34.0/24.7  brevity penalty 1.000  12163 words for 12103\n"
-    "  $ clformer translate -m model --tokens < test.bpe.en | sed 's/@@ //g' | clformer bleu --words spaces "
-    "test.de\n";
+    "  $ clformer translate -m model --tokens < test.bpe.en | sed 's/@@ //g' |\n"
+    "        clformer bleu --words spaces test.de\n";
 
 enum { TRANSLATIONS, REFERENCES, SIDES };
 
@@ -90,18 +88,15 @@ static int compute(const struct window *windows, const struct flags *flags)
 static int run(const struct flags *flags)
 {
     const char *path = flags->operands[0];
-    struct line_reader readers[SIDES] = {{.file = stdin, .name = "standard input"}, {.name = path}};
-    readers[REFERENCES].file = input_open(path);
-    if (readers[REFERENCES].file == NULL) {
+    struct line_reader readers[SIDES] = {{.quiet = flags->quiet}, {.quiet = flags->quiet}};
+    line_reader_use_stdin(&readers[TRANSLATIONS]);
+    if (line_reader_open(&readers[REFERENCES], path) != EXIT_DONE) {
         return EXIT_FAILED;
     }
     struct window windows[SIDES] = {{.bytes = NULL}, {.bytes = NULL}};
-    int status = windows_read(windows, readers, SIDES, INT_MAX, SIZE_MAX);
+    int status = windows_read(windows, readers, SIDES, &(struct window_limits){INT_MAX, SIZE_MAX, 1});
     for (int side = 0; side < SIDES && status == EXIT_DONE; side++) {
         status = check_lines(&windows[side], readers[side].name);
-    }
-    if (status == EXIT_DONE && signals_interrupted(NULL)) {
-        status = EXIT_FAILED;
     }
     if (status == EXIT_DONE && windows->count == 0) {
         fprintf(stderr, "clformer: %s and standard input hold no line\n", path);
@@ -112,8 +107,8 @@ static int run(const struct flags *flags)
     }
     for (int side = 0; side < SIDES; side++) {
         window_free(&windows[side]);
+        line_reader_close(&readers[side]);
     }
-    fclose(readers[REFERENCES].file);
     return status;
 }
 

@@ -8,7 +8,8 @@
 static const char help[] =
     "Usage: clformer inspect MODEL [--json]\n\n"
     "Shows what a model folder holds: configuration, tensors, tokenizer, how it generates, and what is\n"
-    "unusual. Needs no device.\n\n"
+    "unusual. Needs no device. Of a model that cannot be run it shows configuration and tensors, then\n"
+    "why, and the exit status is 1.\n\n"
     "Example:\n"
     "  $ clformer inspect tools/models/fr-en-small\n"
     "  $ clformer inspect --json tools/models/fr-en-small | jq '.unusual'\n";
@@ -55,6 +56,11 @@ static const char *string_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
+static int can_run(const json_t *model)
+{
+    return json_is_null(json_object_get(model, "cannot_run"));
+}
+
 static void print_statistic(const json_t *tensor, const char *key)
 {
     const json_t *value = json_object_get(tensor, key);
@@ -77,22 +83,29 @@ static int widest_name(const json_t *tensors)
     return (int)widest;
 }
 
-static void print_tensors(const json_t *tensors)
+/* With what the values are, where they were looked at. */
+static void print_tensors(const json_t *tensors, int has_values)
 {
     int width = widest_name(tensors);
     size_t index;
     json_t *tensor;
-    printf("\nTensors\n  %-*s  %-5s %-14s  %10s  %10s  %10s  %s\n", width, "name", "type", "shape", "minimum",
-           "maximum", "mean", "stored as");
+    if (has_values) {
+        printf("\nTensors\n  %-*s  %-5s %-14s  %10s  %10s  %10s  stored as\n", width, "name", "type", "shape",
+               "minimum", "maximum", "mean");
+    } else {
+        printf("\nTensors\n  %-*s  %-5s shape\n", width, "name", "type");
+    }
     json_array_foreach(tensors, index, tensor)
     {
         char shape[192];
         write_shape(shape, sizeof shape, json_object_get(tensor, "shape"));
         const char *name = string_of(tensor, "name"), *stored = string_of(tensor, "stored_name");
-        printf("  %-*s  %-5s %-14s", width, name, string_of(tensor, "type"), shape);
-        print_statistic(tensor, "minimum");
-        print_statistic(tensor, "maximum");
-        print_statistic(tensor, "mean");
+        printf("  %-*s  %-5s %-*s", width, name, string_of(tensor, "type"), has_values ? 14 : 0, shape);
+        if (has_values) {
+            print_statistic(tensor, "minimum");
+            print_statistic(tensor, "maximum");
+            print_statistic(tensor, "mean");
+        }
         printf("%s%s\n", strcmp(name, stored) == 0 ? "" : "  ", strcmp(name, stored) == 0 ? "" : stored);
     }
 }
@@ -111,6 +124,16 @@ static void print_unusual(const json_t *unusual)
     }
 }
 
+static void print_member(const char *title, const json_t *model, const char *key)
+{
+    const json_t *value = json_object_get(model, key);
+    if (value != NULL) {
+        printf("%-10s  ", title);
+        print_value(value);
+        printf("\n");
+    }
+}
+
 static int print_text(const char *text)
 {
     json_t *model = json_loads(text, 0, NULL);
@@ -120,14 +143,21 @@ static int print_text(const char *text)
     }
     const json_t *tensors = json_object_get(model, "tensors");
     printf("Folder      %s\n", string_of(model, "folder"));
-    printf("System      %s\n", string_of(model, "system"));
+    if (can_run(model)) {
+        printf("System      %s\n", string_of(model, "system"));
+    } else {
+        print_member("Model type", model, "model_type");
+        print_member("Classes", model, "architectures");
+    }
     printf("Parameters  %" JSON_INTEGER_FORMAT " in %zu tensors, %.1f MB stored\n",
            json_integer_value(json_object_get(model, "parameters")), json_array_size(tensors),
            1e-6 * json_number_value(json_object_get(model, "bytes")));
     print_object("Configuration", json_object_get(model, "configuration"));
-    print_object("Generation (-1: none)", json_object_get(model, "generation"));
-    print_object("Tokenizer", json_object_get(model, "tokenizer"));
-    print_tensors(tensors);
+    if (can_run(model)) {
+        print_object("Generation (-1: none)", json_object_get(model, "generation"));
+        print_object("Tokenizer", json_object_get(model, "tokenizer"));
+    }
+    print_tensors(tensors, can_run(model));
     print_unusual(json_object_get(model, "unusual"));
     json_decref(model);
     return EXIT_DONE;
@@ -144,17 +174,21 @@ int verb_inspect(int argc, char **argv)
         return status;
     }
     log_to_stderr(&flags);
+    status = EXIT_DONE;
     char *text;
     clf_status inspected = clf_inspect(&text, flags.operands[0]);
-    if (inspected != CLF_OK) {
+    if (text == NULL) {
         return report_failure(inspected);
     }
-    status = EXIT_DONE;
     if (flags.json) {
         printf("%s\n", text);
     } else {
         status = print_text(text);
     }
     clf_string_free(text);
+    if (status == EXIT_DONE && inspected != CLF_OK) { /* a model that cannot be run: why, after what it is */
+        fflush(stdout);
+        status = report_failure(inspected);
+    }
     return status;
 }

@@ -6,21 +6,22 @@
 #include <unistd.h>
 
 #include "shared/command.h"
+#include "shared/nearest.h"
 #include "shared/terminal_guard.h"
 
 static const struct verb verbs[] = {
-    {"devices", "list the OpenCL devices, and which one is the default", verb_devices},
-    {"translate", "translate lines from standard input", verb_translate},
-    {"score", "the log-probability of given translations", verb_score},
-    {"attend", "an HTML page of attention maps of every layer and head", verb_attend},
-    {"inspect", "show what a model folder holds", verb_inspect},
-    {"selftest", "prove every kernel on a device", verb_selftest},
-    {"bench", "how fast a device runs a model", verb_bench},
-    {"train", "train a model from parallel text", verb_train},
-    {"curves", "an HTML page of the curves of training, from its logs", verb_curves},
-    {"average", "a model whose weights are the mean of others'", verb_average},
-    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu},
-    {"tune", "find what is fastest on a device, and keep it", verb_tune},
+    {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1},
+    {"translate", "translate lines from standard input", verb_translate, 1},
+    {"score", "the log-probability of given translations", verb_score, 1},
+    {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1},
+    {"inspect", "show what a model folder holds", verb_inspect, 0},
+    {"selftest", "prove every kernel on a device", verb_selftest, 1},
+    {"bench", "how fast a device runs a model", verb_bench, 1},
+    {"train", "train a model from parallel text", verb_train, 1},
+    {"curves", "an HTML page of the curves of training, from its logs", verb_curves, 1},
+    {"average", "a model whose weights are the mean of others'", verb_average, 1},
+    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0},
+    {"tune", "find what is fastest on a device, and keep it", verb_tune, 1},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
@@ -33,7 +34,7 @@ static void print_help(FILE *file)
     }
     fprintf(file, "\nExample:\n"
                   "  echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n\n"
-                  "`clformer VERB --help` shows the flags of a verb.\n");
+                  "`clformer VERB --help`, or `clformer help VERB`, shows the flags of a verb.\n");
 }
 
 /* PoCL's workers sleep between kernels, and Linux wakes them where they are called from: for its first tenths
@@ -62,6 +63,49 @@ static int occupy_standard_descriptors(void)
     return 1;
 }
 
+static const struct verb *find_verb(const char *name)
+{
+    for (int i = 0; i < VERB_COUNT; i++) {
+        if (strcmp(name, verbs[i].name) == 0) {
+            return &verbs[i];
+        }
+    }
+    return NULL;
+}
+
+static int report_no_verb(const char *name)
+{
+    struct nearest nearest = nearest_begin(name, (int)strlen(name));
+    for (int i = 0; i < VERB_COUNT; i++) {
+        nearest_try(&nearest, verbs[i].name);
+    }
+    nearest_try(&nearest, "help");
+    return nearest.best != NULL
+               ? report_wrong_call("there is no verb \"%s\"; did you mean %s? `clformer --help` lists them",
+                                   name, nearest.best)
+               : report_wrong_call("there is no verb \"%s\"; `clformer --help` lists them", name);
+}
+
+static int run_verb(const struct verb *verb, int argc, char **argv)
+{
+    signals_catch(verb->cleans_up);
+    return signals_finish(output_finish(verb->run(argc, argv)));
+}
+
+/* `clformer help VERB` is `clformer VERB --help`. */
+static int help_of_verb(char *name)
+{
+    const struct verb *verb = find_verb(name);
+    char *arguments[] = {name, "--help", NULL};
+    return verb != NULL ? run_verb(verb, 2, arguments) : report_no_verb(name);
+}
+
+static int help_of_all(void)
+{
+    print_help(stdout);
+    return output_finish(EXIT_DONE);
+}
+
 int main(int argc, char **argv)
 {
     if (!occupy_standard_descriptors()) {
@@ -73,24 +117,19 @@ int main(int argc, char **argv)
         fprintf(stderr, "clformer: no memory left\n");
         return EXIT_FAILED;
     }
-    signals_catch();
+    signals_catch(0);
     spread_pocl_workers();
     if (argc < 2) {
         print_help(stderr);
         return EXIT_WRONG_CALL;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        print_help(stdout);
-        return output_finish(EXIT_DONE);
+        return argc > 2 ? help_of_verb(argv[2]) : help_of_all();
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("clformer %s\n", CLF_VERSION);
         return output_finish(EXIT_DONE);
     }
-    for (int i = 0; i < VERB_COUNT; i++) {
-        if (strcmp(argv[1], verbs[i].name) == 0) {
-            return output_finish(verbs[i].run(argc - 1, argv + 1));
-        }
-    }
-    return report_wrong_call("there is no verb \"%s\"; `clformer --help` lists them", argv[1]);
+    const struct verb *verb = find_verb(argv[1]);
+    return verb != NULL ? run_verb(verb, argc - 1, argv + 1) : report_no_verb(argv[1]);
 }

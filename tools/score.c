@@ -9,15 +9,14 @@
 static const char help[] =
     "Usage: clformer score -m MODEL SOURCE TARGET [FLAGS]\n\n"
     "Prints the log-probability (natural, summed, end token counted) that the model gives to each line of\n"
-    "the file TARGET as the translation of the same line of SOURCE. One of the two may be -, standard "
+    "the file TARGET as the translation of the same line of SOURCE. One of the two may be -, standard\n"
     "input.\n\n"
     "Example:\n"
     "  $ echo 'Je suis étudiant' > fr; echo \"I'm a student.\" > en\n"
     "  $ clformer score -m tools/models/fr-en-small fr en\n"
     "  $ clformer score -m tools/models/fr-en-small --json fr en | jq '.token_log_probabilities'\n\n"
-    "A line that cannot be scored gives an empty line, its number and the reason on standard error, and "
-    "exit\n"
-    "status 1 at the end.\n";
+    "A line that cannot be scored gives an empty line, its number and the reason on standard error, and\n"
+    "exit status 1 at the end.\n";
 
 enum { SOURCE, TARGET };
 
@@ -81,14 +80,6 @@ static clf_status score_window(void *context)
     return CLF_OK;
 }
 
-static int open_side(struct line_reader *reader, const char *path)
-{
-    int is_stdin = strcmp(path, "-") == 0;
-    reader->name = is_stdin ? "standard input" : path;
-    reader->file = is_stdin ? stdin : input_open(path);
-    return reader->file != NULL ? EXIT_DONE : EXIT_FAILED;
-}
-
 static int open_sides(struct job *job)
 {
     char **paths = job->flags.operands;
@@ -96,9 +87,11 @@ static int open_sides(struct job *job)
         return report_wrong_call("SOURCE and TARGET cannot both be standard input");
     }
     for (int side = 0; side < STREAM_SIDES; side++) {
-        int status = open_side(&job->stream.readers[side], paths[side]);
-        if (status != EXIT_DONE) {
-            return status;
+        struct line_reader *reader = &job->stream.readers[side];
+        if (strcmp(paths[side], "-") == 0) {
+            line_reader_use_stdin(reader);
+        } else if (line_reader_open(reader, paths[side]) != EXIT_DONE) {
+            return EXIT_FAILED;
         }
     }
     return EXIT_DONE;
@@ -119,12 +112,6 @@ static void close_job(struct job *job)
     stream_free(&job->stream);
     flags_release(&job->flags);
     setup_close(&job->setup);
-    for (int side = 0; side < STREAM_SIDES; side++) {
-        FILE *file = job->stream.readers[side].file;
-        if (file != NULL && file != stdin) {
-            fclose(file);
-        }
-    }
 }
 
 int verb_score(int argc, char **argv)

@@ -7,16 +7,16 @@
 
 static const char help[] =
     "Usage: clformer translate -m MODEL [FLAGS] < lines > translations\n\n"
-    "Translates each line of standard input, in order. An empty line stays empty. A speech model takes, as\n"
-    "each line, the path of a .npy file of float32 frames.\n\n"
+    "Translates each line of standard input, in order. An empty line stays empty. A speech model takes,\n"
+    "as each line, the path of a .npy file of float32 frames. What has arrived is answered when no more\n"
+    "comes: a program that writes a line to the pipe and waits gets its answer.\n\n"
     "Example:\n"
     "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n"
     "  I'm a student.\n"
     "  $ clformer translate -m tools/models/fr-en-small --beam 5 --n-best 3 --json < french.txt\n\n"
     "With --n-best N > 1 a line gives N lines of `line number <tab> score <tab> text`; with --json the\n"
-    "object holds them in `n_best`. A line that cannot be translated gives an empty line, its number and "
-    "the\n"
-    "reason on standard error, and exit status 1 at the end.\n";
+    "object holds them in `n_best`. A line that cannot be translated gives an empty line, its number and\n"
+    "the reason on standard error, and exit status 1 at the end.\n";
 
 struct job {
     struct flags flags;
@@ -129,7 +129,8 @@ static int run(struct job *job)
 
 int verb_translate(int argc, char **argv)
 {
-    struct job job = {.stream = {.readers = {{.file = stdin, .name = "standard input"}}, .sides = 1}};
+    struct job job = {.stream = {.sides = 1}};
+    line_reader_use_stdin(&job.stream.readers[0]);
     int takes = TAKES_MODEL | TAKES_DEVICE | TAKES_SEARCH | TAKES_LINES | TAKES_JSON;
     int status = flags_parse(&job.flags, argc, argv, takes, help);
     if (status < 0) {

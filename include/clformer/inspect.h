@@ -15,9 +15,12 @@ extern "C" {
  * @param json   receives one JSON object as text, UTF-8; free it with clf_string_free(). Keys: "folder",
  * "system", "configuration", "generation", "tokenizer", "tensors" (objects with "name", "stored_name",
  * "file", "type", "shape", "bytes", "minimum", "maximum", "mean"), "parameters", "bytes", "unusual"
- * (sentences).
+ * (sentences), "cannot_run" (null).
  * @param folder a model folder.
- * @return as clf_model_load().
+ * @return as clf_model_load(). With CLF_UNSUPPORTED, *json is not NULL: what the files of a model say that
+ * cannot be run. "system" is null then, "model_type", "architectures" and "configuration" are those of its
+ * config.json, its tensors have no minimum, maximum and mean, and "cannot_run" is the reason. With every
+ * other failure *json is NULL.
  */
 clf_status clf_inspect(char **json, const char *folder);
 

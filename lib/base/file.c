@@ -59,7 +59,18 @@ clf_status clf__file_open(int *out, size_t *size, const char *path, int flags)
     return CLF_OK;
 }
 
-clf_status clf__file_map_open(struct clf__file_map *out, const char *path)
+/* What git keeps of a large file until git-lfs fetches it: some lines of text that begin so. */
+static clf_status refuse_pointer(const void *bytes, size_t size, const char *path)
+{
+    static const char start[] = "version https://git-lfs.github.com/spec/";
+    if (size < sizeof start || memcmp(bytes, start, sizeof start - 1) != 0) {
+        return CLF_OK;
+    }
+    return clf__fail(CLF_FORMAT, "%s: is a git-LFS pointer, not the file itself; run `git lfs pull` there",
+                     path);
+}
+
+static clf_status map_file(struct clf__file_map *out, const char *path)
 {
     *out = (struct clf__file_map){0};
     int descriptor = -1;
@@ -75,6 +86,16 @@ clf_status clf__file_map_open(struct clf__file_map *out, const char *path)
         }
     }
     close(descriptor);
+    return status;
+}
+
+clf_status clf__file_map_open(struct clf__file_map *out, const char *path)
+{
+    CLF__TRY(map_file(out, path));
+    clf_status status = refuse_pointer(out->bytes, out->size, path);
+    if (status != CLF_OK) {
+        clf__file_map_close(out);
+    }
     return status;
 }
 
@@ -119,6 +140,9 @@ clf_status clf__file_read_open(char **out, int descriptor, size_t length, const 
     }
     if (status == CLF_OK) {
         status = read_all(descriptor, bytes, length, path);
+    }
+    if (status == CLF_OK) {
+        status = refuse_pointer(bytes, length, path);
     }
     close(descriptor);
     if (status != CLF_OK) {
@@ -264,7 +288,7 @@ clf_status clf__file_write_owned(const char *path, const void *bytes, size_t siz
 clf_status clf__file_copy(const char *target, const char *source)
 {
     struct clf__file_map map;
-    CLF__TRY(clf__file_map_open(&map, source));
+    CLF__TRY(map_file(&map, source)); /* a pointer, too: nobody needs what it says here */
     clf_status status = clf__file_write(target, map.bytes, map.size);
     clf__file_map_close(&map);
     return status;

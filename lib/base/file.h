@@ -16,7 +16,8 @@ struct clf__file_map {
 /* CLF_FILE: "PATH: cannot be VERB: what errno says". */
 clf_status clf__file_fail(const char *path, const char *verb);
 
-/* Every function below names the path in its failure. */
+/* Every function below names the path in its failure. The two that read a file refuse a git-LFS pointer in
+ * its place. */
 clf_status clf__file_map_open(struct clf__file_map *out, const char *path); /* an empty file gives size 0 */
 void clf__file_map_close(struct clf__file_map *map);
 

@@ -49,6 +49,7 @@ static clf_status load_config(struct clf__json *out, const char *folder)
 {
     char *path = NULL;
     *out = (struct clf__json){0};
+    CLF__TRY(clf__config_check_folder(folder));
     CLF__TRY(clf__path_join(&path, folder, "config.json"));
     clf_status status = clf__json_load(out, path, MAX_CONFIG_BYTES);
     clf__free(path);

@@ -1,5 +1,7 @@
 #include "model/config.h"
 
+#include <string.h>
+
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/config_build.h"
@@ -108,8 +110,31 @@ clf_status clf__config_parse(struct clf__config *config, const struct clf__json 
     return clf__config_read_generation(config, generation->root ? generation : json);
 }
 
+/* Fails where the folder is what CTranslate2's converters write. */
+static clf_status refuse_ctranslate2(const char *folder)
+{
+    static const char *const vocabularies[] = {"shared_vocabulary.json", "shared_vocabulary.txt",
+                                               "source_vocabulary.json", "source_vocabulary.txt",
+                                               "vocabulary.json",        "vocabulary.txt"};
+    int has_weights = 0, has_other = 0, has_vocabulary = 0;
+    CLF__TRY(clf__file_exists_in(&has_weights, folder, "model.bin"));
+    CLF__TRY(clf__file_exists_in(&has_other, folder, "model.safetensors"));
+    for (size_t i = 0; has_weights && !has_other && i < sizeof vocabularies / sizeof *vocabularies; i++) {
+        CLF__TRY(clf__file_exists_in(&has_vocabulary, folder, vocabularies[i]));
+        if (has_vocabulary) {
+            return clf__fail(
+                CLF_UNSUPPORTED,
+                "%s: is a CTranslate2 model (model.bin and %s), which is not supported yet; take the "
+                "folder that it was converted from",
+                folder, vocabularies[i]);
+        }
+    }
+    return CLF_OK;
+}
+
 static clf_status load(struct clf__config *config, const char *folder)
 {
+    CLF__TRY(refuse_ctranslate2(folder));
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, "config.json"));
     struct clf__json json = {0}, generation = {0};
@@ -132,12 +157,39 @@ static clf_status load(struct clf__config *config, const char *folder)
     return status;
 }
 
-clf_status clf__config_load(struct clf__config *out, const char *folder)
+/* A file in place of a folder: most likely one of the model's own. */
+static clf_status refuse_file(const char *path)
 {
-    *out = (struct clf__config){0};
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    char *folder = NULL;
+    int is_model = 0;
+    CLF__TRY(clf__copy_bytes(&folder, length > 0 ? path : ".", length > 0 ? length : 1));
+    clf_status status = clf__file_exists_in(&is_model, folder, "config.json");
+    if (status == CLF_OK && is_model) {
+        status = clf__fail(CLF_FILE, "%s: is a file of a model; give its folder, %s", path, folder);
+    } else if (status == CLF_OK) {
+        status = clf__fail(CLF_FILE, "%s: is a file; a model is a folder with config.json in it", path);
+    }
+    clf__free(folder);
+    return status;
+}
+
+clf_status clf__config_check_folder(const char *folder)
+{
+    if (clf__file_exists(folder)) {
+        return refuse_file(folder);
+    }
     if (!clf__folder_exists(folder)) {
         return clf__fail(CLF_FILE, "%s: no such folder; a model is a folder with config.json in it", folder);
     }
+    return CLF_OK;
+}
+
+clf_status clf__config_load(struct clf__config *out, const char *folder)
+{
+    *out = (struct clf__config){0};
+    CLF__TRY(clf__config_check_folder(folder));
     struct clf__config config = {0};
     clf_status status = load(&config, folder);
     if (status != CLF_OK) {

@@ -125,12 +125,19 @@ static clf_status read_system(enum clf__system *system, int *is_ours, const stru
         CLF__SYSTEM_LIST(PRESET_WORD)
 #undef PRESET_WORD
     };
-    static const struct word types[] = {{"marian", 0}, {"clformer", 1}};
-    if (!clf__json_has(json, "model_type")) {
-        return clf__fail(CLF_FORMAT, "%s: \"model_type\" is missing; supported: marian, clformer",
-                         json->path);
+    static const char known[] =
+        "\"marian\", as in the MarianMT folders of Hugging Face, and \"clformer\", as in "
+        "what `clformer train` writes with its other presets";
+    const char *type = NULL;
+    CLF__TRY(clf__json_string(json, "model_type", &type));
+    if (type == NULL) {
+        return clf__fail(CLF_FORMAT, "%s: \"model_type\" is missing; supported are %s", json->path, known);
     }
-    CLF__TRY(READ_WORD(json, "model_type", types, is_ours));
+    *is_ours = strcmp(type, "clformer") == 0;
+    if (!*is_ours && strcmp(type, "marian") != 0) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: \"model_type\" is \"%.64s\"; supported are %s", json->path,
+                         type, known);
+    }
     int preset = CLF__MARIAN;
     if (*is_ours) {
         if (!clf__json_has(json, "preset")) {

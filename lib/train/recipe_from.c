@@ -1,7 +1,6 @@
 /* What `from` decides: its folder says what the model is. */
 #include <string.h>
 
-#include "base/file.h"
 #include "model/config.h"
 #include "train/recipe.h"
 
@@ -54,9 +53,6 @@ clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
     struct clf__texts folder = clf__recipe_words(recipe, clf__recipe_find("from"));
     if (folder.count == 0) {
         return CLF_OK;
-    }
-    if (!clf__folder_exists(folder.items[0])) {
-        return clf__fail(CLF_FILE, "from: %s: no such folder; it is that of a model", folder.items[0]);
     }
     struct clf__config config;
     clf_status status = clf__config_load(&config, folder.items[0]);

@@ -8,15 +8,15 @@ KEY(CLF__WORD, "size", "tiny|small|base|big", MODEL, size, 0, 0, "base", FIXED,
     "big 6+6 1024 4096 16 (base)")
 KEY(CLF__PAIRS, "config", "KEY=VALUE", MODEL, config, 0, 0, NULL, FIXED,
     "any key of config.json or generation_config.json over preset and size, such as dropout=0.3; can be "
-    "given again")
+    "given again (none)")
 KEY(CLF__TEXT, "from", "FOLDER", MODEL, from, 0, 0, NULL, FIXED,
     "goes on with the weights, configuration and tokenizer of this model, on new data; a run that was begun "
-    "does without the folder")
+    "does without the folder (none)")
 
 KEY(CLF__TEXTS, "train", "FILE [FILE]", DATA, train, 0, 0, NULL, FIXED,
     "source and target text, one sentence a line; or one file with a tab between them; for speech a table of "
-    ".npy path, tab, transcript")
-KEY(CLF__TEXTS, "valid", "FILE [FILE]", DATA, valid, 0, 0, NULL, FIXED, "the same for validation")
+    ".npy path, tab, transcript (needed)")
+KEY(CLF__TEXTS, "valid", "FILE [FILE]", DATA, valid, 0, 0, NULL, FIXED, "the same for validation (none)")
 KEY(CLF__SWITCH, "tokens", NULL, DATA, tokens, 0, 0, "false", FIXED,
     "lines are tokens already, with white space between them (false)")
 KEY(CLF__WHOLE_NUMBER, "vocabulary", "N", DATA, vocabulary, 0, 1 << 24, "8000", FIXED,
@@ -26,12 +26,13 @@ KEY(CLF__SWITCH, "separate-vocabularies", NULL, DATA, separate_vocabularies, 0, 
     "one vocabulary a side, and nothing shared between the sides (false)")
 KEY(CLF__TEXT, "source-vocabulary", "FILE", DATA, source_vocabulary, 0, 0, NULL, FIXED,
     "a vocab.json, or a text file whose lines begin with a piece, in place of a vocabulary made from the "
-    "text, with tokens or for speech; without separate-vocabularies it is for both sides")
+    "text, with tokens or for speech; without separate-vocabularies it is for both sides (none)")
 KEY(CLF__TEXT, "target-vocabulary", "FILE", DATA, target_vocabulary, 0, 0, NULL, FIXED,
-    "the same for the target")
+    "the same for the target (none)")
 KEY(CLF__TEXT, "source-language", "CODE", DATA, source_language, 0, 0, NULL, FIXED,
-    "such as en, for tokenizer_config.json")
-KEY(CLF__TEXT, "target-language", "CODE", DATA, target_language, 0, 0, NULL, FIXED, "the same for the target")
+    "such as en, for tokenizer_config.json (none)")
+KEY(CLF__TEXT, "target-language", "CODE", DATA, target_language, 0, 0, NULL, FIXED,
+    "the same for the target (none)")
 KEY(CLF__WHOLE_NUMBER, "max-source-length", "N", DATA, max_source_length, 1, MANY, "200", FIXED,
     "pairs with more source tokens or frames are left out (200; speech 3000)")
 KEY(CLF__WHOLE_NUMBER, "max-target-length", "N", DATA, max_target_length, 1, MANY, "200", FIXED,
@@ -110,6 +111,6 @@ KEY(CLF__WORD, "bleu", "13a|spaces|none", VALIDATION, bleu, 0, 0, "13a", FIXED,
 KEY(CLF__SWITCH, "lower-case", NULL, VALIDATION, lower_case, 0, 0, "false", FIXED,
     "BLEU of lower-case text (false)")
 KEY(CLF__TEXT, "joiner", "TEXT", VALIDATION, joiner, 0, 0, NULL, FIXED,
-    "what ends a token that the next one belongs to, such as @@: joined before BLEU")
+    "what ends a token that the next one belongs to, such as @@: joined before BLEU (none)")
 KEY(CLF__WHOLE_NUMBER, "samples", "N", VALIDATION, samples, 0, FEW, "3", FREE,
     "translations to show of each validation (3)")

@@ -31,8 +31,7 @@ static clf_status no_memory(void)
     return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe the model");
 }
 
-/* A JSON string; JSON is UTF-8, so that what is not (a path can be anything) loses its other bytes. */
-static json_t *text(const char *string)
+json_t *clf__inspect_text(const char *string)
 {
     json_t *value = json_string(string);
     char *copy = NULL;
@@ -78,8 +77,7 @@ static json_t *real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static clf_status add_tensor(struct inspection *inspection, const char *name,
-                             const struct clf__stored_tensor *stored, const struct statistics *statistics)
+clf_status clf__inspect_tensor(json_t *tensors, const char *name, const struct clf__stored_tensor *stored)
 {
     json_t *shape = json_array();
     for (int i = 0; i < stored->dimensions; i++) {
@@ -89,11 +87,21 @@ static clf_status add_tensor(struct inspection *inspection, const char *name,
         }
     }
     json_t *object =
-        json_pack("{s:s, s:o, s:o, s:s, s:o, s:I, s:o, s:o, s:o}", "name", name, "stored_name",
-                  text(stored->name), "file", text(stored->file), "type", stored->type_name, "shape", shape,
-                  "bytes", (json_int_t)stored->size, "minimum", real(statistics->minimum), "maximum",
-                  real(statistics->maximum), "mean", real(statistics->mean));
-    return json_array_append_new(inspection->tensors, object) == 0 ? CLF_OK : no_memory();
+        json_pack("{s:o, s:o, s:o, s:s, s:o, s:I}", "name", clf__inspect_text(name), "stored_name",
+                  clf__inspect_text(stored->name), "file", clf__inspect_text(stored->file), "type",
+                  stored->type_name, "shape", shape, "bytes", (json_int_t)stored->size);
+    return json_array_append_new(tensors, object) == 0 ? CLF_OK : no_memory();
+}
+
+static clf_status add_tensor(struct inspection *inspection, const char *name,
+                             const struct clf__stored_tensor *stored, const struct statistics *statistics)
+{
+    CLF__TRY(clf__inspect_tensor(inspection->tensors, name, stored));
+    json_t *last = json_array_get(inspection->tensors, json_array_size(inspection->tensors) - 1);
+    int failed = json_object_set_new(last, "minimum", real(statistics->minimum)) != 0 ||
+                 json_object_set_new(last, "maximum", real(statistics->maximum)) != 0 ||
+                 json_object_set_new(last, "mean", real(statistics->mean)) != 0;
+    return failed ? no_memory() : CLF_OK;
 }
 
 static clf_status say_of_tensor(struct inspection *inspection, const struct clf__parameter *parameter,
@@ -157,7 +165,7 @@ static clf_status inspect_tensors(struct inspection *inspection)
 
 static json_t *piece(const char *string)
 {
-    return string != NULL ? text(string) : json_null();
+    return string != NULL ? clf__inspect_text(string) : json_null();
 }
 
 static json_t *tokenizer_object(const struct inspection *inspection)
@@ -213,14 +221,24 @@ static clf_status describe(json_t **out, struct inspection *inspection)
     CLF__TRY(clf__inspect_unusual(inspection->unusual, &inspection->config, inspection->file.root));
     CLF__TRY(inspect_tensors(inspection));
     CLF__TRY(say_of_tokenizer(inspection));
-    *out = json_pack("{s:o, s:s, s:o, s:o, s:o, s:O, s:I, s:I, s:O}", "folder", text(inspection->folder),
-                     "system", clf__system_word(inspection->config.system), "configuration",
-                     clf__inspect_configuration(&inspection->config), "generation",
-                     clf__inspect_generation(&inspection->config.generation), "tokenizer",
-                     tokenizer_object(inspection), "tensors", inspection->tensors, "parameters",
-                     (json_int_t)inspection->values, "bytes", (json_int_t)inspection->bytes, "unusual",
-                     inspection->unusual);
+    *out = json_pack(
+        "{s:o, s:s, s:o, s:o, s:o, s:O, s:I, s:I, s:O, s:n}", "folder", clf__inspect_text(inspection->folder),
+        "system", clf__system_word(inspection->config.system), "configuration",
+        clf__inspect_configuration(&inspection->config), "generation",
+        clf__inspect_generation(&inspection->config.generation), "tokenizer", tokenizer_object(inspection),
+        "tensors", inspection->tensors, "parameters", (json_int_t)inspection->values, "bytes",
+        (json_int_t)inspection->bytes, "unusual", inspection->unusual, "cannot_run");
     return *out != NULL ? CLF_OK : no_memory();
+}
+
+static void free_inspection(struct inspection *inspection)
+{
+    json_decref(inspection->tensors);
+    json_decref(inspection->unusual);
+    clf__tokenizer_free(inspection->tokenizer);
+    clf__parameters_free(inspection->parameters);
+    clf__json_free(&inspection->file);
+    clf__config_free(&inspection->config);
 }
 
 clf_status clf_inspect(char **json, const char *folder)
@@ -229,16 +247,19 @@ clf_status clf_inspect(char **json, const char *folder)
     struct inspection inspection = {.folder = folder};
     json_t *object = NULL;
     clf_status status = describe(&object, &inspection);
+    free_inspection(&inspection);
+    char *reason = NULL;
+    if (status == CLF_UNSUPPORTED && clf__copy_string(&reason, clf_last_error()) == CLF_OK) {
+        status = clf__inspect_unsupported(&object, folder, reason);
+    }
     if (status == CLF_OK) {
         status = clf__json_text(json, object, JSON_COMPACT | JSON_REAL_PRECISION(9));
     }
+    if (status == CLF_OK && reason != NULL) {
+        status = clf__fail(CLF_UNSUPPORTED, "%s", reason);
+    }
+    clf__free(reason);
     json_decref(object);
-    json_decref(inspection.tensors);
-    json_decref(inspection.unusual);
-    clf__tokenizer_free(inspection.tokenizer);
-    clf__parameters_free(inspection.parameters);
-    clf__json_free(&inspection.file);
-    clf__config_free(&inspection.config);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "model/config.h"
+#include "model/safetensors.h"
 
 /* A configuration as a JSON object, by the keys of config.json where it has them; NULL without memory. */
 json_t *clf__inspect_configuration(const struct clf__config *config);
@@ -17,5 +18,14 @@ clf_status clf__inspect_say(json_t *sentences, const char *format, ...) __attrib
 
 /* What is unusual in a configuration, as sentences; `file` is the config.json it was read from. */
 clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *config, const json_t *file);
+
+/* A JSON string; JSON is UTF-8, so that what is not (a path can be anything) loses its other bytes. */
+json_t *clf__inspect_text(const char *string);
+
+/* Appends an object of where a tensor is stored and how. */
+clf_status clf__inspect_tensor(json_t *tensors, const char *name, const struct clf__stored_tensor *stored);
+
+/* What can be said of a model that cannot be run, for that reason. */
+clf_status clf__inspect_unsupported(json_t **out, const char *folder, const char *reason);
 
 #endif

@@ -74,8 +74,8 @@ static void test_cmake(void **state)
 static void test_manual_and_completion(void **state)
 {
     (void)state;
-    static const char *const verbs[] = {"devices", "translate", "score", "attend",
-                                        "inspect", "selftest",  "bench"};
+    static const char *const verbs[] = {"devices", "translate", "score",   "attend", "inspect", "selftest",
+                                        "bench",   "curves",    "average", "bleu",   "tune"};
     size_t size;
     char *manual = process_read(prefix, "share/man/man1/clformer.1", &size);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
@@ -105,6 +105,50 @@ static void test_manual_and_completion(void **state)
     }
 }
 
+/* Every choice that a verb's help shows for a flag is what the shells complete after it: bash, and the others
+ * where they are installed. */
+static void test_completion_of_values(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "export PATH='%s/bin':$PATH; share='%s/share'; source "
+        "\"$share/bash-completion/completions/clformer\"\n"
+        "for verb in translate score bench tune average bleu train; do\n"
+        "  while read -r flag choices; do\n"
+        "    wanted=$(tr '|' '\\n' <<<\"$choices\" | grep '^[a-z0-9-]*$' | sort | tr '\\n' ' ')\n"
+        "    COMP_WORDS=(clformer $verb $flag '') COMP_CWORD=3; _clformer\n"
+        "    found=$(printf '%%s\\n' \"${COMPREPLY[@]}\" | sort | tr '\\n' ' ')\n"
+        "    [[ $found == \"$wanted\" ]] || echo \"bash: $verb $flag: $found\"\n"
+        "    if command -v fish >/dev/null; then\n"
+        "      found=$(fish --no-config -c \"source $share/fish/vendor_completions.d/clformer.fish\n"
+        "complete -C 'clformer $verb $flag '\" | sort | tr '\\n' ' ')\n"
+        "      [[ $found == \"$wanted\" ]] || echo \"fish: $verb $flag: $found\"\n"
+        "    fi\n"
+        "    count=$((count + 1))\n"
+        "  done < <(clformer $verb --help | sed -n 's/^  ....\\(--[a-z-]*\\) \\([^ ]*|[^ ]*\\).*/\\1 "
+        "\\2/p')\n"
+        "done; echo $count\n";
+    const char *folder = support_temporary_folder();
+    char *text = process_format(script, prefix, prefix);
+    process_write(folder, "script", text, strlen(text));
+    char *said = shell(process_format("LC_ALL=C bash '%s/script'", folder)), *end;
+    long count = strtol(said, &end, 10);
+    if (count < 30 || strcmp(end, "\n") != 0) {
+        fail_msg("%s", said);
+    }
+}
+
+/* The licences: of the code, and in the model's card that of its weights. */
+static void test_licences(void **state)
+{
+    (void)state;
+    size_t size;
+    char *ours = process_read(CLF_SOURCE_FOLDER, "LICENSE", &size);
+    assert_string_equal(process_read(prefix, "share/doc/clformer/LICENSE", &size), ours);
+    char *card = process_read(prefix, "share/clformer/fr-en-small/README.md", &size);
+    assert_non_null(strstr(card, "\n**Licence of the weights.** CC BY 2.0 FR"));
+}
+
 /* The README shows the example as it is. */
 static void test_readme(void **state)
 {
@@ -121,6 +165,8 @@ int main(void)
         cmocka_unit_test_teardown(test_pkg_config, support_teardown),
         cmocka_unit_test_teardown(test_cmake, support_teardown),
         cmocka_unit_test_teardown(test_manual_and_completion, support_teardown),
+        cmocka_unit_test_teardown(test_completion_of_values, support_teardown),
+        cmocka_unit_test_teardown(test_licences, support_teardown),
         cmocka_unit_test_teardown(test_readme, support_teardown),
     };
     return cmocka_run_group_tests(tests, install, NULL);

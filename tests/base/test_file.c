@@ -157,6 +157,31 @@ static void test_reading_fails_with_the_path(void **state)
     clf__memory_fail_at(0);
 }
 
+/* What git keeps in place of a large file says what to do; who only copies a folder is not stopped by it. */
+static void test_git_lfs_pointer(void **state)
+{
+    (void)state;
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 9\n";
+    const char *folder = support_temporary_folder();
+    char *path, *copy, *bytes;
+    size_t size;
+    assert_ok(clf__path_join(&path, folder, "weights"));
+    assert_ok(clf__path_join(&copy, folder, "copy"));
+    assert_ok(clf__file_write(path, pointer, sizeof pointer - 1));
+    struct clf__file_map map;
+    assert_fails(clf__file_map_open(&map, path), CLF_FORMAT,
+                 "weights: is a git-LFS pointer, not the file itself; run `git lfs pull`");
+    assert_int_equal(map.size, 0);
+    assert_fails(clf__file_read(&bytes, &size, path, 1000), CLF_FORMAT, "weights: is a git-LFS pointer");
+    assert_null(bytes);
+    assert_ok(clf__file_copy(copy, path));
+    assert_ok(clf__file_write(path, pointer, 30)); /* less than one says */
+    assert_ok(clf__file_read(&bytes, &size, path, 1000));
+    clf__free(bytes);
+    clf__free(path);
+    clf__free(copy);
+}
+
 static void test_folders(void **state)
 {
     (void)state;
@@ -383,6 +408,7 @@ int main(void)
         cmocka_unit_test_teardown(test_taken_names_are_passed_over, support_teardown),
         cmocka_unit_test_teardown(test_a_failed_write_leaves_nothing, support_teardown),
         cmocka_unit_test_teardown(test_reading_fails_with_the_path, support_teardown),
+        cmocka_unit_test_teardown(test_git_lfs_pointer, support_teardown),
         cmocka_unit_test_teardown(test_folders, support_teardown),
         cmocka_unit_test_teardown(test_folders_that_were_missing, support_teardown),
         cmocka_unit_test_teardown(test_one_and_the_same_folder, support_teardown),

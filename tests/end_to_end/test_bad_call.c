@@ -14,6 +14,11 @@ static void test_verbs(void **state)
     (void)state;
     refuse_call("nosuch", "nosuch");
     refuse_call("-v", "-v");
+    refuse_call("transalte", "there is no verb \"transalte\"; did you mean translate?");
+    refuse_call("trans", "did you mean translate?");
+    refuse_call("hlep", "did you mean help?");
+    refuse_call("help scroe", "did you mean score?");
+    refuse_call("nosuch", "no verb \"nosuch\"; `clformer --help`"); /* near to none */
     struct process_result result = run_clformer(NULL, "");
     assert_int_equal(result.status, 2);
     assert_int_equal(result.output_size, 0);
@@ -42,6 +47,11 @@ static void test_flags(void **state)
 #define TRANSLATE "translate -m " DEMO_MODEL " "
     refuse_call(TRANSLATE "--nosuch", "--nosuch");
     refuse_call(TRANSLATE "-x", "-x");
+    refuse_call(TRANSLATE "--precison int8", "did you mean --precision?");
+    refuse_call(TRANSLATE "-beam 3", "has no flag -beam; did you mean --beam?");
+    refuse_call(TRANSLATE "--bacth-tokens=3", "has no flag --bacth-tokens; did you mean --batch-tokens?");
+    refuse_call("train --warmup 3", "did you mean --warm-up?"); /* a key of the recipe */
+    refuse_call("devices --beem 3", "devices has no flag --beem; `clformer devices"); /* not one of its own */
     refuse_call(TRANSLATE "--json=1", "--json");
     refuse_call(TRANSLATE "--output page", "--output");
     refuse_call("devices --beam 3", "--beam");

@@ -29,6 +29,77 @@ static void test_missing_folder(void **state)
     assert_refused(result, 1, "config.json");
 }
 
+/* A file of the model in place of its folder, for whatever takes a folder. */
+static void test_file_for_folder(void **state)
+{
+    (void)state;
+    struct process_result result = load(DEMO_MODEL "/model.safetensors");
+    assert_refused(result, 1, "model.safetensors: is a file of a model; give its folder, " DEMO_MODEL "\n");
+    result = run_clformer(NULL, "inspect " DEMO_MODEL "/config.json");
+    assert_refused(result, 1, "give its folder, " DEMO_MODEL "\n");
+    const char *folder = support_temporary_folder();
+    result = run_clformer(NULL, process_format("average " DEMO_MODEL "/vocab.json -o %s/mean", folder));
+    assert_refused(result, 1, "give its folder, " DEMO_MODEL "\n");
+    process_write(folder, "pairs", "a\tb\n", 4);
+    result = run_clformer(NULL, process_format("train --from " DEMO_MODEL "/config.json --train %s/pairs -o "
+                                               "%s/model",
+                                               folder, folder));
+    assert_refused(result, 1, "give its folder, " DEMO_MODEL "\n");
+    result = load("/etc/passwd");
+    assert_refused(result, 1, "/etc/passwd: is a file; a model is a folder with config.json in it");
+}
+
+/* A clone without git-lfs has a few lines of text in place of each large file. */
+static void test_git_lfs_pointers(void **state)
+{
+    (void)state;
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 9\n";
+    static const char *const names[] = {"model.safetensors", "config.json", "source.spm",
+                                        "target.spm",        "vocab.json",  "generation_config.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *folder = process_model_copy(DEMO_MODEL);
+        process_write(folder, names[i], pointer, sizeof pointer - 1);
+        struct process_result result = load(folder);
+        assert_refused(result, 1,
+                       process_format("%s/%s: is a git-LFS pointer, not the file itself; run `git lfs pull` "
+                                      "there\n",
+                                      folder, names[i]));
+    }
+}
+
+/* Formats of others are named, and what can be said of them is said. */
+static void test_other_formats(void **state)
+{
+    (void)state;
+    const char *folder = tiny();
+    static const char bert[] =
+        "{\"model_type\": \"bert\", \"architectures\": [\"BertModel\"], \"hidden\": 8}";
+    process_write(folder, "config.json", bert, sizeof bert - 1);
+    struct process_result result = load(folder);
+    assert_refused(result, 1,
+                   "\"model_type\" is \"bert\"; supported are \"marian\", as in the MarianMT folders");
+    result = run_clformer(NULL, process_format("inspect %s", folder));
+    assert_int_equal(result.status, 1);
+    assert_non_null(
+        strstr(result.output, "\nModel type  bert\nClasses     [\"BertModel\"]\nParameters  23149 in "));
+    assert_non_null(strstr(result.output, "\n  model.shared.weight "));
+    assert_null(strstr(result.output, "minimum"));
+    assert_int_equal(process_count(result.errors, "\"model_type\" is \"bert\""), 1);
+    result = run_clformer(NULL, process_format("inspect --json %s", folder));
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.output, "\"cannot_run\":\""));
+    folder = support_temporary_folder();
+    process_write(folder, "model.bin", "\6", 1);
+    process_write(folder, "config.json", "{\"bos_token\": \"<s>\"}", 20);
+    process_write(folder, "shared_vocabulary.json", "[]", 2);
+    result = load(folder);
+    assert_refused(result, 1, "is a CTranslate2 model (model.bin and shared_vocabulary.json)");
+    result = run_clformer(NULL, process_format("inspect %s", folder));
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.output, "no tensors are shown: "));
+    assert_non_null(strstr(result.errors, "is a CTranslate2 model"));
+}
+
 static void test_broken_config(void **state)
 {
     (void)state;
@@ -276,6 +347,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_missing_folder, support_teardown),
+        cmocka_unit_test_teardown(test_file_for_folder, support_teardown),
+        cmocka_unit_test_teardown(test_git_lfs_pointers, support_teardown),
+        cmocka_unit_test_teardown(test_other_formats, support_teardown),
         cmocka_unit_test_teardown(test_broken_config, support_teardown),
         cmocka_unit_test_teardown(test_config_sizes, support_teardown),
         cmocka_unit_test_teardown(test_truncated, support_teardown),

@@ -1,6 +1,7 @@
 /* What `clformer bench` measures and prints; how long anything takes is not asked. */
 #include <jansson.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "support/process.h"
 
@@ -204,6 +205,21 @@ static void test_peers_list(void **state)
     assert_int_equal(lines, 32);
 }
 
+/* Rows that are not there are no empty table: those that are there are named. */
+static void test_peers_unknown_row(void **state)
+{
+    (void)state;
+    FILE *pipe = popen("python3 '" CLF_SOURCE_FOLDER "/bench/peers' --rows encode nosuch 2>&1", "r");
+    assert_non_null(pipe);
+    char said[4096];
+    said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
+    int status = pclose(pipe);
+    assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 2);
+    assert_non_null(
+        strstr(said, "bench/peers: no row has \"nosuch\" in its name; the rows are:\n  encode 64"));
+    assert_int_equal(process_count(said, "\n"), 1 + 32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +228,7 @@ int main(void)
         cmocka_unit_test_teardown(test_failing_cases, support_teardown),
         cmocka_unit_test_teardown(test_provider, support_teardown),
         cmocka_unit_test_teardown(test_products, support_teardown),
+        cmocka_unit_test_teardown(test_peers_unknown_row, support_teardown),
         cmocka_unit_test_teardown(test_peers_list, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,16 +76,58 @@ static void test_clblast_in_int8(void **state)
     assert_string_equal(result.errors, "");
 }
 
+/* What stops a verb says so and ends it, so that a shell's loop ends too. (process_result.status is
+ * 128 + WTERMSIG.) */
 static void test_interrupt(void **state)
 {
     (void)state;
-    static const int signals[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2; i++) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++) {
         struct process process = {.signal_when_started = signals[i]};
         struct process_result result = process_run(&process, TRANSLATE "--verbose");
-        assert_int_equal(result.status, 1);
+        assert_int_equal(result.status, 128 + signals[i]);
         assert_int_equal(result.output_size, 0);
         assert_int_equal(process_count(result.errors, "clformer: interrupted after line 0\n"), 1);
+    }
+    const char *folder = support_temporary_folder();
+    process_write(folder, "en", "Thanks.\n", 8);
+    struct process process = {.signal_when_started = SIGINT};
+    struct process_result result =
+        process_run(&process, process_format("score -v -m " DEMO_MODEL " - %s/en", folder));
+    assert_int_equal(result.status, 128 + SIGINT);
+    assert_int_equal(process_count(result.errors, "clformer: interrupted after line 0\n"), 1);
+    result = process_run(&process, "bench --stage encode --batch 1,8,64 --repeats 1000 -v");
+    assert_int_equal(result.status, 128 + SIGINT);
+    assert_int_equal(process_count(result.errors, "clformer: interrupted\n"), 1);
+}
+
+/* Verbs with nothing to clean up end at once. */
+static void test_interrupt_at_once(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    process_write(folder, "en", "Thanks.\n", 8);
+    struct coprocess bleu = coprocess_start(process_format("bleu %s/en", folder));
+    kill(bleu.child, SIGINT);
+    assert_int_equal(coprocess_end(&bleu), 128 + SIGINT);
+    assert_string_equal(bleu.errors, "");
+}
+
+/* Whoever has a signal ignored, as nohup and a shell's background jobs have, is not asked. */
+static void test_ignored_signals(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGHUP};
+    for (int i = 0; i < 2; i++) {
+        signal(signals[i], SIG_IGN);
+        struct coprocess coprocess = coprocess_start(TRANSLATE "-q");
+        signal(signals[i], SIG_DFL);
+        coprocess_say(&coprocess, "Merci.\n");
+        coprocess_hear(&coprocess);
+        kill(coprocess.child, signals[i]);
+        coprocess_say(&coprocess, "Oui.\n");
+        assert_string_equal(coprocess_hear(&coprocess), "Yes.\n");
+        assert_int_equal(coprocess_end(&coprocess), 0);
     }
 }
 
@@ -178,23 +220,69 @@ static void test_nan_weights(void **state)
     assert_non_null(strstr(result.errors, "line 1: the model gives no score"));
 }
 
+/* Fails unless every line of a help fits the width, in characters. */
+static void check_width(const char *verb, const char *text)
+{
+    enum { MOST_COLUMNS = 100 };
+    int column = 0;
+    for (const char *c = text; *c; c++) {
+        column = *c == '\n' ? 0 : column + (((unsigned char)*c & 0xc0) != 0x80);
+        if (column > MOST_COLUMNS) {
+            fail_msg("the help of %s has a line of more than %d columns, with \"%.20s\"", verb,
+                     (int)MOST_COLUMNS, c - 20);
+        }
+    }
+}
+
+/* Fails unless every flag with a value tells its default, in brackets: how many there are. */
+static int check_defaults(const char *verb, const char *text)
+{
+    int count = 0;
+    for (const char *row = strstr(text, "--"); row; row = strstr(row + 1, "--")) {
+        int is_row = row - text > 6 && row[-7] == '\n' && row[-6] == ' ';
+        const char *value = row + strcspn(row, " \n");
+        if (!is_row || value[0] != ' ' || value[1] == ' ') {
+            continue; /* in a sentence, or without a value */
+        }
+        const char *end = strchr(row, '\n');
+        while (strncmp(end, "\n          ", 11) == 0) { /* its next line */
+            end = strchr(end + 1, '\n');
+        }
+        if (end[-1] != ')' && memchr(row, '(', (size_t)(end - row)) == NULL) {
+            fail_msg("the help of %s has no default for %.*s", verb, (int)(value - row), row);
+        }
+        count++;
+    }
+    return count;
+}
+
 static void test_help(void **state)
 {
     (void)state;
-    static const char *const verbs[] = {"devices", "translate", "score", "attend", "inspect", "selftest"};
+    static const struct {
+        const char *name;
+        int values; /* flags that take one */
+    } verbs[] = {{"devices", 0}, {"translate", 18}, {"score", 7},  {"attend", 20},
+                 {"inspect", 0}, {"selftest", 5},   {"bench", 14}, {"train", 50},
+                 {"curves", 1},  {"average", 2},    {"bleu", 1},   {"tune", 7}};
     struct process_result all = run_clformer(NULL, "--help");
     assert_int_equal(all.status, 0);
+    check_width("clformer", all.output);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        assert_non_null(strstr(all.output, verbs[i]));
-        struct process_result result = run_clformer(NULL, process_format("%s --help", verbs[i]));
+        const char *verb = verbs[i].name;
+        assert_non_null(strstr(all.output, process_format("\n  %s ", verb)));
+        struct process_result result = run_clformer(NULL, process_format("%s --help", verb));
         assert_int_equal(result.status, 0);
         assert_string_equal(result.errors, "");
-        assert_non_null(strstr(result.output, process_format("Usage: clformer %s", verbs[i])));
+        assert_non_null(strstr(result.output, process_format("Usage: clformer %s", verb)));
         assert_non_null(strstr(result.output, "Example:\n"));
+        check_width(verb, result.output);
+        assert_in_range(check_defaults(verb, result.output), verbs[i].values, 2 * verbs[i].values);
+        struct process_result other = run_clformer(NULL, process_format("help %s", verb));
+        assert_output(other, result.output);
     }
     struct process_result bench = run_clformer(NULL, "bench --help"); /* a long list of choices is whole */
-    assert_non_null(
-        strstr(bench.output, "--stage encode|translate|score|train|step|ops|products|start what"));
+    assert_non_null(strstr(bench.output, "--stage encode|translate|score|train|step|ops|products|start\n"));
     struct process_result version = run_clformer(NULL, "--version");
     assert_int_equal(strncmp(version.output, "clformer 0.", 11), 0);
 }
@@ -207,6 +295,8 @@ int main(void)
         cmocka_unit_test_teardown(test_closed_descriptors, support_teardown),
         cmocka_unit_test_teardown(test_clblast_in_int8, support_teardown),
         cmocka_unit_test_teardown(test_interrupt, support_teardown),
+        cmocka_unit_test_teardown(test_interrupt_at_once, support_teardown),
+        cmocka_unit_test_teardown(test_ignored_signals, support_teardown),
         cmocka_unit_test_teardown(test_cache, support_teardown),
         cmocka_unit_test_teardown(test_nan_weights, support_teardown),
         cmocka_unit_test_teardown(test_help, support_teardown),

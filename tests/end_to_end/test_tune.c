@@ -160,7 +160,7 @@ static void test_interrupt(void **state)
     assert_int_equal(result.status, 0);
     struct process process = {.signal_when_started = SIGINT};
     result = process_run(&process, "tune --quick --form cpu --verbose --again" MODEL);
-    assert_int_equal(result.status, 1);
+    assert_int_equal(result.status, 128 + SIGINT);
     assert_int_equal(process_count(result.errors, "clformer: interrupted"), 1);
     assert_int_equal(process_count(read_kept(&result), "\ncpu_groups = "), 1);
 }

@@ -268,7 +268,7 @@ static void test_unknown_systems(void **state)
 {
     (void)state;
     expect_bad_config("\"model_type\": \"bart\"", "", NULL, CLF_UNSUPPORTED,
-                      "\"bart\"; supported: marian, clformer");
+                      "\"bart\"; supported are \"marian\", as in");
     expect_bad_config("\"d_model\": 4", "", NULL, CLF_FORMAT, "model_type");
     expect_bad_config("\"model_type\": 7", "", NULL, CLF_FORMAT, "model_type");
     expect_bad_config("\"model_type\": \"clformer\"", "", NULL, CLF_FORMAT, "preset");

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -199,7 +200,10 @@ struct process_result process_run(const struct process *process, const char *arg
     open_pipe(err, waits);
     int path = process->output_path ? open(process->output_path, O_WRONLY | O_CLOEXEC) : -1;
     close_end(&out[0]);
-    int descriptors[3] = {waits ? in[0] : fileno(input),
+    int given = process->input_descriptor > 0 ? process->input_descriptor : -1;
+    int descriptors[3] = {given >= 0 ? given
+                          : waits    ? in[0]
+                                     : fileno(input),
                           path >= 0                    ? path
                           : process->has_closed_output ? out[1]
                                                        : fileno(output),
@@ -213,6 +217,7 @@ struct process_result process_run(const struct process *process, const char *arg
     close_end(&err[1]);
     close_end(&in[0]);
     close_end(&path);
+    close_end(&given);
     if (waits) {
         signal_and_collect(child, process->signal_when_started, err[0], errors);
     }
@@ -232,6 +237,67 @@ struct process_result run_clformer(const char *input, const char *arguments)
 {
     struct process process = {.input = input};
     return process_run(&process, arguments);
+}
+
+struct coprocess coprocess_start(const char *arguments)
+{
+    char *argv[MAX_ARGUMENTS];
+    split(argv, process_format("%s", arguments));
+    int in[2], out[2];
+    open_pipe(in, 1);
+    open_pipe(out, 1);
+    const struct process process = {.input = NULL};
+    FILE *says = open_temporary();
+    int descriptors[3] = {in[0], out[1], fileno(says)};
+    pid_t child = fork();
+    if (child == 0) {
+        become(&process, argv, descriptors);
+    }
+    assert_true(child > 0);
+    close_end(&in[0]);
+    close_end(&out[1]);
+    enum { MOST_HEARD = 1 << 16 };
+    return (struct coprocess){child, in[1], out[0], support_array(MOST_HEARD, 1), 0, says, NULL};
+}
+
+void coprocess_say(struct coprocess *coprocess, const char *text)
+{
+    assert_int_equal(write(coprocess->to, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+char *coprocess_hear(struct coprocess *coprocess)
+{
+    while (memchr(coprocess->heard, '\n', coprocess->size) == NULL) {
+        struct pollfd answer = {.fd = coprocess->from, .events = POLLIN};
+        if (poll(&answer, 1, 300000) != 1) {
+            kill(coprocess->child, SIGKILL);
+            fail_msg("no answer came for five minutes");
+        }
+        ssize_t count = read(coprocess->from, coprocess->heard + coprocess->size, 4096);
+        assert_true(count > 0);
+        coprocess->size += (size_t)count;
+    }
+    size_t length = (size_t)((char *)memchr(coprocess->heard, '\n', coprocess->size) - coprocess->heard) + 1;
+    char *line = process_format("%.*s", (int)length, coprocess->heard);
+    coprocess->size -= length;
+    memmove(coprocess->heard, coprocess->heard + length, coprocess->size);
+    return line;
+}
+
+void coprocess_turn_away(struct coprocess *coprocess)
+{
+    close_end(&coprocess->from);
+}
+
+int coprocess_end(struct coprocess *coprocess)
+{
+    close_end(&coprocess->to);
+    close_end(&coprocess->from);
+    int status = wait_for(coprocess->child);
+    size_t size;
+    coprocess->errors = read_stream(coprocess->says, &size);
+    fclose(coprocess->says);
+    return status;
 }
 
 int process_count(const char *text, const char *part)

@@ -3,6 +3,7 @@
 #define CLF_TESTS_SUPPORT_PROCESS_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "support/support.h"
 
@@ -20,6 +21,7 @@ struct process_result {
 struct process {
     const char *input;       /* of standard input; NULL: none */
     size_t input_size;       /* 0: strlen(input) */
+    int input_descriptor;    /* standard input in place of `input`, or 0; closed */
     const char *environment; /* one "NAME=value" more, or NULL */
     const char *output_path; /* standard output goes there, or NULL */
     int has_closed_output;   /* standard output is a pipe that nobody reads */
@@ -31,6 +33,24 @@ struct process {
 /* Runs build/clformer with these arguments (split at single spaces; "\x1f" stands for a space inside one).
  * Compiled kernels are shared between runs, in $XDG_CACHE_HOME or below the build folder. */
 struct process_result process_run(const struct process *process, const char *arguments);
+
+/* A command that runs beside the test, which writes to its standard input and reads its standard output. */
+struct coprocess {
+    int child, to, from;
+    char *heard; /* and not handed out yet */
+    size_t size;
+    FILE *says;   /* what it writes to standard error */
+    char *errors; /* the same, once it has ended */
+};
+struct coprocess coprocess_start(const char *arguments);
+void coprocess_say(struct coprocess *coprocess, const char *text);
+/* The next line, with its newline; fails where none comes within five minutes. Freed by support_free_all().
+ */
+char *coprocess_hear(struct coprocess *coprocess);
+/* Closes its standard output, as a reader does that has enough. */
+void coprocess_turn_away(struct coprocess *coprocess);
+/* Closes both ends and waits; returns its exit status, or 128 + the signal that ended it. */
+int coprocess_end(struct coprocess *coprocess);
 
 /* What every child gets, for those that are started in another way. */
 void process_set_environment(void);

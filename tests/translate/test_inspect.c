@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "support/support.h"
 
@@ -107,6 +108,37 @@ static void test_vocabularies(void **state)
     }
 }
 
+/* Of a model that cannot be run the files tell, and the failure is that of loading it. */
+static void test_unsupported(void **state)
+{
+    (void)state;
+    static const char config[] = "{\"model_type\": \"t5\", \"d_model\": 24}";
+    const char *folder = support_temporary_folder();
+    char *path, *text;
+    assert_ok(clf__path_join(&path, folder, "config.json"));
+    assert_ok(clf__file_write(path, config, sizeof config - 1));
+    clf__free(path);
+    assert_ok(clf__path_join(&path, folder, "model.safetensors"));
+    assert_ok(clf__file_copy(path, support_fixture("models/marian/model.safetensors")));
+    clf__free(path);
+    assert_fails(clf_inspect(&text, folder), CLF_UNSUPPORTED, "\"model_type\" is \"t5\"");
+    assert_non_null(text);
+    json_t *model = json_loads(text, 0, NULL);
+    clf_string_free(text);
+    assert_true(json_is_null(json_object_get(model, "system")));
+    assert_string_equal(json_string_value(json_object_get(model, "model_type")), "t5");
+    assert_int_equal(integer(model, "configuration", "d_model"), 24);
+    assert_string_equal(json_string_value(json_object_get(model, "cannot_run")), clf_last_error());
+    json_t *whole = inspect(support_fixture("models/marian"));
+    assert_true(json_is_null(json_object_get(whole, "cannot_run")));
+    assert_true(json_equal(json_object_get(model, "bytes"), json_object_get(whole, "bytes")));
+    assert_true(json_array_size(json_object_get(model, "tensors")) > 10);
+    json_decref(whole);
+    json_decref(model);
+    assert_fails(clf_inspect(&text, "/no/such/model"), CLF_FILE, "no such folder");
+    assert_null(text);
+}
+
 static void test_odd_sizes_are_unusual(void **state)
 {
     (void)state;
@@ -150,9 +182,13 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_demo_model),     cmocka_unit_test(test_every_system),
-        cmocka_unit_test(test_vocabularies),   cmocka_unit_test(test_odd_sizes_are_unusual),
-        cmocka_unit_test(test_missing_folder), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_demo_model),
+        cmocka_unit_test(test_every_system),
+        cmocka_unit_test(test_vocabularies),
+        cmocka_unit_test(test_odd_sizes_are_unusual),
+        cmocka_unit_test(test_missing_folder),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test_teardown(test_unsupported, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

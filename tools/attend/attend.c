@@ -13,8 +13,8 @@ static const char help[] =
     "model takes the path of a .npy file as TEXT.\n\n"
     "Example:\n"
     "  $ clformer attend -m tools/models/fr-en-small -o page.html 'Je suis étudiant'\n"
-    "  $ clformer attend -m tools/models/fr-en-small -o page.html --target \"I'm a student.\" 'Je suis "
-    "étudiant'\n";
+    "  $ clformer attend -m tools/models/fr-en-small -o page.html --target \"I'm a student.\" \\\n"
+    "        'Je suis étudiant'\n";
 
 struct job {
     struct flags flags;

@@ -1,5 +1,4 @@
 /* Times one stage of a model, case by case: loading and compilation excluded. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,13 +255,12 @@ static int read_work(struct window *window, const struct bench_call *call)
     for (int i = 0; i < call->batches.count; i++) {
         most = call->batches.values[i] > most ? call->batches.values[i] : most;
     }
-    struct line_reader reader = {.name = call->work, .quiet = call->flags.quiet};
-    reader.file = input_open(call->work);
-    if (reader.file == NULL) {
+    struct line_reader reader = {.quiet = call->flags.quiet};
+    if (line_reader_open(&reader, call->work) != EXIT_DONE) {
         return EXIT_FAILED;
     }
-    int status = windows_read(window, &reader, 1, most, SIZE_MAX);
-    fclose(reader.file);
+    int status = windows_read(window, &reader, 1, &(struct window_limits){most, SIZE_MAX, 1});
+    line_reader_close(&reader);
     if (status == EXIT_DONE && window->count == 0) {
         fprintf(stderr, "clformer: %s holds no line\n", call->work);
         status = EXIT_FAILED;

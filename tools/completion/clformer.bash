@@ -3,7 +3,7 @@ _clformer() {
     local command=${COMP_WORDS[0]} verb=${COMP_WORDS[1]} current=${COMP_WORDS[COMP_CWORD]}
     local previous=${COMP_WORDS[COMP_CWORD - 1]} choices
     COMPREPLY=()
-    if ((COMP_CWORD == 1)); then
+    if ((COMP_CWORD == 1)) || [[ $verb == help ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("$command" --help 2>/dev/null |
             sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p') --help --version" -- "$current")
         return

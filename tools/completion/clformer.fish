@@ -1,9 +1,47 @@
-# Fish completion of clformer: verbs and flags come from the command's own --help.
+# Fish completion of clformer: verbs, flags and their choices come from the command's own --help.
 function __clformer_verbs
     clformer --help 2>/dev/null | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\)  *\(.*\)/\1\t\2/p'
 end
 function __clformer_flags
     clformer (commandline -opc)[2] --help 2>/dev/null | grep -o '^  .\{4\}--[a-z0-9-]*' | grep -o -e '--[a-z0-9-]*'
 end
-complete -c clformer -n __fish_use_subcommand -f -a '(__clformer_verbs)'
-complete -c clformer -n 'not __fish_use_subcommand; and string match -q -- "-*" (commandline -ct)' -f -a '(__clformer_flags)'
+# What the word before takes: "--gemm auto|native|clblast" gives choices, the words in small letters; FILE and FOLDER
+# give the paths below; of N and the like nothing is known.
+function __clformer_values
+    set -l words (commandline -opc)
+    switch $words[-1]
+        case -d --device
+            printf '%s\n' gpu cpu
+            clformer devices 2>/dev/null | sed -n 's/^\([0-9][0-9]*\)  \(.*\)/\1\t\2/p'
+        case -m --model
+            __fish_complete_directories (commandline -ct)
+        case -o --output
+            __fish_complete_path (commandline -ct)
+        case '--*'
+            set -l value (clformer $words[2] --help 2>/dev/null | sed -n "s/^  .\{4\}$words[-1] \([^ ]*\).*/\1/p" | head -n 1)
+            switch "$value"
+                case FOLDER
+                    __fish_complete_directories (commandline -ct)
+                case 'FILE*'
+                    __fish_complete_path (commandline -ct)
+                case '*|*'
+                    string split '|' -- $value | string match -r '^[a-z0-9-]+$'
+            end
+    end
+end
+# Whether the word before is a flag with a value.
+function __clformer_needs_value
+    set -l words (commandline -opc)
+    test (count $words) -ge 3; or return 1
+    switch $words[-1]
+        case -d -m -o
+            return 0
+        case '--*'
+            clformer $words[2] --help 2>/dev/null | grep -q "^  .\{4\}$words[-1] [^ ]"
+        case '*'
+            return 1
+    end
+end
+complete -c clformer -n '__fish_use_subcommand; or test (commandline -opc)[-1] = help' -f -a '(__clformer_verbs)'
+complete -c clformer -n __clformer_needs_value -f -a '(__clformer_values)'
+complete -c clformer -n 'not __fish_use_subcommand; and not __clformer_needs_value; and string match -q -- "-*" (commandline -ct)' -f -a '(__clformer_flags)'

@@ -9,11 +9,12 @@
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_CALL = 2 };
 
-/* One verb: `run` gets the arguments behind the verb. */
+/* One verb: `run` gets the arguments from the verb on. */
 struct verb {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
+    int cleans_up; /* it may have something to write or to remove when a signal asks it to stop */
 };
 int verb_devices(int argc, char **argv);
 int verb_translate(int argc, char **argv);
@@ -109,7 +110,7 @@ void flags_release(struct flags *flags);
 
 /* Prints "clformer: <clf_last_error()>" and gives the exit status of a failure. */
 int report_failure(clf_status status);
-/* Prints "clformer: interrupted" and gives EXIT_FAILED. */
+/* Prints "clformer: interrupted" and gives EXIT_FAILED, for signals_finish(). */
 int report_interrupted(void);
 /* Prints "clformer: ..." and gives EXIT_WRONG_CALL. */
 int report_wrong_call(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -117,9 +118,13 @@ int report_wrong_call(const char *format, ...) __attribute__((format(printf, 1, 
 /* Sends the library's messages to stderr: warnings and notices unless --quiet, the rest with --verbose. */
 void log_to_stderr(const struct flags *flags);
 
-/* SIGINT and SIGTERM ask the work to stop; SIGPIPE becomes an error of writing. */
-void signals_catch(void);
+/* SIGPIPE becomes an error of writing. Where `asks` is set, SIGINT, SIGTERM and SIGHUP ask the work to stop,
+ * unless whoever started the command has them ignored; otherwise they end it at once, as ever. */
+void signals_catch(int asks);
 int signals_interrupted(void *unused);
+/* Dies of the signal that asked to stop, now that everything is cleaned up: a shell's loop goes on after an
+ * exit status, and ends where Ctrl-C ended the command. Returns `status` where no signal asked. */
+int signals_finish(int status);
 
 /* Flushes standard output; a closed pipe is quiet, anything else is reported. Returns the exit status. */
 int output_finish(int status);

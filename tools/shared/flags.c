@@ -6,6 +6,8 @@
 
 #include "model/config.h"
 #include "shared/command.h"
+#include "shared/help.h"
+#include "shared/nearest.h"
 
 enum kind { FLAG_SWITCH, FLAG_TEXT, FLAG_COUNT, FLAG_REAL, FLAG_CHOICE };
 
@@ -21,74 +23,79 @@ struct flag {
 
 #define FIELD(name) offsetof(struct flags, name)
 static const struct flag table[] = {
-    {"model", 'm', TAKES_MODEL | TAKES_BENCH | TAKES_TUNE, FLAG_TEXT, FIELD(model), "FOLDER",
-     "the model's folder"},
+    {"model", 'm', TAKES_MODEL, FLAG_TEXT, FIELD(model), "FOLDER", "the model's folder (needed)"},
+    {"model", 'm', TAKES_BENCH | TAKES_TUNE, FLAG_TEXT, FIELD(model), "FOLDER",
+     "the model's folder (the demo's)"},
     {"output", 'o', TAKES_OUTPUT, FLAG_TEXT, FIELD(output), "FILE",
-     "where the page goes, over an earlier page at most; - is standard output"},
-    {"output", 'o', TAKES_FOLDER, FLAG_TEXT, FIELD(output), "FOLDER", "the folder of the model to write"},
+     "where the page goes, over an earlier page at most; - is standard output (needed)"},
+    {"output", 'o', TAKES_FOLDER, FLAG_TEXT, FIELD(output), "FOLDER",
+     "the folder of the model to write (needed)"},
     {"recipe", 0, TAKES_TRAIN, FLAG_TEXT, FIELD(recipe), "FILE",
-     "choices as JSON, such as the recipe.json of another run; flags are stronger"},
+     "choices as JSON, such as the recipe.json of another run; flags are stronger (none)"},
     {"log", 0, TAKES_TRAIN, FLAG_TEXT, FIELD(log), "FILE",
-     "a JSON object an update is added here; `clformer curves` reads it"},
+     "a JSON object an update is added here; `clformer curves` reads it (none)"},
     {"html", 0, TAKES_TRAIN, FLAG_TEXT, FIELD(html), "FILE",
-     "a page of curves and sample translations, written at each validation, over an earlier page at most"},
+     "a page of curves and sample translations, written at each validation, over an earlier page at most "
+     "(none)"},
     {"target", 0, TAKES_TARGET, FLAG_TEXT, FIELD(target), "TEXT",
-     "the translation to look at (default: the model's own)"},
+     "the translation to look at (the model's own)"},
     {"device", 'd', TAKES_DEVICE, FLAG_TEXT, FIELD(device), "DEVICE",
-     "an index of `clformer devices` (digits alone are one), gpu, cpu, or a part of a name (default: "
-     "$CLFORMER_DEVICE, or the "
-     "first)"},
+     "an index of `clformer devices` (digits alone are one), gpu, cpu, or a part of a name "
+     "($CLFORMER_DEVICE, "
+     "or the first that passes a check)"},
     {"form", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.form), "auto|cpu|gpu",
-     "which form of the kernels runs"},
+     "which form of the kernels runs ($CLFORMER_FORM, or auto)"},
     {"gemm", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.gemm), "auto|native|clblast",
-     "who multiplies matrices"},
+     "who multiplies matrices ($CLFORMER_GEMM, or auto)"},
     {"attention", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.attention), "auto|fused|batched",
-     "how attention is computed"},
+     "how attention is computed ($CLFORMER_ATTENTION, or auto)"},
     {"instructions", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.instructions), "auto|portable",
-     "whether kernels use the device's own dot products of int8 and bf16"},
+     "whether kernels use the device's own dot products of int8 and bf16 ($CLFORMER_INSTRUCTIONS, or auto)"},
     {"precision", 0, TAKES_MODEL | TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),
-     "fp32|fp16|bf16|int8", "of the weights, and of products"},
+     "fp32|fp16|bf16|int8", "of the weights, and of products (fp32)"},
     {"precision", 0, TAKES_AVERAGE, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16|bf16",
-     "in which the weights are written"},
+     "in which the weights are written (fp32)"},
     {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage),
-     "encode|translate|score|train|step|ops|products|start", "what is timed"},
-    {"html", 0, TAKES_BENCH, FLAG_TEXT, FIELD(html), "FILE", "a page of the whole; - is standard output"},
+     "encode|translate|score|train|step|ops|products|start",
+     "what alone is timed (none: everything is measured)"},
+    {"html", 0, TAKES_BENCH, FLAG_TEXT, FIELD(html), "FILE",
+     "a page of the whole; - is standard output (none)"},
     {"merge", 0, TAKES_BENCH, FLAG_SWITCH, FIELD(merge), NULL,
      "join the reports in the files that are named"},
-    {"work", 0, TAKES_BENCH, FLAG_TEXT, FIELD(work), "FILE", "its lines (default: work.txt of the model)"},
-    {"batch", 0, TAKES_BENCH, FLAG_TEXT, FIELD(batches), "N,N,...", "the first N lines; 1,8,64"},
-    {"beam", 0, TAKES_BENCH, FLAG_TEXT, FIELD(beams), "N,N,...", "beams; 1 is greedy; 1,4"},
+    {"work", 0, TAKES_BENCH, FLAG_TEXT, FIELD(work), "FILE", "its lines (work.txt of the model)"},
+    {"batch", 0, TAKES_BENCH, FLAG_TEXT, FIELD(batches), "N,N,...", "the first N lines (1,8,64)"},
+    {"beam", 0, TAKES_BENCH, FLAG_TEXT, FIELD(beams), "N,N,...", "beams; 1 is greedy (1,4)"},
     {"repeats", 0, TAKES_BENCH, FLAG_COUNT, FIELD(repeats), "N",
-     "of which the median counts; 5, for ops more"},
+     "of which the median counts (5; for ops more)"},
     {"again", 0, TAKES_TUNE, FLAG_SWITCH, FIELD(again), NULL, "measure what is kept, too"},
     {"quick", 0, TAKES_TUNE, FLAG_SWITCH, FIELD(quick), NULL, "smaller, and less sure"},
-    {"beam", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(beam), "N", "beams; 1 is greedy"},
+    {"beam", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(beam), "N", "beams; 1 is greedy (the model's)"},
     {"n-best", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(n_best), "N",
-     "translations a line, or as many as the search finds"},
+     "translations a line, or as many as the search finds (the model's)"},
     {"length-penalty", 0, TAKES_SEARCH, FLAG_REAL, FIELD(length_penalty), "X",
-     "exponent of the length rule, -1000 to 1000"},
+     "exponent of the length rule, -1000 to 1000 (the model's)"},
     {"length-rule", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(length_rule), "huggingface|gnmt|none|jadore",
-     "what a hypothesis' sum is divided by"},
+     "what a hypothesis' sum is divided by (the model's)"},
     {"early-stopping", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(early_stopping), "false|true|never|all",
-     "when a beam search may end"},
+     "when a beam search may end (the model's)"},
     {"min-length", 0, TAKES_SEARCH | TAKES_BENCH, FLAG_COUNT, FIELD(min_length), "N",
-     "generated tokens at least, end token included"},
+     "generated tokens at least, end token included (the model's)"},
     {"max-length", 0, TAKES_SEARCH | TAKES_BENCH, FLAG_COUNT, FIELD(max_length), "N",
-     "generated tokens at most, end token included"},
+     "generated tokens at most, end token included (the model's)"},
     {"forced-first", 0, TAKES_SEARCH, FLAG_TEXT, FIELD(forced_first), "TOKEN|none",
-     "id or piece that every translation begins with; digits are an id"},
+     "id or piece that every translation begins with; digits are an id (the model's)"},
     {"forced-last", 0, TAKES_SEARCH, FLAG_TEXT, FIELD(forced_last), "TOKEN|none",
-     "id or piece at the maximum length; digits are an id"},
+     "id or piece at the maximum length; digits are an id (the model's)"},
     {"suppress", 0, TAKES_SEARCH, FLAG_TEXT, FIELD(suppress), "TOKENS",
-     "ids or pieces never generated, with commas; digits are an id"},
+     "ids or pieces never generated beside the model's own, with commas; digits are an id (none)"},
     {"renormalize", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(renormalize), "false|true",
-     "log-softmax again after bans"},
+     "log-softmax again after bans (the model's)"},
     {"batch-tokens", 0, TAKES_LINES, FLAG_COUNT, FIELD(batch_tokens), "N",
-     "source tokens worked on at a time"},
+     "source tokens worked on at a time (2048)"},
     {"tokens", 0, TAKES_LINES | TAKES_BENCH, FLAG_SWITCH, FIELD(pieces), NULL,
      "lines are pieces between white space, not text"},
     {"words", 0, TAKES_BLEU, FLAG_CHOICE, FIELD(words), "13a|spaces",
-     "how lines become words: mteval-v13a's rules, or what stands between white space"},
+     "how lines become words: mteval-v13a's rules, or what stands between white space (13a)"},
     {"lower-case", 0, TAKES_BLEU, FLAG_SWITCH, FIELD(lower_case), NULL, "both sides in lower case"},
     {"json", 0, TAKES_JSON, FLAG_SWITCH, FIELD(json), NULL, "one JSON object a line"},
     {"quiet", 'q', 0, FLAG_SWITCH, FIELD(quiet), NULL, "no warnings, no progress"},
@@ -103,18 +110,14 @@ static int is_taken(const struct flag *flag, int takes)
 
 static void print_flags(int takes)
 {
-    enum { HELP_COLUMN = 46 };
     printf("\nFlags:\n");
     for (int i = 0; i < FLAG_TOTAL; i++) {
         const struct flag *flag = &table[i];
         if (is_taken(flag, takes)) {
-            int width =
-                printf("  %c%c%s--%s %s", flag->letter ? '-' : ' ', flag->letter ? flag->letter : ' ',
-                       flag->letter ? ", " : "  ", flag->name, flag->choices != NULL ? flag->choices : "");
-            printf("%*s %s\n", width < HELP_COLUMN ? HELP_COLUMN - width : 0, "", flag->help);
+            help_print_flag(stdout, flag->letter, flag->name, flag->choices, flag->help);
         }
     }
-    printf("      %-40s %s\n", "--help", "this text");
+    help_print_flag(stdout, 0, "help", NULL, "this text");
 }
 
 static const struct flag *find_flag(const char *argument, size_t length, int takes)
@@ -194,6 +197,27 @@ static void set_defaults(struct flags *flags)
     };
 }
 
+/* Names the flag that is nearest to a word; train's are the keys of its recipe, too. */
+static int report_no_flag(const char *verb, const char *argument, int length, int takes)
+{
+    struct nearest nearest = nearest_begin(argument, length);
+    for (int i = 0; i < FLAG_TOTAL; i++) {
+        if (is_taken(&table[i], takes)) {
+            nearest_try(&nearest, table[i].name);
+        }
+    }
+    int count = 0;
+    const struct clf_recipe_key *keys = (takes & TAKES_TRAIN) ? clf_recipe_keys(&count) : NULL;
+    for (int i = 0; i < count; i++) {
+        nearest_try(&nearest, keys[i].name);
+    }
+    return nearest.best != NULL
+               ? report_wrong_call("%s has no flag %.*s; did you mean --%s? `clformer %s --help` lists them",
+                                   verb, length, argument, nearest.best, verb)
+               : report_wrong_call("%s has no flag %.*s; `clformer %s --help` lists them", verb, length,
+                                   argument, verb);
+}
+
 /* One flag at argv[*index], with its value there ("--x=1") or in the next argument. */
 static int parse_flag(struct flags *flags, int *index, int argc, char **argv, int takes)
 {
@@ -202,8 +226,7 @@ static int parse_flag(struct flags *flags, int *index, int argc, char **argv, in
     size_t length = equals != NULL ? (size_t)(equals - argument) : strlen(argument);
     const struct flag *flag = find_flag(argument, length, takes);
     if (flag == NULL) {
-        return report_wrong_call("%s has no flag %.*s; `clformer %s --help` lists them", argv[0], (int)length,
-                                 argument, argv[0]);
+        return report_no_flag(argv[0], argument, (int)length, takes);
     }
     const char *value = equals != NULL ? equals + 1 : NULL;
     if (flag->kind == FLAG_SWITCH && value != NULL) {

@@ -29,15 +29,42 @@ static const char *find_problem(int descriptor)
     return is_device && !is_null ? "it is a device" : NULL;
 }
 
-/* As opened without O_NONBLOCK, which was there for the opening alone. */
-static FILE *make_blocking(int descriptor, const char *mode)
+/* As opened without O_NONBLOCK, which was there for the opening alone. -1 with errno. */
+static int make_blocking(int descriptor)
 {
-    FILE *file = NULL;
-    int flags = fcntl(descriptor, F_GETFL);
+    int flags = descriptor >= 0 ? fcntl(descriptor, F_GETFL) : -1;
     if (flags >= 0 && fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0) {
-        file = fdopen(descriptor, mode);
+        return descriptor;
     }
-    if (file == NULL) {
+    if (descriptor >= 0) {
+        int reason = errno;
+        close(descriptor);
+        errno = reason;
+    }
+    return -1;
+}
+
+int input_open_descriptor(const char *path)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const char *problem = descriptor < 0 ? strerror(errno) : find_problem(descriptor);
+    if (problem == NULL && (descriptor = make_blocking(descriptor)) < 0) {
+        problem = strerror(errno);
+    }
+    if (problem != NULL) {
+        report(path, problem);
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        return -1;
+    }
+    return descriptor;
+}
+
+static FILE *open_stream(int descriptor, const char *mode)
+{
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, mode) : NULL;
+    if (file == NULL && descriptor >= 0) {
         int reason = errno;
         close(descriptor);
         errno = reason;
@@ -47,17 +74,9 @@ static FILE *make_blocking(int descriptor, const char *mode)
 
 FILE *input_open(const char *path)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    const char *problem = descriptor < 0 ? strerror(errno) : find_problem(descriptor);
-    if (problem != NULL) {
-        report(path, problem);
-        if (descriptor >= 0) {
-            close(descriptor);
-        }
-        return NULL;
-    }
-    FILE *file = make_blocking(descriptor, "r");
-    if (file == NULL) {
+    int descriptor = input_open_descriptor(path);
+    FILE *file = open_stream(descriptor, "r");
+    if (file == NULL && descriptor >= 0) {
         report(path, strerror(errno));
     }
     return file;
@@ -66,7 +85,7 @@ FILE *input_open(const char *path)
 FILE *input_open_sink(const char *path)
 {
     int descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return descriptor >= 0 ? make_blocking(descriptor, "a") : NULL;
+    return open_stream(make_blocking(descriptor), "a");
 }
 
 static int grow(char **text, size_t *capacity)

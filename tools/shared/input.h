@@ -5,9 +5,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Opens a file to read. A pipe that nobody writes to is at its end and not waited for. NULL, reported, where
- * it cannot be read. */
+/* Opens a file to read. A pipe that nobody writes to is at its end and not waited for. NULL, or -1, reported,
+ * where it cannot be read. */
 FILE *input_open(const char *path);
+int input_open_descriptor(const char *path);
 
 /* Reads all of a file, or of standard input for "-", of at most so many bytes; the caller frees *text.
  * Returns an exit status; a failure is reported. */

@@ -1,11 +1,20 @@
 #include "shared/lines.h"
 
 #include <errno.h>
+#include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/utf8.h"
 #include "shared/command.h"
+#include "shared/input.h"
+#include "shared/progress.h"
+
+/* What is asked for at a time, and what a program that does not wait for answers writes at a time. */
+enum { READ_BYTES = 1 << 16, BLOCK_BYTES = 4096 };
+#define BLOCK_SECONDS 2e-3
 
 static int grow(void *pointer, size_t count, size_t size)
 {
@@ -20,16 +29,17 @@ static int grow(void *pointer, size_t count, size_t size)
     return EXIT_DONE;
 }
 
-static int add_byte(struct window *window, int byte)
+static int add_bytes(struct window *window, const char *bytes, size_t size)
 {
-    if (window->size == window->capacity) {
-        size_t capacity = window->capacity > 0 ? 2 * window->capacity : 4096;
+    if (window->capacity - window->size < size || window->capacity == 0) {
+        size_t capacity = 2 * window->capacity + size + 4096;
         if (grow(&window->bytes, capacity, 1) != EXIT_DONE) {
             return EXIT_FAILED;
         }
         window->capacity = capacity;
     }
-    window->bytes[window->size++] = (char)byte;
+    memcpy(window->bytes + window->size, bytes, size);
+    window->size += size;
     return EXIT_DONE;
 }
 
@@ -51,31 +61,113 @@ static int add_line(struct window *window, size_t first)
     return EXIT_DONE;
 }
 
+int line_reader_open(struct line_reader *reader, const char *path)
+{
+    reader->name = path;
+    reader->descriptor = input_open_descriptor(path);
+    return reader->descriptor >= 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+void line_reader_use_stdin(struct line_reader *reader)
+{
+    reader->name = "standard input";
+    reader->descriptor = STDIN_FILENO;
+}
+
+void line_reader_close(struct line_reader *reader)
+{
+    if (reader->descriptor > STDERR_FILENO) {
+        close(reader->descriptor);
+    }
+    free(reader->buffer);
+    *reader = (struct line_reader){.descriptor = -1};
+}
+
+/* Whether something can be read at once, or can within so many milliseconds; -1: waits for it. A descriptor
+ * that cannot be read says so when it is. */
+static int has_arrived(const struct line_reader *reader, int milliseconds)
+{
+    struct pollfd input = {.fd = reader->descriptor, .events = POLLIN};
+    return poll(&input, 1, milliseconds) > 0;
+}
+
+/* Room to read into. What is kept begins at the buffer's first byte; of a line that is too long, one byte
+ * more than is used, so that it is known. */
+static int make_room(struct line_reader *reader)
+{
+    size_t held = reader->filled - reader->next;
+    if (held > LINE_BYTES_KEPT + 1) {
+        reader->dropped += held - (LINE_BYTES_KEPT + 1);
+        held = LINE_BYTES_KEPT + 1;
+    }
+    if (held > 0 && reader->next > 0) {
+        memmove(reader->buffer, reader->buffer + reader->next, held);
+    }
+    reader->next = 0;
+    reader->searched = reader->filled = held;
+    if (reader->capacity - held >= READ_BYTES) {
+        return EXIT_DONE;
+    }
+    size_t capacity = 2 * held + READ_BYTES;
+    if (grow(&reader->buffer, capacity, 1) != EXIT_DONE) {
+        return EXIT_FAILED;
+    }
+    reader->capacity = capacity;
+    return EXIT_DONE;
+}
+
+/* Reads on, where the buffer holds no whole line; waits until something comes. An interrupt ends the input.
+ */
+static int fill(struct line_reader *reader)
+{
+    if (make_room(reader) != EXIT_DONE) {
+        return EXIT_FAILED;
+    }
+    ssize_t count;
+    while ((count = read(reader->descriptor, reader->buffer + reader->filled, READ_BYTES)) < 0 &&
+           (errno == EINTR || errno == EAGAIN) && !signals_interrupted(NULL)) {
+        if (errno == EAGAIN) { /* somebody made it one that does not wait */
+            has_arrived(reader, -1);
+        }
+    }
+    if (count < 0 && !signals_interrupted(NULL)) {
+        fprintf(stderr, "clformer: %s cannot be read: %s\n", reader->name, strerror(errno));
+        return EXIT_FAILED;
+    }
+    reader->filled += count > 0 ? (size_t)count : 0;
+    reader->ended = count <= 0;
+    return EXIT_DONE;
+}
+
+/* Whether the buffer holds a whole line, up to `searched`, or what is left at the end. */
+static int has_line(struct line_reader *reader)
+{
+    size_t left = reader->filled - reader->searched;
+    const char *newline = left > 0 ? memchr(reader->buffer + reader->searched, '\n', left) : NULL;
+    reader->searched = newline != NULL ? (size_t)(newline - reader->buffer) : reader->filled;
+    return newline != NULL || reader->ended;
+}
+
 /* One line into the window; sets at_end, and adds nothing where there is none. */
 static int read_line(struct window *window, struct line_reader *reader)
 {
-    size_t first = window->size;
-    int byte, any = 0, is_cut = 0;
-    while ((byte = getc_unlocked(reader->file)) != EOF && byte != '\n') {
-        any = 1;
-        reader->bytes++;
-        is_cut = window->size - first >= LINE_BYTES_KEPT;
-        if (!is_cut && add_byte(window, byte) != EXIT_DONE) {
+    while (!has_line(reader)) {
+        if (fill(reader) != EXIT_DONE) {
             return EXIT_FAILED;
         }
     }
-    if (byte == EOF) {
-        reader->at_end = 1;
-        if (ferror(reader->file) && !signals_interrupted(NULL)) {
-            fprintf(stderr, "clformer: %s cannot be read: %s\n", reader->name, strerror(errno));
-            return EXIT_FAILED;
-        }
-        if (!any) {
-            return EXIT_DONE;
-        }
-    } else {
-        reader->bytes++;
+    size_t first = window->size, size = reader->searched - reader->next;
+    int has_newline = reader->searched<reader->filled, is_cut = size> LINE_BYTES_KEPT;
+    reader->at_end = !has_newline;
+    if (!has_newline && size == 0) {
+        return EXIT_DONE;
     }
+    if (add_bytes(window, reader->buffer + reader->next, is_cut ? LINE_BYTES_KEPT : size) != EXIT_DONE) {
+        return EXIT_FAILED;
+    }
+    reader->bytes += size + reader->dropped + (size_t)has_newline;
+    reader->dropped = 0;
+    reader->next = reader->searched = reader->searched + (size_t)has_newline;
     reader->line_number++;
     if (is_cut) {
         window->size = first + clf__utf8_cut(window->bytes + first, window->size - first);
@@ -88,20 +180,21 @@ static int read_line(struct window *window, struct line_reader *reader)
 }
 
 /* Reads on to learn how many lines there are, not for ever, and says that the inputs differ. */
-static int report_uneven(struct line_reader *readers)
+static int report_uneven(struct window *windows, struct line_reader *readers)
 {
     static const char *const more[2] = {"", "at least "};
     int goes_on[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
-        struct line_reader *reader = &readers[side];
-        int byte, last = '\n', left = 1 << 26;
-        while (!reader->at_end && left > 0 && (byte = getc_unlocked(reader->file)) != EOF) {
-            reader->line_number += byte == '\n';
-            last = byte;
-            left--;
+        unsigned long long most = readers[side].bytes + (1 << 26);
+        readers[side].quiet = 1;
+        while (!readers[side].at_end && readers[side].bytes < most) {
+            windows[side].size = 0;
+            windows[side].count = 0;
+            if (read_line(&windows[side], &readers[side]) != EXIT_DONE) {
+                return EXIT_FAILED;
+            }
         }
-        reader->line_number += last != '\n';
-        goes_on[side] = left == 0;
+        goes_on[side] = !readers[side].at_end;
     }
     fprintf(stderr, "clformer: %s has %s%lld line%s and %s has %s%lld; each line needs its other side\n",
             readers[0].name, more[goes_on[0]], readers[0].line_number, readers[0].line_number == 1 ? "" : "s",
@@ -109,10 +202,39 @@ static int report_uneven(struct line_reader *readers)
     return EXIT_FAILED;
 }
 
+/* Whether anything follows; waits to know. A failure to read is told by the next line. */
 static int has_more(struct line_reader *reader)
 {
-    int byte = reader->at_end ? EOF : getc_unlocked(reader->file);
-    return byte != EOF && ungetc(byte, reader->file) != EOF;
+    while (reader->next == reader->filled && !reader->ended && fill(reader) == EXIT_DONE) {
+    }
+    return reader->next < reader->filled;
+}
+
+/* Sets whether each side has its next line, or its end, without waiting for whoever writes it. Lines that
+ * come one by one are worked on at once, for somebody may wait for the answer. Where they come in blocks,
+ * more of them are on their way: until `deadline`, which is set when it is first needed, they have their
+ * time. */
+static int are_ready(int *out, struct line_reader *readers, int sides, size_t bytes, double *deadline)
+{
+    *out = 0;
+    for (int side = 0; side < sides; side++) {
+        while (!has_line(&readers[side])) {
+            int milliseconds = 0;
+            if (bytes >= BLOCK_BYTES && !has_arrived(&readers[side], 0)) {
+                double now = seconds_now();
+                *deadline = *deadline > 0 ? *deadline : now + BLOCK_SECONDS;
+                milliseconds = (int)ceil(1e3 * (*deadline - now));
+            }
+            if (!has_arrived(&readers[side], milliseconds > 0 ? milliseconds : 0)) {
+                return EXIT_DONE;
+            }
+            if (fill(&readers[side]) != EXIT_DONE) {
+                return EXIT_FAILED;
+            }
+        }
+    }
+    *out = 1;
+    return EXIT_DONE;
 }
 
 static void set_lines(struct window *window)
@@ -123,26 +245,38 @@ static void set_lines(struct window *window)
     }
 }
 
-int windows_read(struct window *windows, struct line_reader *readers, int sides, int max_lines,
-                 size_t max_bytes)
+/* A line from each side. */
+static int read_row(struct window *windows, struct line_reader *readers, int sides)
+{
+    for (int side = 0; side < sides; side++) {
+        if (read_line(&windows[side], &readers[side]) != EXIT_DONE) {
+            return EXIT_FAILED;
+        }
+    }
+    int is_uneven =
+        sides > 1 && (windows[0].count != windows[1].count || (readers[0].at_end && has_more(&readers[1])));
+    return is_uneven && !signals_interrupted(NULL) ? report_uneven(windows, readers) : EXIT_DONE;
+}
+
+int windows_read(struct window *windows, struct line_reader *readers, int sides,
+                 const struct window_limits *limits)
 {
     for (int side = 0; side < sides; side++) {
         windows[side].size = 0;
         windows[side].count = 0;
         windows[side].first_number = readers[side].line_number + 1;
     }
-    for (size_t bytes = 0; !readers[0].at_end && windows[0].count < max_lines && bytes < max_bytes;) {
-        bytes = 0;
-        for (int side = 0; side < sides; side++) {
-            if (read_line(&windows[side], &readers[side]) != EXIT_DONE) {
-                return EXIT_FAILED;
-            }
-            bytes += windows[side].size;
+    double deadline = 0;
+    int goes_on = limits->lines > 0 && limits->bytes > 0;
+    while (goes_on && !readers[0].at_end) {
+        if (read_row(windows, readers, sides) != EXIT_DONE) {
+            return EXIT_FAILED;
         }
-        int is_uneven = sides > 1 && (windows[0].count != windows[1].count ||
-                                      (readers[0].at_end && has_more(&readers[1])));
-        if (is_uneven && !signals_interrupted(NULL)) {
-            return report_uneven(readers);
+        size_t bytes = windows[0].size + (sides > 1 ? windows[1].size : 0);
+        goes_on = windows[0].count < limits->lines && bytes < limits->bytes;
+        if (goes_on && !limits->waits && windows[0].count > 0 &&
+            are_ready(&goes_on, readers, sides, bytes, &deadline) != EXIT_DONE) {
+            return EXIT_FAILED;
         }
     }
     for (int side = 0; side < sides; side++) {

@@ -8,23 +8,23 @@
 
 #include "shared/command.h"
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted; /* the signal that asks to stop, or 0 */
 
 static void ask_to_stop(int signal_number)
 {
-    (void)signal_number;
-    interrupted = 1;
+    interrupted = signal_number;
 }
 
-void signals_catch(void)
+void signals_catch(int asks)
 {
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = ask_to_stop,
                                .sa_flags = (int)SA_RESETHAND}; /* a second one kills */
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    struct sigaction hangup;
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
-        sigaction(SIGHUP, &action, NULL); /* nohup ignores it */
+    for (size_t i = 0; asks && i < sizeof stops / sizeof *stops; i++) {
+        struct sigaction old; /* nohup ignores one, a shell without job control another */
+        if (sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
+            sigaction(stops[i], &action, NULL);
+        }
     }
     action.sa_handler = SIG_IGN;
     action.sa_flags = 0;
@@ -35,6 +35,15 @@ int signals_interrupted(void *unused)
 {
     (void)unused;
     return interrupted != 0;
+}
+
+int signals_finish(int status)
+{
+    if (interrupted != 0) {
+        signal(interrupted, SIG_DFL);
+        raise(interrupted);
+    }
+    return status;
 }
 
 int report_failure(clf_status status)

@@ -1,5 +1,6 @@
 #include "shared/progress.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,12 +14,12 @@ double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void progress_begin(struct progress *progress, int quiet, FILE *input)
+void progress_begin(struct progress *progress, int quiet, int input)
 {
     struct stat status;
-    int is_file = fstat(fileno(input), &status) == 0 && S_ISREG(status.st_mode);
+    int is_file = fstat(input, &status) == 0 && S_ISREG(status.st_mode);
     *progress = (struct progress){
-        .shown = !quiet && isatty(STDERR_FILENO) && !isatty(fileno(input)),
+        .shown = !quiet && isatty(STDERR_FILENO) && !isatty(input),
         .start = seconds_now(),
         .total_bytes = is_file && status.st_size > 0 ? (unsigned long long)status.st_size : 0,
     };

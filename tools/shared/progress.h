@@ -2,15 +2,14 @@
 #ifndef CLF_TOOLS_PROGRESS_H
 #define CLF_TOOLS_PROGRESS_H
 
-#include <stdio.h>
-
 struct progress {
     int shown;                      /* stderr is a terminal and not --quiet */
     double start, last;             /* seconds */
     unsigned long long total_bytes; /* of the input, 0 where unknown */
 };
 
-void progress_begin(struct progress *progress, int quiet, FILE *input);
+/* `input` is the descriptor that the lines come from. */
+void progress_begin(struct progress *progress, int quiet, int input);
 /* After some lines: rate, and the time left where the input's size is known. */
 void progress_update(struct progress *progress, long long lines, unsigned long long bytes);
 /* Wipes the line, so that something else can be printed there. */

@@ -1,9 +1,7 @@
 #include "shared/stream.h"
 
-#include <unistd.h>
-
-/* Lines are sorted by length inside a window. The first one is small, so that there is something to see soon;
- * from a terminal each line is answered at once. */
+/* Lines are sorted by length inside a window. The first one is small, so that there is something to see soon.
+ */
 enum { FIRST_WINDOW_LINES = 512, WINDOW_LINES = 4096, FRAMES_WINDOW_LINES = 128, WINDOW_BYTES = 1 << 23 };
 
 static long long lines_done(const struct stream *stream)
@@ -84,20 +82,18 @@ static int work_on_window(struct stream *stream, stream_function *work, void *co
 
 static int window_lines(const struct stream *stream, int usual)
 {
-    if (isatty(fileno(stream->readers[0].file))) {
-        return 1;
-    }
     return stream->info->feature_size > 0 ? FRAMES_WINDOW_LINES : usual;
 }
 
 int stream_run(struct stream *stream, stream_function *work, void *context)
 {
     struct line_reader *first = &stream->readers[0];
-    int status = EXIT_DONE, max_lines = window_lines(stream, FIRST_WINDOW_LINES);
-    progress_begin(&stream->progress, stream->quiet, first->file);
+    struct window_limits limits = {window_lines(stream, FIRST_WINDOW_LINES), WINDOW_BYTES, 0};
+    int status = EXIT_DONE;
+    progress_begin(&stream->progress, stream->quiet, first->descriptor);
     while (status == EXIT_DONE && !first->at_end) {
         if (!signals_interrupted(NULL)) { /* an interrupt until here must not wait for a line */
-            status = windows_read(stream->windows, stream->readers, stream->sides, max_lines, WINDOW_BYTES);
+            status = windows_read(stream->windows, stream->readers, stream->sides, &limits);
         }
         if (status == EXIT_DONE && stream->windows[0].count > 0 && !signals_interrupted(NULL)) {
             status = work_on_window(stream, work, context);
@@ -108,7 +104,7 @@ int stream_run(struct stream *stream, stream_function *work, void *context)
             status = EXIT_FAILED;
         }
         progress_update(&stream->progress, first->line_number, first->bytes);
-        max_lines = window_lines(stream, WINDOW_LINES);
+        limits.lines = window_lines(stream, WINDOW_LINES);
     }
     progress_clear(&stream->progress);
     return status == EXIT_DONE && stream->failed_lines > 0 ? EXIT_FAILED : status;
@@ -142,5 +138,6 @@ void stream_free(struct stream *stream)
     clf_translator_free(stream->translator);
     for (int i = 0; i < STREAM_SIDES; i++) {
         window_free(&stream->windows[i]);
+        line_reader_close(&stream->readers[i]);
     }
 }

@@ -34,7 +34,7 @@ int stream_run(struct stream *stream, stream_function *work, void *context);
  * failure. */
 int stream_report_times(const struct stream *stream, const struct setup *setup, const struct flags *flags,
                         int status);
-void stream_free(struct stream *stream);
+void stream_free(struct stream *stream); /* with its readers */
 
 /* What was cut off a line: of so many tokens or frames (0: nothing) of its source or target. */
 struct stream_cut {

@@ -3,53 +3,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/help.h"
+
 static const char help[] =
     "Usage: clformer train [--preset NAME] --train FILE [FILE] [--valid FILE [FILE]] -o FOLDER [FLAGS]\n"
     "       clformer train --log FILE --html FILE\n\n"
-    "Trains a model from parallel text: two files of a sentence a line, or one with a tab between source "
-    "and\n"
-    "target. FOLDER is a model as translate takes it: config.json, model.safetensors, the tokenizer's "
-    "files;\n"
-    "recipe.json beside them holds every choice made, and checkpoints/ what the run needs to go on. A run "
-    "that\n"
-    "was stopped, whatever stopped it, goes on from its last checkpoint when the same command is given "
-    "again;\n"
-    "Ctrl-C saves one first. What is not chosen is as the preset's authors had it.\n\n"
+    "Trains a model from parallel text: two files of a sentence a line, or one with a tab between source\n"
+    "and target. FOLDER is a model as translate takes it: config.json, model.safetensors, the tokenizer's\n"
+    "files; recipe.json beside them holds every choice made, and checkpoints/ what the run needs to go\n"
+    "on. A run that was stopped, whatever stopped it, goes on from its last checkpoint when the same\n"
+    "command is given again; Ctrl-C saves one first. What is not chosen is as the preset's authors had\n"
+    "it.\n\n"
     "Example:\n"
     "  $ clformer train --preset paper --train train.en train.de --valid valid.en valid.de -o model\n"
     "  $ clformer translate -m model < test.en\n"
-    "  $ clformer train --size tiny --train pairs.tsv --valid valid.tsv --vocabulary 4000 --batch-tokens "
-    "2048 \\\n"
-    "        --config dropout=0.3 --max-updates 20000 --log model.log --html model.html -o model\n"
+    "  $ clformer train --size tiny --train pairs.tsv --valid valid.tsv --vocabulary 4000 \\\n"
+    "        --batch-tokens 2048 --config dropout=0.3 --max-updates 20000 --log model.log \\\n"
+    "        --html model.html -o model\n"
     "  $ clformer train --from model --train more.tsv --valid valid.tsv -o tuned\n"
     "  $ clformer train --recipe model/recipe.json --seed 2 -o model2\n\n"
-    "A log holds one JSON object an update, with update, loss, learning_rate and the like; that of a "
-    "validation\n"
-    "tells its update once more, with \"validation\" beside. --json prints the same lines. The second form "
-    "makes\n"
-    "the page from the log alone, later or while the run goes on; `clformer curves` lays several over each "
-    "other.\n";
-
-enum { MEANING_COLUMN = 47, WIDTH = 118 };
-
-/* One sentence, broken between words where the line would be too long. */
-static void print_meaning(FILE *file, const char *meaning, int column)
-{
-    for (const char *word = meaning; *word != '\0';) {
-        int length = (int)strcspn(word, " ");
-        if (column > MEANING_COLUMN && column + 1 + length > WIDTH) {
-            fprintf(file, "\n%*s", (int)MEANING_COLUMN, "");
-            column = MEANING_COLUMN;
-        } else if (word != meaning) {
-            putc(' ', file);
-            column++;
-        }
-        fprintf(file, "%.*s", length, word);
-        column += length;
-        word += length + strspn(word + length, " ");
-    }
-    putc('\n', file);
-}
+    "A log holds one JSON object an update, with update, loss, learning_rate and the like; that of a\n"
+    "validation tells its update once more, with \"validation\" beside. --json prints the same lines. The\n"
+    "second form makes the page from the log alone, later or while the run goes on; `clformer curves`\n"
+    "lays several over each other.\n";
 
 static void print_keys(FILE *file)
 {
@@ -59,14 +35,7 @@ static void print_keys(FILE *file)
         if (i == 0 || strcmp(keys[i].group, keys[i - 1].group) != 0) {
             fprintf(file, "\nRecipe, %s:\n", keys[i].group);
         }
-        int width = fprintf(file, "      --%s%s%s", keys[i].name, keys[i].value != NULL ? " " : "",
-                            keys[i].value != NULL ? keys[i].value : "");
-        if (width >= MEANING_COLUMN) {
-            putc('\n', file);
-            width = 0;
-        }
-        fprintf(file, "%*s", MEANING_COLUMN - width, "");
-        print_meaning(file, keys[i].meaning, MEANING_COLUMN);
+        help_print_flag(file, 0, keys[i].name, keys[i].value, keys[i].meaning);
     }
 }
 

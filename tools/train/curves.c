@@ -9,9 +9,9 @@
 static const char help[] =
     "Usage: clformer curves LOG... -o FILE.html\n\n"
     "Writes one HTML page with the curves of the runs whose logs `clformer train --log LOG` kept: loss,\n"
-    "perplexity, BLEU, learning rate, gradient norm, and the sample translations. Several runs, of one log\n"
-    "or of several, lie over each other. The page needs nothing else; open it in a browser. A run need not\n"
-    "have ended.\n\n"
+    "perplexity, BLEU, learning rate, gradient norm, and the sample translations. Several runs, of one\n"
+    "log or of several, lie over each other. The page needs nothing else; open it in a browser. A run\n"
+    "need not have ended.\n\n"
     "Example:\n"
     "  $ clformer train --train pairs.tsv --valid valid.tsv -o model --log model.log\n"
     "  $ clformer curves model.log -o model.html\n"

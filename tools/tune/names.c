@@ -8,17 +8,13 @@
 
 static const char help[] =
     "Usage: clformer tune [-m MODEL] [-d DEVICE] [--precision P] [NAME...]\n\n"
-    "Measures, at the sizes of this model, which form, providers and block sizes are fastest on a device, "
-    "and\n"
-    "keeps them for it as text in $XDG_CACHE_HOME/clformer/tuning: the other verbs take them from then on. "
-    "A\n"
-    "candidate stays only where it computes what the reference does and is faster by more than the times "
-    "vary.\n"
-    "What is kept is not measured again, with whatever model and precision it was (--again does), so that "
-    "an\n"
-    "interrupted call can simply be repeated; what --quick kept is, by a call without it.\n"
-    "At the end it is said what was gained, by each name and in all.\n"
-    "Flags that say how to compute, and $CLFORMER_TUNING=off, are stronger than what is kept.\n\n"
+    "Measures, at the sizes of this model, which form, providers and block sizes are fastest on a device,\n"
+    "and keeps them for it as text in $XDG_CACHE_HOME/clformer/tuning: the other verbs take them from\n"
+    "then on. A candidate stays only where it computes what the reference does and is faster by more than\n"
+    "the times vary. What is kept is not measured again, with whatever model and precision it was\n"
+    "(--again does), so that an interrupted call can simply be repeated; what --quick kept is, by a call\n"
+    "without it. At the end it is said what was gained, by each name and in all. Flags that say how to\n"
+    "compute, and $CLFORMER_TUNING=off, are stronger than what is kept.\n\n"
     "Without -m the model is the demo's. NAMEs choose what is measured:\n";
 
 static const char example[] = "\nExample:\n"

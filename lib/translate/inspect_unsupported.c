@@ -1,0 +1,72 @@
+/* What a folder holds whose model this library cannot run: its files alone tell. */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "model/safetensors.h"
+#include "translate/inspect_internal.h"
+
+enum { MAX_CONFIG_BYTES = 1 << 24 };
+
+/* The keys of config.json; none where there is no such file, or none that can be read. */
+static clf_status read_config(json_t **out, const char *folder)
+{
+    char *path;
+    struct clf__json file;
+    CLF__TRY(clf__path_join(&path, folder, "config.json"));
+    clf_status status = clf__json_load(&file, path, MAX_CONFIG_BYTES);
+    clf__free(path);
+    if (status == CLF_OUT_OF_MEMORY) {
+        return status;
+    }
+    *out = status == CLF_OK ? json_incref(file.root) : json_object();
+    clf__json_free(&file);
+    return CLF_OK;
+}
+
+static long long count_values(const struct clf__stored_tensor *tensor)
+{
+    long long count = 1;
+    for (int i = 0; i < tensor->dimensions; i++) {
+        count *= tensor->shape[i];
+    }
+    return count;
+}
+
+/* Every tensor of the files, and their values and bytes together. */
+static clf_status read_tensors(json_t *model, const char *folder)
+{
+    struct clf__checkpoint *checkpoint;
+    clf_status status = clf__checkpoint_open(&checkpoint, folder);
+    if (status != CLF_OK) { /* the files of another format, for example */
+        return clf__inspect_say(json_object_get(model, "unusual"), "no tensors are shown: %s",
+                                clf_last_error());
+    }
+    long long values = 0, bytes = 0;
+    for (int i = 0; i < clf__checkpoint_count(checkpoint) && status == CLF_OK; i++) {
+        const struct clf__stored_tensor *tensor = clf__checkpoint_at(checkpoint, i);
+        values += count_values(tensor);
+        bytes += (long long)tensor->size;
+        status = clf__inspect_tensor(json_object_get(model, "tensors"), tensor->name, tensor);
+    }
+    clf__checkpoint_close(checkpoint);
+    if (status == CLF_OK && (json_object_set_new(model, "parameters", json_integer(values)) != 0 ||
+                             json_object_set_new(model, "bytes", json_integer(bytes)) != 0)) {
+        status = clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe the model");
+    }
+    return status;
+}
+
+clf_status clf__inspect_unsupported(json_t **out, const char *folder, const char *reason)
+{
+    json_t *config = NULL;
+    CLF__TRY(read_config(&config, folder));
+    *out =
+        json_pack("{s:o, s:n, s:O?, s:O?, s:o, s:[], s:i, s:i, s:[], s:o}", "folder",
+                  clf__inspect_text(folder), "system", "model_type", json_object_get(config, "model_type"),
+                  "architectures", json_object_get(config, "architectures"), "configuration", config,
+                  "tensors", "parameters", 0, "bytes", 0, "unusual", "cannot_run", clf__inspect_text(reason));
+    if (*out == NULL) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe the model");
+    }
+    return read_tensors(*out, folder);
+}
