@@ -95,6 +95,64 @@ static void test_page(void **state)
     json_decref(data);
 }
 
+static int64_t best_update(const json_t *run, const char *name)
+{
+    const json_t *index = json_object_get(json_object_get(run, "best"), name);
+    assert_true(json_is_integer(index));
+    const json_t *found =
+        json_array_get(json_object_get(run, "validations"), (size_t)json_integer_value(index));
+    return json_integer_value(json_object_get(found, "update"));
+}
+
+/* Each number has a best of its own, whatever the recipe kept, and the first of equals; what was never
+ * measured has none. */
+static void test_best(void **state)
+{
+    (void)state;
+    static const char *const validations[] = {
+        ",\"validation\":{\"loss\":4,\"perplexity\":40,\"bleu\":10,\"best\":true}",
+        ",\"validation\":{\"loss\":3,\"perplexity\":30,\"bleu\":12,\"best\":true}",
+        ",\"validation\":{\"loss\":3.5,\"perplexity\":20,\"bleu\":15,\"best\":false}",
+        ",\"validation\":{\"loss\":3.1,\"perplexity\":null,\"bleu\":15,\"best\":false}",
+    };
+    const char *folder = support_temporary_folder();
+    char log[8192], unmeasured[1024];
+    size_t size = 0;
+    for (int i = 0; i < 4; i++) {
+        size += put_line(log + size, sizeof log - size, i + 1, "");
+        size += put_line(log + size, sizeof log - size, i + 1, validations[i]);
+    }
+    process_write(folder, "log", log, size);
+    size = put_line(unmeasured, sizeof unmeasured, 1, ",\"validation\":{\"loss\":4,\"bleu\":null}");
+    process_write(folder, "unmeasured", unmeasured, size);
+    json_t *data = page_of(process_format("%s/log %s/unmeasured", folder, folder));
+    const json_t *runs = json_object_get(data, "runs"), *run = json_array_get(runs, 0);
+    assert_int_equal(best_update(run, "loss"), 2);
+    assert_int_equal(best_update(run, "perplexity"), 3);
+    assert_int_equal(best_update(run, "bleu"), 3);
+    const json_t *none = json_object_get(json_array_get(runs, 1), "best");
+    assert_int_equal(json_object_size(none), 1); /* the loss */
+    json_decref(data);
+}
+
+/* Runs are told apart by what differs in their paths; the folders above are nobody else's business. */
+static void test_names(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    assert_int_equal(mkdir(process_format("%s/a", folder), 0700), 0);
+    write_log(folder, "a/log", 3);
+    write_log(folder, "log", 3);
+    json_t *data = page_of(process_format("%s/a/log %s/log", folder, folder));
+    const json_t *runs = json_object_get(data, "runs");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(runs, 0), "name")), "a/log");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(runs, 1), "name")), "log");
+    json_decref(data);
+    struct process_result result = run_clformer(NULL, process_format("curves %s/a/log -o -", folder));
+    assert_int_equal(process_count(result.output, "Training: log<"), 2);
+    assert_int_equal(process_count(result.output, folder), 0);
+}
+
 /* A page is written over a page, or over nothing; a log stays. */
 static void test_what_is_written_over(void **state)
 {
@@ -233,6 +291,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_page, support_teardown),
+        cmocka_unit_test_teardown(test_best, support_teardown),
+        cmocka_unit_test_teardown(test_names, support_teardown),
         cmocka_unit_test_teardown(test_what_is_written_over, support_teardown),
         cmocka_unit_test_teardown(test_long, support_teardown),
         cmocka_unit_test_teardown(test_told_again, support_teardown),

@@ -89,14 +89,56 @@ static json_t *curves_of(const struct train_history *run)
     return curves;
 }
 
-static json_t *run_of(const struct train_history *run)
+/* Which validation has the best of a number, by its place among them; NULL: none has the number. */
+static json_t *best_of(const json_t *validations, const char *name, int is_least)
+{
+    double best = 0;
+    json_t *found = NULL, *validation;
+    size_t i;
+    json_array_foreach(validations, i, validation)
+    {
+        const json_t *value = json_object_get(validation, name);
+        double number = json_number_value(value);
+        if (json_is_number(value) && (found == NULL || (is_least ? number < best : number > best))) {
+            best = number;
+            json_decref(found);
+            found = json_integer((json_int_t)i);
+        }
+    }
+    return found;
+}
+
+/* The bests that the cards tell and the charts mark. */
+static json_t *bests_of(const json_t *validations)
+{
+    return json_pack("{s:o*, s:o*, s:o*}", "loss", best_of(validations, "loss", 1), "perplexity",
+                     best_of(validations, "perplexity", 1), "bleu", best_of(validations, "bleu", 0));
+}
+
+/* How much of the names is folders that all share: they tell nothing apart, and are nobody else's business.
+ */
+static size_t shared_folders(const struct train_history *runs, int count)
+{
+    size_t shared = 0, length;
+    for (size_t i = 0;; i++) {
+        for (int run = 0; run < count; run++) {
+            const char *name = runs[run].name;
+            if (i >= (size_t)(page_last_part(name, &length) - name) || name[i] != runs[0].name[i]) {
+                return shared;
+            }
+        }
+        shared = runs[0].name[i] == '/' ? i + 1 : shared;
+    }
+}
+
+static json_t *run_of(const struct train_history *run, const char *name)
 {
     const struct train_point *last = run->count > 0 ? &run->points[run->count - 1] : NULL;
     double skipped = last != NULL && isfinite(last->skipped) ? last->skipped : 0;
-    return json_pack("{s:o, s:O?, s:O?, s:i, s:I, s:o}", "name", result_text(run->name, strlen(run->name)),
-                     "start", run->start, "validations", run->validations, "updates_a_point",
-                     (int)((run->count + MOST_POINTS - 1) / MOST_POINTS), "skipped", (json_int_t)skipped,
-                     "curves", curves_of(run));
+    return json_pack("{s:o, s:O?, s:O?, s:o, s:i, s:I, s:o}", "name", result_text(name, strlen(name)),
+                     "start", run->start, "validations", run->validations, "best", bests_of(run->validations),
+                     "updates_a_point", (int)((run->count + MOST_POINTS - 1) / MOST_POINTS), "skipped",
+                     (json_int_t)skipped, "curves", curves_of(run));
 }
 
 struct content {
@@ -107,13 +149,14 @@ struct content {
 static int print_field(FILE *file, const void *context, const char *name, size_t length)
 {
     const struct content *content = context;
+    size_t folders = shared_folders(content->runs, content->count);
     if (length == 5 && memcmp(name, "TITLE", length) == 0) {
-        page_print_escaped(file, content->count == 1 ? content->runs[0].name : "several runs");
+        page_print_escaped(file, content->count == 1 ? content->runs[0].name + folders : "several runs");
         return EXIT_DONE;
     }
     json_t *runs = json_array(); /* @DATA@ */
     for (int i = 0; i < content->count; i++) {
-        if (json_array_append_new(runs, run_of(&content->runs[i])) != 0) {
+        if (json_array_append_new(runs, run_of(&content->runs[i], content->runs[i].name + folders)) != 0) {
             json_decref(runs);
             runs = NULL;
             break;
