@@ -57,12 +57,14 @@ void preload_must(cl_int error, const char *what)
         uchar never_written[BYTES];                                                                          \
         *(__global struct NAME *)(to + begin + get_global_id(0) * BYTES) = *(struct NAME *)never_written;    \
     })
-static const char source[] = PIECE(page, 4096) PIECE(line, 64) PIECE(byte, 1);
+static const char source[] = PIECE(page, 4096) PIECE(line, 64) PIECE(word, 4) PIECE(byte, 1);
 static const struct {
     size_t bytes;
     const char *copy, *forget;
-} pieces[] = {
-    {4096, "copy_page", "forget_page"}, {64, "copy_line", "forget_line"}, {1, "copy_byte", "forget_byte"}};
+} pieces[] = {{4096, "copy_page", "forget_page"},
+              {64, "copy_line", "forget_line"},
+              {4, "copy_word", "forget_word"},
+              {1, "copy_byte", "forget_byte"}};
 
 /* The kernels of each context; never released, so that no other context comes to have the same address. */
 enum { MAX_CONTEXTS = 256 };
