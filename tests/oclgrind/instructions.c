@@ -1,11 +1,12 @@
-/* Rewrites the shuffles that Oclgrind 21.10 gets wrong with --uninitialized.
+/* Rewrites the instructions that Oclgrind 21.10 gets wrong with --uninitialized.
  *
  * It takes lane 11 of a shuffle's mask for "no lane", and so for a value never written (it compares with
  * LLVM's number for the class UndefValue, 11), and a lane that really is none, -1, for a place 4 GiB further
  * on: a crash. So `v.hi` of 16 lanes is reported, and (float16)(a, b) ends the program. Each shuffle with
- * such a lane becomes extractions and insertions, which are followed well; all else of the program stays.
- * That is done with the LLVM that Oclgrind itself brings along, on the bitcode that it gives as a program's
- * binary. test_reports.c holds both mistakes. */
+ * such a lane becomes extractions and insertions, which are followed well. It does not know `freeze`, which
+ * the optimiser brings and which makes any value of one that is none: its operand stands for it. All else of
+ * the program stays. That is done with the LLVM that Oclgrind itself brings along, on the bitcode that it
+ * gives as a program's binary. test_reports.c holds each of these mistakes. */
 #include "oclgrind/preload.h"
 
 #include <pthread.h>
@@ -20,7 +21,7 @@ typedef struct llvm_builder *llvm_builder;
 typedef struct llvm_type *llvm_type;
 typedef struct llvm_block *llvm_block;
 typedef struct llvm_value *llvm_value;
-enum { LLVM_SHUFFLE_VECTOR = 52 };
+enum { LLVM_SHUFFLE_VECTOR = 52, LLVM_FREEZE = 68 };
 llvm_context LLVMContextCreate(void);
 void LLVMContextDispose(llvm_context context);
 llvm_buffer LLVMCreateMemoryBufferWithMemoryRange(const char *data, size_t length, const char *name,
@@ -101,6 +102,9 @@ static void rewrite_module(llvm_context context, llvm_module module)
                 next = LLVMGetNextInstruction(i);
                 if (is_misread(i)) {
                     rewrite_shuffle(context, builder, i);
+                } else if (LLVMGetInstructionOpcode(i) == LLVM_FREEZE) {
+                    LLVMReplaceAllUsesWith(i, LLVMGetOperand(i, 0));
+                    LLVMInstructionEraseFromParent(i);
                 }
             }
         }
