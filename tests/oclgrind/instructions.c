@@ -168,6 +168,7 @@ static int place_of(cl_program program)
     return i;
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): those of cl.h are longer */
 cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
                       void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
@@ -206,3 +207,4 @@ cl_int clReleaseProgram(cl_program program)
     pthread_mutex_unlock(&lock);
     return REAL(clReleaseProgram)(program);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

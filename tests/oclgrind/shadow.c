@@ -50,12 +50,12 @@ void preload_must(cl_int error, const char *what)
     LINE(struct NAME { uchar bytes[BYTES]; };)                                                               \
     LINE(__kernel void copy_##NAME(__global uchar *to, ulong begin, const __global uchar *from,              \
                                    ulong from_begin) {                                                       \
-        ulong i = get_global_id(0) * BYTES;                                                                  \
+        ulong i = get_global_id(0) * (BYTES);                                                                \
         *(__global struct NAME *)(to + begin + i) = *(const __global struct NAME *)(from + from_begin + i);  \
     })                                                                                                       \
     LINE(__kernel void forget_##NAME(__global uchar *to, ulong begin) {                                      \
         uchar never_written[BYTES];                                                                          \
-        *(__global struct NAME *)(to + begin + get_global_id(0) * BYTES) = *(struct NAME *)never_written;    \
+        *(__global struct NAME *)(to + begin + get_global_id(0) * (BYTES)) = *(struct NAME *)never_written;  \
     })
 static const char source[] = PIECE(page, 4096) PIECE(line, 64) PIECE(word, 4) PIECE(byte, 1);
 static const struct {
@@ -151,11 +151,12 @@ static void run(cl_command_queue queue, cl_mem to, cl_ulong begin, cl_mem from, 
     }
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): those of cl.h are longer */
 cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error)
 {
     cl_mem memory = REAL(clCreateBuffer)(context, flags, size, host, error);
-    if (memory == NULL) {
-        return NULL;
+    if (memory == NULL || host != NULL) {
+        return memory;
     }
     cl_device_id device = NULL;
     cl_int failed = REAL(clGetContextInfo)(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
@@ -248,3 +249,4 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem memory, cl_bool blocking
     *error = CL_MAP_FAILURE;
     return NULL;
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
