@@ -3,6 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+int support_next_masks(int masks)
+{
+    if (!support_small()) {
+        return masks + 1;
+    }
+    return masks < 8 ? 2 * masks : masks == 8 ? 15 : 16;
+}
+
 struct attention_problem support_attention_problem(const struct attention_shape *shape, uint64_t seed)
 {
     struct support_random random = {seed};

@@ -19,6 +19,9 @@ struct attention_shape {
     float dropout;
 };
 
+/* The next of the masks' combinations 1 .. 15, 16 at the end; where tests are small each alone, then all. */
+int support_next_masks(int masks);
+
 struct attention_problem {
     struct attention_shape shape;
     struct reference_attention reference;
