@@ -1,3 +1,5 @@
+#define _XOPEN_SOURCE 700 /* sync() */
+
 #include "base/file.h"
 
 #include <dirent.h>
@@ -7,129 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 
-/* "PATH: cannot be VERB: what the system says". */
-static clf_status fail_errno(const char *path, const char *verb)
+clf_status clf__file_fail(const char *path, const char *verb)
 {
     char reason[128];
     if (strerror_r(errno, reason, sizeof reason) != 0) {
         snprintf(reason, sizeof reason, "error %d", errno);
     }
     return clf__fail(CLF_FILE, "%s: cannot be %s: %s", path, verb, reason);
-}
-
-static clf_status fail_open(const char *path)
-{
-    int reason = errno;
-    if (reason == ELOOP || (reason == ENOENT && !clf__file_is_missing(path))) {
-        return clf__fail(CLF_FILE, "%s: is a link that leads to no file", path);
-    }
-    errno = reason;
-    return fail_errno(path, "opened");
-}
-
-/* Opens a regular file and says how long it is. */
-static clf_status open_regular(int *out, size_t *size, const char *path)
-{
-    /* O_NONBLOCK: a pipe in place of a file is refused below, not waited for. */
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) {
-        return fail_open(path);
-    }
-    struct stat about;
-    if (fstat(descriptor, &about) != 0) {
-        clf_status status = fail_errno(path, "opened");
-        close(descriptor);
-        return status;
-    }
-    if (!S_ISREG(about.st_mode)) {
-        close(descriptor);
-        return clf__fail(CLF_FILE, "%s: is %s, not a file", path,
-                         S_ISDIR(about.st_mode) ? "a folder" : "a device or a pipe");
-    }
-    *out = descriptor;
-    *size = (size_t)about.st_size;
-    return CLF_OK;
-}
-
-clf_status clf__file_map_open(struct clf__file_map *out, const char *path)
-{
-    *out = (struct clf__file_map){0};
-    int descriptor = -1;
-    size_t size = 0;
-    CLF__TRY(open_regular(&descriptor, &size, path));
-    clf_status status = CLF_OK;
-    if (size > 0) { /* mmap refuses empty maps */
-        void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        if (bytes == MAP_FAILED) {
-            status = fail_errno(path, "mapped into memory");
-        } else {
-            *out = (struct clf__file_map){.bytes = bytes, .size = size};
-        }
-    }
-    close(descriptor);
-    return status;
-}
-
-void clf__file_map_close(struct clf__file_map *map)
-{
-    if (map->size > 0) {
-        munmap((void *)map->bytes, map->size);
-    }
-    *map = (struct clf__file_map){0};
-}
-
-static clf_status read_all(int descriptor, char *bytes, size_t size, const char *path)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t got = read(descriptor, bytes + done, size - done);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return fail_errno(path, "read");
-        }
-        if (got == 0) {
-            return clf__fail(CLF_FILE, "%s: became shorter while it was read", path);
-        }
-        done += (size_t)got;
-    }
-    return CLF_OK;
-}
-
-clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max_bytes)
-{
-    *out = NULL;
-    *size = 0;
-    int descriptor = -1;
-    size_t length = 0;
-    CLF__TRY(open_regular(&descriptor, &length, path));
-    char *bytes = NULL;
-    clf_status status = CLF_OK;
-    if (length > max_bytes) {
-        status = clf__fail(CLF_FORMAT, "%s: has %zu bytes, more than the %zu expected of such a file", path,
-                           length, max_bytes);
-    }
-    if (status == CLF_OK) {
-        status = clf__allocate(&bytes, length + 1, 1);
-    }
-    if (status == CLF_OK) {
-        status = read_all(descriptor, bytes, length, path);
-    }
-    close(descriptor);
-    if (status != CLF_OK) {
-        clf__free(bytes);
-        return status;
-    }
-    *out = bytes;
-    *size = length;
-    return CLF_OK;
 }
 
 clf_status clf__temporary_path(char **out, const char *path)
@@ -151,7 +42,7 @@ static clf_status create_temporary(struct clf__file_writer *writer)
             break;
         }
     }
-    return writer->descriptor >= 0 ? CLF_OK : fail_errno(writer->path, "created");
+    return writer->descriptor >= 0 ? CLF_OK : clf__file_fail(writer->path, "created");
 }
 
 clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
@@ -180,7 +71,7 @@ clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *b
             continue;
         }
         if (put < 0) {
-            return fail_errno(writer->path, "written");
+            return clf__file_fail(writer->path, "written");
         }
         next += put;
         size -= (size_t)put;
@@ -196,9 +87,14 @@ static clf_status sync_parent(const char *path)
     CLF__TRY(clf__copy_bytes(&folder, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1));
     clf_status status = CLF_OK;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Not every file system can: EINVAL is its way to say so. */
-    if (descriptor >= 0 && fsync(descriptor) != 0 && errno != EINVAL) {
-        status = fail_errno(folder, "written");
+    if (descriptor < 0) {
+        if (errno == EACCES) { /* one that can be written and not read */
+            sync();
+        } else {
+            status = clf__file_fail(folder, "opened, and may forget what was written");
+        }
+    } else if (fsync(descriptor) != 0 && errno != EINVAL) { /* not every file system can, and says so */
+        status = clf__file_fail(folder, "written");
     }
     if (descriptor >= 0) {
         close(descriptor);
@@ -211,13 +107,13 @@ clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status st
 {
     /* On the disk before it has its name: a power cut must not leave a named, half-written file. */
     if (status == CLF_OK && fsync(writer->descriptor) != 0 && errno != EINVAL) {
-        status = fail_errno(writer->path, "written");
+        status = clf__file_fail(writer->path, "written");
     }
     if (close(writer->descriptor) != 0 && status == CLF_OK) {
-        status = fail_errno(writer->path, "written");
+        status = clf__file_fail(writer->path, "written");
     }
     if (status == CLF_OK && rename(writer->temporary, writer->path) != 0) {
-        status = fail_errno(writer->path, "written");
+        status = clf__file_fail(writer->path, "written");
     }
     if (status != CLF_OK) {
         unlink(writer->temporary);
@@ -237,12 +133,22 @@ clf_status clf__file_write(const char *path, const void *bytes, size_t size)
     return clf__file_writer_close(&writer, clf__file_writer_write(&writer, bytes, size));
 }
 
+/* A clf__file_piece. */
+static clf_status write_piece(void *user, const uint8_t *bytes, size_t size)
+{
+    return clf__file_writer_write(user, bytes, size);
+}
+
 clf_status clf__file_copy(const char *target, const char *source)
 {
-    struct clf__file_map map;
-    CLF__TRY(clf__file_map_open(&map, source));
-    clf_status status = clf__file_write(target, map.bytes, map.size);
-    clf__file_map_close(&map);
+    struct clf__file file;
+    struct clf__file_writer writer;
+    CLF__TRY(clf__file_open(&file, source));
+    clf_status status = clf__file_writer_open(&writer, target);
+    if (status == CLF_OK) {
+        status = clf__file_writer_close(&writer, clf__file_each_piece(&file, write_piece, &writer));
+    }
+    clf__file_close(&file);
     return status;
 }
 
@@ -270,11 +176,10 @@ clf_status clf__file_find(int *out, const char *folder, const char *name)
     CLF__TRY(clf__path_join(&path, folder, name));
     clf_status status = CLF_OK;
     if (!clf__file_is_missing(path)) {
-        int descriptor = -1;
-        size_t size;
-        status = open_regular(&descriptor, &size, path);
+        struct clf__file file;
+        status = clf__file_open(&file, path);
         if (status == CLF_OK) {
-            close(descriptor);
+            clf__file_close(&file);
             *out = 1;
         } else if (!clf__file_exists(path)) { /* a link that leads nowhere, or what is no file */
             clf__fail(status, "%s; put the file in its place, or remove it", clf_last_error());
@@ -322,7 +227,7 @@ clf_status clf__folder_create(const char *path)
             int reason = errno;
             if (!clf__folder_exists(partial)) {
                 errno = reason;
-                status = fail_errno(partial, "created");
+                status = clf__file_fail(partial, "created");
             }
         }
         partial[i] = path[i];
@@ -356,7 +261,7 @@ clf_status clf__folder_list(struct clf__names *out, const char *path)
     *out = (struct clf__names){0};
     DIR *folder = opendir(path);
     if (folder == NULL) {
-        return fail_errno(path, "opened");
+        return clf__file_fail(path, "opened");
     }
     struct clf__names names = {0};
     clf_status status = CLF_OK;
@@ -395,7 +300,7 @@ static int is_folder_itself(const char *path)
 clf_status clf__folder_remove(const char *path)
 {
     if (!is_folder_itself(path)) {
-        return unlink(path) == 0 || errno == ENOENT ? CLF_OK : fail_errno(path, "removed");
+        return unlink(path) == 0 || errno == ENOENT ? CLF_OK : clf__file_fail(path, "removed");
     }
     struct clf__names names;
     CLF__TRY(clf__folder_list(&names, path));
@@ -410,7 +315,7 @@ clf_status clf__folder_remove(const char *path)
     }
     clf__names_free(&names);
     if (status == CLF_OK && rmdir(path) != 0) {
-        status = fail_errno(path, "removed");
+        status = clf__file_fail(path, "removed");
     }
     return status;
 }
@@ -429,7 +334,7 @@ clf_status clf__folder_rename(const char *from, const char *to)
         return clf__fail(CLF_FILE, "%s: exists already", to);
     }
     if (rename(from, to) != 0) {
-        return fail_errno(to, "created");
+        return clf__file_fail(to, "created");
     }
     return sync_parent(to);
 }
