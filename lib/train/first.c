@@ -126,7 +126,7 @@ static clf_status check_memory(const struct clf_device *device, const char *fold
     struct clf__config config;
     struct clf__parameter_list list;
     CLF__TRY(clf__config_load(&config, folder));
-    clf_status status = clf__config_check_heads(&config, device, folder, 1);
+    clf_status status = clf__config_check_heads(&config, device, NULL, 1);
     if (status == CLF_OK) {
         status = clf__parameter_list_create(&list, &config);
     }
