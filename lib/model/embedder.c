@@ -24,16 +24,14 @@ static clf_status table_from_host(struct clf__tensor *out, struct clf_device *de
     return clf__buffer_from_host(&out->buffer, device, values, (size_t)rows * (size_t)columns, what);
 }
 
-/* Rows of the table of positions that sequences of up to `length` tokens look up; never more than the
- * configuration has. */
-static int position_rows(const struct clf__config *config, int length)
+struct clf__position_rows clf__position_rows(const struct clf__config *config)
 {
-    int most = config->max_positions + config->position_offset;
-    int wanted = length < config->max_positions ? length + config->position_offset : most;
-    if (config->position_padding_aware && config->pad_id >= wanted) { /* a row of its own */
-        wanted = config->pad_id < most ? config->pad_id + 1 : most;
+    if (config->positions != CLF__POSITIONS_SINUSOID) {
+        return (struct clf__position_rows){.first = config->position_offset, .pad = config->pad_id};
     }
-    return wanted;
+    int is_inside = config->pad_id >= 0 && config->pad_id < config->max_positions + config->position_offset;
+    int has_pad = config->position_padding_aware && is_inside;
+    return (struct clf__position_rows){.first = has_pad, .pad = has_pad ? 0 : -1};
 }
 
 /* By way of a piece at a time, so that the host holds no second table. */
@@ -41,6 +39,7 @@ static clf_status write_sinusoids(struct clf__tensor table, const struct clf__co
 {
     enum { PIECE = 1 << 18 }; /* numbers */
     size_t width = (size_t)table.columns;
+    struct clf__position_rows places = clf__position_rows(config);
     int at_once = PIECE / table.columns + 1;
     float *rows;
     at_once = at_once < table.rows ? at_once : table.rows;
@@ -48,8 +47,12 @@ static clf_status write_sinusoids(struct clf__tensor table, const struct clf__co
     clf_status status = CLF_OK;
     for (int first = 0; first < table.rows && status == CLF_OK; first += at_once) {
         int left = table.rows - first, count = left < at_once ? left : at_once;
-        clf__sinusoid_table(rows, first, count, table.columns, config->sinusoid_layout,
-                            config->sinusoid_frequency);
+        clf__sinusoid_table(rows, first + config->position_offset - places.first, count, table.columns,
+                            config->sinusoid_layout, config->sinusoid_frequency);
+        if (first == 0 && places.pad == 0) {
+            clf__sinusoid_table(rows, config->pad_id, 1, table.columns, config->sinusoid_layout,
+                                config->sinusoid_frequency);
+        }
         status = clf__buffer_write(table.buffer, (size_t)first * width * sizeof *rows,
                                    (size_t)count * width * sizeof *rows, rows);
     }
@@ -60,7 +63,8 @@ static clf_status write_sinusoids(struct clf__tensor table, const struct clf__co
 static clf_status reach_positions(struct clf__embedder *embedder, const struct clf__config *config,
                                   int length)
 {
-    int rows = position_rows(config, length), width = config->d_model;
+    int tokens = length < config->max_positions ? length : config->max_positions;
+    int rows = tokens + clf__position_rows(config).first, width = config->d_model;
     if (config->positions != CLF__POSITIONS_SINUSOID || rows <= embedder->positions.rows) {
         return CLF_OK;
     }

@@ -27,6 +27,14 @@ struct clf__embedder {
 /* `shared` is the other side's embedding where the two are one, else NULL. */
 clf_status clf__embedder_load(struct clf__embedder *out, const struct clf__loader *loader,
                               enum clf__side side, struct clf__weight *shared);
+/* Where a table of positions has the first token's row, and that of pad tokens where these keep a position of
+ * their own; -1: they have none. A table that is learned has the rows that its parameter has, and one of
+ * sinusoids only those that are looked up. */
+struct clf__position_rows {
+    int first, pad;
+};
+struct clf__position_rows clf__position_rows(const struct clf__config *config);
+
 /* Makes the tables of positions long enough for sequences of up to `length` tokens, where they are not: a
  * configuration's maxima may be far beyond what any session uses. Not in a rehearsal. On failure they are
  * what they were. */

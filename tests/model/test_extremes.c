@@ -209,6 +209,10 @@ static void test_extremes(void **state)
         }
     }
     assert_true(taken > 100); /* many are models that run */
+    /* An offset costs nothing: no row before it is looked up. */
+    enum { OFFSET = 8 };
+    assert_string_equal(sizes[OFFSET].key, "position_offset");
+    assert_true(check(device, &kinds[0], OFFSET, sizes[OFFSET].most, OFFSET, sizes[OFFSET].most));
     clf_device_close(device);
 }
 
@@ -229,7 +233,7 @@ static void test_tables_of_what_is_used(void **state)
         const struct clf__tensor *table = k == 0 ? &embedder->positions : &embedder->relative;
         assert_ok(clf__transformer_reach(transformer, 6, 6));
         struct clf__tensor few = *table;
-        /* sinusoids: an offset of 1; relative biases: 6 both ways */
+        /* Sinusoids: one of the pad token, none before the offset; relative biases: 6 both ways. */
         assert_int_equal(k == 0 ? few.rows : few.columns, k == 0 ? 7 : 13);
         float *before = support_read(few);
         assert_ok(clf__transformer_reach(transformer, 5, 100));
