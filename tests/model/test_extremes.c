@@ -57,6 +57,7 @@ static const struct kind {
 };
 
 static const char *folder;
+static uint64_t written; /* the shapes of the weights in it */
 
 /* A configuration whose keys i and j have these values. */
 static void write_sizes(const struct kind *kind, int i, long at_i, int j, long at_j)
@@ -78,7 +79,6 @@ static void write_sizes(const struct kind *kind, int i, long at_i, int j, long a
  * where they are the same. */
 static void write_weights(void)
 {
-    static uint64_t written;
     struct clf__config config;
     struct clf__parameter_list list;
     if (clf__config_load(&config, folder) != CLF_OK) {
@@ -181,6 +181,7 @@ static void start_folder(void)
     size_t size;
     char *bytes;
     folder = support_temporary_folder();
+    written = 0;
     snprintf(from, sizeof from, "%s", support_fixture("models/paper/vocab.json"));
     assert_ok(clf__file_read(&bytes, &size, from, 1 << 20));
     folder_write(folder, "vocab.json", bytes, size);
