@@ -8,5 +8,8 @@
 /* Finds damage, not malice. Kept in files: what it gives for the same bytes on the same machine never
  * changes. */
 uint64_t clf__checksum(const void *bytes, size_t size);
+/* The same piece by piece: of `size` bytes in all, where every piece but the last has a multiple of 8. */
+uint64_t clf__checksum_begin(uint64_t size);
+uint64_t clf__checksum_add(uint64_t sum, const void *bytes, size_t size);
 
 #endif

@@ -1,3 +1,5 @@
+#define _XOPEN_SOURCE 700 /* sync() */
+
 #include "base/file.h"
 
 #include <dirent.h>
@@ -8,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,148 +22,6 @@ clf_status clf__file_fail(const char *path, const char *verb)
         snprintf(reason, sizeof reason, "error %d", errno);
     }
     return clf__fail(CLF_FILE, "%s: cannot be %s: %s", path, verb, reason);
-}
-
-static clf_status fail_open(const char *path, int flags)
-{
-    int reason = errno;
-    if (reason == ELOOP && (flags & O_NOFOLLOW)) {
-        return clf__fail(CLF_FILE, "%s: is a link, not a file", path);
-    }
-    if (reason == ELOOP || (reason == ENOENT && !clf__file_is_missing(path))) {
-        return clf__fail(CLF_FILE, "%s: is a link that leads to no file", path);
-    }
-    errno = reason;
-    return clf__file_fail(path, "opened");
-}
-
-clf_status clf__file_open(int *out, size_t *size, const char *path, int flags)
-{
-    /* O_NONBLOCK: a pipe in place of a file is refused below, not waited for. */
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
-    if (descriptor < 0) {
-        return fail_open(path, flags);
-    }
-    struct stat about;
-    if (fstat(descriptor, &about) != 0) {
-        clf_status status = clf__file_fail(path, "opened");
-        close(descriptor);
-        return status;
-    }
-    if (!S_ISREG(about.st_mode)) {
-        close(descriptor);
-        return clf__fail(CLF_FILE, "%s: is %s, not a file", path,
-                         S_ISDIR(about.st_mode) ? "a folder" : "a device or a pipe");
-    }
-    *out = descriptor;
-    *size = (size_t)about.st_size;
-    return CLF_OK;
-}
-
-/* What git keeps of a large file until git-lfs fetches it: some lines of text that begin so. */
-static clf_status refuse_pointer(const void *bytes, size_t size, const char *path)
-{
-    static const char start[] = "version https://git-lfs.github.com/spec/";
-    if (size < sizeof start || memcmp(bytes, start, sizeof start - 1) != 0) {
-        return CLF_OK;
-    }
-    return clf__fail(CLF_FORMAT, "%s: is a git-LFS pointer, not the file itself; run `git lfs pull` there",
-                     path);
-}
-
-static clf_status map_file(struct clf__file_map *out, const char *path)
-{
-    *out = (struct clf__file_map){0};
-    int descriptor = -1;
-    size_t size = 0;
-    CLF__TRY(clf__file_open(&descriptor, &size, path, 0));
-    clf_status status = CLF_OK;
-    if (size > 0) { /* mmap refuses empty maps */
-        void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        if (bytes == MAP_FAILED) {
-            status = clf__file_fail(path, "mapped into memory");
-        } else {
-            *out = (struct clf__file_map){.bytes = bytes, .size = size};
-        }
-    }
-    close(descriptor);
-    return status;
-}
-
-clf_status clf__file_map_open(struct clf__file_map *out, const char *path)
-{
-    CLF__TRY(map_file(out, path));
-    clf_status status = refuse_pointer(out->bytes, out->size, path);
-    if (status != CLF_OK) {
-        clf__file_map_close(out);
-    }
-    return status;
-}
-
-void clf__file_map_close(struct clf__file_map *map)
-{
-    if (map->size > 0) {
-        munmap((void *)map->bytes, map->size);
-    }
-    *map = (struct clf__file_map){0};
-}
-
-static clf_status read_all(int descriptor, char *bytes, size_t size, const char *path)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t got = read(descriptor, bytes + done, size - done);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return clf__file_fail(path, "read");
-        }
-        if (got == 0) {
-            return clf__fail(CLF_FILE, "%s: became shorter while it was read", path);
-        }
-        done += (size_t)got;
-    }
-    return CLF_OK;
-}
-
-clf_status clf__file_read_open(char **out, int descriptor, size_t length, const char *path, size_t max_bytes)
-{
-    *out = NULL;
-    char *bytes = NULL;
-    clf_status status = CLF_OK;
-    if (length > max_bytes) {
-        status = clf__fail(CLF_FORMAT, "%s: has %zu bytes, more than the %zu expected of such a file", path,
-                           length, max_bytes);
-    }
-    if (status == CLF_OK) {
-        status = clf__allocate(&bytes, length + 1, 1);
-    }
-    if (status == CLF_OK) {
-        status = read_all(descriptor, bytes, length, path);
-    }
-    if (status == CLF_OK) {
-        status = refuse_pointer(bytes, length, path);
-    }
-    close(descriptor);
-    if (status != CLF_OK) {
-        clf__free(bytes);
-        return status;
-    }
-    *out = bytes;
-    return CLF_OK;
-}
-
-clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max_bytes)
-{
-    *out = NULL;
-    *size = 0;
-    int descriptor = -1;
-    size_t length = 0;
-    CLF__TRY(clf__file_open(&descriptor, &length, path, 0));
-    CLF__TRY(clf__file_read_open(out, descriptor, length, path, max_bytes));
-    *size = length;
-    return CLF_OK;
 }
 
 clf_status clf__temporary_path(char **out, const char *path)
@@ -234,8 +93,13 @@ static clf_status sync_parent(const char *path)
     CLF__TRY(clf__copy_bytes(&folder, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1));
     clf_status status = CLF_OK;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Not every file system can: EINVAL is its way to say so. */
-    if (descriptor >= 0 && fsync(descriptor) != 0 && errno != EINVAL) {
+    if (descriptor < 0) {
+        if (errno == EACCES) { /* one that can be written and not read */
+            sync();
+        } else {
+            status = clf__file_fail(folder, "opened, and may forget what was written");
+        }
+    } else if (fsync(descriptor) != 0 && errno != EINVAL) { /* not every file system can, and says so */
         status = clf__file_fail(folder, "written");
     }
     if (descriptor >= 0) {
@@ -285,12 +149,22 @@ clf_status clf__file_write_owned(const char *path, const void *bytes, size_t siz
     return write_with_mode(path, bytes, size, 0600);
 }
 
+/* A clf__file_piece. */
+static clf_status write_piece(void *user, const uint8_t *bytes, size_t size)
+{
+    return clf__file_writer_write(user, bytes, size);
+}
+
 clf_status clf__file_copy(const char *target, const char *source)
 {
-    struct clf__file_map map;
-    CLF__TRY(map_file(&map, source)); /* a pointer, too: nobody needs what it says here */
-    clf_status status = clf__file_write(target, map.bytes, map.size);
-    clf__file_map_close(&map);
+    struct clf__file file;
+    struct clf__file_writer writer;
+    CLF__TRY(clf__file_open_as_is(&file, source, 0)); /* a pointer, too: nobody needs what it says here */
+    clf_status status = clf__file_writer_open(&writer, target);
+    if (status == CLF_OK) {
+        status = clf__file_writer_close(&writer, clf__file_each_piece(&file, write_piece, &writer));
+    }
+    clf__file_close(&file);
     return status;
 }
 
@@ -318,11 +192,10 @@ clf_status clf__file_find(int *out, const char *folder, const char *name)
     CLF__TRY(clf__path_join(&path, folder, name));
     clf_status status = CLF_OK;
     if (!clf__file_is_missing(path)) {
-        int descriptor = -1;
-        size_t size;
-        status = clf__file_open(&descriptor, &size, path, 0);
+        struct clf__file file;
+        status = clf__file_open_as_is(&file, path, 0);
         if (status == CLF_OK) {
-            close(descriptor);
+            clf__file_close(&file);
             *out = 1;
         } else if (!clf__file_exists(path)) { /* a link that leads nowhere, or what is no file */
             clf__fail(status, "%s; put the file in its place, or remove it", clf_last_error());

@@ -1,4 +1,4 @@
-/* Files: whole reads, read-only maps, writes that appear whole or not at all. */
+/* Files: reads of the whole and of pieces, writes that appear whole or not at all. */
 #ifndef CLF_BASE_FILE_H
 #define CLF_BASE_FILE_H
 
@@ -7,27 +7,44 @@
 
 #include "base/status.h"
 
-/* A file mapped read-only. */
-struct clf__file_map {
-    const uint8_t *bytes;
-    size_t size;
+/* A regular file that is read piece by piece, so that one that becomes shorter meanwhile is a failure like
+ * any other: of a mapped file that would be a signal. */
+struct clf__file {
+    const char *path; /* borrowed; NULL: closed */
+    int descriptor;
+    uint64_t size; /* when it was opened */
 };
 
-/* CLF_FILE: "PATH: cannot be VERB: what errno says". */
-clf_status clf__file_fail(const char *path, const char *verb);
+/* Every function below names the path in its failure. `path` must live as long as *out; what is zeros is
+ * closed, and closing it is nothing. A git-LFS pointer in a file's place is refused. */
+clf_status clf__file_open(struct clf__file *out, const char *path);
+/* Whatever file it is, with more of open(2)'s flags. */
+clf_status clf__file_open_as_is(struct clf__file *out, const char *path, int flags);
+void clf__file_close(struct clf__file *file);
+/* Reads `size` bytes from `offset` on: all of them or a failure. */
+clf_status clf__file_read_at(const struct clf__file *file, uint64_t offset, void *target, size_t size);
 
-/* Every function below names the path in its failure. The two that read a file refuse a git-LFS pointer in
- * its place. */
-clf_status clf__file_map_open(struct clf__file_map *out, const char *path); /* an empty file gives size 0 */
-void clf__file_map_close(struct clf__file_map *map);
+/* Where a piece of a file goes. */
+typedef clf_status clf__file_piece(void *user, const uint8_t *bytes, size_t size);
+/* Gives the whole file to `take`, in order, in pieces whose sizes but for the last one's are a power of two.
+ */
+clf_status clf__file_each_piece(const struct clf__file *file, clf__file_piece *take, void *user);
+
+/* clf__checksum() of the whole file. */
+clf_status clf__file_checksum(uint64_t *out, const struct clf__file *file);
+
+/* Whether `size` bytes of two files are the same. */
+clf_status clf__file_same(int *out, const struct clf__file *a, uint64_t a_offset, const struct clf__file *b,
+                          uint64_t b_offset, uint64_t size);
+
+/* Fails with "PATH: cannot be VERB: what errno says". */
+clf_status clf__file_fail(const char *path, const char *verb);
 
 /* Reads a whole file of at most max_bytes; NUL-terminated beyond size; the caller frees *out. */
 clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max_bytes);
 
-/* The same in two steps: opens a regular file, with more of open(2)'s flags, and says how long it is; reads
- * that much of what is open, and closes it whatever comes. */
-clf_status clf__file_open(int *out, size_t *size, const char *path, int flags);
-clf_status clf__file_read_open(char **out, int descriptor, size_t length, const char *path, size_t max_bytes);
+/* The same of one that is open. */
+clf_status clf__file_read_open(char **out, const struct clf__file *file, size_t max_bytes);
 
 /* Writes to a temporary file beside path and renames it. */
 clf_status clf__file_write(const char *path, const void *bytes, size_t size);

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -95,6 +96,20 @@ clf_status clf__format(char **out, const char *format, ...)
 void clf__free(void *pointer)
 {
     free(pointer);
+}
+
+size_t clf__thread_stack_bytes(void)
+{
+    enum { LEAST = 1 << 20 }; /* of the systems that have OpenCL */
+    pthread_attr_t usual;
+    size_t bytes = 0;
+    if (pthread_attr_init(&usual) == 0) {
+        if (pthread_attr_getstacksize(&usual, &bytes) != 0) {
+            bytes = 0;
+        }
+        pthread_attr_destroy(&usual);
+    }
+    return bytes > 0 ? bytes : LEAST;
 }
 
 void clf__prefer_large_pages(void *start, size_t bytes)

@@ -29,6 +29,9 @@ void clf__free(void *pointer);
  * a hint. */
 void clf__prefer_large_pages(void *start, size_t bytes);
 
+/* The stack that a new thread of this process has unless whoever makes it says otherwise. */
+size_t clf__thread_stack_bytes(void);
+
 /* Tests: make the n-th allocation from now fail (1 = the next; 0 = none), and count those since. */
 void clf__memory_fail_at(uint64_t n);
 uint64_t clf__memory_count(void);

@@ -160,13 +160,12 @@ static clf_status find_file(char **out, const char *path, int is_created)
     return status;
 }
 
-static clf_status open_owned(int *out, size_t *size, const char *path)
+static clf_status open_owned(struct clf__file *out, const char *path)
 {
-    int descriptor = -1;
-    CLF__TRY(clf__file_open(&descriptor, size, path, O_NOFOLLOW));
+    CLF__TRY(clf__file_open_as_is(out, path, O_NOFOLLOW));
     struct stat about;
     clf_status status = CLF_OK;
-    if (fstat(descriptor, &about) != 0) {
+    if (fstat(out->descriptor, &about) != 0) {
         status = clf__file_fail(path, "opened");
     } else if (about.st_uid != geteuid()) {
         status = fail_owner(path, &about);
@@ -174,28 +173,26 @@ static clf_status open_owned(int *out, size_t *size, const char *path)
         status = fail_mode(path, &about);
     }
     if (status != CLF_OK) {
-        close(descriptor);
-        return status;
+        clf__file_close(out);
     }
-    *out = descriptor;
-    return CLF_OK;
+    return status;
 }
 
 clf_status clf__owned_file_read(char **out, size_t *size, const char *path, size_t max_bytes)
 {
     char *real = NULL;
-    int descriptor = -1;
-    size_t length = 0;
+    struct clf__file file = {.path = NULL};
     *out = NULL;
     *size = 0;
     CLF__TRY(find_file(&real, path, 0));
-    clf_status status = open_owned(&descriptor, &length, real);
+    clf_status status = open_owned(&file, real);
     if (status == CLF_OK) {
-        status = clf__file_read_open(out, descriptor, length, real, max_bytes);
+        status = clf__file_read_open(out, &file, max_bytes);
     }
     if (status == CLF_OK) {
-        *size = length;
+        *size = (size_t)file.size;
     }
+    clf__file_close(&file);
     clf__free(real);
     return status;
 }

@@ -11,6 +11,12 @@ const char *clf__side_word(enum clf__side side)
     return side == CLF__ENCODER ? "encoder" : "decoder";
 }
 
+static struct clf_device *device_of(const struct clf__embedder *embedder)
+{
+    const struct clf__weight *input = embedder->tokens != NULL ? embedder->tokens : embedder->frontend.weight;
+    return clf__buffer_device(clf__weight_layout(input).buffer);
+}
+
 static clf_status table_from_host(struct clf__tensor *out, struct clf_device *device, const float *values,
                                   int rows, int columns, const char *what)
 {
@@ -18,59 +24,139 @@ static clf_status table_from_host(struct clf__tensor *out, struct clf_device *de
     return clf__buffer_from_host(&out->buffer, device, values, (size_t)rows * (size_t)columns, what);
 }
 
-static clf_status load_positions(struct clf__embedder *out, const struct clf__loader *loader,
-                                 enum clf__side side)
+struct clf__position_rows clf__position_rows(const struct clf__config *config)
 {
-    const struct clf__config *config = loader->config;
-    if (config->positions != CLF__POSITIONS_SINUSOID && config->positions != CLF__POSITIONS_LEARNED) {
-        return CLF_OK;
+    if (config->positions != CLF__POSITIONS_SINUSOID) {
+        return (struct clf__position_rows){.first = config->position_offset, .pad = config->pad_id};
     }
-    int rows = config->max_positions + config->position_offset;
-    size_t count = (size_t)rows * (size_t)config->d_model;
-    float *table;
-    if (config->positions == CLF__POSITIONS_LEARNED) {
-        char name[96];
-        snprintf(name, sizeof name, "model.%s.embed_positions.weight", clf__side_word(side));
-        CLF__TRY(clf__load_values(&table, loader, name, count));
-    } else {
-        CLF__TRY(clf__allocate(&table, count, sizeof *table));
-        clf__sinusoid_table(table, rows, config->d_model, config->sinusoid_layout,
-                            config->sinusoid_frequency);
+    int is_inside = config->pad_id >= 0 && config->pad_id < config->max_positions + config->position_offset;
+    int has_pad = config->position_padding_aware && is_inside;
+    return (struct clf__position_rows){.first = has_pad, .pad = has_pad ? 0 : -1};
+}
+
+/* By way of a piece at a time, so that the host holds no second table. */
+static clf_status write_sinusoids(struct clf__tensor table, const struct clf__config *config)
+{
+    enum { PIECE = 1 << 18 }; /* numbers */
+    size_t width = (size_t)table.columns;
+    struct clf__position_rows places = clf__position_rows(config);
+    int at_once = PIECE / table.columns + 1;
+    float *rows;
+    at_once = at_once < table.rows ? at_once : table.rows;
+    CLF__TRY(clf__allocate(&rows, (size_t)at_once * width, sizeof *rows));
+    clf_status status = CLF_OK;
+    for (int first = 0; first < table.rows && status == CLF_OK; first += at_once) {
+        int left = table.rows - first, count = left < at_once ? left : at_once;
+        clf__sinusoid_table(rows, first + config->position_offset - places.first, count, table.columns,
+                            config->sinusoid_layout, config->sinusoid_frequency);
+        if (first == 0 && places.pad == 0) {
+            clf__sinusoid_table(rows, config->pad_id, 1, table.columns, config->sinusoid_layout,
+                                config->sinusoid_frequency);
+        }
+        status = clf__buffer_write(table.buffer, (size_t)first * width * sizeof *rows,
+                                   (size_t)count * width * sizeof *rows, rows);
     }
-    clf_status status = table_from_host(&out->positions, loader->device, table, rows, config->d_model,
-                                        "the table of positions");
-    clf__free(table);
+    clf__free(rows);
     return status;
 }
 
-static clf_status load_relative(struct clf__embedder *out, const struct clf__loader *loader,
-                                enum clf__side side)
+static clf_status reach_positions(struct clf__embedder *embedder, const struct clf__config *config,
+                                  int length)
 {
-    const struct clf__config *config = loader->config;
-    if (config->positions != CLF__POSITIONS_RELATIVE) {
+    int tokens = length < config->max_positions ? length : config->max_positions;
+    int rows = tokens + clf__position_rows(config).first, width = config->d_model;
+    if (config->positions != CLF__POSITIONS_SINUSOID || rows <= embedder->positions.rows) {
         return CLF_OK;
     }
-    int heads = side == CLF__ENCODER ? config->encoder_heads : config->decoder_heads;
-    int width = 2 * config->relative_distance + 1;
+    struct clf__tensor table = {.type = CLF__F32, .rows = rows, .columns = width, .stride = width};
+    CLF__TRY(clf__buffer_create(&table.buffer, device_of(embedder),
+                                (size_t)rows * (size_t)width * sizeof(float), "the table of positions"));
+    clf_status status = write_sinusoids(table, config);
+    if (status != CLF_OK) {
+        clf__buffer_free(table.buffer);
+        return status;
+    }
+    clf__buffer_free(embedder->positions.buffer);
+    embedder->positions = table;
+    return CLF_OK;
+}
+
+static struct clf__relative relative_of(const struct clf__config *config, enum clf__side side,
+                                        struct clf__tensor table)
+{
+    return (struct clf__relative){
+        .heads = table.rows,
+        .buckets = config->relative_buckets,
+        .max_distance = config->relative_distance,
+        .bidirectional = side == CLF__ENCODER,
+        .reach = (table.columns - 1) / 2,
+    };
+}
+
+/* Room on the host for a table of biases by bucket, and for one by distance. */
+static clf_status allocate_relative(float **values, struct clf__tensor by_bucket, struct clf__tensor table)
+{
+    size_t buckets = (size_t)by_bucket.rows * (size_t)by_bucket.columns;
+    return clf__allocate(values, buckets + (size_t)table.rows * (size_t)table.columns, sizeof **values);
+}
+
+static clf_status reach_relative(struct clf__embedder *embedder, const struct clf__config *config,
+                                 enum clf__side side, int length)
+{
+    int reach = length < config->relative_distance ? length : config->relative_distance;
+    int heads = embedder->relative_by_bucket.columns, width = 2 * reach + 1;
+    if (config->positions != CLF__POSITIONS_RELATIVE || width <= embedder->relative.columns) {
+        return CLF_OK;
+    }
+    struct clf__embedder other = *embedder;
+    other.relative = (struct clf__tensor){.type = CLF__F32, .rows = heads, .columns = width, .stride = width};
+    other.relative_values = NULL;
+    CLF__TRY(clf__buffer_create(&other.relative.buffer, device_of(embedder),
+                                (size_t)heads * (size_t)width * sizeof(float),
+                                "the table of relative biases"));
+    clf_status status = allocate_relative(&other.relative_values, other.relative_by_bucket, other.relative);
+    if (status == CLF_OK) {
+        status = clf__embedder_renew_relative(&other, config, side);
+    }
+    const struct clf__embedder *spare = status == CLF_OK ? embedder : &other;
+    clf__buffer_free(spare->relative.buffer);
+    clf__free(spare->relative_values);
+    if (status == CLF_OK) {
+        *embedder = other;
+    }
+    return status;
+}
+
+clf_status clf__embedder_reach(struct clf__embedder *embedder, const struct clf__config *config,
+                               enum clf__side side, int length)
+{
+    CLF__TRY(reach_positions(embedder, config, length));
+    return reach_relative(embedder, config, side, length);
+}
+
+/* The tables that are parameters. */
+static clf_status load_tables(struct clf__embedder *out, const struct clf__loader *loader,
+                              enum clf__side side)
+{
+    const struct clf__config *config = loader->config;
     char name[96];
-    float *by_bucket = NULL, *by_distance = NULL;
-    snprintf(name, sizeof name, "model.%s.relative_attention_bias.weight", clf__side_word(side));
-    clf_status status =
-        clf__load_values(&by_bucket, loader, name, (size_t)config->relative_buckets * (size_t)heads);
-    if (status == CLF_OK) {
-        status = clf__allocate(&by_distance, (size_t)heads * (size_t)width, sizeof *by_distance);
+    float *values;
+    clf_status status = CLF_OK;
+    if (config->positions == CLF__POSITIONS_LEARNED) {
+        int rows = config->max_positions + config->position_offset;
+        snprintf(name, sizeof name, "model.%s.embed_positions.weight", clf__side_word(side));
+        CLF__TRY(clf__load_values(&values, loader, name, (size_t)rows * (size_t)config->d_model));
+        status = table_from_host(&out->positions, loader->device, values, rows, config->d_model,
+                                 "the table of positions");
+        clf__free(values);
+    } else if (config->positions == CLF__POSITIONS_RELATIVE) {
+        int heads = side == CLF__ENCODER ? config->encoder_heads : config->decoder_heads;
+        snprintf(name, sizeof name, "model.%s.relative_attention_bias.weight", clf__side_word(side));
+        CLF__TRY(clf__load_values(&values, loader, name, (size_t)config->relative_buckets * (size_t)heads));
+        status = table_from_host(&out->relative_by_bucket, loader->device, values, config->relative_buckets,
+                                 heads, name);
+        clf__free(values);
     }
-    if (status == CLF_OK) {
-        clf__relative_table(by_distance, by_bucket, heads, config->relative_buckets,
-                            config->relative_distance, side == CLF__ENCODER);
-        status = table_from_host(&out->relative, loader->device, by_distance, heads, width, name);
-    }
-    if (status == CLF_OK) {
-        status = table_from_host(&out->relative_by_bucket, loader->device, by_bucket,
-                                 config->relative_buckets, heads, name);
-    }
-    clf__free(by_bucket);
-    clf__free(by_distance);
     return status;
 }
 
@@ -104,10 +190,10 @@ clf_status clf__embedder_load(struct clf__embedder *out, const struct clf__loade
                                                                 : config->decoder_embedding_scale};
     clf_status status = load_input(out, loader, side, shared);
     if (status == CLF_OK) {
-        status = load_positions(out, loader, side);
+        status = load_tables(out, loader, side);
     }
     if (status == CLF_OK) {
-        status = load_relative(out, loader, side);
+        status = clf__embedder_reach(out, config, side, 1);
     }
     if (status == CLF_OK && config->norm_embedding) {
         char prefix[32];
@@ -132,8 +218,7 @@ static clf_status table_of_zeros(struct clf__tensor *out, const struct clf__tens
 static clf_status create_zero(struct clf__embedder *out, const struct clf__embedder *like,
                               struct clf__weight *shared, int positions)
 {
-    const struct clf__weight *input = like->tokens != NULL ? like->tokens : like->frontend.weight;
-    struct clf_device *device = clf__buffer_device(clf__weight_layout(input).buffer);
+    struct clf_device *device = device_of(like);
     if (like->tokens == NULL) {
         CLF__TRY(clf__linear_create_zero(&out->frontend, &like->frontend, NULL, "the front end's gradients"));
     } else if (shared != NULL) {
@@ -149,6 +234,7 @@ static clf_status create_zero(struct clf__embedder *out, const struct clf__embed
     if (like->relative.buffer != NULL) {
         CLF__TRY(table_of_zeros(&out->relative, &like->relative, device));
         CLF__TRY(table_of_zeros(&out->relative_by_bucket, &like->relative_by_bucket, device));
+        CLF__TRY(allocate_relative(&out->relative_values, out->relative_by_bucket, out->relative));
     }
     return like->norm.gamma.buffer != NULL
                ? clf__norm_create_zero(&out->norm, &like->norm, "a norm's gradients")
@@ -175,6 +261,7 @@ void clf__embedder_free(struct clf__embedder *embedder)
     clf__buffer_free(embedder->positions.buffer);
     clf__buffer_free(embedder->relative.buffer);
     clf__buffer_free(embedder->relative_by_bucket.buffer);
+    clf__free(embedder->relative_values);
     clf__norm_free(&embedder->norm);
     *embedder = (struct clf__embedder){.scale = 0};
 }
@@ -256,24 +343,25 @@ clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct c
 }
 
 clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
-                                        const struct clf__config *config, enum clf__side side, float *values)
+                                        const struct clf__config *config, enum clf__side side)
 {
     struct clf__tensor by_bucket = embedder->relative_by_bucket;
+    struct clf__relative relative = relative_of(config, side, embedder->relative);
+    float *values = embedder->relative_values;
     float *by_distance = values + (size_t)by_bucket.rows * (size_t)by_bucket.columns;
     CLF__TRY(clf__tensor_read(by_bucket, values));
-    clf__relative_table(by_distance, values, by_bucket.columns, config->relative_buckets,
-                        config->relative_distance, side == CLF__ENCODER);
+    clf__relative_table(by_distance, values, &relative);
     return clf__tensor_write(embedder->relative, by_distance);
 }
 
 clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,
-                                           const struct clf__config *config, enum clf__side side,
-                                           float *values)
+                                           const struct clf__config *config, enum clf__side side)
 {
     struct clf__tensor by_bucket = gradient->relative_by_bucket;
+    struct clf__relative relative = relative_of(config, side, gradient->relative);
+    float *values = gradient->relative_values;
     float *by_distance = values + (size_t)by_bucket.rows * (size_t)by_bucket.columns;
     CLF__TRY(clf__tensor_read(gradient->relative, by_distance));
-    clf__relative_table_backward(values, by_distance, by_bucket.columns, config->relative_buckets,
-                                 config->relative_distance, side == CLF__ENCODER);
+    clf__relative_table_backward(values, by_distance, &relative);
     return clf__tensor_write(by_bucket, values);
 }

@@ -15,15 +15,31 @@ struct clf__embedder {
     int tokens_are_shared;       /* owned by the other side */
     struct clf__linear frontend; /* (D, feature size); weight NULL where the source is tokens */
     float scale;
-    struct clf__tensor positions; /* (P, D), owned; buffer NULL: none */
+    struct clf__tensor positions; /* (P, D), owned; buffer NULL: none. Learned, or the sinusoids that
+                                   * clf__embedder_reach() was asked for */
     struct clf__norm norm;        /* of the sum; gamma NULL: none */
-    struct clf__tensor relative;  /* (H, 2 R + 1), owned: the stack's relative bias; buffer NULL: none */
+    struct clf__tensor relative;  /* (H, 2 R + 1), owned: the stack's relative bias as far as likewise;
+                                   * buffer NULL: none */
     struct clf__tensor relative_by_bucket; /* (buckets, H), owned: the parameter that `relative` is made of */
+    float *relative_values;                /* room for both on the host, owned; NULL: there are none */
 };
 
 /* `shared` is the other side's embedding where the two are one, else NULL. */
 clf_status clf__embedder_load(struct clf__embedder *out, const struct clf__loader *loader,
                               enum clf__side side, struct clf__weight *shared);
+/* Where a table of positions has the first token's row, and that of pad tokens where these keep a position of
+ * their own; -1: they have none. A table that is learned has the rows that its parameter has, and one of
+ * sinusoids only those that are looked up. */
+struct clf__position_rows {
+    int first, pad;
+};
+struct clf__position_rows clf__position_rows(const struct clf__config *config);
+
+/* Makes the tables of positions long enough for sequences of up to `length` tokens, where they are not: a
+ * configuration's maxima may be far beyond what any session uses. Not in a rehearsal. On failure they are
+ * what they were. */
+clf_status clf__embedder_reach(struct clf__embedder *embedder, const struct clf__config *config,
+                               enum clf__side side, int length);
 /* Zeros of the same sizes; `positions` where they are trained. */
 clf_status clf__embedder_create_zero(struct clf__embedder *out, const struct clf__embedder *like,
                                      struct clf__weight *shared, int positions);
@@ -55,11 +71,10 @@ clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct c
                                   const struct clf__embedder_training *training, struct clf__tensor scratch);
 
 /* `relative` anew from `relative_by_bucket`, and the gradient of that from the gradient of the former; by way
- * of the host. `values` has room for both. */
+ * of the host. */
 clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
-                                        const struct clf__config *config, enum clf__side side, float *values);
+                                        const struct clf__config *config, enum clf__side side);
 clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,
-                                           const struct clf__config *config, enum clf__side side,
-                                           float *values);
+                                           const struct clf__config *config, enum clf__side side);
 
 #endif

@@ -101,8 +101,11 @@ static clf_status claim(const struct loading *loading, struct entry *entry,
     CLF__TRY(check_stored(tensor, entry->parameter));
     loading->claimed[tensor - clf__checkpoint_at(loading->checkpoint, 0)] = 1;
     const struct clf__stored_tensor *first = entry->stored;
-    if (first && (first->type != tensor->type || first->size != tensor->size ||
-                  memcmp(first->bytes, tensor->bytes, first->size) != 0)) {
+    int same = 1;
+    if (first) {
+        CLF__TRY(clf__stored_tensor_same(&same, first, tensor));
+    }
+    if (!same) {
         return clf__fail(CLF_FORMAT, "%s: tensors \"%s\" and \"%s\" differ, but config.json shares them; %s",
                          tensor->file, first->name, tensor->name, save_both);
     }

@@ -1,6 +1,7 @@
 #include "model/relative.h"
 
 #include <math.h>
+#include <stddef.h>
 
 int clf__relative_bucket(int distance, int buckets, int max_distance, int bidirectional)
 {
@@ -22,28 +23,35 @@ int clf__relative_bucket(int distance, int buckets, int max_distance, int bidire
     return base + (bucket < buckets ? bucket : buckets - 1);
 }
 
-void clf__relative_table(float *table, const float *by_bucket, int heads, int buckets, int max_distance,
-                         int bidirectional)
+/* The bucket of a table's column. */
+static size_t bucket_of(const struct clf__relative *relative, size_t column)
 {
-    int width = 2 * max_distance + 1;
-    for (int i = 0; i < width; i++) {
-        int bucket = clf__relative_bucket(i - max_distance, buckets, max_distance, bidirectional);
-        for (int h = 0; h < heads; h++) {
+    int distance = (int)column - relative->reach;
+    return (size_t)clf__relative_bucket(distance, relative->buckets, relative->max_distance,
+                                        relative->bidirectional);
+}
+
+void clf__relative_table(float *table, const float *by_bucket, const struct clf__relative *relative)
+{
+    size_t width = 2 * (size_t)relative->reach + 1, heads = (size_t)relative->heads;
+    for (size_t i = 0; i < width; i++) {
+        size_t bucket = bucket_of(relative, i);
+        for (size_t h = 0; h < heads; h++) {
             table[h * width + i] = by_bucket[bucket * heads + h];
         }
     }
 }
 
-void clf__relative_table_backward(float *dby_bucket, const float *dtable, int heads, int buckets,
-                                  int max_distance, int bidirectional)
+void clf__relative_table_backward(float *dby_bucket, const float *dtable,
+                                  const struct clf__relative *relative)
 {
-    int width = 2 * max_distance + 1;
-    for (int i = 0; i < buckets * heads; i++) {
+    size_t width = 2 * (size_t)relative->reach + 1, heads = (size_t)relative->heads;
+    for (size_t i = 0; i < (size_t)relative->buckets * heads; i++) {
         dby_bucket[i] = 0.0f;
     }
-    for (int i = 0; i < width; i++) {
-        int bucket = clf__relative_bucket(i - max_distance, buckets, max_distance, bidirectional);
-        for (int h = 0; h < heads; h++) {
+    for (size_t i = 0; i < width; i++) {
+        size_t bucket = bucket_of(relative, i);
+        for (size_t h = 0; h < heads; h++) {
             dby_bucket[bucket * heads + h] += dtable[h * width + i];
         }
     }

@@ -7,12 +7,16 @@
  */
 int clf__relative_bucket(int distance, int buckets, int max_distance, int bidirectional);
 
-/* table (heads, 2 R + 1), R = max_distance: the bias of head h at distance d is [h][d + R]; beyond R it stays
- * the same. by_bucket is the stored parameter (buckets, heads). */
-void clf__relative_table(float *table, const float *by_bucket, int heads, int buckets, int max_distance,
-                         int bidirectional);
+/* A table (heads, 2 reach + 1) of biases by distance; the parameter is (buckets, heads). */
+struct clf__relative {
+    int heads, buckets, max_distance, bidirectional;
+    int reach; /* at most max_distance, beyond which a bias stays the same */
+};
+
+/* The bias of head h at distance d is table[h][d + reach]. */
+void clf__relative_table(float *table, const float *by_bucket, const struct clf__relative *relative);
 /* The gradient of by_bucket, overwritten, from that of the table. */
-void clf__relative_table_backward(float *dby_bucket, const float *dtable, int heads, int buckets,
-                                  int max_distance, int bidirectional);
+void clf__relative_table_backward(float *dby_bucket, const float *dtable,
+                                  const struct clf__relative *relative);
 
 #endif

@@ -11,12 +11,12 @@
 
 /* A header larger than this is refused by the reference implementation too. */
 static const uint64_t max_header_bytes = 100000000;
-enum { MAX_INDEX_BYTES = 100000000 };
+enum { MAX_INDEX_BYTES = 100000000, LENGTH_BYTES = 8 };
 
 struct shard {
     char *name; /* of the file inside the folder */
     char *path;
-    struct clf__file_map map;
+    struct clf__file file;
     json_t *header; /* owns the tensors' names */
     int first, count;
 };
@@ -109,7 +109,7 @@ static clf_status read_type(struct clf__stored_tensor *tensor, const json_t *abo
                      tensor->file, tensor->name, tensor->type_name);
 }
 
-static clf_status read_offsets(struct clf__stored_tensor *tensor, const json_t *about, const uint8_t *data,
+static clf_status read_offsets(struct clf__stored_tensor *tensor, const json_t *about, uint64_t data,
                                uint64_t data_size)
 {
     const json_t *offsets = json_object_get(about, "data_offsets");
@@ -125,12 +125,12 @@ static clf_status read_offsets(struct clf__stored_tensor *tensor, const json_t *
                          tensor->file, tensor->name, (long long)begin, (long long)end,
                          (unsigned long long)data_size);
     }
-    tensor->bytes = data + begin;
+    tensor->offset = data + (uint64_t)begin;
     tensor->size = (size_t)(end - begin);
     return CLF_OK;
 }
 
-static clf_status read_tensor(struct clf__stored_tensor *tensor, const json_t *about, const uint8_t *data,
+static clf_status read_tensor(struct clf__stored_tensor *tensor, const json_t *about, uint64_t data,
                               uint64_t data_size)
 {
     uint64_t elements = 0, element_bytes = 1;
@@ -162,11 +162,11 @@ static clf_status add_tensor(struct clf__checkpoint *checkpoint, struct clf__sto
     return CLF_OK;
 }
 
-static int by_address(const void *left, const void *right)
+static int by_offset(const void *left, const void *right)
 {
     const struct clf__stored_tensor *a = left, *b = right;
-    if (a->bytes != b->bytes) {
-        return a->bytes < b->bytes ? -1 : 1;
+    if (a->offset != b->offset) {
+        return a->offset < b->offset ? -1 : 1;
     }
     return (a->size > b->size) - (a->size < b->size); /* empty ones first */
 }
@@ -178,28 +178,27 @@ static int by_name(const void *left, const void *right)
 }
 
 /* The format has neither overlaps nor holes nor a tail. */
-static clf_status check_coverage(struct clf__checkpoint *checkpoint, const struct shard *shard,
-                                 const uint8_t *data)
+static clf_status check_coverage(struct clf__checkpoint *checkpoint, const struct shard *shard, uint64_t data)
 {
     struct clf__stored_tensor *tensors = NULL;
     if (shard->count > 0) { /* else there may be no array yet */
         tensors = checkpoint->tensors + shard->first;
-        qsort(tensors, (size_t)shard->count, sizeof *tensors, by_address);
+        qsort(tensors, (size_t)shard->count, sizeof *tensors, by_offset);
     }
-    const uint8_t *next = data;
+    uint64_t next = data;
     for (int i = 0; i < shard->count; i++) {
-        if (tensors[i].bytes < next) {
+        if (tensors[i].offset < next) {
             return fail_tensor(&tensors[i], "overlaps another");
         }
-        if (tensors[i].bytes > next) {
+        if (tensors[i].offset > next) {
             return fail_tensor(&tensors[i], "does not begin where the one before it ends");
         }
         next += tensors[i].size;
     }
-    size_t rest = (size_t)(shard->map.bytes + shard->map.size - next);
+    uint64_t rest = shard->file.size - next;
     if (rest > 0) {
-        return clf__fail(CLF_FORMAT, "%s: the last %zu bytes belong to no tensor; download or save it again",
-                         shard->path, rest);
+        return clf__fail(CLF_FORMAT, "%s: the last %llu bytes belong to no tensor; download or save it again",
+                         shard->path, (unsigned long long)rest);
     }
     return CLF_OK;
 }
@@ -207,8 +206,14 @@ static clf_status check_coverage(struct clf__checkpoint *checkpoint, const struc
 static clf_status parse_header(struct shard *shard, uint64_t length)
 {
     json_error_t error;
-    shard->header =
-        json_loadb((const char *)shard->map.bytes + 8, (size_t)length, JSON_REJECT_DUPLICATES, &error);
+    char *text = NULL;
+    CLF__TRY(clf__allocate(&text, (size_t)length, 1));
+    clf_status status = clf__file_read_at(&shard->file, LENGTH_BYTES, text, (size_t)length);
+    if (status == CLF_OK) {
+        shard->header = json_loadb(text, (size_t)length, JSON_REJECT_DUPLICATES, &error);
+    }
+    clf__free(text);
+    CLF__TRY(status);
     if (!shard->header) {
         return clf__fail(CLF_FORMAT, "%s: the header is not the JSON expected: %s; download or save it again",
                          shard->path, error.text);
@@ -222,13 +227,15 @@ static clf_status parse_header(struct shard *shard, uint64_t length)
 
 static clf_status open_shard(struct clf__checkpoint *checkpoint, struct shard *shard)
 {
-    CLF__TRY(clf__file_map_open(&shard->map, shard->path));
-    if (shard->map.size < 8) {
+    uint8_t bytes[LENGTH_BYTES];
+    CLF__TRY(clf__file_open(&shard->file, shard->path));
+    if (shard->file.size < LENGTH_BYTES) {
         return clf__fail(CLF_FORMAT,
-                         "%s: has %zu bytes, too few for a safetensors file; download or save it again",
-                         shard->path, shard->map.size);
+                         "%s: has %llu bytes, too few for a safetensors file; download or save it again",
+                         shard->path, (unsigned long long)shard->file.size);
     }
-    uint64_t length = clf__read_64(shard->map.bytes), rest = shard->map.size - 8;
+    CLF__TRY(clf__file_read_at(&shard->file, 0, bytes, sizeof bytes));
+    uint64_t length = clf__read_64(bytes), rest = shard->file.size - LENGTH_BYTES;
     if (length > rest || length > max_header_bytes) {
         return clf__fail(CLF_FORMAT,
                          "%s: the header claims %llu bytes, %llu follow; the file is cut off, damaged or no "
@@ -236,7 +243,7 @@ static clf_status open_shard(struct clf__checkpoint *checkpoint, struct shard *s
                          shard->path, (unsigned long long)length, (unsigned long long)rest);
     }
     CLF__TRY(parse_header(shard, length));
-    const uint8_t *data = shard->map.bytes + 8 + length;
+    uint64_t data = LENGTH_BYTES + length;
     shard->first = checkpoint->count;
     const char *name;
     json_t *about;
@@ -249,6 +256,7 @@ static clf_status open_shard(struct clf__checkpoint *checkpoint, struct shard *s
         CLF__TRY(add_tensor(checkpoint, &tensor));
         tensor->name = name;
         tensor->file = shard->path;
+        tensor->source = &shard->file;
         CLF__TRY(read_tensor(tensor, about, data, rest - length));
     }
     shard->count = checkpoint->count - shard->first;
@@ -423,7 +431,7 @@ void clf__checkpoint_close(struct clf__checkpoint *checkpoint)
     for (int i = 0; i < checkpoint->shard_count; i++) {
         struct shard *shard = &checkpoint->shards[i];
         json_decref(shard->header);
-        clf__file_map_close(&shard->map);
+        clf__file_close(&shard->file);
         clf__free(shard->path);
         clf__free(shard->name);
     }

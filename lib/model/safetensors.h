@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
+#include "base/file.h"
 
 #define CLF__TENSOR_DIMENSIONS 8
 
 enum clf__storage { CLF__STORED_F64, CLF__STORED_F32, CLF__STORED_F16, CLF__STORED_BF16, CLF__STORED_OTHER };
 
-/* A tensor of an opened checkpoint; its bytes are mapped from the file. */
+/* A tensor of an opened checkpoint; its bytes are read when they are asked for. */
 struct clf__stored_tensor {
     const char *name;
     const char *file;      /* path, for messages */
@@ -19,7 +19,8 @@ struct clf__stored_tensor {
     enum clf__storage type;
     int dimensions;
     int64_t shape[CLF__TENSOR_DIMENSIONS];
-    const uint8_t *bytes;
+    const struct clf__file *source;
+    uint64_t offset; /* of its bytes in the file */
     size_t size;
 };
 
@@ -40,7 +41,12 @@ const struct clf__stored_tensor *clf__checkpoint_at(const struct clf__checkpoint
 /* Where messages point: the path of the file or of the index. */
 const char *clf__checkpoint_path(const struct clf__checkpoint *checkpoint);
 
-/* Converts to fp32. target holds as many floats as the shape says. A type that is no float is CLF_FORMAT. */
+/* Whether two have the same type and the same bytes. */
+clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
+                                   const struct clf__stored_tensor *b);
+
+/* Converts to fp32. target holds as many floats as the shape says. A type that is no float is CLF_FORMAT, a
+ * file that became shorter CLF_FILE. */
 clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target);
 
 #endif

@@ -177,6 +177,10 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
     CLF__TRY(plan(&session, transformer, limits));
     clf_status status = clf__arena_allocate(&session->arena);
     if (status == CLF_OK) {
+        status = clf__transformer_reach(transformer, limits->source_length,
+                                        larger(limits->positions, limits->target_length));
+    }
+    if (status == CLF_OK) {
         status = clf__gemm_reserve(transformer->device, most_rows(limits), most_inputs(&transformer->config),
                                    transformer->precision);
     }

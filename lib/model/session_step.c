@@ -72,6 +72,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
 {
     const struct clf__config *config = &session->transformer->config;
     struct clf__upload *upload = &session->target;
+    struct clf__position_rows places = clf__position_rows(config);
     int rows = step->rows, banned_count = step->banned_offsets[rows];
     size_t bytes = (size_t)rows * sizeof(int32_t);
     int32_t *tokens, *positions, *table_positions, *slots, *parents, *offsets, *banned, *spans;
@@ -94,7 +95,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     for (int r = 0; r < rows; r++) {
         views->pairs += step->positions[r] + 1;
         int is_pad = config->position_padding_aware && step->tokens[r] == config->pad_id;
-        table_positions[r] = is_pad ? config->pad_id : config->position_offset + step->positions[r];
+        table_positions[r] = is_pad ? places.pad : places.first + step->positions[r];
     }
     fill_cross_spans(&views->cross, session, spans, step);
     clf__spans_count(&views->cross, spans, 0);

@@ -1,6 +1,7 @@
 #include "model/stack.h"
 
 #include <math.h>
+#include <stdio.h>
 
 struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__side side)
 {
@@ -27,6 +28,52 @@ struct clf__heads clf__config_largest_heads(const struct clf__config *config)
         .key_width = larger(encoder.key_width, decoder.key_width),
         .value_width = larger(encoder.value_width, decoder.value_width),
     };
+}
+
+/* The widest heads, of equal keys and values, that a device has room for. */
+static int widest_heads(const struct clf_device *device, int is_trained)
+{
+    enum { STEP = 16, MOST = 1 << 16 };
+    int width = 0;
+    for (int next = STEP; next <= MOST; next += STEP) {
+        const struct clf__heads heads = {.count = 1, .key_width = next, .value_width = next};
+        struct clf__attention_room room = clf__attention_room(device, &heads, is_trained);
+        if (room.bytes > room.limit) {
+            break;
+        }
+        width = next;
+    }
+    return width;
+}
+
+static clf_status check_heads(const struct clf__config *config, const struct clf_device *device,
+                              const char *folder, enum clf__side side, int is_trained)
+{
+    struct clf__heads heads = clf__config_heads(config, side);
+    struct clf__attention_room room = clf__attention_room(device, &heads, is_trained);
+    if (room.bytes <= room.limit) {
+        return CLF_OK;
+    }
+    char keys[128];
+    if (heads.key_width == heads.value_width && heads.count * heads.key_width == config->d_model) {
+        snprintf(keys, sizeof keys, "\"d_model\" %d and \"%s_attention_heads\" %d", config->d_model,
+                 clf__side_word(side), heads.count);
+    } else {
+        snprintf(keys, sizeof keys, "\"d_k\" %d and \"d_v\" %d", heads.key_width, heads.value_width);
+    }
+    return clf__fail(
+        CLF_UNSUPPORTED,
+        "%s%sconfig.json: %s: %s heads that wide take %zu bytes of %s on this device, and there is "
+        "room for %zu; %s runs with heads of %d at most",
+        folder != NULL ? folder : "", folder != NULL ? "/" : "", keys, clf__side_word(side), room.bytes,
+        room.place, room.limit, is_trained ? "training" : "a model", widest_heads(device, is_trained));
+}
+
+clf_status clf__config_check_heads(const struct clf__config *config, const struct clf_device *device,
+                                   const char *folder, int is_trained)
+{
+    CLF__TRY(check_heads(config, device, folder, CLF__ENCODER, is_trained));
+    return check_heads(config, device, folder, CLF__DECODER, is_trained);
 }
 
 clf_status clf__load_attention(struct clf__attention_layer *out, const struct clf__loader *loader,

@@ -12,6 +12,12 @@ struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__
 /* As many and as wide as either side's: what scratch memory for both is sized by. */
 struct clf__heads clf__config_largest_heads(const struct clf__config *config);
 
+/* Whether the kernels of a device have room for heads as wide as the configuration's; CLF_UNSUPPORTED names
+ * the keys, what they are and the widest heads that there is room for. folder: where the configuration is,
+ * NULL: unknown. */
+clf_status clf__config_check_heads(const struct clf__config *config, const struct clf_device *device,
+                                   const char *folder, int is_trained);
+
 /* The attention "<prefix>q_proj", ...; with `cross`, key and value are kept apart as the memory's projection.
  */
 clf_status clf__load_attention(struct clf__attention_layer *out, const struct clf__loader *loader,

@@ -31,11 +31,6 @@ static int trains_logits_bias(const struct clf__training *training)
     return training->transformer->config.logits_bias && last->is_trained;
 }
 
-static int relative_width(const struct clf__config *config)
-{
-    return config->positions == CLF__POSITIONS_RELATIVE ? 2 * config->relative_distance + 1 : 0;
-}
-
 /* What the sums over any number of rows up to `rows` need: fewer rows may be cut into more parts. */
 static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int))
 {
@@ -49,9 +44,12 @@ static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int)
 static size_t attention_scratch(const struct clf__training *training, enum clf__side side, int query_rows)
 {
     const struct clf__config *config = &training->transformer->config;
+    const struct clf__transformer *transformer = training->transformer;
+    const struct clf__embedder *embedder =
+        side == CLF__ENCODER ? &transformer->encoder.embedder : &transformer->decoder.embedder;
     struct clf__heads heads = clf__config_heads(config, side);
     return clf__attention_backward_scratch(&heads, query_rows, training->limits.sequences,
-                                           relative_width(config));
+                                           embedder->relative.columns);
 }
 
 static struct clf__gradient_sizes gradient_sizes(const struct clf__training *training)
@@ -192,16 +190,12 @@ static clf_status create_mirror(struct clf__mirror *mirror, const struct clf__tr
                                     positions, trains_logits_bias(training));
 }
 
-/* What is read back: sums of squares, losses, relative biases by bucket and by distance. */
+/* What is read back: sums of squares, losses. */
 static clf_status reserve_host(struct clf__training *training)
 {
-    const struct clf__config *config = &training->transformer->config;
     const struct clf__trained *last = &training->trained[training->trained_count - 1];
     int parts = last->first_part + last->parts;
-    int heads = larger(config->encoder_heads, config->decoder_heads);
-    size_t relative = (size_t)heads * (size_t)(config->relative_buckets + relative_width(config));
     size_t count = larger_size((size_t)parts, 2 * (size_t)training->limits.target_tokens);
-    count = relative_width(config) > 0 ? larger_size(count, relative) : count;
     CLF__TRY(clf__arena_reserve(&training->arena, &training->parts, CLF__F32, 1, parts, "sums of squares"));
     return clf__allocate(&training->host, larger_size(count, 1), sizeof *training->host);
 }
@@ -241,8 +235,12 @@ static clf_status make_zeros(struct clf__training *training)
 
 static clf_status make(struct clf__training *training)
 {
-    CLF__TRY(clf__parameter_list_create(&training->list, &training->transformer->config));
+    const struct clf__transformer *transformer = training->transformer;
+    CLF__TRY(clf__config_check_heads(&transformer->config, transformer->device, NULL, 1));
+    CLF__TRY(clf__parameter_list_create(&training->list, &transformer->config));
     CLF__TRY(check_counts(&training->list));
+    CLF__TRY(clf__transformer_reach(training->transformer, training->limits.source_length,
+                                    training->limits.target_length));
     CLF__TRY(reserve(training));
     CLF__TRY(create_mirror(&training->gradients, training));
     CLF__TRY(create_mirror(&training->moments[0], training));

@@ -70,7 +70,7 @@ struct clf__training {
     struct clf__tensor losses; /* (target tokens, 2) */
     struct clf__tensor parts;  /* (1, n) sums of squares */
     struct clf__upload upload;
-    float *host;  /* what is read of losses, parts and relative biases */
+    float *host;  /* what is read of losses and parts */
     float *zeros; /* (D) where the padding is kept, else NULL */
 };
 

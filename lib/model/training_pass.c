@@ -47,6 +47,14 @@ static struct clf__feed_forward_training feed_forward_training(const struct clf_
     };
 }
 
+/* The biases of the distances that the gradient has: a session over the same model may have asked for more.
+ */
+static struct clf__tensor cut_relative(struct clf__tensor relative, struct clf__tensor gradient)
+{
+    int more = relative.columns - gradient.columns;
+    return more > 0 ? clf__tensor_columns(relative, more / 2, gradient.columns) : relative;
+}
+
 static struct clf__encoder_layer_training encoder_layer_training(struct clf__training *training,
                                                                  const struct clf__pass *pass, int layer)
 {
@@ -56,7 +64,8 @@ static struct clf__encoder_layer_training encoder_layer_training(struct clf__tra
     };
     out.self_attention.call.spans = pass->sources.spans;
     out.self_attention.call.mask.hidden_keys = pass->sources.hidden;
-    out.self_attention.call.mask.relative = training->transformer->encoder.embedder.relative;
+    out.self_attention.call.mask.relative = cut_relative(training->transformer->encoder.embedder.relative,
+                                                         training->gradients.encoder.embedder.relative);
     out.self_attention.drelative = training->gradients.encoder.embedder.relative;
     return out;
 }
@@ -77,7 +86,8 @@ static struct clf__decoder_layer_training decoder_layer_training(struct clf__tra
     out.self_attention.call.spans = pass->inputs.spans;
     out.self_attention.call.mask.causal = 1;
     out.self_attention.call.mask.hidden_keys = pass->inputs.hidden;
-    out.self_attention.call.mask.relative = training->transformer->decoder.embedder.relative;
+    out.self_attention.call.mask.relative = cut_relative(training->transformer->decoder.embedder.relative,
+                                                         training->gradients.decoder.embedder.relative);
     out.self_attention.drelative = training->gradients.decoder.embedder.relative;
     out.cross_attention.call.spans = pass->cross;
     out.cross_attention.call.mask.hidden_keys = pass->sources.hidden;

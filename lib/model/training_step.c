@@ -30,10 +30,8 @@ static clf_status finish_gradients(struct clf__training *training)
     if (!has_relative(training)) {
         return CLF_OK;
     }
-    CLF__TRY(clf__embedder_relative_backward(&training->gradients.encoder.embedder, config, CLF__ENCODER,
-                                             training->host));
-    return clf__embedder_relative_backward(&training->gradients.decoder.embedder, config, CLF__DECODER,
-                                           training->host);
+    CLF__TRY(clf__embedder_relative_backward(&training->gradients.encoder.embedder, config, CLF__ENCODER));
+    return clf__embedder_relative_backward(&training->gradients.decoder.embedder, config, CLF__DECODER);
 }
 
 clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
@@ -85,10 +83,8 @@ static clf_status renew_relative(struct clf__training *training)
     if (!has_relative(training)) {
         return CLF_OK;
     }
-    CLF__TRY(clf__embedder_renew_relative(&training->transformer->encoder.embedder, config, CLF__ENCODER,
-                                          training->host));
-    return clf__embedder_renew_relative(&training->transformer->decoder.embedder, config, CLF__DECODER,
-                                        training->host);
+    CLF__TRY(clf__embedder_renew_relative(&training->transformer->encoder.embedder, config, CLF__ENCODER));
+    return clf__embedder_renew_relative(&training->transformer->decoder.embedder, config, CLF__DECODER);
 }
 
 /* The gradient of the table by distance, which is no parameter. */
@@ -97,8 +93,8 @@ static clf_status clear_relative(struct clf__training *training)
     struct clf__tensor tables[] = {training->gradients.encoder.embedder.relative,
                                    training->gradients.decoder.embedder.relative};
     for (int i = 0; has_relative(training) && i < 2; i++) {
-        tables[i].columns *= tables[i].rows;
-        CLF__TRY(zero(tables[i]));
+        size_t count = (size_t)tables[i].rows * (size_t)tables[i].columns;
+        CLF__TRY(clf__buffer_fill(tables[i].buffer, 0, count * sizeof(float), 0.0f));
     }
     return CLF_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/caps.h"
+#include "model/stack.h"
 
 static clf_status check_fits(const struct clf__transformer *transformer, const char *folder)
 {
@@ -52,6 +53,9 @@ clf_status clf__transformer_load(struct clf__transformer **out, struct clf_devic
     transformer->precision = precision;
     clf_status status = clf__config_load(&transformer->config, folder);
     if (status == CLF_OK) {
+        status = clf__config_check_heads(&transformer->config, device, folder, 0);
+    }
+    if (status == CLF_OK) {
         status = load_weights(transformer, folder);
     }
     if (status != CLF_OK) {
@@ -60,6 +64,13 @@ clf_status clf__transformer_load(struct clf__transformer **out, struct clf_devic
     }
     *out = transformer;
     return CLF_OK;
+}
+
+clf_status clf__transformer_reach(struct clf__transformer *transformer, int source_length, int target_length)
+{
+    const struct clf__config *config = &transformer->config;
+    CLF__TRY(clf__embedder_reach(&transformer->encoder.embedder, config, CLF__ENCODER, source_length));
+    return clf__embedder_reach(&transformer->decoder.embedder, config, CLF__DECODER, target_length);
 }
 
 void clf__transformer_free(struct clf__transformer *transformer)

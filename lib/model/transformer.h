@@ -18,6 +18,9 @@ struct clf__transformer {
 
 clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
                                  clf_precision precision);
+/* Makes the tables of positions long enough for sources and targets of so many tokens, where they are not.
+ * Not in a rehearsal: there they must be. */
+clf_status clf__transformer_reach(struct clf__transformer *transformer, int source_length, int target_length);
 void clf__transformer_free(struct clf__transformer *transformer);
 
 #endif

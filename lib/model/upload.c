@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
+#include "model/embedder.h"
 
 clf_status clf__upload_reserve(struct clf__upload *upload, struct clf__arena *arena, int64_t count)
 {
@@ -44,10 +45,11 @@ clf_status clf__upload_send_later(const struct clf__upload *upload)
 static void fill_positions(const struct clf__config *config, int32_t *positions, const int32_t *ids,
                            int count)
 {
-    int next = config->position_offset;
+    struct clf__position_rows rows = clf__position_rows(config);
+    int next = rows.first;
     for (int i = 0; i < count; i++) {
         int is_pad = config->position_padding_aware && ids != NULL && ids[i] == config->pad_id;
-        positions[i] = is_pad ? config->pad_id : next++;
+        positions[i] = is_pad ? rows.pad : next++;
     }
 }
 

@@ -3,9 +3,40 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "device/caps.h"
 #include "ops/attention_batched.h"
 #include "ops/operand.h"
+
+/* Bytes a column of a key and of a value, and beside them: what struct attention_work of
+ * cl/attention_blocks.cl, struct backward_work of cl/attention_backward_cpu.cl and the states of
+ * cl/attention_step.cl grow by. */
+static size_t count_private(const struct clf__heads *heads, int is_fused, int is_trained)
+{
+    enum { LANES = 16, STEP = 8, OTHERS = 40 << 10 };
+    size_t key = ((size_t)heads->key_width + LANES - 1) / LANES * LANES;
+    size_t value = ((size_t)heads->value_width + LANES - 1) / LANES * LANES;
+    if (is_trained) {
+        return 1792 * key + 1152 * value + OTHERS;
+    }
+    return is_fused ? 512 * key + 256 * value + OTHERS : STEP * (key + value) + OTHERS;
+}
+
+struct clf__attention_room clf__attention_room(const struct clf_device *device,
+                                               const struct clf__heads *heads, int is_trained)
+{
+    const struct clf__caps *caps = clf__device_caps(device);
+    if (caps->form == CLF_FORM_CPU) {
+        /* The driver's own frames, and copies that its compiler makes, take the other half. */
+        return (struct clf__attention_room){
+            count_private(heads, caps->attention == CLF_ATTENTION_FUSED, is_trained),
+            clf__thread_stack_bytes() / 2, "a thread's stack"};
+    }
+    /* Of cl/attention_step.cl: a query, a tile of keys, their weights and rows, and sums of a group. */
+    enum { TILE = 64, CHUNK = 32, GROUP_FLOATS = TILE * (CHUNK + 1) + 2 * TILE + CLF__GROUP };
+    return (struct clf__attention_room){((size_t)heads->key_width + GROUP_FLOATS) * sizeof(float),
+                                        caps->local_memory_bytes, "local memory"};
+}
 
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
                                      double pairs)

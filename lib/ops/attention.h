@@ -46,6 +46,16 @@ struct clf__attention_call {
                       * sequence alone must get the same bits */
 };
 
+/* What the kernels keep of one head, and the most that there is room for. */
+struct clf__attention_room {
+    size_t bytes, limit;
+    const char *place; /* "a thread's stack", "local memory" */
+};
+/* The CPU form keeps it in private memory, which is the stack of one of the driver's threads: nobody checks
+ * that. The GPU form keeps it in local memory. is_trained: the gradients too. */
+struct clf__attention_room clf__attention_room(const struct clf_device *device,
+                                               const struct clf__heads *heads, int is_trained);
+
 /* Per sequence b of spans and head h: y = softmax(scale * q kᵀ + mask) v. q, k and v may be column views of
  * one fused projection. A query that may look at nothing gets zeros. The device's caps choose the form: fused
  * (one pass, no score matrix) or batched (products around a masked softmax, needs scratch).

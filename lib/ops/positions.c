@@ -45,7 +45,7 @@ clf_status clf__positions_backward(struct clf__tensor dtable, struct clf__tensor
     return clf__rows_launch(&launch);
 }
 
-void clf__sinusoid_table(float *table, int positions, int width, enum clf__sinusoid_layout layout,
+void clf__sinusoid_table(float *table, int first, int positions, int width, enum clf__sinusoid_layout layout,
                          enum clf__sinusoid_frequency frequency)
 {
     int pairs = (width + 1) / 2; /* the last one is a sine alone where the width is odd */
@@ -58,9 +58,9 @@ void clf__sinusoid_table(float *table, int positions, int width, enum clf__sinus
         int cosine = layout == CLF__SINUSOID_INTERLEAVED ? 2 * i + 1 : pairs + i;
         for (int p = 0; p < positions; p++) {
             float *row = table + (size_t)p * (size_t)width;
-            row[sine] = (float)sin(p * rate);
+            row[sine] = (float)sin((first + p) * rate);
             if (cosine < width) {
-                row[cosine] = (float)cos(p * rate);
+                row[cosine] = (float)cos((first + p) * rate);
             }
         }
     }

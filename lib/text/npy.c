@@ -12,34 +12,43 @@
 /* Format: "\x93NUMPY", version, header length, then a Python dictionary as text (NumPy Enhancement Proposal
  * 1). */
 static const char magic[] = "\x93NUMPY";
-enum { MAGIC_BYTES = 6, PREFIX_BYTES = 10, LONG_PREFIX_BYTES = 12, MOST_VERSION = 3 };
+enum { MAGIC_BYTES = 6, PREFIX_BYTES = 10, LONG_PREFIX_BYTES = 12, MOST_VERSION = 3, MOST_HEADER = 1 << 20 };
 
 struct header {
     char *text;
-    size_t data_offset;
+    uint64_t data_offset;
 };
 
-static clf_status read_header(struct header *out, const struct clf__file_map *map, const char *path)
+static clf_status read_header(struct header *out, const struct clf__file *file, const char *path)
 {
-    if (map->size < PREFIX_BYTES || memcmp(map->bytes, magic, MAGIC_BYTES) != 0) {
+    uint8_t bytes[LONG_PREFIX_BYTES] = {0};
+    size_t there = file->size < sizeof bytes ? (size_t)file->size : sizeof bytes;
+    CLF__TRY(clf__file_read_at(file, 0, bytes, there));
+    if (there < PREFIX_BYTES || memcmp(bytes, magic, MAGIC_BYTES) != 0) {
         return clf__fail(CLF_FORMAT, "%s: not a .npy file; save frames with numpy.save", path);
     }
-    if (map->bytes[6] < 1 || map->bytes[6] > MOST_VERSION) {
+    if (bytes[6] < 1 || bytes[6] > MOST_VERSION) {
         return clf__fail(CLF_FORMAT,
                          "%s: is of version %d of the .npy format, not 1 to %d; save frames with numpy.save",
-                         path, map->bytes[6], MOST_VERSION);
+                         path, bytes[6], MOST_VERSION);
     }
-    int is_long = map->bytes[6] >= 2;
+    int is_long = bytes[6] >= 2;
     size_t prefix = is_long ? LONG_PREFIX_BYTES : PREFIX_BYTES;
     size_t length = 0;
-    for (size_t i = prefix; i-- > 8 && prefix <= map->size;) {
-        length = length << 8 | map->bytes[i];
+    for (size_t i = prefix; i-- > 8;) {
+        length = length << 8 | bytes[i];
     }
-    if (prefix > map->size || length > map->size - prefix) {
+    if (prefix > there || length > file->size - prefix) {
         return clf__fail(CLF_FORMAT, "%s: the header is cut off; the file is truncated", path);
     }
+    if (length > MOST_HEADER) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: the header has %zu bytes, more than %d; save frames with numpy.save", path,
+                         length, MOST_HEADER);
+    }
     out->data_offset = prefix + length;
-    return clf__copy_bytes(&out->text, (const char *)map->bytes + prefix, length);
+    CLF__TRY(clf__allocate(&out->text, length + 1, 1));
+    return clf__file_read_at(file, prefix, out->text, length);
 }
 
 /* The value behind 'key': in the header, or NULL. */
@@ -92,22 +101,27 @@ static clf_status check_values(const float *values, size_t count, const char *pa
     return CLF_OK;
 }
 
-static clf_status read_values(float **values, int *rows, const struct clf__file_map *map, const char *path,
+static clf_status read_values(float **values, int *rows, const struct clf__file *file, const char *path,
                               int columns)
 {
     struct header header = {.text = NULL};
-    CLF__TRY(read_header(&header, map, path));
-    clf_status status = check_header(rows, header.text, path, columns);
+    clf_status status = read_header(&header, file, path);
+    if (status == CLF_OK) {
+        status = check_header(rows, header.text, path, columns);
+    }
     clf__free(header.text);
     CLF__TRY(status);
     size_t count = (size_t)*rows * (size_t)columns;
-    if (map->size - header.data_offset < count * sizeof **values) {
-        return clf__fail(CLF_FORMAT, "%s: %zu bytes of values, %zu are needed; the file is truncated", path,
-                         map->size - header.data_offset, count * sizeof **values);
+    uint64_t there = file->size - header.data_offset;
+    if (there < count * sizeof **values) {
+        return clf__fail(CLF_FORMAT, "%s: %llu bytes of values, %zu are needed; the file is truncated", path,
+                         (unsigned long long)there, count * sizeof **values);
     }
     CLF__TRY(clf__allocate(values, count, sizeof **values));
-    memcpy(*values, map->bytes + header.data_offset, count * sizeof **values);
-    status = check_values(*values, count, path, columns);
+    status = clf__file_read_at(file, header.data_offset, *values, count * sizeof **values);
+    if (status == CLF_OK) {
+        status = check_values(*values, count, path, columns);
+    }
     if (status != CLF_OK) {
         clf__free(*values);
         *values = NULL;
@@ -117,9 +131,9 @@ static clf_status read_values(float **values, int *rows, const struct clf__file_
 
 clf_status clf__npy_read(float **values, int *rows, const char *path, int columns)
 {
-    struct clf__file_map map;
-    CLF__TRY(clf__file_map_open(&map, path));
-    clf_status status = read_values(values, rows, &map, path, columns);
-    clf__file_map_close(&map);
+    struct clf__file file;
+    CLF__TRY(clf__file_open(&file, path));
+    clf_status status = read_values(values, rows, &file, path, columns);
+    clf__file_close(&file);
     return status;
 }

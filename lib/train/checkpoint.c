@@ -300,10 +300,22 @@ void clf__checkpoints_abandon(const char *making, clf_status status)
 clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
                                  const struct clf__train_state *state)
 {
-    char *path;
-    CLF__TRY(clf__checkpoints_path(&path, checkpoints, state->update));
-    clf_status status = write_state(path, state);
+    char *folder, *path = NULL;
+    struct clf__train_state before = {0};
+    json_t *files = NULL;
+    CLF__TRY(clf__checkpoints_path(&folder, checkpoints, state->update));
+    clf_status status = clf__path_join(&path, folder, "state.json");
+    if (status == CLF_OK) {
+        status = clf__train_state_read(&before, &files, path);
+    }
+    /* The files must be what they were when they were written, not what they have become since. */
+    if (status == CLF_OK) {
+        status = clf__train_state_write(state, files, path);
+    }
+    json_decref(files);
+    clf__train_state_free(&before);
     clf__free(path);
+    clf__free(folder);
     return status;
 }
 

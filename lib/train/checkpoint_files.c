@@ -20,13 +20,13 @@ enum { MOMENTS = 2 };
 static clf_status mark_file(int64_t *size, uint64_t *sum, const char *folder, const char *name)
 {
     char *path = NULL;
-    struct clf__file_map map;
+    struct clf__file file;
     CLF__TRY(clf__path_join(&path, folder, name));
-    clf_status status = clf__file_map_open(&map, path);
+    clf_status status = clf__file_open(&file, path);
     if (status == CLF_OK) {
-        *size = (int64_t)map.size;
-        *sum = clf__checksum(map.bytes, map.size);
-        clf__file_map_close(&map);
+        *size = (int64_t)file.size;
+        status = clf__file_checksum(sum, &file);
+        clf__file_close(&file);
     }
     clf__free(path);
     return status;

@@ -6,25 +6,58 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 
-static int64_t count_lines(const struct clf__file_map *map)
+enum { FIRST_BYTES = 1 << 18 };
+
+struct line_count {
+    int64_t lines;
+    int is_open; /* the last line has no line feed yet */
+};
+
+/* A clf__file_piece. */
+static clf_status count_piece(void *user, const uint8_t *bytes, size_t size)
 {
-    int64_t lines = 0;
-    const uint8_t *next = map->bytes, *end = map->bytes + map->size;
+    struct line_count *count = user;
+    const uint8_t *next = bytes, *end = bytes + size;
     while (next < end) {
         const uint8_t *feed = memchr(next, '\n', (size_t)(end - next));
+        count->lines += !count->is_open;
+        count->is_open = feed == NULL;
         next = feed ? feed + 1 : end;
-        lines++;
     }
-    return lines;
+    return CLF_OK;
+}
+
+/* Where the first line begins. */
+static clf_status find_text(uint64_t *start, const struct clf__file *file)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    enum { SIZE = sizeof mark - 1 };
+    char bytes[SIZE];
+    *start = 0;
+    if (file->size >= SIZE) {
+        CLF__TRY(clf__file_read_at(file, 0, bytes, SIZE));
+        *start = memcmp(bytes, mark, SIZE) == 0 ? SIZE : 0;
+    }
+    return CLF_OK;
+}
+
+static clf_status open_file(struct clf__corpus_file *out, int64_t *lines, const char *path)
+{
+    struct line_count count = {0};
+    CLF__TRY(clf__file_open(&out->file, path));
+    CLF__TRY(find_text(&out->start, &out->file));
+    CLF__TRY(clf__file_each_piece(&out->file, count_piece, &count));
+    *lines = count.lines;
+    return CLF_OK;
 }
 
 static clf_status open_files(struct clf__corpus *corpus)
 {
-    CLF__TRY(clf__file_map_open(&corpus->source, corpus->source_path));
-    int64_t lines = count_lines(&corpus->source), others = lines;
+    int64_t lines, others;
+    CLF__TRY(open_file(&corpus->source, &lines, corpus->source_path));
+    others = lines;
     if (corpus->target_path) {
-        CLF__TRY(clf__file_map_open(&corpus->target, corpus->target_path));
-        others = count_lines(&corpus->target);
+        CLF__TRY(open_file(&corpus->target, &others, corpus->target_path));
     }
     if (lines != others) {
         return clf__fail(CLF_FORMAT,
@@ -52,37 +85,76 @@ clf_status clf__corpus_open(struct clf__corpus *out, const char *source_path, co
     return CLF_OK;
 }
 
-void clf__corpus_close(struct clf__corpus *corpus)
+static void close_file(struct clf__corpus_file *file)
 {
-    clf__file_map_close(&corpus->source);
-    clf__file_map_close(&corpus->target);
+    clf__file_close(&file->file);
+    clf__free(file->bytes);
+    *file = (struct clf__corpus_file){.bytes = NULL};
 }
 
-/* Where the first line begins: behind a byte order mark, which is no text. */
-static size_t find_text(const struct clf__file_map *map)
+void clf__corpus_close(struct clf__corpus *corpus)
 {
-    static const char mark[] = "\xEF\xBB\xBF";
-    size_t size = sizeof mark - 1;
-    return map->size >= size && memcmp(map->bytes, mark, size) == 0 ? size : 0;
+    close_file(&corpus->source);
+    close_file(&corpus->target);
+}
+
+static void rewind_file(struct clf__corpus_file *file)
+{
+    file->at = file->start;
+    file->first = file->end = 0;
 }
 
 void clf__corpus_rewind(struct clf__corpus *corpus)
 {
-    corpus->source_at = find_text(&corpus->source);
-    corpus->target_at = find_text(&corpus->target);
+    rewind_file(&corpus->source);
+    rewind_file(&corpus->target);
     corpus->line = 0;
 }
 
-/* The line that begins at *at, which moves behind it. */
-static struct clf__corpus_text next_line(const struct clf__file_map *map, size_t *at)
+/* Reads on: what there is of a line moves to the front, and the room grows with the longest line. */
+static clf_status read_more(struct clf__corpus_file *file)
 {
-    const char *start = (const char *)map->bytes + *at;
-    size_t left = map->size - *at;
-    const char *feed = memchr(start, '\n', left);
-    size_t size = feed ? (size_t)(feed - start) : left;
-    *at += size + (feed != NULL);
+    uint64_t left = file->file.size - file->at;
+    size_t kept = file->end - file->first;
+    if (file->first > 0) {
+        memmove(file->bytes, file->bytes + file->first, kept);
+        file->first = 0;
+        file->end = kept;
+    }
+    if (kept == file->capacity) {
+        size_t more = kept > 0 ? kept : FIRST_BYTES;
+        more = more < left ? more : (size_t)left;
+        CLF__TRY(clf__resize(&file->bytes, kept + more, 1));
+        file->capacity = kept + more;
+    }
+    size_t room = file->capacity - kept, size = room < left ? room : (size_t)left;
+    CLF__TRY(clf__file_read_at(&file->file, file->at, file->bytes + kept, size));
+    file->at += size;
+    file->end += size;
+    return CLF_OK;
+}
+
+static clf_status next_line(struct clf__corpus_text *out, struct clf__corpus_file *file)
+{
+    size_t searched = 0;
+    const char *feed = NULL;
+    for (;;) {
+        size_t there = file->end - file->first;
+        if (there > searched) {
+            feed = memchr(file->bytes + file->first + searched, '\n', there - searched);
+        }
+        searched = there;
+        if (feed != NULL || file->at == file->file.size) {
+            break;
+        }
+        CLF__TRY(read_more(file));
+    }
+    const char *start = searched > 0 ? file->bytes + file->first : "";
+    size_t size = feed != NULL ? (size_t)(feed - start) : searched;
+    file->first += size + (feed != NULL);
     size -= size > 0 && start[size - 1] == '\r';
-    return (struct clf__corpus_text){start, size};
+    *out = (struct clf__corpus_text){start, size};
+    return CLF_OK;
 }
 
 static void split_at_tab(struct clf__corpus_pair *pair)
@@ -97,33 +169,36 @@ static void split_at_tab(struct clf__corpus_pair *pair)
     pair->target = (struct clf__corpus_text){tab + 1, (size_t)(end - tab - 1)};
 }
 
-int clf__corpus_next(struct clf__corpus *corpus, struct clf__corpus_pair *pair)
+int clf__corpus_next(clf_status *status, struct clf__corpus *corpus, struct clf__corpus_pair *pair)
 {
+    *status = CLF_OK;
     if (corpus->line == corpus->lines) {
         return 0;
     }
     *pair = (struct clf__corpus_pair){.line = ++corpus->line};
-    pair->source = next_line(&corpus->source, &corpus->source_at);
-    if (corpus->target_path) {
-        pair->target = next_line(&corpus->target, &corpus->target_at);
-    } else {
+    *status = next_line(&pair->source, &corpus->source);
+    if (*status == CLF_OK && corpus->target_path) {
+        *status = next_line(&pair->target, &corpus->target);
+    } else if (*status == CLF_OK) {
         split_at_tab(pair);
     }
-    return 1;
+    return *status == CLF_OK;
 }
 
 clf_status clf__corpus_check(struct clf__corpus *corpus)
 {
     struct clf__corpus_pair pair;
+    clf_status status = CLF_OK;
     size_t tabs = 0; /* of the first line */
     int whole = corpus->lines == 0;
     clf__corpus_rewind(corpus);
-    while (!whole && clf__corpus_next(corpus, &pair)) {
+    while (!whole && clf__corpus_next(&status, corpus, &pair)) {
         whole = !pair.is_torn;
         for (size_t i = 0; pair.line == 1 && i < pair.source.size; i++) {
             tabs += pair.source.text[i] == '\t';
         }
     }
+    CLF__TRY(status);
     clf__corpus_rewind(corpus);
     return whole ? CLF_OK
                  : clf__fail(CLF_FORMAT,
@@ -132,11 +207,13 @@ clf_status clf__corpus_check(struct clf__corpus *corpus)
                              corpus->source_path, tabs);
 }
 
-uint64_t clf__corpus_checksum(const struct clf__corpus *corpus)
+clf_status clf__corpus_checksum(uint64_t *out, const struct clf__corpus *corpus)
 {
-    const uint64_t sums[] = {clf__checksum(corpus->source.bytes, corpus->source.size),
-                             clf__checksum(corpus->target.bytes, corpus->target.size)};
-    return clf__checksum(sums, sizeof sums);
+    uint64_t sums[2]; /* a file that is not there has no bytes */
+    CLF__TRY(clf__file_checksum(&sums[0], &corpus->source.file));
+    CLF__TRY(clf__file_checksum(&sums[1], &corpus->target.file));
+    *out = clf__checksum(sums, sizeof sums);
+    return CLF_OK;
 }
 
 clf_status clf__corpus_path(char **out, const struct clf__corpus *corpus, struct clf__corpus_text text)

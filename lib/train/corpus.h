@@ -8,13 +8,18 @@
  * order mark at the start of a file is left out. */
 struct clf__corpus {
     const char *source_path, *target_path; /* borrowed; the second NULL: source, tab, target a line */
-    struct clf__file_map source, target;
-    size_t source_at, target_at; /* where the next lines begin */
-    int lines;                   /* of each file */
-    int line;                    /* how many were read */
+    struct clf__corpus_file {
+        struct clf__file file;
+        uint64_t start; /* of the text: behind a byte order mark, which is none */
+        uint64_t at;    /* where what is not read yet begins */
+        char *bytes;    /* what was read */
+        size_t capacity, first, end;
+    } source, target;
+    int lines; /* of each file */
+    int line;  /* how many were read */
 };
 
-/* A part of a file's map. */
+/* A part of a file, there until the next line is read. */
 struct clf__corpus_text {
     const char *text;
     size_t size;
@@ -30,15 +35,15 @@ struct clf__corpus_pair {
 clf_status clf__corpus_open(struct clf__corpus *out, const char *source_path, const char *target_path);
 void clf__corpus_close(struct clf__corpus *corpus);
 
-/* 0 at the end. */
-int clf__corpus_next(struct clf__corpus *corpus, struct clf__corpus_pair *pair);
+/* 0 at the end, and where *status says why there is none. */
+int clf__corpus_next(clf_status *status, struct clf__corpus *corpus, struct clf__corpus_pair *pair);
 void clf__corpus_rewind(struct clf__corpus *corpus);
 
 /* Fails where a corpus of one file has lines, and not one of them is two texts. */
 clf_status clf__corpus_check(struct clf__corpus *corpus);
 
 /* Of the bytes of its files, as clf__checksum() has it. */
-uint64_t clf__corpus_checksum(const struct clf__corpus *corpus);
+clf_status clf__corpus_checksum(uint64_t *out, const struct clf__corpus *corpus);
 
 /* A path that stands in a table: relative to the table's folder; the caller frees *out. */
 clf_status clf__corpus_path(char **out, const struct clf__corpus *corpus, struct clf__corpus_text text);

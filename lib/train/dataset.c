@@ -213,20 +213,22 @@ static clf_status fail_empty(const struct loading *loading)
 static clf_status take_all(struct loading *loading)
 {
     struct clf__corpus_pair pair;
+    clf_status status = CLF_OK;
     double start = clf__seconds();
     if (loading->corpus.lines >= MANY_LINES) {
         clf__log(CLF_LOG_NOTICE, "%s: cutting %d lines into tokens", loading->options->source_path,
                  loading->corpus.lines);
     }
-    while (clf__corpus_next(&loading->corpus, &pair)) {
-        clf_status status = take_pair(loading, &pair);
+    while (clf__corpus_next(&status, &loading->corpus, &pair)) {
+        status = take_pair(loading, &pair);
         clf__free(loading->path);
         loading->path = NULL;
         CLF__TRY(status);
     }
+    CLF__TRY(status);
     struct clf__dataset_report *report = loading->report;
     report->lines = loading->corpus.lines;
-    report->checksum = clf__corpus_checksum(&loading->corpus);
+    CLF__TRY(clf__corpus_checksum(&report->checksum, &loading->corpus));
     report->pairs = loading->dataset->count;
     if (report->pairs == 0) {
         return fail_empty(loading);

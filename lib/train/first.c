@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "model/save.h"
+#include "model/stack.h"
 #include "train/checkpoint_files.h"
 #include "train/run.h"
 #include "train/tokenizer_files.h"
@@ -125,7 +126,10 @@ static clf_status check_memory(const struct clf_device *device, const char *fold
     struct clf__config config;
     struct clf__parameter_list list;
     CLF__TRY(clf__config_load(&config, folder));
-    clf_status status = clf__parameter_list_create(&list, &config);
+    clf_status status = clf__config_check_heads(&config, device, NULL, 1);
+    if (status == CLF_OK) {
+        status = clf__parameter_list_create(&list, &config);
+    }
     clf__config_free(&config);
     CLF__TRY(status);
     const double gib = 1 << 30;

@@ -21,10 +21,10 @@ static clf_status check_text(const struct clf__texts *texts)
 
 static clf_status check_file(const char *path)
 {
-    struct clf__file_map map;
+    struct clf__file file;
     if (path) {
-        CLF__TRY(clf__file_map_open(&map, path));
-        clf__file_map_close(&map);
+        CLF__TRY(clf__file_open(&file, path));
+        clf__file_close(&file);
     }
     return CLF_OK;
 }

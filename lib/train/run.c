@@ -200,7 +200,9 @@ static clf_status open_training(struct clf__run *run)
         .smoothing = smoothing_of(run),
         .keeps_padding = config->system == CLF__MARIAN && config->share_target_output && config->pad_id >= 0,
     };
-    uint64_t device_bytes;
+    uint64_t device_bytes, before = clf__device_free_bytes(run->device);
+    CLF__TRY(clf__transformer_reach(run->transformer, limits.source_length, limits.target_length));
+    run->weight_bytes += before - clf__device_free_bytes(run->device);
     CLF__TRY(measure(&device_bytes, run, &limits, &options));
     CLF__TRY(clf__training_create(&run->training, run->transformer, &limits, &options));
     if (run->state.update > 0) {

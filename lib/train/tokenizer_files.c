@@ -124,7 +124,7 @@ static clf_status count_text(const struct making *making, struct clf__piece_coun
     struct clf__corpus_pair pair;
     CLF__TRY(clf__corpus_open(&corpus, making->options->source_path, making->options->target_path));
     clf_status status = CLF_OK;
-    while (status == CLF_OK && clf__corpus_next(&corpus, &pair)) {
+    while (status == CLF_OK && clf__corpus_next(&status, &corpus, &pair)) {
         if (side->source && !pair.is_torn) {
             status = count_line(making, counts, pair.source);
         }
@@ -144,7 +144,7 @@ static clf_status read_words(struct clf__piece_counts *counts, const char *path)
     struct clf__corpus_pair pair;
     CLF__TRY(clf__corpus_open(&corpus, path, NULL));
     clf_status status = CLF_OK;
-    while (status == CLF_OK && clf__corpus_next(&corpus, &pair)) {
+    while (status == CLF_OK && clf__corpus_next(&status, &corpus, &pair)) {
         const char *text = pair.source.text, *end = text + pair.source.size;
         const char *word_end = text;
         while (word_end < end && *word_end != ' ' && *word_end != '\t') {
@@ -245,6 +245,8 @@ struct sentences {
     struct clf__corpus_pair pair;
     int has_target; /* the pair's target is still to be given */
     int stride;
+    clf_status status;  /* of reading */
+    char problem[1024]; /* where that is no CLF_OK */
 };
 
 static int next_sentence(void *user, const char **text, size_t *size)
@@ -253,7 +255,8 @@ static int next_sentence(void *user, const char **text, size_t *size)
     if (!sentences->has_target) {
         int read = 0;
         do {
-            if (!clf__corpus_next(&sentences->corpus, &sentences->pair)) {
+            if (!clf__corpus_next(&sentences->status, &sentences->corpus, &sentences->pair)) {
+                snprintf(sentences->problem, sizeof sentences->problem, "%s", clf_last_error());
                 return 0;
             }
             read = (sentences->pair.line - 1) % sentences->stride == 0 && !sentences->pair.is_torn;
@@ -303,6 +306,9 @@ static clf_status train_model(const struct making *making, const struct side *si
     };
     clf_status status = clf__sentencepiece_train(&training);
     clf__corpus_close(&sentences.corpus);
+    if (sentences.status != CLF_OK) { /* what was learned of a part is no use */
+        return clf__fail(sentences.status, "%s", sentences.problem);
+    }
     if (training.long_words > 0) {
         clf__log(
             CLF_LOG_WARNING,

@@ -82,7 +82,7 @@ static clf_status read_lines(struct clf__translated *translated, const struct cl
     struct clf__corpus_pair pair;
     CLF__TRY(clf__corpus_open(&corpus, files->items[0], files->count > 1 ? files->items[1] : NULL));
     clf_status status = CLF_OK;
-    while (status == CLF_OK && translated->count < most && clf__corpus_next(&corpus, &pair)) {
+    while (status == CLF_OK && translated->count < most && clf__corpus_next(&status, &corpus, &pair)) {
         if (!pair.is_torn && is_usable(pair.source) && is_usable(pair.target)) {
             status = add_line(translated, run, &corpus, &pair);
         }

@@ -1,4 +1,4 @@
-/* Whole reads, maps, writes that appear whole, folders. */
+/* Reads of the whole and of pieces, writes that appear whole, folders. */
 #include "support/support.h"
 
 #include <dirent.h>
@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -33,6 +34,20 @@ static int entries(const char *folder)
     return count;
 }
 
+/* What was given of a file, and what it must be. */
+struct pieces {
+    const void *bytes;
+    size_t taken;
+};
+
+static clf_status check_piece(void *user, const uint8_t *bytes, size_t size)
+{
+    struct pieces *pieces = user;
+    assert_memory_equal(bytes, (const char *)pieces->bytes + pieces->taken, size);
+    pieces->taken += size;
+    return CLF_OK;
+}
+
 static void check_contents(const char *path, const void *bytes, size_t size)
 {
     char *read = NULL;
@@ -42,14 +57,22 @@ static void check_contents(const char *path, const void *bytes, size_t size)
     assert_memory_equal(read, bytes, size);
     assert_int_equal(read[size], '\0');
     clf__free(read);
-    struct clf__file_map map;
-    assert_ok(clf__file_map_open(&map, path));
-    assert_int_equal(map.size, size);
-    if (size > 0) {
-        assert_memory_equal(map.bytes, bytes, size);
+    struct clf__file file;
+    struct pieces pieces = {bytes, 0};
+    assert_ok(clf__file_open(&file, path));
+    assert_int_equal(file.size, size);
+    assert_ok(clf__file_each_piece(&file, check_piece, &pieces));
+    assert_int_equal(pieces.taken, size);
+    uint64_t sum;
+    assert_ok(clf__file_checksum(&sum, &file));
+    assert_true(sum == clf__checksum(bytes, size));
+    char end[3];
+    if (size > 3) {
+        assert_ok(clf__file_read_at(&file, size - 3, end, 3));
+        assert_memory_equal(end, (const char *)bytes + size - 3, 3);
     }
-    clf__file_map_close(&map);
-    clf__file_map_close(&map); /* a closed map holds nothing */
+    clf__file_close(&file);
+    clf__file_close(&file); /* a closed file holds nothing */
 }
 
 static void test_what_is_written_is_read(void **state)
@@ -135,15 +158,15 @@ static void test_reading_fails_with_the_path(void **state)
     (void)state;
     char *bytes;
     size_t size;
-    struct clf__file_map map;
+    struct clf__file file;
     char *missing = fresh_path("missing");
     assert_fails(clf__file_read(&bytes, &size, missing, 100), CLF_FILE, missing);
     assert_null(bytes);
-    assert_fails(clf__file_map_open(&map, missing), CLF_FILE, missing);
-    assert_int_equal(map.size, 0);
+    assert_fails(clf__file_open(&file, missing), CLF_FILE, missing);
+    assert_null(file.path);
     const char *folder = support_temporary_folder();
     assert_fails(clf__file_read(&bytes, &size, folder, 100), CLF_FILE, "is a folder");
-    assert_fails(clf__file_map_open(&map, folder), CLF_FILE, "is a folder");
+    assert_fails(clf__file_open(&file, folder), CLF_FILE, "is a folder");
     assert_fails(clf__file_read(&bytes, &size, "/dev/zero", 100), CLF_FILE, "/dev/zero");
     char *pipe = fresh_path("pipe");
     assert_int_equal(mkfifo(pipe, 0600), 0);
@@ -168,10 +191,10 @@ static void test_git_lfs_pointer(void **state)
     assert_ok(clf__path_join(&path, folder, "weights"));
     assert_ok(clf__path_join(&copy, folder, "copy"));
     assert_ok(clf__file_write(path, pointer, sizeof pointer - 1));
-    struct clf__file_map map;
-    assert_fails(clf__file_map_open(&map, path), CLF_FORMAT,
+    struct clf__file file;
+    assert_fails(clf__file_open(&file, path), CLF_FORMAT,
                  "weights: is a git-LFS pointer, not the file itself; run `git lfs pull`");
-    assert_int_equal(map.size, 0);
+    assert_null(file.path);
     assert_fails(clf__file_read(&bytes, &size, path, 1000), CLF_FORMAT, "weights: is a git-LFS pointer");
     assert_null(bytes);
     assert_ok(clf__file_copy(copy, path));
@@ -334,6 +357,65 @@ static void test_writing_in_pieces(void **state)
     assert_int_equal(entries(path), 2);
 }
 
+/* A file that becomes shorter between two reads ends in a failure that names it; of a map it would be SIGBUS.
+ */
+static void test_file_that_shrinks(void **state)
+{
+    (void)state;
+    enum { SIZE = 3 << 20, LEFT = 1 << 20 };
+    char *path = fresh_path("shrinks"), *same_path = fresh_path("same"), *copy = fresh_path("copy");
+    char *bytes = support_array(SIZE, 1);
+    struct clf__file file, other;
+    struct pieces pieces = {bytes, 0};
+    int same;
+    uint64_t sum;
+    assert_ok(clf__file_write(path, bytes, SIZE));
+    assert_ok(clf__file_write(same_path, bytes, SIZE));
+    assert_ok(clf__file_open(&file, path));
+    assert_ok(clf__file_open(&other, same_path));
+    assert_ok(clf__file_same(&same, &file, 0, &other, 0, SIZE));
+    assert_true(same);
+    assert_ok(clf__file_same(&same, &file, 1, &other, 5, SIZE - 5)); /* all zeros */
+    assert_true(same);
+    assert_int_equal(truncate(path, LEFT), 0);
+    assert_ok(clf__file_read_at(&file, 0, bytes, LEFT));
+    assert_fails(clf__file_read_at(&file, 0, bytes, SIZE), CLF_FILE, "became shorter while it was read");
+    assert_fails(clf__file_read_at(&file, LEFT, bytes, 1), CLF_FILE, path);
+    assert_fails(clf__file_each_piece(&file, check_piece, &pieces), CLF_FILE, path);
+    assert_int_equal(pieces.taken, LEFT);
+    assert_fails(clf__file_checksum(&sum, &file), CLF_FILE, path);
+    assert_fails(clf__file_same(&same, &other, 0, &file, 0, SIZE), CLF_FILE, path);
+    clf__file_close(&file);
+    clf__file_close(&other);
+    assert_ok(clf__file_copy(copy, path));
+    check_contents(copy, bytes, LEFT);
+    bytes[LEFT - 1] = 1;
+    assert_ok(clf__file_write(copy, bytes, LEFT));
+    assert_ok(clf__file_open(&file, path));
+    assert_ok(clf__file_open(&other, copy));
+    assert_ok(clf__file_same(&same, &file, 0, &other, 0, LEFT));
+    assert_false(same);
+    clf__file_close(&file);
+    clf__file_close(&other);
+}
+
+/* A rename that may be forgotten is no success: here no file can be opened, the folder to sync neither. */
+static void test_folder_that_cannot_be_synced(void **state)
+{
+    (void)state;
+    char *folder = fresh_path("folder"), *other = fresh_path("other");
+    assert_ok(clf__folder_create(folder));
+    struct rlimit limit, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    clf_status status = clf__folder_rename(folder, other);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_fails(status, CLF_FILE, "cannot be opened, and may forget what was written");
+    assert_true(clf__folder_exists(other));
+}
+
 static void test_whole_folders(void **state)
 {
     (void)state;
@@ -415,6 +497,8 @@ int main(void)
         cmocka_unit_test_teardown(test_what_is_missing, support_teardown),
         cmocka_unit_test_teardown(test_finding_a_file, support_teardown),
         cmocka_unit_test_teardown(test_writing_in_pieces, support_teardown),
+        cmocka_unit_test_teardown(test_file_that_shrinks, support_teardown),
+        cmocka_unit_test_teardown(test_folder_that_cannot_be_synced, support_teardown),
         cmocka_unit_test_teardown(test_whole_folders, support_teardown),
         cmocka_unit_test(test_joining_paths),
     };

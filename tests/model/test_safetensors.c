@@ -19,6 +19,13 @@ static void write_safetensors(const char *folder, const char *name, const char *
     folder_write(folder, name, bytes, size);
 }
 
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 static const char *scratch(void)
 {
     static const char *folder;
@@ -56,7 +63,9 @@ static void test_open(void **state)
     assert_non_null(a);
     assert_int_equal(a->type, CLF__STORED_F32);
     assert_true(a->dimensions == 2 && a->shape[0] == 2 && a->shape[1] == 3 && a->size == 24);
-    assert_int_equal(a->bytes[5], 5);
+    float counted[6];
+    assert_ok(clf__stored_tensor_read(a, counted));
+    assert_int_equal(bits_of(counted[1]), 0x07060504); /* the file's bytes 4 to 7 */
     const struct clf__stored_tensor *b = clf__checkpoint_find(checkpoint, "b");
     assert_int_equal(b->type, CLF__STORED_OTHER);
     assert_string_equal(b->type_name, "I64");
@@ -79,13 +88,6 @@ static void test_open(void **state)
     clf__checkpoint_close(checkpoint);
 }
 
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 /* What a half means (IEEE 754, 3.4). */
 static float half_value(unsigned half)
 {
@@ -96,24 +98,72 @@ static float half_value(unsigned half)
     return half & 0x8000 ? -value : value;
 }
 
+/* Through a file, from an odd byte on, where the reader reads: values need no alignment. */
+static void read_as(float *values, const void *bytes, size_t size, enum clf__storage type)
+{
+    struct clf__file file;
+    uint8_t *moved = support_array(1, size + 3);
+    memcpy(moved + 3, bytes, size);
+    folder_write(scratch(), "values", moved, size + 3);
+    assert_ok(clf__file_open(&file, folder_path(scratch(), "values")));
+    struct clf__stored_tensor tensor = {.type = type, .source = &file, .offset = 3, .size = size};
+    assert_ok(clf__stored_tensor_read(&tensor, values));
+    clf__file_close(&file);
+}
+
+/* A file that becomes shorter after its header was read: each tensor is whole, or a failure that names the
+ * file. */
+static void test_file_that_shrinks(void **state)
+{
+    (void)state;
+    static const char *const header = "{\"a\": {\"dtype\": \"F32\", \"shape\": [100000], \"data_offsets\": "
+                                      "[0, 400000]}, \"b\": {\"dtype\": \"F16\", \"shape\": [100000], "
+                                      "\"data_offsets\": [400000, 600000]}, \"c\": {\"dtype\": \"F16\", "
+                                      "\"shape\": [100000], \"data_offsets\": [600000, 800000]}}";
+    static const char *const names[] = {"a", "b", "c"};
+    static const int ends[] = {400000, 600000, 800000};
+    float *values = support_array(100000, sizeof *values);
+    const char *path = folder_path(scratch(), "model.safetensors");
+    for (int kept = 800000; kept >= 0; kept -= 50000) {
+        struct clf__checkpoint *checkpoint;
+        write_safetensors(scratch(), "model.safetensors", header, 800000);
+        assert_ok(clf__checkpoint_open(&checkpoint, scratch()));
+        assert_int_equal(truncate(path, 8 + (off_t)strlen(header) + kept), 0);
+        for (int i = 0; i < 3; i++) {
+            const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, names[i]);
+            int same;
+            if (kept >= ends[i]) {
+                assert_ok(clf__stored_tensor_read(tensor, values));
+            } else {
+                assert_fails(clf__stored_tensor_read(tensor, values), CLF_FILE,
+                             "model.safetensors: became shorter while it was read");
+            }
+            if (kept < 800000) {
+                assert_fails(clf__stored_tensor_same(&same, clf__checkpoint_find(checkpoint, "c"),
+                                                     clf__checkpoint_find(checkpoint, "c")),
+                             CLF_FILE, "model.safetensors");
+            }
+        }
+        clf__checkpoint_close(checkpoint);
+    }
+}
+
 static void test_all_halves(void **state)
 {
     (void)state;
-    uint8_t *bytes = support_array(1, 2 * 65536 + 1);
-    bytes++; /* values need no alignment */
+    enum { COUNT = 65536 };
+    uint8_t *bytes = support_array(2, COUNT);
     for (unsigned i = 0; i < 65536; i++) {
         bytes[2 * i] = (uint8_t)i;
         bytes[2 * i + 1] = (uint8_t)(i >> 8);
     }
-    struct clf__stored_tensor tensor = {.type = CLF__STORED_F16, .bytes = bytes, .size = 2 * 65536};
-    float *values = support_array(65536, sizeof *values);
-    assert_ok(clf__stored_tensor_read(&tensor, values));
+    float *values = support_array(COUNT, sizeof *values);
+    read_as(values, bytes, 2 * COUNT, CLF__STORED_F16);
     for (unsigned i = 0; i < 65536; i++) {
         float expected = half_value(i);
         assert_true(isnan(expected) ? isnan(values[i]) : bits_of(values[i]) == bits_of(expected));
     }
-    tensor.type = CLF__STORED_BF16;
-    assert_ok(clf__stored_tensor_read(&tensor, values));
+    read_as(values, bytes, 2 * COUNT, CLF__STORED_BF16);
     for (unsigned i = 0; i < 65536; i++) {
         assert_int_equal(bits_of(values[i]), i << 16);
     }
@@ -123,18 +173,13 @@ static void test_wide_types(void **state)
 {
     (void)state;
     const double doubles[] = {0, -0.0, 1.0 / 3, 1e300, -INFINITY, NAN, 1e-42, 16777217};
-    uint8_t bytes[sizeof doubles + 3];
-    memcpy(bytes + 3, doubles, sizeof doubles);
-    struct clf__stored_tensor tensor = {.type = CLF__STORED_F64, .bytes = bytes + 3, .size = sizeof doubles};
     float values[8];
-    assert_ok(clf__stored_tensor_read(&tensor, values));
+    read_as(values, doubles, sizeof doubles, CLF__STORED_F64);
     assert_true(values[0] == 0 && signbit(values[1]) && values[2] == (float)(1.0 / 3));
     assert_true(values[3] == INFINITY && values[4] == -INFINITY && isnan(values[5]));
     assert_true(values[6] == (float)1e-42 && values[7] == 16777216);
     const float floats[] = {1.5f, -0.0f, 1e-45f, NAN};
-    memcpy(bytes + 1, floats, sizeof floats);
-    tensor = (struct clf__stored_tensor){.type = CLF__STORED_F32, .bytes = bytes + 1, .size = sizeof floats};
-    assert_ok(clf__stored_tensor_read(&tensor, values));
+    read_as(values, floats, sizeof floats, CLF__STORED_F32);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(bits_of(values[i]), bits_of(floats[i]));
     }
@@ -377,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_open, support_teardown),
         cmocka_unit_test_teardown(test_all_halves, support_teardown),
+        cmocka_unit_test_teardown(test_file_that_shrinks, support_teardown),
         cmocka_unit_test_teardown(test_wide_types, support_teardown),
         cmocka_unit_test_teardown(test_no_file, support_teardown),
         cmocka_unit_test_teardown(test_cut_anywhere, support_teardown),

@@ -47,6 +47,7 @@ static void check_memory(struct clf_device *device, const struct training_fixtur
     struct clf__transformer *transformer;
     struct clf__training *training;
     assert_ok(clf__transformer_load(&transformer, device, fixture->folder, CLF_PRECISION_FP32));
+    assert_ok(clf__transformer_reach(transformer, limits.source_length, limits.target_length));
     struct clf__rehearsal rehearsal;
     clf__rehearsal_begin(&rehearsal, device);
     uint64_t before = clf__device_free_bytes(device);
@@ -128,6 +129,7 @@ static void test_too_many_values(void **state)
     struct clf__linear *input = &transformer->encoder.layers[0].self_attention.input;
     struct clf__weight *weight = input->weight;
     int outputs = clf__weight_outputs(weight);
+    assert_ok(clf__transformer_reach(transformer, limits.source_length, limits.target_length));
     clf__rehearsal_begin(&rehearsal, device);
     caps->memory_bytes = caps->max_buffer_bytes = (uint64_t)1 << 50;
     assert_ok(clf__weight_create_zero(&input->weight, device, outputs, INT_MAX / outputs + 1, "too much"));

@@ -103,7 +103,10 @@ static void test_sinusoids(void **state)
     for (size_t i = 0; i < sizeof sinusoids / sizeof *sinusoids; i++) {
         int width = sinusoids[i].width;
         float *table = support_array((size_t)512 * (size_t)width, sizeof *table);
-        clf__sinusoid_table(table, 512, width, sinusoids[i].layout, sinusoids[i].frequency);
+        clf__sinusoid_table(table, 0, 512, width, sinusoids[i].layout, sinusoids[i].frequency);
+        float *part = support_array((size_t)4 * (size_t)width, sizeof *part);
+        clf__sinusoid_table(part, 300, 4, width, sinusoids[i].layout, sinusoids[i].frequency);
+        assert_memory_equal(part, table + 300 * width, (size_t)4 * (size_t)width * sizeof *part);
         for (int k = 0; k < width; k++) {
             assert_float_equal(table[width + k], sinusoids[i].rows[0][k], 1e-7f);
             assert_float_equal(table[511 * width + k], sinusoids[i].rows[1][k], 1e-7f);
@@ -119,7 +122,7 @@ static void test_narrow_sinusoids(void **state)
         for (int layout = 0; layout < 2; layout++) {
             for (int frequency = 0; frequency < 2; frequency++) {
                 float table[3 * 2] = {NAN, NAN, NAN, NAN, NAN, NAN};
-                clf__sinusoid_table(table, 3, width, (enum clf__sinusoid_layout)layout,
+                clf__sinusoid_table(table, 0, 3, width, (enum clf__sinusoid_layout)layout,
                                     (enum clf__sinusoid_frequency)frequency);
                 for (int p = 0; p < 3; p++) {
                     assert_float_equal(table[p * width], (float)sin(p), 1e-7f);
