@@ -5,19 +5,27 @@
 TEST_PACKAGES=(libcmocka-dev oclgrind clang-15 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
     python3-pip:pip3)
 
-INTEL_WHEELS=(intel-opencl-rt==2026.2.0 intel-cmplr-lib-rt==2026.2.0 tbb==2023.2.0)
-NVIDIA_WHEEL=nvidia-cuda-nvcc==13.5.37
+# Wheels by version and checksum: what comes is what was looked at, whoever serves it. One checksum a processor.
+INTEL_WHEELS=(
+    "intel-opencl-rt==2026.2.0 --hash=sha256:6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67"
+    "intel-cmplr-lib-rt==2026.2.0 --hash=sha256:9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748"
+    "tbb==2023.2.0 --hash=sha256:7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c"
+)
+NVIDIA_WHEELS=("nvidia-cuda-nvcc==13.5.37 \
+    --hash=sha256:f5c4f7ead5d964fb4af42bbf1e6d3ec3c1e6e9d83b53749f691d387e7fcaa3a7 \
+    --hash=sha256:588eda18eb5076ae859fe272844b526459228af22df0b117f54eec3aa82bc9c8")
 
 # Unpacks wheels into FOLDER/download. The caller moves out what it needs and, last, writes FOLDER/wheels: the mark
 # that it is whole, and of what.
 fetch_wheels() { # FOLDER WHEEL...
     local folder=$1 wheel
     shift
-    echo "Fetching $*"
+    echo "Fetching ${*%% *}"
     rm -rf "$folder"
     mkdir -p "$folder/download"
-    python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
-        --dest "$folder/download" "$@" </dev/null || die "pip could not fetch $*"
+    printf '%s\n' "$@" >"$folder/requirements"
+    python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes \
+        --dest "$folder/download" --requirement "$folder/requirements" </dev/null || die "pip could not fetch ${*%% *}"
     for wheel in "$folder"/download/*.whl; do
         python3 -m zipfile -e "$wheel" "$folder/download"
     done
@@ -42,12 +50,12 @@ fetch_ptxas() {
     local folder=build/ptxas
     PTXAS=$(PATH=$PATH:/usr/local/cuda/bin command -v ptxas || true)
     if [[ -z $PTXAS ]]; then
-        if [[ $(cat $folder/wheels 2>/dev/null) != "$NVIDIA_WHEEL" ]]; then
-            fetch_wheels $folder "$NVIDIA_WHEEL"
+        if [[ $(cat $folder/wheels 2>/dev/null) != "${NVIDIA_WHEELS[*]}" ]]; then
+            fetch_wheels $folder "${NVIDIA_WHEELS[@]}"
             mv $folder/download/nvidia/*/bin/ptxas $folder/ptxas
             chmod +x $folder/ptxas
             rm -rf $folder/download
-            echo "$NVIDIA_WHEEL" >$folder/wheels
+            echo "${NVIDIA_WHEELS[*]}" >$folder/wheels
         fi
         PTXAS=$ROOT/$folder/ptxas
     fi
