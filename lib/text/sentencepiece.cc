@@ -3,6 +3,8 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include <sentencepiece_processor.h>
@@ -34,6 +36,7 @@ struct clf__sentencepiece {
 namespace
 {
 const int LOG_ONLY_FATAL = 3;
+const size_t MOST_IN_BUCKET = 64; /* of a million random pieces some nine share one */
 /* No text that people write grows 32-fold: NFKC's longest replacement takes 18 letters for one of three
  * bytes. */
 const int GROWTH = 32, LEAST_FIT = CLF__NORMALISED_BYTES / GROWTH;
@@ -50,6 +53,24 @@ template <typename Body> clf_status guard(const char *path, Body body) noexcept
     } catch (...) {
         return clf__fail(CLF_FORMAT, "%s: SentencePiece fails", path);
     }
+}
+
+/* The library keeps its pieces in such a table. Its hash has no seed: where pieces are made to share a
+ * bucket, loading takes the square of their number. */
+struct Buckets {
+    std::unordered_set<std::string_view> pieces;
+    const char *path;
+};
+
+clf_status add_to_bucket(void *user, const char *piece, size_t length)
+{
+    auto buckets = static_cast<Buckets *>(user);
+    auto place = buckets->pieces.insert(std::string_view(piece, length)).first;
+    if (buckets->pieces.bucket_size(buckets->pieces.bucket(*place)) > MOST_IN_BUCKET) {
+        return clf__fail(CLF_FORMAT, "%s: is made to load slowly (its pieces share hashes); do not use it",
+                         buckets->path);
+    }
+    return CLF_OK;
 }
 
 /* Lets a checked table borrow a copy of its bytes. */
@@ -72,6 +93,8 @@ clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *
     CLF__TRY(clf__spm_check(&tables, static_cast<const uint8_t *>(bytes), size, path));
     clf__sentencepiece *model = nullptr;
     clf_status status = guard(path, [&] {
+        Buckets buckets = {{}, path};
+        CLF__TRY(clf__spm_pieces(static_cast<const uint8_t *>(bytes), size, add_to_bucket, &buckets));
         sentencepiece::logging::SetMinLogLevel(LOG_ONLY_FATAL);
         model = new clf__sentencepiece;
         model->path = path;

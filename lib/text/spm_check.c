@@ -192,3 +192,22 @@ clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, siz
     }
     return status;
 }
+
+clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__piece_function *function, void *user)
+{
+    struct clf__span model = {bytes, size};
+    struct clf__proto_field piece, field;
+    while (clf__proto_next(&model, &piece)) {
+        if (!is_bytes(&piece, MODEL_PIECE)) {
+            continue;
+        }
+        struct clf__span text = {0};
+        while (clf__proto_next(&piece.value, &field)) {
+            if (is_bytes(&field, PIECE_TEXT)) {
+                text = field.value;
+            }
+        }
+        CLF__TRY(function(user, (const char *)text.bytes, text.size));
+    }
+    return CLF_OK;
+}

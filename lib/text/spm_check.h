@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "text/charsmap.h"
+#include "text/split.h"
 
 /* The longest text that SentencePiece cuts at once, normalised: its time grows with the square of a run of
  * unknown characters. */
@@ -19,5 +20,8 @@ struct clf__spm_tables {
  * self-test while it loads, however long. So all that is proved to be in bounds first. `path` is for the
  * messages. */
 clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, size_t size, const char *path);
+
+/* Goes through the pieces of a file that was checked, in their order. */
+clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__piece_function *function, void *user);
 
 #endif

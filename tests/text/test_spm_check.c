@@ -377,6 +377,44 @@ static void test_long_pieces_and_self_tests(void **state)
     clf__free(model.data);
 }
 
+/* std::hash of sixteen bytes, MurmurHash64A, is undone for the last eight: the piece number i whose hash is
+ * that of all others. */
+static void make_collision(uint64_t words[2], int i)
+{
+    const uint64_t m = 0xc6a4a7935bd1e995, inverse = 0x5f7a0ea7e59b19bd, seed = 0xc70f6907;
+    char first[16];
+    snprintf(first, sizeof first, "%08d", i);
+    memcpy(&words[0], first, 8);
+    uint64_t mixed = words[0] * m;
+    mixed = (mixed ^ mixed >> 47) * m;
+    uint64_t last = (((seed ^ 16 * m) ^ mixed) * m ^ 0x1234567890abcdef) * inverse;
+    words[1] = (last ^ last >> 47) * inverse;
+}
+
+/* The library's own table of pieces has no seed. */
+static void test_pieces_that_share_a_hash(void **state)
+{
+    (void)state;
+    struct bytes model = read_fixture(support_fixture("text/shared/source.spm"));
+    for (int i = 0, count = 0; count < 100; i++) {
+        uint64_t words[2];
+        make_collision(words, i);
+        if (memchr(words, '\0', sizeof words)) {
+            continue;
+        }
+        count++;
+        struct bytes piece = {0};
+        append_field(&piece, PIECE, words, sizeof words);
+        append_field(&model, PIECE, piece.data, piece.size);
+        clf__free(piece.data);
+        if (count == 60) {
+            assert_ok(use(model.data, model.size));
+        }
+    }
+    assert_fails(use(model.data, model.size), CLF_FORMAT, "its pieces share hashes");
+    clf__free(model.data);
+}
+
 /* A model whose normaliser puts `bytes` letters in the place of an a. */
 static struct bytes model_that_grows(size_t bytes, int field)
 {
@@ -525,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_a_normaliser_that_comes_twice),
         cmocka_unit_test_teardown(test_symbols_that_begin_alike, support_teardown),
         cmocka_unit_test_teardown(test_long_pieces_and_self_tests, support_teardown),
+        cmocka_unit_test(test_pieces_that_share_a_hash),
         cmocka_unit_test_teardown(test_a_text_that_grows, support_teardown),
         cmocka_unit_test_teardown(test_where_a_text_is_cut, support_teardown),
         cmocka_unit_test(test_damaged_files),

@@ -71,6 +71,31 @@ static void test_a_large_vocabulary(void **state)
     clf__vocabulary_free(&vocabulary);
 }
 
+/* With a hash that everybody knows all of them would lie in one run of slots. */
+static void test_a_vocabulary_made_to_collide(void **state)
+{
+    (void)state;
+    enum { SIZE = 65536 };
+    char *text = support_array(SIZE, 96), word[81];
+    size_t used = 0;
+    for (int i = 0; i < SIZE; i++) {
+        support_colliding_word(word, i);
+        used += (size_t)sprintf(text + used, "%s\"%s\": %d", i ? ", " : "{", word, i);
+    }
+    sprintf(text + used, "}");
+    struct clf__vocabulary vocabulary;
+    assert_ok(load(&vocabulary, text, SIZE));
+    uint32_t longest = 0, run = 0;
+    for (uint32_t slot = 0; slot < vocabulary.slot_count; slot++) {
+        run = vocabulary.slots[slot] >= 0 ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    assert_in_range(longest, 2, 1000);
+    support_colliding_word(word, 12345);
+    assert_int_equal(id_of(&vocabulary, word), 12345);
+    clf__vocabulary_free(&vocabulary);
+}
+
 static void test_bad_files(void **state)
 {
     (void)state;
@@ -133,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces_and_ids),
         cmocka_unit_test_teardown(test_a_large_vocabulary, support_teardown),
+        cmocka_unit_test_teardown(test_a_vocabulary_made_to_collide, support_teardown),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
