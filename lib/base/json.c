@@ -9,82 +9,24 @@
 /* jansson keeps its own allocator: json_set_alloc_funcs() is one setting for the whole process, which belongs
  * to the program that uses this library. */
 
-/* A real that stands for a whole number which a double holds exactly. */
-static int is_whole(const json_t *value)
-{
-    double number = json_real_value(value);
-    return json_is_real(value) && number > -9e15 && number < 9e15 && number == (double)(json_int_t)number;
-}
+const struct clf__json_limits clf__json_settings = {1 << 22, 1 << 18};
 
-static json_t *whole(const json_t *value)
-{
-    return json_integer((json_int_t)json_real_value(value));
-}
-
-/* Turns the whole reals of a tree back into integers; not 0 where there is no memory left. */
-static int restore_integers(json_t *value)
-{
-    int failed = 0;
-    if (json_is_object(value)) {
-        void *iterator = json_object_iter(value);
-        for (; iterator; iterator = json_object_iter_next(value, iterator)) {
-            json_t *item = json_object_iter_value(iterator);
-            failed |= is_whole(item) ? json_object_iter_set_new(value, iterator, whole(item))
-                                     : restore_integers(item);
-        }
-    }
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        json_t *item = json_array_get(value, i);
-        failed |= is_whole(item) ? json_array_set_new(value, i, whole(item)) : restore_integers(item);
-    }
-    return failed;
-}
-
-static clf_status no_memory(const char *path)
-{
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
-}
-
-static clf_status parse(json_t **out, const char *text, size_t size, const char *path)
-{
-    json_error_t error = {.line = 0};
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-    if (!root && json_error_code(&error) == json_error_numeric_overflow) {
-        /* transformers writes model_max_length as 10^30 where a tokenizer has no limit. */
-        root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
-        if (root && restore_integers(root) != 0) {
-            json_decref(root);
-            return no_memory(path);
-        }
-    }
-    if (!root) {
-        if (!error.text[0]) { /* nothing wrong with the text: jansson found no memory */
-            return no_memory(path);
-        }
-        return clf__fail(CLF_FORMAT, "%s: line %d is not the JSON expected: %s", path, error.line,
-                         error.text);
-    }
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return clf__fail(CLF_FORMAT, "%s: is not a JSON object", path);
-    }
-    *out = root;
-    return CLF_OK;
-}
-
-clf_status clf__json_load(struct clf__json *out, const char *path, size_t max_bytes)
+clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__json_limits limits)
 {
     *out = (struct clf__json){0};
     char *text = NULL;
     size_t size;
-    CLF__TRY(clf__file_read(&text, &size, path, max_bytes));
+    CLF__TRY(clf__file_read(&text, &size, path, limits.bytes));
     struct clf__json json = {0};
     clf_status status = clf__copy_string(&json.path, path);
     if (status == CLF_OK && size == 0) {
         status = clf__fail(CLF_FORMAT, "%s: is empty; download or save it again", path);
     }
     if (status == CLF_OK) {
-        status = parse(&json.root, text, size, path);
+        status = clf__json_parse(&json.root, text, size, path, limits);
+    }
+    if (status == CLF_OK && !json_is_object(json.root)) {
+        status = clf__fail(CLF_FORMAT, "%s: is not a JSON object", path);
     }
     clf__free(text);
     if (status != CLF_OK) {
@@ -93,6 +35,12 @@ clf_status clf__json_load(struct clf__json *out, const char *path, size_t max_by
     }
     *out = json;
     return CLF_OK;
+}
+
+clf_status clf__json_word(json_t **out, const char *word)
+{
+    clf_status status = clf__json_parse(out, word, strlen(word), "a value", clf__json_settings);
+    return status == CLF_FORMAT ? CLF_OK : status;
 }
 
 void clf__json_free(struct clf__json *json)

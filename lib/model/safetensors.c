@@ -11,7 +11,8 @@
 
 /* A header larger than this is refused by the reference implementation too. */
 static const uint64_t max_header_bytes = 100000000;
-enum { MAX_INDEX_BYTES = 100000000 };
+/* Of a header or an index: a tensor has nine, so that there may be a hundred thousand. */
+enum { MAX_INDEX_BYTES = 100000000, MAX_VALUES = 1 << 20, MAX_SHARDS = 1000 };
 
 struct shard {
     char *name; /* of the file inside the folder */
@@ -206,13 +207,13 @@ static clf_status check_coverage(struct clf__checkpoint *checkpoint, const struc
 
 static clf_status parse_header(struct shard *shard, uint64_t length)
 {
-    json_error_t error;
-    shard->header =
-        json_loadb((const char *)shard->map.bytes + 8, (size_t)length, JSON_REJECT_DUPLICATES, &error);
-    if (!shard->header) {
-        return clf__fail(CLF_FORMAT, "%s: the header is not the JSON expected: %s; download or save it again",
-                         shard->path, error.text);
+    struct clf__json_limits limits = {(size_t)length, MAX_VALUES};
+    clf_status status = clf__json_parse(&shard->header, (const char *)shard->map.bytes + 8, (size_t)length,
+                                        shard->path, limits);
+    if (status == CLF_FORMAT) {
+        return clf__fail(CLF_FORMAT, "%s (the header); download or save it again", clf_last_error());
     }
+    CLF__TRY(status);
     if (!json_is_object(shard->header)) {
         return clf__fail(CLF_FORMAT, "%s: the header is not a JSON object; download or save it again",
                          shard->path);
@@ -261,6 +262,10 @@ static clf_status add_shard(struct clf__checkpoint *checkpoint, const char *fold
         if (strcmp(checkpoint->shards[i].name, name) == 0) {
             return CLF_OK;
         }
+    }
+    if (checkpoint->shard_count == MAX_SHARDS) {
+        return clf__fail(CLF_FORMAT, "%s: names more than %d files; download or save it again",
+                         checkpoint->path, MAX_SHARDS);
     }
     size_t count = (size_t)checkpoint->shard_count + 1;
     CLF__TRY(clf__resize(&checkpoint->shards, count, sizeof *checkpoint->shards));
@@ -390,7 +395,8 @@ static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *fo
     clf__free(checkpoint->path);
     checkpoint->path = path;
     struct clf__json index;
-    CLF__TRY(clf__json_load(&index, path, MAX_INDEX_BYTES));
+    struct clf__json_limits limits = {MAX_INDEX_BYTES, MAX_VALUES};
+    CLF__TRY(clf__json_load(&index, path, limits));
     clf_status status = open_indexed(checkpoint, folder, &index);
     clf__json_free(&index);
     return status;

@@ -15,7 +15,7 @@
 #include "text/sentencepiece.h"
 #include "text/vocabulary.h"
 
-enum { MAX_SPM_BYTES = 1 << 28, MAX_CONFIG_BYTES = 1 << 24, MAX_SHOWN_WORD = 80, MAX_PART = 1 << 15 };
+enum { MAX_SPM_BYTES = 1 << 28, MAX_SHOWN_WORD = 80, MAX_PART = 1 << 15 };
 
 /* One language: how its text is cut and which ids its pieces have. */
 struct side {
@@ -191,7 +191,7 @@ static clf_status load(struct clf__tokenizer *tokenizer, const char *folder)
     if (has_config) {
         char *path = NULL;
         CLF__TRY(clf__path_join(&path, folder, "tokenizer_config.json"));
-        status = clf__json_load(&config, path, MAX_CONFIG_BYTES);
+        status = clf__json_load(&config, path, clf__json_settings);
         clf__free(path);
         if (status == CLF_OK) {
             status = read_config(tokenizer, &config, &unknown_token);

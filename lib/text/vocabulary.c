@@ -101,7 +101,9 @@ static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
     CLF__TRY(clf__allocate(&vocabulary->pieces, (size_t)vocabulary->size, sizeof *vocabulary->pieces));
     struct clf__json json;
-    CLF__TRY(clf__json_load(&json, path, MAX_FILE_BYTES));
+    /* One that is somewhat too large is told with both sizes. */
+    struct clf__json_limits limits = {MAX_FILE_BYTES, 2 * (size_t)vocabulary->size + 65536};
+    CLF__TRY(clf__json_load(&json, path, limits));
     clf_status status = place_pieces(vocabulary, json.root);
     if (status == CLF_OK) {
         status = own_pieces(vocabulary);

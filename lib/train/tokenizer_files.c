@@ -223,7 +223,8 @@ static clf_status copy_vocabulary(struct made *made, const struct making *making
 {
     struct clf__json json;
     struct clf__vocabulary vocabulary;
-    CLF__TRY(clf__json_load(&json, path, MAX_VOCABULARY_BYTES));
+    struct clf__json_limits limits = {MAX_VOCABULARY_BYTES, 1 << 24};
+    CLF__TRY(clf__json_load(&json, path, limits));
     size_t size = json_object_size(json.root);
     clf__json_free(&json);
     CLF__TRY(clf__vocabulary_load(&vocabulary, path, size < INT_MAX ? (int)size : INT_MAX));

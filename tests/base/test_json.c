@@ -22,8 +22,9 @@ static int choose_path(void **state)
 
 static clf_status load(struct clf__json *json, const char *text)
 {
+    static const struct clf__json_limits limits = {1000000, 1000};
     assert_ok(clf__file_write(path, text, strlen(text)));
-    return clf__json_load(json, path, 1000000);
+    return clf__json_load(json, path, limits);
 }
 
 static void test_typed_reads(void **state)
@@ -126,10 +127,11 @@ static void test_bad_files_name_file_and_line(void **state)
         assert_null(json.root);
         clf__json_free(&json);
     }
+    static const struct clf__json_limits small = {16, 4};
     struct clf__json json;
-    assert_fails(clf__json_load(&json, "/no/such.json", 10), CLF_FILE, "/no/such.json");
+    assert_fails(clf__json_load(&json, "/no/such.json", small), CLF_FILE, "/no/such.json");
     assert_ok(clf__file_write(path, "{\"a\": 1234567890}", 17));
-    assert_fails(clf__json_load(&json, path, 16), CLF_FORMAT, "more than the 16 expected");
+    assert_fails(clf__json_load(&json, path, small), CLF_FORMAT, "more than the 16 expected");
 }
 
 static void test_a_deep_file_is_refused(void **state)
@@ -171,40 +173,189 @@ static void test_every_allocation_may_fail(void **state)
     assert_ok(load(&json, "{\"a\": 1}"));
     clf__json_free(&json);
     clf__memory_fail_at(0);
-    assert_ok(clf__json_load(&json, path, 100));
+    assert_ok(clf__json_load(&json, path, clf__json_settings));
     uint64_t allocations = clf__memory_count();
     clf__json_free(&json);
     assert_true(allocations >= 2);
     for (uint64_t n = 1; n <= allocations; n++) {
         clf__memory_fail_at(n);
-        assert_fails(clf__json_load(&json, path, 100), CLF_OUT_OF_MEMORY, "");
+        assert_fails(clf__json_load(&json, path, clf__json_settings), CLF_OUT_OF_MEMORY, "");
         assert_null(json.root);
     }
     clf__memory_fail_at(0);
 }
 
-static int parser_allocations_left;
+static void test_strings_and_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *value;
+    } strings[] = {
+        {"\"\"", ""},
+        {"\"a\\\"\\\\\\/\\b\\f\\n\\r\\tz\"", "a\"\\/\b\f\n\r\tz"},
+        {"\"\\u0041\\u00e9\\u00E9\\u2581\\ud83d\\ude00\"", "A\u00e9\u00e9\u2581\U0001F600"},
+        {"\"h\u00e9\U0001F600\"", "h\u00e9\U0001F600"},
+    };
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        json_t *value;
+        assert_ok(clf__json_word(&value, strings[i].text));
+        assert_string_equal(json_string_value(value), strings[i].value);
+        json_decref(value);
+    }
+    static const struct {
+        const char *text;
+        double value;
+        int is_whole;
+    } numbers[] = {{"0", 0, 1},         {"-0", 0, 1},     {"-12", -12, 1},
+                   {"1.5", 1.5, 0},     {"1e3", 1000, 0}, {"-1.25E-2", -0.0125, 0},
+                   {"5.0", 5, 0},       {"1e-400", 0, 0}, {"9223372036854775808", 9223372036854775808.0, 0},
+                   {" \t\r\n7 ", 7, 1}, {"1E+2", 100, 0}, {"9007199254740993", 9007199254740993, 1}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        json_t *value;
+        assert_ok(clf__json_word(&value, numbers[i].text));
+        assert_true(json_is_number(value) && json_number_value(value) == numbers[i].value);
+        assert_int_equal(json_is_integer(value), numbers[i].is_whole);
+        json_decref(value);
+    }
+}
+
+static void test_what_is_no_json(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",
+                                        " ",
+                                        "01",
+                                        "-",
+                                        "1.",
+                                        ".5",
+                                        "1e",
+                                        "+1",
+                                        "0x1",
+                                        "1e999",
+                                        "-1e999",
+                                        "NaN",
+                                        "Infinity",
+                                        "tru",
+                                        "nul",
+                                        "'a'",
+                                        "\"a",
+                                        "\"\\\"",
+                                        "\"\\x\"",
+                                        "\"\n\"",
+                                        "\"\\u12\"",
+                                        "\"\\u12g4\"",
+                                        "\"\\u0000\"",
+                                        "\"\\ud83d\"",
+                                        "\"\\ud83dx\"",
+                                        "\"\\ud83d\\u0041\"",
+                                        "\"\\ude00\"",
+                                        "[",
+                                        "[1",
+                                        "[1,",
+                                        "[1,]",
+                                        "[,]",
+                                        "[1 2]",
+                                        "]",
+                                        "{",
+                                        "{\"a\"",
+                                        "{\"a\":",
+                                        "{\"a\": 1,}",
+                                        "{a: 1}",
+                                        "{1: 1}",
+                                        "{\"a\" 1}",
+                                        "{\"a\": 1 \"b\": 2}",
+                                        "[1}",
+                                        "1 1",
+                                        "[] []",
+                                        "// a\n1",
+                                        "\"\xC0\xAF\"",
+                                        "\"\xED\xA0\x80\"",
+                                        "\xEF\xBB\xBF{}",
+                                        "{\"a\": {\"b\": 1, \"b\": 2}}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        json_t *value;
+        assert_fails(clf__json_parse(&value, texts[i], strlen(texts[i]), "x.json", clf__json_settings),
+                     CLF_FORMAT, "x.json: line ");
+        assert_null(value);
+        assert_ok(clf__json_word(&value, texts[i]));
+        assert_null(value);
+    }
+    json_t *value;
+    assert_fails(clf__json_parse(&value, "[1,\0]", 5, "x.json", clf__json_settings), CLF_FORMAT,
+                 "x.json: line 1");
+    char digits[1000];
+    memset(digits, '1', sizeof digits);
+    assert_fails(clf__json_parse(&value, digits, sizeof digits, "x.json", clf__json_settings), CLF_FORMAT,
+                 "more than 500 digits");
+}
+
+/* An empty list takes fifty times its bytes in memory. */
+static void test_more_values_than_expected(void **state)
+{
+    (void)state;
+    static const struct clf__json_limits limits = {1000, 5};
+    json_t *value;
+    assert_ok(clf__json_parse(&value, "[[], {}, \"a\", 1]", 16, "x.json", limits));
+    json_decref(value);
+    assert_fails(clf__json_parse(&value, "[[], {}, \"a\", 1, 2]", 19, "x.json", limits), CLF_FORMAT,
+                 "x.json: holds more than 5 values, the most expected of such a file");
+    assert_null(value);
+    enum { LISTS = 1000 };
+    char text[3 * LISTS + 16] = "{\"a\": [[]";
+    for (int i = 0; i < LISTS; i++) {
+        strcat(text, ",[]");
+    }
+    strcat(text, "]}");
+    struct clf__json json;
+    assert_fails(load(&json, text), CLF_FORMAT, "settings.json: holds more than 1000 values");
+    assert_null(json.root);
+}
+
+static int parser_allocations_left, parser_blocks;
 
 static void *allocate_some(size_t size)
 {
-    return parser_allocations_left-- > 0 ? malloc(size) : NULL;
+    if (parser_allocations_left-- <= 0) {
+        return NULL;
+    }
+    parser_blocks++;
+    return malloc(size);
 }
 
-/* A file that nobody damaged is not called damaged. (Later in a text jansson calls it damaged itself, or
- * aborts.) */
+static void free_one(void *block)
+{
+    parser_blocks -= block != NULL;
+    free(block);
+}
+
+/* Memory that ends anywhere in a text is neither damage nor the end of the process. */
 static void test_the_parser_has_no_memory(void **state)
 {
     (void)state;
+    static const char text[] =
+        "{\"a\": [1, 2.5, \"h\\u00e9 and more than fits anywhere without a block of its own\", [[], {}]],"
+        " \"limit\": 1000000000000000019884624838656, \"b\": {\"c\": null, \"d\": true, \"e\": 5},"
+        " \"k1\": 1, \"k2\": 2, \"k3\": 3, \"k4\": 4, \"k5\": 5, \"k6\": 6, \"k7\": 7, \"k8\": 8,"
+        " \"list\": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]}";
     struct clf__json json;
-    assert_ok(load(&json, "{\"a\": 1}"));
+    assert_ok(load(&json, text));
     clf__json_free(&json);
-    for (int most = 0; most < 3; most++) {
+    clf_status status = CLF_OUT_OF_MEMORY;
+    int most = 0;
+    for (; status != CLF_OK && most < 1000; most++) {
         parser_allocations_left = most;
-        json_set_alloc_funcs(allocate_some, free);
-        clf_status status = clf__json_load(&json, path, 1000);
+        parser_blocks = 0;
+        json_set_alloc_funcs(allocate_some, free_one);
+        status = clf__json_load(&json, path, clf__json_settings);
+        clf__json_free(&json);
         json_set_alloc_funcs(malloc, free);
-        assert_fails(status, CLF_OUT_OF_MEMORY, "settings.json: no host memory");
+        assert_int_equal(parser_blocks, 0);
+        if (status != CLF_OK) {
+            assert_int_equal(status, CLF_OUT_OF_MEMORY);
+            assert_non_null(strstr(clf_last_error(), "settings.json: no host memory"));
+        }
     }
+    assert_in_range(most, 40, 999); /* every value took one at least */
 }
 
 int main(void)
@@ -217,6 +368,9 @@ int main(void)
         cmocka_unit_test_teardown(test_a_deep_file_is_refused, support_teardown),
         cmocka_unit_test(test_integers_beyond_64_bits),
         cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_strings_and_numbers),
+        cmocka_unit_test(test_what_is_no_json),
+        cmocka_unit_test(test_more_values_than_expected),
         cmocka_unit_test(test_the_parser_has_no_memory),
     };
     return cmocka_run_group_tests(tests, choose_path, NULL);

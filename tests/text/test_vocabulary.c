@@ -129,6 +129,14 @@ static void test_bad_files(void **state)
         assert_null(vocabulary.text);
     }
     struct clf__vocabulary vocabulary;
+    enum { LISTS = 70000 };
+    char *lists = support_array(LISTS + 8, 3);
+    size_t used = (size_t)sprintf(lists, "{\"a\": [[]");
+    for (int i = 0; i < LISTS; i++, used += 3) {
+        memcpy(lists + used, ",[]", 3);
+    }
+    memcpy(lists + used, "]}", 2);
+    assert_fails(load(&vocabulary, lists, 2), CLF_FORMAT, "holds more than 65540 values");
     assert_fails(clf__vocabulary_load(&vocabulary, "/no/vocab.json", 2), CLF_FILE, "/no/vocab.json");
     assert_fails(load(&vocabulary, "{}", 0), CLF_BAD_ARGUMENT, "0 pieces");
     assert_fails(load(&vocabulary, "{}", -5), CLF_BAD_ARGUMENT, "-5 pieces");
@@ -159,7 +167,7 @@ int main(void)
         cmocka_unit_test(test_pieces_and_ids),
         cmocka_unit_test_teardown(test_a_large_vocabulary, support_teardown),
         cmocka_unit_test_teardown(test_a_vocabulary_made_to_collide, support_teardown),
-        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test_teardown(test_bad_files, support_teardown),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, choose_path, NULL);
