@@ -170,6 +170,8 @@ static clf_status make_new(const char *folder, const struct clf__run *run, const
         .target_vocabulary = settings->target_vocabulary,
         .source_language = settings->source_language,
         .target_language = settings->target_language,
+        .interrupted = run->hooks.interrupted,
+        .user = run->hooks.user,
     };
     struct clf__model_description description = {
         .preset = clf__system_word((enum clf__system)settings->preset),
@@ -177,7 +179,13 @@ static clf_status make_new(const char *folder, const struct clf__run *run, const
         .values = (const char *const *)keys->values,
         .key_count = keys->count,
     };
-    CLF__TRY(clf__tokenizer_files_make(&description, folder, &making));
+    clf_status status = clf__tokenizer_files_make(&description, folder, &making);
+    if (status == CLF_INTERRUPTED) {
+        return clf__fail(status,
+                         "training was interrupted before its first update, as a vocabulary was learned; "
+                         "the same command begins again");
+    }
+    CLF__TRY(status);
     CLF__TRY(clf__model_describe(folder, &description));
     CLF__TRY(check_memory(run->device, folder));
     return draw_weights(folder, run);
