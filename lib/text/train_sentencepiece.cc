@@ -83,12 +83,15 @@ struct Job {
     std::string bytes;
 };
 
-/* The library's way to ask for sentences. Of a job, to learn from them, the end is the end of reading. */
+/* Once, to see whether there is any text, or the last time. */
+enum class Pass { FIRST, LAST };
+
+/* The library's way to ask for sentences. The end of the last pass is the end of reading. */
 class Sentences final : public sentencepiece::SentenceIterator
 {
   public:
-    explicit Sentences(const clf__piece_training *training, Job *job = nullptr)
-        : training_(training), job_(job)
+    Sentences(const clf__piece_training *training, Job *job, Pass pass)
+        : training_(training), job_(job), pass_(pass)
     {
         Next();
     }
@@ -119,13 +122,11 @@ class Sentences final : public sentencepiece::SentenceIterator
         const char *text = nullptr;
         size_t size = 0;
         while (!done_ && (size == 0 || !is_fit(line_))) {
-            if (job_) {
-                job_->check();
-            }
+            job_->check();
             done_ = training_->next(training_->user, &text, &size) == 0;
             line_ = done_ ? std::string_view() : std::string_view(text, size);
         }
-        if (done_ && job_) {
+        if (done_ && pass_ == Pass::LAST) {
             job_->set_reads(false);
         }
         return !done_;
@@ -148,6 +149,7 @@ class Sentences final : public sentencepiece::SentenceIterator
 
     const clf__piece_training *training_;
     Job *job_;
+    Pass pass_;
     std::string_view line_; /* what is left of it */
     std::string value_;
     bool done_ = false;
@@ -187,7 +189,7 @@ clf_status find_word(bool *found, Sentences *sentences, Job *job)
     clf__piece_training letter = {};
     letter.next = give_letter;
     letter.user = &left;
-    Sentences only(&letter);
+    Sentences only(&letter, job, Pass::FIRST);
     std::string bytes;
     sentencepiece::SentencePieceProcessor processor;
     if (!sentencepiece::SentencePieceTrainer::Train(options(3), &only, &bytes).ok() ||
@@ -196,7 +198,6 @@ clf_status find_word(bool *found, Sentences *sentences, Job *job)
     }
     const std::string space = "\xE2\x96\x81"; /* U+2581 */
     for (*found = false; !sentences->done() && !*found; sentences->Next()) {
-        job->check();
         std::vector<std::string> pieces;
         if (processor.Encode(sentences->value(), &pieces).ok()) {
             for (const std::string &piece : pieces) {
@@ -235,15 +236,13 @@ clf_status learn(Job *job)
 {
     const clf__piece_training *training = &job->training;
     bool found = false;
-    {
-        Sentences first(training);
-        CLF__TRY(find_word(&found, &first, job));
-    }
+    Sentences first(training, job, Pass::FIRST);
+    CLF__TRY(find_word(&found, &first, job));
     if (!found) {
         return clf__fail(CLF_TEXT, "there is no text to learn pieces from");
     }
     training->rewind(training->user);
-    Sentences sentences(training, job);
+    Sentences sentences(training, job, Pass::LAST);
     auto trained =
         sentencepiece::SentencePieceTrainer::Train(options(training->pieces), &sentences, &job->bytes);
     return trained.ok() ? CLF_OK : explain(training, trained.ToString());

@@ -170,6 +170,43 @@ static void test_interrupted(void **state)
     assert_ok(make(&made, &making));
 }
 
+static int give_for_ever(void *user, const char **text, size_t *size)
+{
+    *text = user;
+    *size = strlen(user);
+    return 1;
+}
+
+static void begin_again(void *user)
+{
+    (void)user;
+}
+
+static int at_once(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+/* Text without an end, of words and of nothing: who reads it is stopped, and holds nothing of the caller's.
+ */
+static void test_interrupted_while_reading(void **state)
+{
+    (void)state;
+    char *lines[] = {"the cat sat there", "", " "};
+    for (int i = 0; i < 3; i++) {
+        const char *output = path_in(support_temporary_folder(), "made.spm");
+        struct clf__piece_training training = {.next = give_for_ever,
+                                               .rewind = begin_again,
+                                               .user = lines[i],
+                                               .pieces = 20,
+                                               .output = output,
+                                               .interrupted = at_once};
+        assert_fails(clf__sentencepiece_train(&training), CLF_INTERRUPTED, "interrupted");
+        assert_false(clf__file_exists(output));
+    }
+}
+
 /* A word of exactly as many bytes as there may be is not too long. */
 static void test_the_longest_word(void **state)
 {
@@ -214,6 +251,7 @@ int main(void)
         cmocka_unit_test_teardown(test_long_stretches_are_cut, support_teardown),
         cmocka_unit_test_teardown(test_a_word_that_is_too_long, support_teardown),
         cmocka_unit_test_teardown(test_interrupted, support_teardown),
+        cmocka_unit_test_teardown(test_interrupted_while_reading, support_teardown),
         cmocka_unit_test_teardown(test_the_longest_word, support_teardown),
         cmocka_unit_test_teardown(test_the_file_at_fault_is_named, support_teardown),
     };
