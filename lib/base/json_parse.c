@@ -38,7 +38,7 @@ static clf_status fail(const struct reader *reader, const char *what)
     return clf__fail(CLF_FORMAT, "%s: line %d is not the JSON expected: %s", reader->path, line, what);
 }
 
-/* The next character behind white space, or 0 at the end. */
+/* The next character after white space, or 0 at the end. */
 static char peek(struct reader *reader)
 {
     while (reader->at < reader->end && memchr(" \t\n\r", *reader->at, 4)) {
@@ -95,7 +95,7 @@ static void append_code(struct reader *reader, int code)
     }
 }
 
-/* What stands behind \u: a character, or half of one with the other half behind it. */
+/* What follows \u: a character, or half of one that the other half follows. */
 static clf_status read_code(struct reader *reader)
 {
     int code = read_hex(reader);
@@ -129,7 +129,7 @@ static clf_status read_escape(struct reader *reader)
     return CLF_OK;
 }
 
-/* Puts a string, NUL-terminated, behind those in use. It is no longer than its text with the quotes. */
+/* Puts a string, NUL-terminated, after those in use. It is no longer than its text with the quotes. */
 static clf_status read_string(struct reader *reader)
 {
     for (reader->at++; reader->at < reader->end;) {
