@@ -11,6 +11,89 @@
 
 const struct clf__json_limits clf__json_settings = {1 << 22, 1 << 18};
 
+/* A real that stands for a whole number which a double holds exactly. */
+static int is_whole(const json_t *value)
+{
+    double number = json_real_value(value);
+    return json_is_real(value) && number > -9e15 && number < 9e15 && number == (double)(json_int_t)number;
+}
+
+static json_t *whole(const json_t *value)
+{
+    return json_integer((json_int_t)json_real_value(value));
+}
+
+/* Turns the whole reals of a tree back into integers; not 0 where there is no memory left. */
+static int restore_integers(json_t *value)
+{
+    int failed = 0;
+    if (json_is_object(value)) {
+        void *iterator = json_object_iter(value);
+        for (; iterator; iterator = json_object_iter_next(value, iterator)) {
+            json_t *item = json_object_iter_value(iterator);
+            failed |= is_whole(item) ? json_object_iter_set_new(value, iterator, whole(item))
+                                     : restore_integers(item);
+        }
+    }
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        json_t *item = json_array_get(value, i);
+        failed |= is_whole(item) ? json_array_set_new(value, i, whole(item)) : restore_integers(item);
+    }
+    return failed;
+}
+
+static clf_status no_memory(const char *path)
+{
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
+}
+
+/* jansson 2.14 does not look whether memory was left while it collects a string or a number: it then stops
+ * the process at an assertion, or calls the text damaged. So the most that it may need is asked for first,
+ * and given back untouched. What remains is memory that another thread takes in between. */
+static clf_status check_memory(const char *text, size_t size, const char *path,
+                               struct clf__json_limits limits)
+{
+    size_t bytes;
+    char *room = NULL;
+    CLF__TRY(clf__json_scan(&bytes, text, size, path, limits));
+    if (clf__resize(&room, bytes, 1) != CLF_OK) {
+        return no_memory(path);
+    }
+    clf__free(room);
+    return CLF_OK;
+}
+
+clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
+                           struct clf__json_limits limits)
+{
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+    *out = NULL;
+    if (size > limits.bytes) {
+        return clf__fail(CLF_FORMAT, "%s: has %zu bytes of JSON, more than the %zu expected of such a file",
+                         path, size, limits.bytes);
+    }
+    CLF__TRY(check_memory(text, size, path, limits));
+    json_error_t error = {.line = 0};
+    json_t *root = json_loadb(text, size, flags, &error);
+    if (!root && json_error_code(&error) == json_error_numeric_overflow) {
+        /* transformers writes model_max_length as 10^30 where a tokenizer has no limit. */
+        root = json_loadb(text, size, flags | JSON_DECODE_INT_AS_REAL, &error);
+        if (root && restore_integers(root) != 0) {
+            json_decref(root);
+            return no_memory(path);
+        }
+    }
+    if (!root && !error.text[0]) { /* nothing wrong with the text: jansson found no memory */
+        return no_memory(path);
+    }
+    if (!root) {
+        return clf__fail(CLF_FORMAT, "%s: line %d is not the JSON expected: %s", path, error.line,
+                         error.text);
+    }
+    *out = root;
+    return CLF_OK;
+}
+
 clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__json_limits limits)
 {
     *out = (struct clf__json){0};

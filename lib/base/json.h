@@ -1,4 +1,4 @@
-/* jansson with our own reader and error sentences: every getter names file and key when it fails. */
+/* jansson with limits and error sentences of our own: every getter names file and key when it fails. */
 #ifndef CLF_BASE_JSON_H
 #define CLF_BASE_JSON_H
 
@@ -35,11 +35,16 @@ clf_status clf__json_bool(const struct clf__json *json, const char *key, int *ou
 clf_status clf__json_string(const struct clf__json *json, const char *key, const char **out);
 int clf__json_has(const struct clf__json *json, const char *key); /* present and not null */
 
-/* Any value from text that is not empty; the caller releases *out. `path` is for the messages: damage is
- * CLF_FORMAT with the line, and no memory, at whatever step, CLF_OUT_OF_MEMORY. Duplicate keys, values more
- * than 100 deep and \u0000 are damage; whole numbers of more than 64 bits are reals. */
+/* Any value from text; the caller releases *out. `path` is for the messages: damage is CLF_FORMAT with the
+ * line, and no memory CLF_OUT_OF_MEMORY. Duplicate keys, values more than 100 deep, \u0000 and NUL bytes are
+ * damage; whole numbers of more than 64 bits are reals. */
 clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
                            struct clf__json_limits limits);
+
+/* What a parser would trip over is looked for first: more values than the limit or too deep is CLF_FORMAT.
+ * *bytes is the most memory that jansson needs for the text, at any time and together. */
+clf_status clf__json_scan(size_t *bytes, const char *text, size_t size, const char *path,
+                          struct clf__json_limits limits);
 
 /* The value that a word stands for; *out is NULL where it is no JSON. */
 clf_status clf__json_word(json_t **out, const char *word);

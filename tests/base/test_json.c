@@ -141,6 +141,15 @@ static void test_a_deep_file_is_refused(void **state)
     memset(text, '[', 100000);
     struct clf__json json;
     assert_fails(load(&json, text), CLF_FORMAT, path);
+    json_t *value;
+    memset(text + 100, ']', 100);
+    assert_ok(clf__json_parse(&value, text, 200, "x.json", clf__json_settings));
+    json_decref(value);
+    memcpy(text, "\n\n[[[", 5);
+    memset(text + 100, '[', 3);
+    assert_fails(clf__json_parse(&value, text, 200, "x.json", clf__json_settings), CLF_FORMAT,
+                 "x.json: line 3 is not the JSON expected: values in values, more than 100 deep");
+    assert_null(value);
 }
 
 static void test_integers_beyond_64_bits(void **state)
@@ -182,6 +191,11 @@ static void test_every_allocation_may_fail(void **state)
         assert_fails(clf__json_load(&json, path, clf__json_settings), CLF_OUT_OF_MEMORY, "");
         assert_null(json.root);
     }
+    json_t *value;
+    clf__memory_fail_at(1); /* the room that jansson will need */
+    assert_fails(clf__json_parse(&value, "[]", 2, "x.json", clf__json_settings), CLF_OUT_OF_MEMORY,
+                 "x.json: no host memory left to read it");
+    assert_null(value);
     clf__memory_fail_at(0);
 }
 
@@ -280,13 +294,22 @@ static void test_what_is_no_json(void **state)
         assert_ok(clf__json_word(&value, texts[i]));
         assert_null(value);
     }
+}
+
+static void test_nul_bytes_and_long_numbers(void **state)
+{
+    (void)state;
     json_t *value;
-    assert_fails(clf__json_parse(&value, "[1,\0]", 5, "x.json", clf__json_settings), CLF_FORMAT,
-                 "x.json: line 1");
+    static const char nul[][6] = {"[1,\0]", "[1\0 ]", "[\0 1]", "[1] \0", "\"a\0b\""};
+    for (int i = 0; i < 5; i++) {
+        assert_fails(clf__json_parse(&value, nul[i], 5, "x.json", clf__json_settings), CLF_FORMAT,
+                     "x.json: line 1");
+        assert_null(value);
+    }
     char digits[1000];
     memset(digits, '1', sizeof digits);
     assert_fails(clf__json_parse(&value, digits, sizeof digits, "x.json", clf__json_settings), CLF_FORMAT,
-                 "more than 500 digits");
+                 "x.json: line 1");
 }
 
 /* An empty list takes fifty times its bytes in memory. */
@@ -296,6 +319,9 @@ static void test_more_values_than_expected(void **state)
     static const struct clf__json_limits limits = {1000, 5};
     json_t *value;
     assert_ok(clf__json_parse(&value, "[[], {}, \"a\", 1]", 16, "x.json", limits));
+    json_decref(value);
+    static const char keys[] = "{\"a\": 1, \"b\" : {\"c\":null}, \"\\\":,\" : -5}"; /* which are no values */
+    assert_ok(clf__json_parse(&value, keys, sizeof keys - 1, "x.json", limits));
     json_decref(value);
     assert_fails(clf__json_parse(&value, "[[], {}, \"a\", 1, 2]", 19, "x.json", limits), CLF_FORMAT,
                  "x.json: holds more than 5 values, the most expected of such a file");
@@ -311,51 +337,117 @@ static void test_more_values_than_expected(void **state)
     assert_null(json.root);
 }
 
-static int parser_allocations_left, parser_blocks;
+/* Blocks of jansson with malloc's own bytes, as a machine of 64 bits counts them. */
+static size_t jansson_bytes, jansson_peak;
 
-static void *allocate_some(size_t size)
+static size_t block_bytes(size_t size)
 {
-    if (parser_allocations_left-- <= 0) {
+    size_t bytes = (size + 8 + 15) / 16 * 16;
+    return bytes < 32 ? 32 : bytes;
+}
+
+static void *allocate_counted(size_t size)
+{
+    size_t *block = malloc(size + 16);
+    if (!block) {
         return NULL;
     }
-    parser_blocks++;
-    return malloc(size);
+    *block = size;
+    jansson_bytes += block_bytes(size);
+    jansson_peak = jansson_bytes > jansson_peak ? jansson_bytes : jansson_peak;
+    return block + 2;
 }
 
-static void free_one(void *block)
+static void free_counted(void *memory)
 {
-    parser_blocks -= block != NULL;
-    free(block);
+    if (memory) {
+        size_t *block = (size_t *)memory - 2;
+        jansson_bytes -= block_bytes(*block);
+        free(block);
+    }
 }
 
-/* Memory that ends anywhere in a text is neither damage nor the end of the process. */
-static void test_the_parser_has_no_memory(void **state)
+/* The most that jansson needs is no more than what is asked for before it is called, and not far below. */
+static void check_bound(const char *text, size_t size, clf_status expected)
 {
-    (void)state;
-    static const char text[] =
-        "{\"a\": [1, 2.5, \"h\\u00e9 and more than fits anywhere without a block of its own\", [[], {}]],"
-        " \"limit\": 1000000000000000019884624838656, \"b\": {\"c\": null, \"d\": true, \"e\": 5},"
-        " \"k1\": 1, \"k2\": 2, \"k3\": 3, \"k4\": 4, \"k5\": 5, \"k6\": 6, \"k7\": 7, \"k8\": 8,"
-        " \"list\": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]}";
-    struct clf__json json;
-    assert_ok(load(&json, text));
-    clf__json_free(&json);
-    clf_status status = CLF_OUT_OF_MEMORY;
-    int most = 0;
-    for (; status != CLF_OK && most < 1000; most++) {
-        parser_allocations_left = most;
-        parser_blocks = 0;
-        json_set_alloc_funcs(allocate_some, free_one);
-        status = clf__json_load(&json, path, clf__json_settings);
-        clf__json_free(&json);
-        json_set_alloc_funcs(malloc, free);
-        assert_int_equal(parser_blocks, 0);
-        if (status != CLF_OK) {
-            assert_int_equal(status, CLF_OUT_OF_MEMORY);
-            assert_non_null(strstr(clf_last_error(), "settings.json: no host memory"));
+    static const struct clf__json_limits limits = {1 << 24, 1 << 22};
+    size_t bytes;
+    json_t *value;
+    assert_ok(clf__json_scan(&bytes, text, size, "x.json", limits));
+    jansson_bytes = jansson_peak = 0;
+    json_set_alloc_funcs(allocate_counted, free_counted);
+    clf_status status = clf__json_parse(&value, text, size, "x.json", limits);
+    json_decref(value);
+    json_set_alloc_funcs(malloc, free);
+    assert_int_equal(status, expected);
+    assert_int_equal(jansson_bytes, 0);
+    assert_in_range(jansson_peak, 1, bytes);
+    if (expected == CLF_OK) {
+        assert_in_range(bytes, 1, 4 * jansson_peak + 8192);
+    }
+}
+
+/* `count` times a part, where a '#' is the number of the turn. */
+static void check_bound_of_many(const char *first, const char *part, const char *last, int count)
+{
+    char *text = malloc(strlen(first) + strlen(last) + (size_t)count * (strlen(part) + 12) + 1);
+    assert_non_null(text);
+    size_t used = (size_t)sprintf(text, "%s", first), start = used;
+    for (int i = 0; i < count; i++) {
+        for (const char *at = part; *at; at++) {
+            used += (size_t)(*at == '#' ? sprintf(text + used, "%d", i) : sprintf(text + used, "%c", *at));
         }
     }
-    assert_in_range(most, 40, 999); /* every value took one at least */
+    used -= used > start && text[used - 1] == ','; /* none after the last */
+    sprintf(text + used, "%s", last);
+    check_bound(text, used + strlen(last), CLF_OK);
+    check_bound(text, used, CLF_FORMAT); /* without its end */
+    free(text);
+}
+
+static void test_the_memory_that_jansson_needs(void **state)
+{
+    (void)state;
+    /* tables have grown last at 8, 16, ..., 16384 */
+    static const int counts[] = {1, 8, 9, 16, 17, 33, 257, 4097, 16385};
+    static const char *const parts[][3] = {
+        {"[", "[],", "]"},
+        {"[", "{},", "]"},
+        {"[", "{\"\":[]},", "]"},
+        {"[", "0,", "]"},
+        {"[", "0.5e-3,", "]"},
+        {"[", "true,", "]"},
+        {"[", "\"\",", "]"},
+        {"[", "\"seven b\",", "]"},
+        {"[", "\"h\\u00e9\\ud83d\\ude00 and more of it, # in all\",", "]"},
+        {"[1000000000000000019884624838656,", "1,", "]"},
+        {"{", "\"#\":1,", "}"},
+        {"{", "\"#\" : null,", "}"},
+        {"{", "\"a key of some length, #\":\"#\",", "}"},
+        {"{", "\"#\":{\"a\":{\"b\":{}}},", "}"},
+        {"[[[", "[[0,1,2,3,4,5,6,7,8]],", "]]]"},
+        {"\"", "x", "\""},
+        {"{\"", "x", "\":1}"},
+        {"{\"a\":{\"b\":{\"", "x", "\":\"y\"}}}"},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            check_bound_of_many(parts[i][0], parts[i][1], parts[i][2], counts[k]);
+        }
+    }
+    /* a key of each of a hundred open objects */
+    enum { DEPTH = 100, KEY = 1000, STEP = KEY + 4 };
+    static char text[DEPTH * (STEP + 1)];
+    for (int i = 0; i < DEPTH; i++) {
+        memset(text + i * STEP, 'k', STEP);
+        memcpy(text + i * STEP, "{\"", 2);
+        memcpy(text + i * STEP + KEY + 2, "\":", 2);
+    }
+    memcpy(text + (DEPTH - 1) * STEP, "{  ", 3);
+    memset(text + (DEPTH - 1) * STEP + 3, ' ', STEP - 3);
+    memset(text + DEPTH * STEP, '}', DEPTH);
+    check_bound(text, sizeof text, CLF_OK);
+    check_bound(text, DEPTH * STEP, CLF_FORMAT);
 }
 
 int main(void)
@@ -370,8 +462,9 @@ int main(void)
         cmocka_unit_test(test_every_allocation_may_fail),
         cmocka_unit_test(test_strings_and_numbers),
         cmocka_unit_test(test_what_is_no_json),
+        cmocka_unit_test(test_nul_bytes_and_long_numbers),
         cmocka_unit_test(test_more_values_than_expected),
-        cmocka_unit_test(test_the_parser_has_no_memory),
+        cmocka_unit_test(test_the_memory_that_jansson_needs),
     };
     return cmocka_run_group_tests(tests, choose_path, NULL);
 }
