@@ -37,7 +37,8 @@ int clf__json_has(const struct clf__json *json, const char *key); /* present and
 
 /* Any value from text; the caller releases *out. `path` is for the messages: damage is CLF_FORMAT with the
  * line, and no memory CLF_OUT_OF_MEMORY. Duplicate keys, values more than 100 deep, \u0000 and NUL bytes are
- * damage; whole numbers of more than 64 bits are reals. */
+ * damage. Whole numbers of more than 64 bits are reals; in a text that holds one, 5.0 is read as 5, and whole
+ * numbers beyond 9 * 10^15 are reals too. */
 clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
                            struct clf__json_limits limits);
 
