@@ -77,7 +77,9 @@ struct clf_train_hooks {
     void (*validated)(void *user, const struct clf_train_validation *validation);
     int (*interrupted)(
         void *user); /* asked between updates: non-zero saves a checkpoint and ends with CLF_INTERRUPTED.
-                        Asked as the first weights are drawn, too; before the first update nothing is kept */
+                        Asked as a vocabulary is learned and as the first weights are drawn, too; before the
+                        first update nothing is kept. SentencePiece cannot be stopped: it goes on by itself
+                        on a thread of its own, and exit() waits for it */
     void *user;
     struct clf_train_times *times; /* receives where time went, when clf_train() returns */
 };

@@ -9,6 +9,8 @@
 /* jansson keeps its own allocator: json_set_alloc_funcs() is one setting for the whole process, which belongs
  * to the program that uses this library. */
 
+const struct clf__json_limits clf__json_settings = {1 << 22, 1 << 18};
+
 /* A real that stands for a whole number which a double holds exactly. */
 static int is_whole(const json_t *value)
 {
@@ -45,46 +47,69 @@ static clf_status no_memory(const char *path)
     return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
 }
 
-static clf_status parse(json_t **out, const char *text, size_t size, const char *path)
+/* jansson 2.14 does not look whether memory was left while it collects a string or a number: it then stops
+ * the process at an assertion, or calls the text damaged. So the most that it may need is asked for first,
+ * and given back untouched. What remains is memory that another thread takes in between. */
+static clf_status check_memory(const char *text, size_t size, const char *path,
+                               struct clf__json_limits limits)
 {
+    size_t bytes;
+    char *room = NULL;
+    CLF__TRY(clf__json_scan(&bytes, text, size, path, limits));
+    if (clf__resize(&room, bytes, 1) != CLF_OK) {
+        return no_memory(path);
+    }
+    clf__free(room);
+    return CLF_OK;
+}
+
+clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
+                           struct clf__json_limits limits)
+{
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+    *out = NULL;
+    if (size > limits.bytes) {
+        return clf__fail(CLF_FORMAT, "%s: has %zu bytes of JSON, more than the %zu expected of such a file",
+                         path, size, limits.bytes);
+    }
+    CLF__TRY(check_memory(text, size, path, limits));
     json_error_t error = {.line = 0};
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = json_loadb(text, size, flags, &error);
     if (!root && json_error_code(&error) == json_error_numeric_overflow) {
         /* transformers writes model_max_length as 10^30 where a tokenizer has no limit. */
-        root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+        root = json_loadb(text, size, flags | JSON_DECODE_INT_AS_REAL, &error);
         if (root && restore_integers(root) != 0) {
             json_decref(root);
             return no_memory(path);
         }
     }
+    if (!root && !error.text[0]) { /* nothing wrong with the text: jansson found no memory */
+        return no_memory(path);
+    }
     if (!root) {
-        if (!error.text[0]) { /* nothing wrong with the text: jansson found no memory */
-            return no_memory(path);
-        }
         return clf__fail(CLF_FORMAT, "%s: line %d is not the JSON expected: %s", path, error.line,
                          error.text);
-    }
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return clf__fail(CLF_FORMAT, "%s: is not a JSON object", path);
     }
     *out = root;
     return CLF_OK;
 }
 
-clf_status clf__json_load(struct clf__json *out, const char *path, size_t max_bytes)
+clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__json_limits limits)
 {
     *out = (struct clf__json){0};
     char *text = NULL;
     size_t size;
-    CLF__TRY(clf__file_read(&text, &size, path, max_bytes));
+    CLF__TRY(clf__file_read(&text, &size, path, limits.bytes));
     struct clf__json json = {0};
     clf_status status = clf__copy_string(&json.path, path);
     if (status == CLF_OK && size == 0) {
         status = clf__fail(CLF_FORMAT, "%s: is empty; download or save it again", path);
     }
     if (status == CLF_OK) {
-        status = parse(&json.root, text, size, path);
+        status = clf__json_parse(&json.root, text, size, path, limits);
+    }
+    if (status == CLF_OK && !json_is_object(json.root)) {
+        status = clf__fail(CLF_FORMAT, "%s: is not a JSON object", path);
     }
     clf__free(text);
     if (status != CLF_OK) {
@@ -93,6 +118,12 @@ clf_status clf__json_load(struct clf__json *out, const char *path, size_t max_by
     }
     *out = json;
     return CLF_OK;
+}
+
+clf_status clf__json_word(json_t **out, const char *word)
+{
+    clf_status status = clf__json_parse(out, word, strlen(word), "a value", clf__json_settings);
+    return status == CLF_FORMAT ? CLF_OK : status;
 }
 
 void clf__json_free(struct clf__json *json)

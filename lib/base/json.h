@@ -1,4 +1,4 @@
-/* jansson with our error sentences: every getter names file and key when it fails. */
+/* jansson with limits and error sentences of our own: every getter names file and key when it fails. */
 #ifndef CLF_BASE_JSON_H
 #define CLF_BASE_JSON_H
 
@@ -12,7 +12,16 @@ struct clf__json {
     char *path;
 };
 
-clf_status clf__json_load(struct clf__json *out, const char *path, size_t max_bytes);
+/* How much a kind of file may hold; more is refused, naming the limit. An empty list of two bytes takes some
+ * hundred in memory, so that values are counted beside bytes: numbers, strings, lists and objects. */
+struct clf__json_limits {
+    size_t bytes, values;
+};
+
+/* Of files that hold the settings of one thing: config.json, tokenizer_config.json, recipe.json, ... */
+extern const struct clf__json_limits clf__json_settings;
+
+clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__json_limits limits);
 void clf__json_free(struct clf__json *json);
 
 /* Typed, ranged reads of a key of the root. A missing or null key leaves *out as it is (the default) and
@@ -25,6 +34,21 @@ clf_status clf__json_bool(const struct clf__json *json, const char *key, int *ou
 /* Borrowed from the json. */
 clf_status clf__json_string(const struct clf__json *json, const char *key, const char **out);
 int clf__json_has(const struct clf__json *json, const char *key); /* present and not null */
+
+/* Any value from text; the caller releases *out. `path` is for the messages: damage is CLF_FORMAT with the
+ * line, and no memory CLF_OUT_OF_MEMORY. Duplicate keys, values more than 100 deep, \u0000 and NUL bytes are
+ * damage. Whole numbers of more than 64 bits are reals; in a text that holds one, 5.0 is read as 5, and whole
+ * numbers beyond 9 * 10^15 are reals too. */
+clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
+                           struct clf__json_limits limits);
+
+/* What a parser would trip over is looked for first: more values than the limit or too deep is CLF_FORMAT.
+ * *bytes is the most memory that jansson needs for the text, at any time and together. */
+clf_status clf__json_scan(size_t *bytes, const char *text, size_t size, const char *path,
+                          struct clf__json_limits limits);
+
+/* The value that a word stands for; *out is NULL where it is no JSON. */
+clf_status clf__json_word(json_t **out, const char *word);
 
 /* A value as text, by jansson's flags; the caller frees *out. NULL, what jansson gives without memory, is
  * CLF_OUT_OF_MEMORY. */

@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "model/save.h"
 
-enum { MAX_CONFIG_BYTES = 1 << 24 };
-
 /* The models that are averaged. */
 struct models {
     const char *const *folders;
@@ -51,7 +49,7 @@ static clf_status load_config(struct clf__json *out, const char *folder)
     *out = (struct clf__json){0};
     CLF__TRY(clf__config_check_folder(folder));
     CLF__TRY(clf__path_join(&path, folder, "config.json"));
-    clf_status status = clf__json_load(out, path, MAX_CONFIG_BYTES);
+    clf_status status = clf__json_load(out, path, clf__json_settings);
     clf__free(path);
     return status;
 }
@@ -206,7 +204,7 @@ static clf_status copy_config(const char *target, const char *source, clf_precis
     CLF__TRY(clf__path_join(&from, source, "config.json"));
     clf_status status = clf__path_join(&to, target, "config.json");
     if (status == CLF_OK) {
-        status = clf__json_load(&json, from, MAX_CONFIG_BYTES);
+        status = clf__json_load(&json, from, clf__json_settings);
     }
     if (status == CLF_OK) {
         int is_said = say_type(json.root, "dtype", type) && say_type(json.root, "torch_dtype", type);

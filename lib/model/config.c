@@ -6,8 +6,6 @@
 #include "base/memory.h"
 #include "model/config_build.h"
 
-enum { MAX_FILE_BYTES = 1 << 24 };
-
 /* Says behind a value that the file does not hold it. */
 static const char *if_missing(const struct clf__json *json, const char *key)
 {
@@ -37,6 +35,18 @@ static clf_status check_width(const struct clf__config *config, const struct clf
     return CLF_OK;
 }
 
+/* The start token of config.json, and that of generation_config.json. */
+static clf_status check_start(const struct clf__config *config, const struct clf__json *json, int id)
+{
+    int hides_padding = config->system == CLF__JADORE || config->system == CLF__ANNOTATED;
+    if (hides_padding && id == config->pad_id) {
+        return clf__fail(
+            CLF_FORMAT, "%s: \"decoder_start_token_id\" is the pad id %d, which a %s model hides from itself",
+            json->path, config->pad_id, clf__system_word(config->system));
+    }
+    return CLF_OK;
+}
+
 static clf_status check_ids(const struct clf__config *config, const struct clf__json *json)
 {
     int source = config->feature_size > 0 ? config->target_vocabulary : config->source_vocabulary;
@@ -47,13 +57,7 @@ static clf_status check_ids(const struct clf__config *config, const struct clf__
     CLF__TRY(check_id(json, "eos_token_id", config->end_id, smaller, 1));
     CLF__TRY(
         check_id(json, "decoder_start_token_id", config->decoder_start_id, config->target_vocabulary, 1));
-    int hides_padding = config->system == CLF__JADORE || config->system == CLF__ANNOTATED;
-    if (hides_padding && config->decoder_start_id == config->pad_id) {
-        return clf__fail(
-            CLF_FORMAT, "%s: \"decoder_start_token_id\" is the pad id %d, which a %s model hides from itself",
-            json->path, config->pad_id, clf__system_word(config->system));
-    }
-    return CLF_OK;
+    return check_start(config, json, config->decoder_start_id);
 }
 
 static clf_status check(const struct clf__config *config, const struct clf__json *json)
@@ -84,7 +88,7 @@ static clf_status load_optional(struct clf__json *json, const char *folder, cons
     }
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, name));
-    clf_status status = clf__json_load(json, path, MAX_FILE_BYTES);
+    clf_status status = clf__json_load(json, path, clf__json_settings);
     clf__free(path);
     return status;
 }
@@ -107,7 +111,9 @@ clf_status clf__config_parse(struct clf__config *config, const struct clf__json 
 {
     CLF__TRY(clf__config_read(config, json));
     CLF__TRY(check(config, json));
-    return clf__config_read_generation(config, generation->root ? generation : json);
+    const struct clf__json *decoding = generation->root ? generation : json;
+    CLF__TRY(clf__config_read_generation(config, decoding));
+    return check_start(config, decoding, config->generation.start_id);
 }
 
 /* Fails where the folder is what CTranslate2's converters write. */
@@ -138,7 +144,7 @@ static clf_status load(struct clf__config *config, const char *folder)
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, "config.json"));
     struct clf__json json = {0}, generation = {0};
-    clf_status status = clf__json_load(&json, path, MAX_FILE_BYTES);
+    clf_status status = clf__json_load(&json, path, clf__json_settings);
     clf__free(path);
     if (status == CLF_FILE) {
         clf__fail(status, "%s; a model is a folder with config.json in it", clf_last_error());

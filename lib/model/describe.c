@@ -6,8 +6,6 @@
 #include "model/config_build.h"
 #include "model/save.h"
 
-enum { MAX_CONFIG_BYTES = 1 << 24 };
-
 /* A key that a description may hold. */
 struct key {
     const char *name;
@@ -223,7 +221,8 @@ static clf_status take_choices(struct draft *draft)
         const char *name = description->keys[i], *text = description->values[i];
         const struct key *key = NULL;
         CLF__TRY(find_key(&key, draft, name));
-        json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+        json_t *value = NULL;
+        CLF__TRY(clf__json_word(&value, text));
         if (!value) {
             return clf__fail(CLF_BAD_ARGUMENT, "the value of \"%s\", %.64s, is no JSON", name, text);
         }
@@ -283,7 +282,7 @@ static clf_status limit_tokenizer(const char *folder, int longest)
     int is_there;
     CLF__TRY(clf__file_find(&is_there, folder, "tokenizer_config.json"));
     CLF__TRY(clf__path_join(&path, folder, "tokenizer_config.json"));
-    clf_status status = is_there ? clf__json_load(&json, path, MAX_CONFIG_BYTES) : CLF_OK;
+    clf_status status = is_there ? clf__json_load(&json, path, clf__json_settings) : CLF_OK;
     if (json.root && !clf__json_has(&json, "model_max_length")) {
         int failed = json_object_set_new(json.root, "model_max_length", json_integer(longest));
         status = clf__json_write(path, failed ? NULL : json.root, JSON_REAL_PRECISION(15));

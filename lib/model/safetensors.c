@@ -11,7 +11,8 @@
 
 /* A header larger than this is refused by the reference implementation too. */
 static const uint64_t max_header_bytes = 100000000;
-enum { MAX_INDEX_BYTES = 100000000, LENGTH_BYTES = 8 };
+/* Values of a header or an index: a tensor has nine, so that there may be a hundred thousand. */
+enum { MAX_INDEX_BYTES = 100000000, MAX_VALUES = 1 << 20, MAX_SHARDS = 1000, LENGTH_BYTES = 8 };
 
 struct shard {
     char *name; /* of the file inside the folder */
@@ -205,19 +206,18 @@ static clf_status check_coverage(struct clf__checkpoint *checkpoint, const struc
 
 static clf_status parse_header(struct shard *shard, uint64_t length)
 {
-    json_error_t error;
     char *text = NULL;
     CLF__TRY(clf__allocate(&text, (size_t)length, 1));
     clf_status status = clf__file_read_at(&shard->file, LENGTH_BYTES, text, (size_t)length);
     if (status == CLF_OK) {
-        shard->header = json_loadb(text, (size_t)length, JSON_REJECT_DUPLICATES, &error);
+        struct clf__json_limits limits = {(size_t)length, MAX_VALUES};
+        status = clf__json_parse(&shard->header, text, (size_t)length, shard->path, limits);
     }
     clf__free(text);
-    CLF__TRY(status);
-    if (!shard->header) {
-        return clf__fail(CLF_FORMAT, "%s: the header is not the JSON expected: %s; download or save it again",
-                         shard->path, error.text);
+    if (status == CLF_FORMAT) {
+        return clf__fail(CLF_FORMAT, "%s (the header); download or save it again", clf_last_error());
     }
+    CLF__TRY(status);
     if (!json_is_object(shard->header)) {
         return clf__fail(CLF_FORMAT, "%s: the header is not a JSON object; download or save it again",
                          shard->path);
@@ -269,6 +269,10 @@ static clf_status add_shard(struct clf__checkpoint *checkpoint, const char *fold
         if (strcmp(checkpoint->shards[i].name, name) == 0) {
             return CLF_OK;
         }
+    }
+    if (checkpoint->shard_count == MAX_SHARDS) {
+        return clf__fail(CLF_FORMAT, "%s: names more than %d files; download or save it again",
+                         checkpoint->path, MAX_SHARDS);
     }
     size_t count = (size_t)checkpoint->shard_count + 1;
     CLF__TRY(clf__resize(&checkpoint->shards, count, sizeof *checkpoint->shards));
@@ -398,7 +402,8 @@ static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *fo
     clf__free(checkpoint->path);
     checkpoint->path = path;
     struct clf__json index;
-    CLF__TRY(clf__json_load(&index, path, MAX_INDEX_BYTES));
+    struct clf__json_limits limits = {MAX_INDEX_BYTES, MAX_VALUES};
+    CLF__TRY(clf__json_load(&index, path, limits));
     clf_status status = open_indexed(checkpoint, folder, &index);
     clf__json_free(&index);
     return status;

@@ -19,6 +19,12 @@ void clf__sentencepiece_free(struct clf__sentencepiece *model);
 clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__piece_function *function,
                                      void *user);
 
+/* How much of a text, cut between characters, the model normalises to so little that it can be cut at once:
+ * SentencePiece's time grows with the square of a run of unknown characters. Where that is next to nothing of
+ * it, CLF_TEXT, naming the file. */
+clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t *fit, const char *text,
+                                  size_t size);
+
 /* Cuts text into pieces. */
 clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, const char *text, size_t size,
                                      clf__piece_function *function, void *user);

@@ -1,236 +1,213 @@
 #include "text/spm_check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 
-/* What is needed of SentencePiece's file, a protobuf message: ModelProto holds two NormalizerSpecs, and each
- * holds a table as bytes. */
+/* What is needed of SentencePiece's file, a protobuf message. Its parser merges messages that come twice, and
+ * of a value it takes the last: so every one is checked, and the last table is the one used. */
 enum {
-    WIRE_VARINT = 0,
-    WIRE_FIXED64 = 1,
-    WIRE_BYTES = 2,
-    WIRE_FIXED32 = 5,
+    MODEL_PIECE = 1,
     MODEL_NORMALIZER_SPEC = 3,
+    MODEL_SELF_TEST = 4,
     MODEL_DENORMALIZER_SPEC = 5,
+    PIECE_TEXT = 1,
+    PIECE_TYPE = 3,
+    TYPE_USER_DEFINED = 4,
     SPEC_PRECOMPILED_CHARSMAP = 2,
-    MAX_MATCHES = 32, /* the library's array for the prefixes of a text that the table knows */
+    SELF_TEST_SAMPLE = 1,
+    SAMPLE_INPUT = 1,
+    MAX_PIECE_BYTES = 4096, /* the library writes 16 characters; symbols of one's own may be longer */
+    MAX_NESTED_SYMBOLS = 64,
 };
 
-struct span {
-    const uint8_t *bytes;
-    size_t size;
+struct check {
+    const char *path;
+    struct clf__spm_tables tables;
+    struct clf__span *symbols; /* the pieces that are user-defined: they are found before all others */
+    size_t symbol_count, symbol_capacity;
+    size_t self_test_room; /* how many bytes its texts may have yet, normalised */
 };
 
-struct field {
-    uint64_t number;
-    int wire_type;
-    struct span value; /* of WIRE_BYTES */
-};
-
-static clf_status damaged(const char *path, const char *where)
+static clf_status damaged(const struct check *check, const char *where)
 {
-    return clf__fail(CLF_FORMAT, "%s: is damaged or not a SentencePiece model (%s); download it again", path,
-                     where);
+    return clf__fail(CLF_FORMAT, "%s: is damaged or not a SentencePiece model (%s); download it again",
+                     check->path, where);
 }
 
-static void skip(struct span *span, size_t size)
-{
-    span->bytes += size;
-    span->size -= size;
-}
+/* What is done with a field that holds bytes, or any other. */
+typedef clf_status field_function(struct check *check, const struct clf__proto_field *field);
 
-static int read_varint(struct span *span, uint64_t *out)
+static clf_status walk_fields(struct check *check, struct clf__span message, field_function *function,
+                              const char *cut)
 {
-    *out = 0;
-    for (int shift = 0; shift < 64 && span->size > 0; shift += 7) {
-        uint8_t byte = span->bytes[0];
-        skip(span, 1);
-        *out |= (uint64_t)(byte & 0x7F) << shift;
-        if (byte < 0x80) {
-            return 1;
+    while (message.size > 0) {
+        struct clf__proto_field field;
+        if (!clf__proto_next(&message, &field)) {
+            return damaged(check, cut);
         }
-    }
-    return 0;
-}
-
-/* Takes the next field off a message; 0 where it is damaged. */
-static int read_field(struct span *message, struct field *field)
-{
-    uint64_t key, length;
-    if (!read_varint(message, &key)) {
-        return 0;
-    }
-    *field = (struct field){.number = key >> 3, .wire_type = (int)(key & 7)};
-    switch (field->wire_type) {
-    case WIRE_VARINT:
-        return read_varint(message, &length);
-    case WIRE_FIXED64:
-        length = 8;
-        break;
-    case WIRE_FIXED32:
-        length = 4;
-        break;
-    case WIRE_BYTES:
-        if (!read_varint(message, &length)) {
-            return 0;
-        }
-        break;
-    default: /* groups: SentencePiece never wrote any */
-        return 0;
-    }
-    if (length > message->size) {
-        return 0;
-    }
-    field->value = (struct span){message->bytes, (size_t)length};
-    skip(message, (size_t)length);
-    return 1;
-}
-
-/* A normaliser table: the size of a trie, the trie, and the replacement texts, each ended by NUL. The trie is
- * a double array of 32-bit units. At node p with unit u, the children lie at (p ^ offset(u)) ^ c for the
- * bytes c, a child being one whose unit has the label c; where the unit says so, the place of c = 0 holds a
- * value: the start of a replacement text. */
-struct table {
-    const uint8_t *units;
-    size_t unit_count;
-    struct span texts;
-    uint8_t *matches; /* (unit_count) 0: not reached; else 1 + the most values on a walk up to this node */
-    uint8_t *queued;  /* (unit_count) */
-    uint32_t *queue;  /* (unit_count) a stack */
-    size_t queue_size;
-};
-
-static uint32_t read_u32(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
-static uint32_t unit_at(const struct table *table, size_t position)
-{
-    return read_u32(table->units + 4 * position);
-}
-
-static uint32_t unit_offset(uint32_t unit)
-{
-    return (unit >> 10) << ((unit & (1u << 9)) >> 6);
-}
-
-static int unit_has_value(uint32_t unit)
-{
-    return unit >> 8 & 1;
-}
-
-static uint32_t unit_label(uint32_t unit)
-{
-    return unit & (1u << 31 | 0xFF);
-}
-
-static void reach(struct table *table, uint32_t position, uint8_t matches)
-{
-    if (table->matches[position] >= matches) {
-        return;
-    }
-    table->matches[position] = matches;
-    if (!table->queued[position]) {
-        table->queued[position] = 1;
-        table->queue[table->queue_size++] = position;
-    }
-}
-
-static int value_fits(const struct table *table, uint32_t value)
-{
-    return value < table->texts.size && (value == 0 || table->texts.bytes[value - 1] == '\0');
-}
-
-/* Follows every walk from the root. A loop ends the search too: with values on it their count grows past
- * MAX_MATCHES, without any nothing changes the second time. */
-static int walks_stay_inside(struct table *table)
-{
-    reach(table, 0, 1);
-    while (table->queue_size > 0) {
-        uint32_t position = table->queue[--table->queue_size];
-        table->queued[position] = 0;
-        uint32_t unit = unit_at(table, position);
-        uint8_t matches = table->matches[position];
-        uint32_t base = position ^ unit_offset(unit);
-        if ((base | 0xFF) >= table->unit_count) {
-            return 0;
-        }
-        if (unit_has_value(unit) && !value_fits(table, unit_at(table, base) & ~(1u << 31))) {
-            return 0;
-        }
-        for (uint32_t byte = 0; byte < 256; byte++) {
-            uint32_t child = unit_at(table, base ^ byte);
-            if (unit_label(child) != byte) {
-                continue;
-            }
-            if (matches + unit_has_value(child) > MAX_MATCHES + 1) {
-                return 0;
-            }
-            reach(table, base ^ byte, (uint8_t)(matches + unit_has_value(child)));
-        }
-    }
-    return 1;
-}
-
-static clf_status check_table(struct span charsmap, const char *path)
-{
-    if (charsmap.size == 0) { /* a model that normalises nothing */
-        return CLF_OK;
-    }
-    uint32_t trie_size = charsmap.size >= 4 ? read_u32(charsmap.bytes) : 0;
-    skip(&charsmap, charsmap.size < 4 ? charsmap.size : 4);
-    if (trie_size == 0 || trie_size % 4 != 0 || trie_size > charsmap.size) {
-        return damaged(path, "its normaliser table is cut");
-    }
-    struct table table = {.units = charsmap.bytes, .unit_count = trie_size / 4, .texts = charsmap};
-    skip(&table.texts, trie_size);
-    clf_status status = clf__allocate(&table.matches, table.unit_count, 1);
-    if (status == CLF_OK) {
-        status = clf__allocate(&table.queued, table.unit_count, 1);
-    }
-    if (status == CLF_OK) {
-        status = clf__allocate(&table.queue, table.unit_count, sizeof *table.queue);
-    }
-    if (status == CLF_OK && !walks_stay_inside(&table)) {
-        status = damaged(path, "its normaliser table points outside itself");
-    }
-    clf__free(table.matches);
-    clf__free(table.queued);
-    clf__free(table.queue);
-    return status;
-}
-
-static clf_status check_normalizer_spec(struct span spec, const char *path)
-{
-    while (spec.size > 0) {
-        struct field field;
-        if (!read_field(&spec, &field)) {
-            return damaged(path, "its normaliser is cut");
-        }
-        if (field.number == SPEC_PRECOMPILED_CHARSMAP && field.wire_type == WIRE_BYTES) {
-            CLF__TRY(check_table(field.value, path));
-        }
+        CLF__TRY(function(check, &field));
     }
     return CLF_OK;
 }
 
-clf_status clf__spm_check(const uint8_t *bytes, size_t size, const char *path)
+static int is_bytes(const struct clf__proto_field *field, uint32_t number)
 {
+    return field->number == number && field->wire_type == CLF__WIRE_BYTES;
+}
+
+static clf_status check_normaliser(struct check *check, const struct clf__proto_field *field)
+{
+    return is_bytes(field, SPEC_PRECOMPILED_CHARSMAP)
+               ? clf__charsmap_check(&check->tables.normaliser, field->value, check->path)
+               : CLF_OK;
+}
+
+static clf_status check_denormaliser(struct check *check, const struct clf__proto_field *field)
+{
+    return is_bytes(field, SPEC_PRECOMPILED_CHARSMAP)
+               ? clf__charsmap_check(&check->tables.denormaliser, field->value, check->path)
+               : CLF_OK;
+}
+
+static clf_status add_symbol(struct check *check, struct clf__span text)
+{
+    if (check->symbol_count == check->symbol_capacity) {
+        size_t capacity = check->symbol_capacity > 0 ? 2 * check->symbol_capacity : 64;
+        CLF__TRY(clf__resize(&check->symbols, capacity, sizeof *check->symbols));
+        check->symbol_capacity = capacity;
+    }
+    check->symbols[check->symbol_count++] = text;
+    return CLF_OK;
+}
+
+static clf_status check_piece(struct check *check, struct clf__span piece)
+{
+    struct clf__span text = {0};
+    int is_symbol = 0;
+    while (piece.size > 0) {
+        struct clf__proto_field field;
+        if (!clf__proto_next(&piece, &field)) {
+            return damaged(check, "a piece is cut");
+        }
+        if (is_bytes(&field, PIECE_TEXT)) {
+            text = field.value;
+        }
+        /* The library drops the upper half, and leaves the type as it was where it does not know one. */
+        is_symbol |= field.number == PIECE_TYPE && field.wire_type == CLF__WIRE_VARINT &&
+                     (uint32_t)field.varint == TYPE_USER_DEFINED;
+    }
+    if (text.size > MAX_PIECE_BYTES) {
+        return damaged(check, "a piece has more than 4,096 bytes");
+    }
+    return is_symbol ? add_symbol(check, text) : CLF_OK;
+}
+
+static clf_status check_sample(struct check *check, const struct clf__proto_field *field)
+{
+    if (!is_bytes(field, SAMPLE_INPUT)) {
+        return CLF_OK;
+    }
+    size_t fit = clf__charsmap_fit(&check->tables.normaliser, (const char *)field->value.bytes,
+                                   field->value.size, &check->self_test_room);
+    return fit < field->value.size ? damaged(check, "its self-test has more than 65,536 bytes of text")
+                                   : CLF_OK;
+}
+
+static clf_status check_self_test(struct check *check, const struct clf__proto_field *field)
+{
+    return is_bytes(field, SELF_TEST_SAMPLE)
+               ? walk_fields(check, field->value, check_sample, "its self-test is cut")
+               : CLF_OK;
+}
+
+static clf_status check_tables(struct check *check, const struct clf__proto_field *field)
+{
+    if (is_bytes(field, MODEL_NORMALIZER_SPEC)) {
+        return walk_fields(check, field->value, check_normaliser, "its normaliser is cut");
+    }
+    return is_bytes(field, MODEL_DENORMALIZER_SPEC)
+               ? walk_fields(check, field->value, check_denormaliser, "its normaliser is cut")
+               : CLF_OK;
+}
+
+/* Once the tables are known. */
+static clf_status check_texts(struct check *check, const struct clf__proto_field *field)
+{
+    if (is_bytes(field, MODEL_SELF_TEST)) {
+        return walk_fields(check, field->value, check_self_test, "its self-test is cut");
+    }
+    return is_bytes(field, MODEL_PIECE) ? check_piece(check, field->value) : CLF_OK;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct clf__span *a = left, *b = right;
+    int order = memcmp(a->bytes, b->bytes, a->size < b->size ? a->size : b->size);
+    return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+static int begins_with(const struct clf__span *text, const struct clf__span *prefix)
+{
+    return text->size >= prefix->size && memcmp(text->bytes, prefix->bytes, prefix->size) == 0;
+}
+
+/* In their order, each symbol comes after those that it begins with. */
+static clf_status check_symbols(struct check *check)
+{
+    const struct clf__span *nested[MAX_NESTED_SYMBOLS];
+    int depth = 0;
+    if (check->symbol_count > 0) {
+        qsort(check->symbols, check->symbol_count, sizeof *check->symbols, by_bytes);
+    }
+    for (size_t i = 0; i < check->symbol_count; i++) {
+        while (depth > 0 && !begins_with(&check->symbols[i], nested[depth - 1])) {
+            depth--;
+        }
+        if (depth == MAX_NESTED_SYMBOLS) {
+            return damaged(check, "more than 64 of its symbols begin alike");
+        }
+        nested[depth++] = &check->symbols[i];
+    }
+    return CLF_OK;
+}
+
+clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, size_t size, const char *path)
+{
+    *out = (struct clf__spm_tables){0};
     if (size == 0) {
         return clf__fail(CLF_FORMAT, "%s: is empty; download it again", path);
     }
-    struct span model = {bytes, size};
-    while (model.size > 0) {
-        struct field field;
-        if (!read_field(&model, &field)) {
-            return damaged(path, "it is cut");
+    struct check check = {.path = path, .self_test_room = CLF__NORMALISED_BYTES};
+    struct clf__span model = {bytes, size};
+    CLF__TRY(walk_fields(&check, model, check_tables, "it is cut"));
+    clf_status status = walk_fields(&check, model, check_texts, "it is cut");
+    if (status == CLF_OK) {
+        status = check_symbols(&check);
+    }
+    clf__free(check.symbols);
+    if (status == CLF_OK) {
+        *out = check.tables;
+    }
+    return status;
+}
+
+clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__piece_function *function, void *user)
+{
+    struct clf__span model = {bytes, size};
+    struct clf__proto_field piece, field;
+    while (clf__proto_next(&model, &piece)) {
+        if (!is_bytes(&piece, MODEL_PIECE)) {
+            continue;
         }
-        if ((field.number == MODEL_NORMALIZER_SPEC || field.number == MODEL_DENORMALIZER_SPEC) &&
-            field.wire_type == WIRE_BYTES) {
-            CLF__TRY(check_normalizer_spec(field.value, path));
+        struct clf__span text = {0};
+        while (clf__proto_next(&piece.value, &field)) {
+            if (is_bytes(&field, PIECE_TEXT)) {
+                text = field.value;
+            }
         }
+        CLF__TRY(function(user, (const char *)text.bytes, text.size));
     }
     return CLF_OK;
 }

@@ -15,7 +15,7 @@
 #include "text/sentencepiece.h"
 #include "text/vocabulary.h"
 
-enum { MAX_SPM_BYTES = 1 << 28, MAX_CONFIG_BYTES = 1 << 24, MAX_SHOWN_WORD = 80, MAX_PART = 1 << 15 };
+enum { MAX_SPM_BYTES = 1 << 28, MAX_SHOWN_WORD = 80, MAX_PART = 1 << 15 };
 
 /* One language: how its text is cut and which ids its pieces have. */
 struct side {
@@ -191,7 +191,7 @@ static clf_status load(struct clf__tokenizer *tokenizer, const char *folder)
     if (has_config) {
         char *path = NULL;
         CLF__TRY(clf__path_join(&path, folder, "tokenizer_config.json"));
-        status = clf__json_load(&config, path, MAX_CONFIG_BYTES);
+        status = clf__json_load(&config, path, clf__json_settings);
         clf__free(path);
         if (status == CLF_OK) {
             status = read_config(tokenizer, &config, &unknown_token);
@@ -284,28 +284,33 @@ static size_t code_length(const char *text, size_t size)
     return 0;
 }
 
-/* Where to cut a text that is too long for SentencePiece: at a space, or between two characters of a stretch
- * without any. */
-static size_t part_length(const char *text, size_t size)
+/* Where to cut a text of which SentencePiece takes `most` bytes: at a space, or between two characters of a
+ * stretch without any. */
+static size_t part_length(const char *text, size_t size, size_t most)
 {
-    if (size <= MAX_PART) {
+    if (size <= most) {
         return size;
     }
-    for (size_t i = MAX_PART; i > MAX_PART / 2; i--) {
+    for (size_t i = most; i > most / 2; i--) {
         if (text[i] == ' ') {
             return i;
         }
     }
-    return clf__utf8_cut(text, MAX_PART);
+    return clf__utf8_cut(text, most);
 }
 
 /* SentencePiece's time grows with the square of a run of unknown characters (half a minute for a megabyte),
- * so it gets long texts in parts. It puts the space at which they were cut before each part again. */
+ * so it gets long texts in parts. It puts the space at which they were cut before each part again. A model
+ * whose normaliser makes pages of every letter would take as long: it gets smaller parts, and an end. */
 static clf_status add_parts(struct sink *sink, const char *text, size_t size)
 {
+    const struct clf__sentencepiece *model = sink->side->model;
     while (size > 0) {
-        size_t part = part_length(text, size);
-        CLF__TRY(clf__sentencepiece_encode(sink->side->model, text, part, add_piece, sink));
+        size_t most = size < MAX_PART ? size : MAX_PART;
+        size_t fit;
+        CLF__TRY(clf__sentencepiece_fit(model, &fit, text, most));
+        size_t part = part_length(text, size, fit);
+        CLF__TRY(clf__sentencepiece_encode(model, text, part, add_piece, sink));
         part += part < size && text[part] == ' ';
         text += part;
         size -= part;

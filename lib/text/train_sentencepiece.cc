@@ -1,12 +1,19 @@
-#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <sentencepiece_trainer.h>
@@ -33,11 +40,58 @@ bool is_fit(std::string_view text)
            text.find(RESERVED) == std::string_view::npos;
 }
 
-/* The library's way to ask for sentences. */
+struct Interrupted {
+};
+
+/* What a thread that learns shares with the one that waits for it. */
+struct Job {
+    explicit Job(const clf__piece_training *given) : training(*given)
+    {
+    }
+    void check()
+    {
+        std::lock_guard<std::mutex> guard(lock);
+        if (is_stopped) {
+            throw Interrupted();
+        }
+    }
+    void set_reads(bool value)
+    {
+        std::lock_guard<std::mutex> guard(lock);
+        if (value && is_stopped) {
+            throw Interrupted();
+        }
+        reads = value;
+        changed.notify_all();
+    }
+    void finish(clf_status outcome) noexcept
+    {
+        std::lock_guard<std::mutex> guard(lock);
+        status = outcome;
+        snprintf(message, sizeof message, "%s", outcome == CLF_OK ? "" : clf_last_error());
+        reads = false;
+        is_finished = true;
+        changed.notify_all();
+    }
+
+    const clf__piece_training training; /* what it borrows is there while it is read */
+    std::mutex lock;
+    std::condition_variable changed;
+    bool reads = false, is_stopped = false, is_finished = false;
+    clf_status status = CLF_OK; /* this and what follows: once it is finished */
+    char message[2048] = "";
+    std::string bytes;
+};
+
+/* Once, to see whether there is any text, or the last time. */
+enum class Pass { FIRST, LAST };
+
+/* The library's way to ask for sentences. The end of the last pass is the end of reading. */
 class Sentences final : public sentencepiece::SentenceIterator
 {
   public:
-    explicit Sentences(const clf__piece_training *training) : training_(training)
+    Sentences(const clf__piece_training *training, Job *job, Pass pass)
+        : training_(training), job_(job), pass_(pass)
     {
         Next();
     }
@@ -47,12 +101,11 @@ class Sentences final : public sentencepiece::SentenceIterator
     }
     void Next() override
     {
-        do {
-            if (line_.empty() && !next_line()) {
-                value_.clear();
-                return;
-            }
-        } while (!cut());
+        if (line_.empty() && !next_line()) {
+            value_.clear();
+            return;
+        }
+        cut();
     }
     const std::string &value() const override
     {
@@ -62,46 +115,43 @@ class Sentences final : public sentencepiece::SentenceIterator
     {
         return sentencepiece::util::Status();
     }
-    int64_t long_words() const
-    {
-        return long_words_;
-    }
 
   private:
     bool next_line()
     {
         const char *text = nullptr;
         size_t size = 0;
-        do {
+        while (!done_ && (size == 0 || !is_fit(line_))) {
+            job_->check();
             done_ = training_->next(training_->user, &text, &size) == 0;
             line_ = done_ ? std::string_view() : std::string_view(text, size);
-        } while (!done_ && (size == 0 || !is_fit(line_)));
+        }
+        if (done_ && pass_ == Pass::LAST) {
+            job_->set_reads(false);
+        }
         return !done_;
     }
 
-    /* Takes what fits off the line, or drops a word that does not. */
-    bool cut()
+    /* Takes what fits off the line. */
+    void cut()
     {
         size_t size = line_.size(), after = size;
         if (size > CLF__SENTENCE_BYTES) {
             size = line_.rfind(' ', CLF__SENTENCE_BYTES);
-            bool fits = size != std::string_view::npos;
-            after = fits ? size + 1 : std::min(line_.find(' '), line_.size());
-            if (!fits) {
-                long_words_++;
-                line_.remove_prefix(after);
-                return false;
+            after = size + 1;
+            if (size == std::string_view::npos) {
+                size = after = clf__utf8_cut(line_.data(), CLF__SENTENCE_BYTES);
             }
         }
         value_.assign(line_.data(), size);
         line_.remove_prefix(after);
-        return true;
     }
 
     const clf__piece_training *training_;
+    Job *job_;
+    Pass pass_;
     std::string_view line_; /* what is left of it */
     std::string value_;
-    int64_t long_words_ = 0;
     bool done_ = false;
 };
 
@@ -133,13 +183,13 @@ int give_letter(void *user, const char **text, size_t *size)
 
 /* The library ends the process where no sentence has a word left once it is normalised. Which has, a model of
  * one letter tells, with the same normaliser. */
-clf_status find_word(bool *found, Sentences *sentences)
+clf_status find_word(bool *found, Sentences *sentences, Job *job)
 {
     int left = 1;
     clf__piece_training letter = {};
     letter.next = give_letter;
     letter.user = &left;
-    Sentences only(&letter);
+    Sentences only(&letter, job, Pass::FIRST);
     std::string bytes;
     sentencepiece::SentencePieceProcessor processor;
     if (!sentencepiece::SentencePieceTrainer::Train(options(3), &only, &bytes).ok() ||
@@ -181,29 +231,99 @@ clf_status explain(const clf__piece_training *training, const std::string &messa
     return clf__fail(CLF_TEXT, "SentencePiece cannot learn from this text: %s", message.c_str());
 }
 
-clf_status train(clf__piece_training *training)
+/* On the job's thread. */
+clf_status learn(Job *job)
 {
-    Sentences first(training);
+    const clf__piece_training *training = &job->training;
     bool found = false;
-    CLF__TRY(find_word(&found, &first));
+    Sentences first(training, job, Pass::FIRST);
+    CLF__TRY(find_word(&found, &first, job));
     if (!found) {
-        const char *empty = "there is no text to learn pieces from";
-        return first.long_words() == 0
-                   ? clf__fail(CLF_TEXT, "%s", empty)
-                   : clf__fail(
-                         CLF_TEXT,
-                         "%s: lines of more than %d bytes have no space where they can be cut; break them",
-                         empty, (int)CLF__SENTENCE_BYTES);
+        return clf__fail(CLF_TEXT, "there is no text to learn pieces from");
     }
     training->rewind(training->user);
-    Sentences sentences(training);
-    std::string bytes;
-    auto trained = sentencepiece::SentencePieceTrainer::Train(options(training->pieces), &sentences, &bytes);
-    training->long_words = sentences.long_words();
-    if (!trained.ok()) {
-        return explain(training, trained.ToString());
+    Sentences sentences(training, job, Pass::LAST);
+    auto trained =
+        sentencepiece::SentencePieceTrainer::Train(options(training->pieces), &sentences, &job->bytes);
+    return trained.ok() ? CLF_OK : explain(training, trained.ToString());
+}
+
+/* One at a time: nobody says that the library's trainer may run twice, as it would beside an abandoned one.
+ */
+std::mutex one_at_a_time;
+
+clf_status try_to_learn(Job *job) noexcept
+{
+    try {
+        std::lock_guard<std::mutex> alone(one_at_a_time);
+        job->set_reads(true);
+        return learn(job);
+    } catch (const Interrupted &) {
+        return CLF_INTERRUPTED;
+    } catch (const std::bad_alloc &) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "SentencePiece has no host memory left to learn pieces");
+    } catch (const std::exception &error) {
+        return clf__fail(CLF_TEXT, "SentencePiece cannot learn from this text: %s", error.what());
+    } catch (...) {
+        return clf__fail(CLF_TEXT, "SentencePiece cannot learn from this text");
     }
-    return clf__file_write(training->output, bytes.data(), bytes.size());
+}
+
+/* Threads that nobody waits for until the process ends: what they use of the library must not end before. */
+struct Abandoned {
+    ~Abandoned()
+    {
+        for (std::thread &thread : threads) {
+            thread.join();
+        }
+    }
+    std::mutex lock;
+    std::vector<std::thread> threads;
+};
+
+void abandon(std::thread *thread)
+{
+    try {
+        static Abandoned abandoned;
+        std::lock_guard<std::mutex> guard(abandoned.lock);
+        abandoned.threads.push_back(std::move(*thread));
+    } catch (const std::bad_alloc &) {
+        thread->join();
+    }
+}
+
+/* Until it is finished, or an interruption comes and the caller's text is not read any more. True where it is
+ * finished. */
+bool wait_for(Job *job)
+{
+    std::unique_lock<std::mutex> guard(job->lock);
+    do {
+        job->changed.wait_for(guard, std::chrono::milliseconds(100), [job] { return job->is_finished; });
+        guard.unlock();
+        bool stops = job->training.interrupted && job->training.interrupted(job->training.interrupted_user);
+        guard.lock();
+        job->is_stopped = stops;
+    } while (!job->is_finished && !job->is_stopped);
+    job->changed.wait(guard, [job] { return !job->reads; });
+    return job->is_finished;
+}
+
+clf_status train(clf__piece_training *training)
+{
+    auto job = std::make_shared<Job>(training);
+    std::thread thread([job] { job->finish(try_to_learn(job.get())); });
+    if (wait_for(job.get())) {
+        thread.join();
+    } else {
+        abandon(&thread);
+    }
+    if (job->is_stopped) {
+        return clf__fail(CLF_INTERRUPTED, "learning pieces was interrupted");
+    }
+    if (job->status != CLF_OK) {
+        return clf__fail(job->status, "%s", job->message);
+    }
+    return clf__file_write(training->output, job->bytes.data(), job->bytes.size());
 }
 } // namespace
 
@@ -212,10 +332,8 @@ clf_status clf__sentencepiece_train(struct clf__piece_training *training)
     try {
         return train(training);
     } catch (const std::bad_alloc &) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "SentencePiece has no host memory left to learn pieces");
-    } catch (const std::exception &error) {
-        return clf__fail(CLF_TEXT, "SentencePiece cannot learn from this text: %s", error.what());
-    } catch (...) {
-        return clf__fail(CLF_TEXT, "SentencePiece cannot learn from this text");
+        return clf__fail(CLF_OUT_OF_MEMORY, "there is no host memory left to learn pieces");
+    } catch (const std::system_error &error) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "the system has no thread to learn pieces on: %s", error.what());
     }
 }

@@ -2,25 +2,16 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 
 enum { MAX_FILE_BYTES = 1 << 28 };
 
-/* FNV-1a, 32 bits. */
-static uint32_t hash(const char *piece, size_t length)
-{
-    uint32_t value = 2166136261u;
-    for (size_t i = 0; i < length; i++) {
-        value = (value ^ (uint8_t)piece[i]) * 16777619u;
-    }
-    return value;
-}
-
 int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *piece, size_t length)
 {
     uint32_t mask = vocabulary->slot_count - 1;
-    for (uint32_t slot = hash(piece, length) & mask;; slot = (slot + 1) & mask) {
+    for (uint32_t slot = (uint32_t)clf__hash(piece, length) & mask;; slot = (slot + 1) & mask) {
         int32_t id = vocabulary->slots[slot];
         if (id < 0) {
             return -1;
@@ -36,7 +27,7 @@ static void insert(struct clf__vocabulary *vocabulary, int32_t id)
 {
     const char *piece = vocabulary->pieces[id];
     uint32_t mask = vocabulary->slot_count - 1;
-    uint32_t slot = hash(piece, strlen(piece)) & mask;
+    uint32_t slot = (uint32_t)clf__hash(piece, strlen(piece)) & mask;
     while (vocabulary->slots[slot] >= 0) {
         slot = (slot + 1) & mask;
     }
@@ -110,7 +101,9 @@ static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
     CLF__TRY(clf__allocate(&vocabulary->pieces, (size_t)vocabulary->size, sizeof *vocabulary->pieces));
     struct clf__json json;
-    CLF__TRY(clf__json_load(&json, path, MAX_FILE_BYTES));
+    /* One that is somewhat too large is told with both sizes. */
+    struct clf__json_limits limits = {MAX_FILE_BYTES, 2 * (size_t)vocabulary->size + 65536};
+    CLF__TRY(clf__json_load(&json, path, limits));
     clf_status status = place_pieces(vocabulary, json.root);
     if (status == CLF_OK) {
         status = own_pieces(vocabulary);

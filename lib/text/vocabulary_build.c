@@ -4,23 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
-
-/* FNV-1a, 32 bits. */
-static uint32_t hash(const char *piece, size_t length)
-{
-    uint32_t value = 2166136261u;
-    for (size_t i = 0; i < length; i++) {
-        value = (value ^ (uint8_t)piece[i]) * 16777619u;
-    }
-    return value;
-}
 
 /* The slot where a piece is, or would be. */
 static uint32_t find(const struct clf__piece_counts *counts, const char *piece, size_t length)
 {
-    uint32_t mask = counts->slot_count - 1, slot = hash(piece, length) & mask;
+    uint32_t mask = counts->slot_count - 1, slot = (uint32_t)clf__hash(piece, length) & mask;
     for (;; slot = (slot + 1) & mask) {
         int item = counts->slots[slot];
         if (item < 0) {

@@ -12,7 +12,7 @@
 #include "train/run.h"
 #include "train/tokenizer_files.h"
 
-enum { SIZE_KEYS = 7, MAX_CONFIG_BYTES = 1 << 24, MOST_PIECES = 1 << 24 };
+enum { SIZE_KEYS = 7, MOST_PIECES = 1 << 24 };
 
 static const struct {
     const char *key;
@@ -36,10 +36,13 @@ struct keys {
 static clf_status add_key(struct keys *keys, const char *name, size_t length, const char *value)
 {
     CLF__TRY(clf__copy_bytes(&keys->names[keys->count], name, length));
-    json_t *json = json_loads(value, JSON_DECODE_ANY, NULL);
+    json_t *json = NULL;
+    clf_status status = clf__json_word(&json, value);
     json_t *string = json ? NULL : json_string(value);
-    clf_status status =
-        clf__json_text(&keys->values[keys->count], json ? json : string, JSON_ENCODE_ANY | JSON_COMPACT);
+    if (status == CLF_OK) {
+        status =
+            clf__json_text(&keys->values[keys->count], json ? json : string, JSON_ENCODE_ANY | JSON_COMPACT);
+    }
     json_decref(string);
     json_decref(json);
     if (status != CLF_OK) {
@@ -171,6 +174,8 @@ static clf_status make_new(const char *folder, const struct clf__run *run, const
         .target_vocabulary = settings->target_vocabulary,
         .source_language = settings->source_language,
         .target_language = settings->target_language,
+        .interrupted = run->hooks.interrupted,
+        .user = run->hooks.user,
     };
     struct clf__model_description description = {
         .preset = clf__system_word((enum clf__system)settings->preset),
@@ -178,7 +183,13 @@ static clf_status make_new(const char *folder, const struct clf__run *run, const
         .values = (const char *const *)keys->values,
         .key_count = keys->count,
     };
-    CLF__TRY(clf__tokenizer_files_make(&description, folder, &making));
+    clf_status status = clf__tokenizer_files_make(&description, folder, &making);
+    if (status == CLF_INTERRUPTED) {
+        return clf__fail(status,
+                         "training was interrupted before its first update, as a vocabulary was learned; "
+                         "the same command begins again");
+    }
+    CLF__TRY(status);
     CLF__TRY(clf__model_describe(folder, &description));
     CLF__TRY(check_memory(run->device, folder));
     return draw_weights(folder, run);
@@ -189,7 +200,7 @@ static clf_status make_new(const char *folder, const struct clf__run *run, const
 static clf_status change_config(const char *path, const struct clf__settings *settings)
 {
     struct clf__json json;
-    CLF__TRY(clf__json_load(&json, path, MAX_CONFIG_BYTES));
+    CLF__TRY(clf__json_load(&json, path, clf__json_settings));
     int failed = 0;
     static const char *const types[] = {"dtype", "torch_dtype"};
     for (int i = 0; i < 2; i++) {
@@ -201,7 +212,8 @@ static clf_status change_config(const char *path, const struct clf__settings *se
         const char *word = settings->config.items[i], *equals = strchr(word, '=');
         char key[64]; /* a key of config.json, all of which are shorter */
         snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
-        json_t *value = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
+        json_t *value = NULL;
+        failed |= clf__json_word(&value, equals + 1) != CLF_OK;
         failed |= json_object_set_new(json.root, key, value ? value : json_string(equals + 1));
     }
     clf_status status = clf__json_write(path, failed ? NULL : json.root, JSON_REAL_PRECISION(9));

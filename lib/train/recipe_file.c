@@ -9,7 +9,7 @@
 #include "train/recipe.h"
 
 /* Numbers are written as a person would: what differs behind fifteen digits is the same choice. */
-enum { MAX_RECIPE_BYTES = 1 << 24, MAX_PAIRS = 256, REAL_DIGITS = 15 };
+enum { MAX_PAIRS = 256, REAL_DIGITS = 15 };
 
 /* Words taken from JSON; those that had to be made are owned. */
 struct words {
@@ -34,8 +34,10 @@ static clf_status add_word(struct words *words, const char *before, const char *
 /* A string that would read as another kind of JSON keeps its quotes, so that it comes back as a string. */
 static clf_status add_scalar(struct words *words, const char *before, const json_t *value)
 {
-    json_t *other =
-        json_is_string(value) ? json_loads(json_string_value(value), JSON_DECODE_ANY, NULL) : NULL;
+    json_t *other = NULL;
+    if (json_is_string(value)) {
+        CLF__TRY(clf__json_word(&other, json_string_value(value)));
+    }
     clf_status status;
     if (json_is_string(value) && !other) {
         status = add_word(words, before, json_string_value(value));
@@ -118,7 +120,7 @@ static clf_status load_key(struct clf_recipe *recipe, const char *name, const js
     } else if (words.count > 0) {
         status = clf__recipe_check(index, (const char *const *)words.items, words.count);
         if (status != CLF_OK) {
-            status = CLF_FORMAT;
+            status = status == CLF_OUT_OF_MEMORY ? status : CLF_FORMAT;
             clf__fail_in(status, "%s", path);
         } else {
             status = clf__recipe_take(recipe, index, (const char *const *)words.items, words.count);
@@ -137,7 +139,7 @@ clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path)
 {
     CLF__TRY(check_path(path));
     struct clf__json json;
-    CLF__TRY(clf__json_load(&json, path, MAX_RECIPE_BYTES));
+    CLF__TRY(clf__json_load(&json, path, clf__json_settings));
     struct clf_recipe *taken = NULL;
     clf_status status = clf__recipe_copy(&taken, recipe);
     void *iterator = json_object_iter(json.root);
@@ -157,7 +159,10 @@ clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path)
 /* A word as the JSON that it was, or as a string. */
 static json_t *scalar(const char *word)
 {
-    json_t *value = json_loads(word, JSON_DECODE_ANY, NULL);
+    json_t *value = NULL;
+    if (clf__json_word(&value, word) != CLF_OK) {
+        return NULL;
+    }
     return value ? value : json_string(word);
 }
 

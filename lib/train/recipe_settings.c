@@ -2,8 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <jansson.h>
-
+#include "base/json.h"
 #include "model/config.h"
 #include "model/save.h"
 #include "train/recipe.h"
@@ -21,23 +20,25 @@ static clf_status check_pair(const char *name, const char *word)
                      length < 64 ? (int)length : 64, word);
 }
 
-/* A JSON number in a word: the same in every locale. */
-static int parse_number(double *out, int64_t *whole, const char *word)
+/* A JSON number in a word, the same in every locale: *kind is 0 where it is none, 2 where it is whole. */
+static clf_status parse_number(int *kind, double *out, int64_t *whole, const char *word)
 {
-    json_t *json = json_loads(word, JSON_DECODE_ANY, NULL);
-    int is_number = json_is_number(json);
+    json_t *json = NULL;
+    clf_status status = clf__json_word(&json, word);
     *out = json_number_value(json);
     *whole = json_integer_value(json);
-    int is_whole = json_is_integer(json);
+    *kind = json_is_number(json) ? 1 + json_is_integer(json) : 0;
     json_decref(json);
-    return is_number ? 1 + is_whole : 0;
+    return status;
 }
 
 static clf_status parse_whole_number(int64_t *out, const char *name, const struct clf__recipe_entry *entry,
                                      const char *word)
 {
     double number;
-    if (parse_number(&number, out, word) != 2 || number < entry->low || number > entry->high) {
+    int kind;
+    CLF__TRY(parse_number(&kind, &number, out, word));
+    if (kind != 2 || number < entry->low || number > entry->high) {
         return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is not a whole number from %.0f to %.0f", name,
                          word, entry->low, entry->high);
     }
@@ -48,7 +49,9 @@ static clf_status parse_real(double *out, const char *name, const struct clf__re
                              const char *word)
 {
     int64_t whole;
-    if (parse_number(out, &whole, word) == 0 || *out < entry->low || *out > entry->high) {
+    int kind;
+    CLF__TRY(parse_number(&kind, out, &whole, word));
+    if (kind == 0 || *out < entry->low || *out > entry->high) {
         return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is not a number from %g to %g, such as 0.5", name,
                          word, entry->low, entry->high);
     }
@@ -197,7 +200,9 @@ static int is_same_word(const struct clf__recipe_entry *entry, const char *a, co
     double numbers[2];
     int64_t wholes[2];
     if (entry->kind == CLF__NUMBER || entry->kind == CLF__WHOLE_NUMBER) {
-        int kinds[] = {parse_number(&numbers[0], &wholes[0], a), parse_number(&numbers[1], &wholes[1], b)};
+        int kinds[2] = {0};
+        parse_number(&kinds[0], &numbers[0], &wholes[0], a);
+        parse_number(&kinds[1], &numbers[1], &wholes[1], b);
         return kinds[0] == 2 && kinds[1] == 2
                    ? wholes[0] == wholes[1]
                    : kinds[0] && kinds[1] && is_same_number(numbers[0], numbers[1]);
@@ -224,8 +229,9 @@ static int is_same_pair(const char *a, const char *b)
     if (strncmp(a, b, length) != 0) {
         return 0;
     }
-    json_t *values[] = {json_loads(a + length, JSON_DECODE_ANY, NULL),
-                        json_loads(b + length, JSON_DECODE_ANY, NULL)};
+    json_t *values[] = {NULL, NULL};
+    clf__json_word(&values[0], a + length); /* without memory they are compared as text */
+    clf__json_word(&values[1], b + length);
     int same = values[0] && values[1] ? is_same_json(values[0], values[1]) : strcmp(a, b) == 0;
     json_decref(values[0]);
     json_decref(values[1]);

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 
-enum { MAX_STATE_BYTES = 1 << 26, EXACT_DIGITS = 17 };
+enum { MAX_STATE_BYTES = 1 << 26, MAX_STATE_VALUES = 1 << 21, EXACT_DIGITS = 17 };
 
 /* Whole numbers of state.json and their fields; int fields have a bound that fits. */
 #define NUMBER_LIST(X)                                                                                       \
@@ -175,7 +175,8 @@ clf_status clf__train_state_read(struct clf__train_state *out, json_t **files, c
     *out = (struct clf__train_state){0};
     *files = NULL;
     struct clf__json json;
-    CLF__TRY(clf__json_load(&json, path, MAX_STATE_BYTES));
+    struct clf__json_limits limits = {MAX_STATE_BYTES, MAX_STATE_VALUES};
+    CLF__TRY(clf__json_load(&json, path, limits));
     clf_status status = read_state(out, &json);
     if (status == CLF_OK) {
         *files = json_incref(json_object_get(json.root, "files"));

@@ -223,7 +223,8 @@ static clf_status copy_vocabulary(struct made *made, const struct making *making
 {
     struct clf__json json;
     struct clf__vocabulary vocabulary;
-    CLF__TRY(clf__json_load(&json, path, MAX_VOCABULARY_BYTES));
+    struct clf__json_limits limits = {MAX_VOCABULARY_BYTES, 1 << 24};
+    CLF__TRY(clf__json_load(&json, path, limits));
     size_t size = json_object_size(json.root);
     clf__json_free(&json);
     CLF__TRY(clf__vocabulary_load(&vocabulary, path, size < INT_MAX ? (int)size : INT_MAX));
@@ -289,8 +290,8 @@ static clf_status train_model(const struct making *making, const struct side *si
     sentences.stride = (int)((count + MAX_SENTENCES - 1) / MAX_SENTENCES);
     sentences.stride = sentences.stride < 1 ? 1 : sentences.stride;
     struct names names = find_names(options, side);
-    clf__log(CLF_LOG_NOTICE, "%s%s%s: learning a vocabulary of %d pieces; an interruption waits for it",
-             names.first, names.and, names.second, size);
+    clf__log(CLF_LOG_NOTICE, "%s%s%s: learning a vocabulary of %d pieces", names.first, names.and,
+             names.second, size);
     if (sentences.stride > 1) {
         clf__log(CLF_LOG_NOTICE, "%s%s%s: SentencePiece learns from each %dth of %d lines", names.first,
                  names.and, names.second, sentences.stride, sentences.corpus.lines);
@@ -303,18 +304,13 @@ static clf_status train_model(const struct making *making, const struct side *si
         .pieces = size - special + 1,
         .others = special - 1,
         .output = path,
+        .interrupted = options->interrupted,
+        .interrupted_user = options->user,
     };
     clf_status status = clf__sentencepiece_train(&training);
     clf__corpus_close(&sentences.corpus);
-    if (sentences.status != CLF_OK) { /* what was learned of a part is no use */
+    if (status != CLF_INTERRUPTED && sentences.status != CLF_OK) { /* what was learned of a part is no use */
         return clf__fail(sentences.status, "%s", sentences.problem);
-    }
-    if (training.long_words > 0) {
-        clf__log(
-            CLF_LOG_WARNING,
-            "%s%s%s: SentencePiece learns nothing from %lld word%s of more than %d bytes; break such lines",
-            names.first, names.and, names.second, (long long)training.long_words,
-            training.long_words > 1 ? "s" : "", (int)CLF__SENTENCE_BYTES);
     }
     return status == CLF_TEXT ? clf__fail_in(status, "%s%s%s", names.first, names.and, names.second) : status;
 }

@@ -18,6 +18,8 @@ struct clf__tokenizer_making {
     int max_length; /* of a source, tokenizer_config.json's model_max_length; 0: clf__model_describe() fills
                        in the model's */
     const char *source_language, *target_language; /* NULL: unknown */
+    int (*interrupted)(void *user);                /* NULL: never; CLF_INTERRUPTED while pieces are learned */
+    void *user;
 };
 
 /* Writes source.spm and target.spm, vocab.json, target_vocab.json and tokenizer_config.json, whichever there

@@ -12,8 +12,6 @@
 #include "translate/inspect_internal.h"
 #include "translate/internal.h"
 
-enum { MAX_CONFIG_BYTES = 1 << 24 };
-
 /* What is read of a folder; every part is freed at the end. */
 struct inspection {
     const char *folder;
@@ -205,7 +203,7 @@ static clf_status read_folder(struct inspection *inspection)
     CLF__TRY(clf__config_load(&inspection->config, inspection->folder));
     char *path;
     CLF__TRY(clf__path_join(&path, inspection->folder, "config.json"));
-    clf_status status = clf__json_load(&inspection->file, path, MAX_CONFIG_BYTES);
+    clf_status status = clf__json_load(&inspection->file, path, clf__json_settings);
     clf__free(path);
     CLF__TRY(status);
     CLF__TRY(clf__parameters_load(&inspection->parameters, &inspection->config, inspection->folder));

@@ -5,15 +5,13 @@
 #include "model/safetensors.h"
 #include "translate/inspect_internal.h"
 
-enum { MAX_CONFIG_BYTES = 1 << 24 };
-
 /* The keys of config.json; none where there is no such file, or none that can be read. */
 static clf_status read_config(json_t **out, const char *folder)
 {
     char *path;
     struct clf__json file;
     CLF__TRY(clf__path_join(&path, folder, "config.json"));
-    clf_status status = clf__json_load(&file, path, MAX_CONFIG_BYTES);
+    clf_status status = clf__json_load(&file, path, clf__json_settings);
     clf__free(path);
     if (status == CLF_OUT_OF_MEMORY) {
         return status;

@@ -22,8 +22,9 @@ static int choose_path(void **state)
 
 static clf_status load(struct clf__json *json, const char *text)
 {
+    static const struct clf__json_limits limits = {1000000, 1000};
     assert_ok(clf__file_write(path, text, strlen(text)));
-    return clf__json_load(json, path, 1000000);
+    return clf__json_load(json, path, limits);
 }
 
 static void test_typed_reads(void **state)
@@ -126,10 +127,11 @@ static void test_bad_files_name_file_and_line(void **state)
         assert_null(json.root);
         clf__json_free(&json);
     }
+    static const struct clf__json_limits small = {16, 4};
     struct clf__json json;
-    assert_fails(clf__json_load(&json, "/no/such.json", 10), CLF_FILE, "/no/such.json");
+    assert_fails(clf__json_load(&json, "/no/such.json", small), CLF_FILE, "/no/such.json");
     assert_ok(clf__file_write(path, "{\"a\": 1234567890}", 17));
-    assert_fails(clf__json_load(&json, path, 16), CLF_FORMAT, "more than the 16 expected");
+    assert_fails(clf__json_load(&json, path, small), CLF_FORMAT, "more than the 16 expected");
 }
 
 static void test_a_deep_file_is_refused(void **state)
@@ -139,6 +141,15 @@ static void test_a_deep_file_is_refused(void **state)
     memset(text, '[', 100000);
     struct clf__json json;
     assert_fails(load(&json, text), CLF_FORMAT, path);
+    json_t *value;
+    memset(text + 100, ']', 100);
+    assert_ok(clf__json_parse(&value, text, 200, "x.json", clf__json_settings));
+    json_decref(value);
+    memcpy(text, "\n\n[[[", 5);
+    memset(text + 100, '[', 3);
+    assert_fails(clf__json_parse(&value, text, 200, "x.json", clf__json_settings), CLF_FORMAT,
+                 "x.json: line 3 is not the JSON expected: values in values, more than 100 deep");
+    assert_null(value);
 }
 
 static void test_integers_beyond_64_bits(void **state)
@@ -171,40 +182,272 @@ static void test_every_allocation_may_fail(void **state)
     assert_ok(load(&json, "{\"a\": 1}"));
     clf__json_free(&json);
     clf__memory_fail_at(0);
-    assert_ok(clf__json_load(&json, path, 100));
+    assert_ok(clf__json_load(&json, path, clf__json_settings));
     uint64_t allocations = clf__memory_count();
     clf__json_free(&json);
     assert_true(allocations >= 2);
     for (uint64_t n = 1; n <= allocations; n++) {
         clf__memory_fail_at(n);
-        assert_fails(clf__json_load(&json, path, 100), CLF_OUT_OF_MEMORY, "");
+        assert_fails(clf__json_load(&json, path, clf__json_settings), CLF_OUT_OF_MEMORY, "");
         assert_null(json.root);
     }
+    json_t *value;
+    clf__memory_fail_at(1); /* the room that jansson will need */
+    assert_fails(clf__json_parse(&value, "[]", 2, "x.json", clf__json_settings), CLF_OUT_OF_MEMORY,
+                 "x.json: no host memory left to read it");
+    assert_null(value);
     clf__memory_fail_at(0);
 }
 
-static int parser_allocations_left;
-
-static void *allocate_some(size_t size)
-{
-    return parser_allocations_left-- > 0 ? malloc(size) : NULL;
-}
-
-/* A file that nobody damaged is not called damaged. (Later in a text jansson calls it damaged itself, or
- * aborts.) */
-static void test_the_parser_has_no_memory(void **state)
+static void test_strings_and_numbers(void **state)
 {
     (void)state;
-    struct clf__json json;
-    assert_ok(load(&json, "{\"a\": 1}"));
-    clf__json_free(&json);
-    for (int most = 0; most < 3; most++) {
-        parser_allocations_left = most;
-        json_set_alloc_funcs(allocate_some, free);
-        clf_status status = clf__json_load(&json, path, 1000);
-        json_set_alloc_funcs(malloc, free);
-        assert_fails(status, CLF_OUT_OF_MEMORY, "settings.json: no host memory");
+    static const struct {
+        const char *text, *value;
+    } strings[] = {
+        {"\"\"", ""},
+        {"\"a\\\"\\\\\\/\\b\\f\\n\\r\\tz\"", "a\"\\/\b\f\n\r\tz"},
+        {"\"\\u0041\\u00e9\\u00E9\\u2581\\ud83d\\ude00\"", "A\u00e9\u00e9\u2581\U0001F600"},
+        {"\"h\u00e9\U0001F600\"", "h\u00e9\U0001F600"},
+    };
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        json_t *value;
+        assert_ok(clf__json_word(&value, strings[i].text));
+        assert_string_equal(json_string_value(value), strings[i].value);
+        json_decref(value);
     }
+    static const struct {
+        const char *text;
+        double value;
+        int is_whole;
+    } numbers[] = {{"0", 0, 1},         {"-0", 0, 1},     {"-12", -12, 1},
+                   {"1.5", 1.5, 0},     {"1e3", 1000, 0}, {"-1.25E-2", -0.0125, 0},
+                   {"5.0", 5, 0},       {"1e-400", 0, 0}, {"9223372036854775808", 9223372036854775808.0, 0},
+                   {" \t\r\n7 ", 7, 1}, {"1E+2", 100, 0}, {"9007199254740992", 9007199254740992, 1}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        json_t *value;
+        assert_ok(clf__json_word(&value, numbers[i].text));
+        assert_true(json_is_number(value) && json_number_value(value) == numbers[i].value);
+        assert_int_equal(json_is_integer(value), numbers[i].is_whole);
+        json_decref(value);
+    }
+}
+
+static void test_what_is_no_json(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",
+                                        " ",
+                                        "01",
+                                        "-",
+                                        "1.",
+                                        ".5",
+                                        "1e",
+                                        "+1",
+                                        "0x1",
+                                        "1e999",
+                                        "-1e999",
+                                        "NaN",
+                                        "Infinity",
+                                        "tru",
+                                        "nul",
+                                        "'a'",
+                                        "\"a",
+                                        "\"\\\"",
+                                        "\"\\x\"",
+                                        "\"\n\"",
+                                        "\"\\u12\"",
+                                        "\"\\u12g4\"",
+                                        "\"\\u0000\"",
+                                        "\"\\ud83d\"",
+                                        "\"\\ud83dx\"",
+                                        "\"\\ud83d\\u0041\"",
+                                        "\"\\ude00\"",
+                                        "[",
+                                        "[1",
+                                        "[1,",
+                                        "[1,]",
+                                        "[,]",
+                                        "[1 2]",
+                                        "]",
+                                        "{",
+                                        "{\"a\"",
+                                        "{\"a\":",
+                                        "{\"a\": 1,}",
+                                        "{a: 1}",
+                                        "{1: 1}",
+                                        "{\"a\" 1}",
+                                        "{\"a\": 1 \"b\": 2}",
+                                        "[1}",
+                                        "1 1",
+                                        "[] []",
+                                        "// a\n1",
+                                        "\"\xC0\xAF\"",
+                                        "\"\xED\xA0\x80\"",
+                                        "\xEF\xBB\xBF{}",
+                                        "{\"a\": {\"b\": 1, \"b\": 2}}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        json_t *value;
+        assert_fails(clf__json_parse(&value, texts[i], strlen(texts[i]), "x.json", clf__json_settings),
+                     CLF_FORMAT, "x.json: line ");
+        assert_null(value);
+        assert_ok(clf__json_word(&value, texts[i]));
+        assert_null(value);
+    }
+}
+
+static void test_nul_bytes_and_long_numbers(void **state)
+{
+    (void)state;
+    json_t *value;
+    static const char nul[][6] = {"[1,\0]", "[1\0 ]", "[\0 1]", "[1] \0", "\"a\0b\""};
+    for (int i = 0; i < 5; i++) {
+        assert_fails(clf__json_parse(&value, nul[i], 5, "x.json", clf__json_settings), CLF_FORMAT,
+                     "x.json: line 1");
+        assert_null(value);
+    }
+    char digits[1000];
+    memset(digits, '1', sizeof digits);
+    assert_fails(clf__json_parse(&value, digits, sizeof digits, "x.json", clf__json_settings), CLF_FORMAT,
+                 "x.json: line 1");
+}
+
+/* An empty list takes fifty times its bytes in memory. */
+static void test_more_values_than_expected(void **state)
+{
+    (void)state;
+    static const struct clf__json_limits limits = {1000, 5};
+    json_t *value;
+    assert_ok(clf__json_parse(&value, "[[], {}, \"a\", 1]", 16, "x.json", limits));
+    json_decref(value);
+    static const char keys[] = "{\"a\": 1, \"b\" : {\"c\":null}, \"\\\":,\" : -5}"; /* which are no values */
+    assert_ok(clf__json_parse(&value, keys, sizeof keys - 1, "x.json", limits));
+    json_decref(value);
+    assert_fails(clf__json_parse(&value, "[[], {}, \"a\", 1, 2]", 19, "x.json", limits), CLF_FORMAT,
+                 "x.json: holds more than 5 values, the most expected of such a file");
+    assert_null(value);
+    enum { LISTS = 1000 };
+    char text[3 * LISTS + 16] = "{\"a\": [[]";
+    for (int i = 0; i < LISTS; i++) {
+        strcat(text, ",[]");
+    }
+    strcat(text, "]}");
+    struct clf__json json;
+    assert_fails(load(&json, text), CLF_FORMAT, "settings.json: holds more than 1000 values");
+    assert_null(json.root);
+}
+
+/* Blocks of jansson with malloc's own bytes, as a machine of 64 bits counts them. */
+static size_t jansson_bytes, jansson_peak;
+
+static size_t block_bytes(size_t size)
+{
+    size_t bytes = (size + 8 + 15) / 16 * 16;
+    return bytes < 32 ? 32 : bytes;
+}
+
+static void *allocate_counted(size_t size)
+{
+    size_t *block = malloc(size + 16);
+    if (!block) {
+        return NULL;
+    }
+    *block = size;
+    jansson_bytes += block_bytes(size);
+    jansson_peak = jansson_bytes > jansson_peak ? jansson_bytes : jansson_peak;
+    return block + 2;
+}
+
+static void free_counted(void *memory)
+{
+    if (memory) {
+        size_t *block = (size_t *)memory - 2;
+        jansson_bytes -= block_bytes(*block);
+        free(block);
+    }
+}
+
+/* The most that jansson needs is no more than what is asked for before it is called, and not far below. */
+static void check_bound(const char *text, size_t size, clf_status expected)
+{
+    static const struct clf__json_limits limits = {1 << 24, 1 << 22};
+    size_t bytes;
+    json_t *value;
+    assert_ok(clf__json_scan(&bytes, text, size, "x.json", limits));
+    jansson_bytes = jansson_peak = 0;
+    json_set_alloc_funcs(allocate_counted, free_counted);
+    clf_status status = clf__json_parse(&value, text, size, "x.json", limits);
+    json_decref(value);
+    json_set_alloc_funcs(malloc, free);
+    assert_int_equal(status, expected);
+    assert_int_equal(jansson_bytes, 0);
+    assert_in_range(jansson_peak, 1, bytes);
+    if (expected == CLF_OK) {
+        assert_in_range(bytes, 1, 4 * jansson_peak + 8192);
+    }
+}
+
+/* `count` times a part, where a '#' is the number of the turn. */
+static void check_bound_of_many(const char *first, const char *part, const char *last, int count)
+{
+    char *text = malloc(strlen(first) + strlen(last) + (size_t)count * (strlen(part) + 12) + 1);
+    assert_non_null(text);
+    size_t used = (size_t)sprintf(text, "%s", first), start = used;
+    for (int i = 0; i < count; i++) {
+        for (const char *at = part; *at; at++) {
+            used += (size_t)(*at == '#' ? sprintf(text + used, "%d", i) : sprintf(text + used, "%c", *at));
+        }
+    }
+    used -= used > start && text[used - 1] == ','; /* none after the last */
+    sprintf(text + used, "%s", last);
+    check_bound(text, used + strlen(last), CLF_OK);
+    check_bound(text, used, CLF_FORMAT); /* without its end */
+    free(text);
+}
+
+static void test_the_memory_that_jansson_needs(void **state)
+{
+    (void)state;
+    /* tables have grown last at 8, 16, ..., 16384 */
+    static const int counts[] = {1, 8, 9, 16, 17, 33, 257, 4097, 16385};
+    static const char *const parts[][3] = {
+        {"[", "[],", "]"},
+        {"[", "{},", "]"},
+        {"[", "{\"\":[]},", "]"},
+        {"[", "0,", "]"},
+        {"[", "0.5e-3,", "]"},
+        {"[", "true,", "]"},
+        {"[", "\"\",", "]"},
+        {"[", "\"seven b\",", "]"},
+        {"[", "\"h\\u00e9\\ud83d\\ude00 and more of it, # in all\",", "]"},
+        {"[1000000000000000019884624838656,", "1,", "]"},
+        {"{", "\"#\":1,", "}"},
+        {"{", "\"#\" : null,", "}"},
+        {"{", "\"a key of some length, #\":\"#\",", "}"},
+        {"{", "\"#\":{\"a\":{\"b\":{}}},", "}"},
+        {"[[[", "[[0,1,2,3,4,5,6,7,8]],", "]]]"},
+        {"\"", "x", "\""},
+        {"{\"", "x", "\":1}"},
+        {"{\"a\":{\"b\":{\"", "x", "\":\"y\"}}}"},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            check_bound_of_many(parts[i][0], parts[i][1], parts[i][2], counts[k]);
+        }
+    }
+    /* a key of each of a hundred open objects */
+    enum { DEPTH = 100, KEY = 1000, STEP = KEY + 4 };
+    static char text[DEPTH * (STEP + 1)];
+    for (int i = 0; i < DEPTH; i++) {
+        memset(text + i * STEP, 'k', STEP);
+        memcpy(text + i * STEP, "{\"", 2);
+        memcpy(text + i * STEP + KEY + 2, "\":", 2);
+    }
+    memcpy(text + (DEPTH - 1) * STEP, "{  ", 3);
+    memset(text + (DEPTH - 1) * STEP + 3, ' ', STEP - 3);
+    memset(text + DEPTH * STEP, '}', DEPTH);
+    check_bound(text, sizeof text, CLF_OK);
+    check_bound(text, DEPTH * STEP, CLF_FORMAT);
 }
 
 int main(void)
@@ -217,7 +460,11 @@ int main(void)
         cmocka_unit_test_teardown(test_a_deep_file_is_refused, support_teardown),
         cmocka_unit_test(test_integers_beyond_64_bits),
         cmocka_unit_test(test_every_allocation_may_fail),
-        cmocka_unit_test(test_the_parser_has_no_memory),
+        cmocka_unit_test(test_strings_and_numbers),
+        cmocka_unit_test(test_what_is_no_json),
+        cmocka_unit_test(test_nul_bytes_and_long_numbers),
+        cmocka_unit_test(test_more_values_than_expected),
+        cmocka_unit_test(test_the_memory_that_jansson_needs),
     };
     return cmocka_run_group_tests(tests, choose_path, NULL);
 }

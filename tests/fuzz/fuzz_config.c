@@ -39,6 +39,8 @@ static void check_config(const struct clf__config *config)
     check(options->vocabulary == config->target_vocabulary && options->beams >= options->n_best);
     check(options->min_length <= options->max_length && options->max_length <= config->max_positions);
     check(options->start_id >= 0 && options->start_id < options->vocabulary);
+    check(options->start_id != config->pad_id ||
+          (config->system != CLF__JADORE && config->system != CLF__ANNOTATED));
     check(options->end_id >= 0 && options->end_id < options->vocabulary);
     for (int i = 0; i < options->bad_word_count; i++) {
         check(options->bad_word_offsets[i] < options->bad_word_offsets[i + 1]);

@@ -101,6 +101,28 @@ static void test_bad_generation(void **state)
     expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 1]", CLF_UNSUPPORTED, "eos_token_id");
 }
 
+/* A start that the model hides from itself leaves nothing to attend to, whichever file says it. */
+static void test_a_start_that_is_hidden(void **state)
+{
+    (void)state;
+    static const char *const presets[] = {"jadore", "annotated"};
+    for (int i = 0; i < 2; i++) {
+        char members[256];
+        snprintf(members, sizeof members,
+                 "\"model_type\": \"clformer\", \"preset\": \"%s\", \"vocab_size\": 40, \"pad_token_id\": 7, "
+                 "\"decoder_start_token_id\": 3",
+                 presets[i]);
+        expect_bad_config(members, "", "\"decoder_start_token_id\": 7", CLF_FORMAT,
+                          "generation_config.json: \"decoder_start_token_id\" is the pad id 7");
+        struct clf__config c = load_config(members, "", "\"decoder_start_token_id\": 8");
+        assert_int_equal(c.generation.start_id, 8);
+        clf__config_free(&c);
+    }
+    struct clf__config c = load_config(marian_config, "", "\"decoder_start_token_id\": 39");
+    assert_int_equal(c.generation.start_id, 39); /* MarianMT begins with its pad token */
+    clf__config_free(&c);
+}
+
 /* What has the file's name and is none is not taken for a file that is left out. */
 static void test_no_readable_file(void **state)
 {
@@ -133,9 +155,8 @@ static void test_no_readable_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_generation),
-        cmocka_unit_test(test_generation_warnings),
-        cmocka_unit_test(test_bad_generation),
+        cmocka_unit_test(test_generation),       cmocka_unit_test(test_generation_warnings),
+        cmocka_unit_test(test_bad_generation),   cmocka_unit_test(test_a_start_that_is_hidden),
         cmocka_unit_test(test_no_readable_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,21 @@ static void test_bad_headers(void **state)
         1, "header");
 }
 
+/* Lists that name no tensor take fifty times their bytes in memory: they are counted while they are read. */
+static void test_a_header_of_lists(void **state)
+{
+    (void)state;
+    enum { LISTS = 1100000 };
+    char *header = support_array(LISTS + 8, 3);
+    size_t used = (size_t)sprintf(header, "{\"a\": [[]");
+    for (int i = 0; i < LISTS; i++, used += 3) {
+        memcpy(header + used, ",[]", 3);
+    }
+    memcpy(header + used, "]}", 2);
+    expect_failure(header, 0,
+                   "holds more than 1048576 values, the most expected of such a file (the header)");
+}
+
 static void test_bad_offsets(void **state)
 {
     (void)state;
@@ -333,10 +348,11 @@ static const char *const other = "{\"b\": {\"dtype\": \"U8\", \"shape\": [2], \"
 static const char *write_shards(const char *weight_map)
 {
     const char *folder = support_temporary_folder();
-    char text[512];
+    size_t size = strlen(weight_map) + 64;
+    char *text = support_array(size, 1);
     write_safetensors(folder, "x1.safetensors", one, 4);
     write_safetensors(folder, "x2.safetensors", other, 2);
-    snprintf(text, sizeof text, "{\"metadata\": {}, \"weight_map\": %s}", weight_map);
+    snprintf(text, size, "{\"metadata\": {}, \"weight_map\": %s}", weight_map);
     folder_write_text(folder, "model.safetensors.index.json", text);
     return folder;
 }
@@ -406,6 +422,22 @@ static void test_bad_shards(void **state)
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "index.json");
 }
 
+/* Each name is compared with all before it. */
+static void test_an_index_of_many_files(void **state)
+{
+    (void)state;
+    enum { FILES = 1001 };
+    char *map = support_array(FILES, 40);
+    size_t used = (size_t)sprintf(map, "{");
+    for (int i = 0; i < FILES; i++) {
+        used += (size_t)sprintf(map + used, "%s\"t%d\": \"s%d.safetensors\"", i ? ", " : "", i, i);
+    }
+    sprintf(map + used, "}");
+    struct clf__checkpoint *checkpoint;
+    assert_fails(clf__checkpoint_open(&checkpoint, write_shards(map)), CLF_FORMAT,
+                 "names more than 1000 files");
+}
+
 static void test_failing_allocations(void **state)
 {
     (void)state;
@@ -428,6 +460,8 @@ int main(void)
         cmocka_unit_test_teardown(test_cut_anywhere, support_teardown),
         cmocka_unit_test_teardown(test_header_length_lies, support_teardown),
         cmocka_unit_test_teardown(test_bad_headers, support_teardown),
+        cmocka_unit_test_teardown(test_a_header_of_lists, support_teardown),
+        cmocka_unit_test_teardown(test_an_index_of_many_files, support_teardown),
         cmocka_unit_test_teardown(test_bad_offsets, support_teardown),
         cmocka_unit_test_teardown(test_overlaps_and_holes, support_teardown),
         cmocka_unit_test_teardown(test_bad_shapes, support_teardown),

@@ -259,3 +259,14 @@ int64_t support_launches(struct clf_device *device, const char *kernel)
     }
     return launches;
 }
+
+void support_colliding_word(char word[81], int i)
+{
+    /* one of two blocks at each of 16 places */
+    static const char blocks[6][2][6] = {{"1d18d", "d7038"}, {"4a0f5", "bec20"}, {"198eb", "52938"},
+                                         {"19f8a", "89aa0"}, {"0789b", "489c8"}, {"289db", "67828"}};
+    for (int place = 0; place < 16; place++) { /* from the fourth block on, the hash comes back after three */
+        memcpy(word + 5 * place, blocks[place < 3 ? place : 3 + place % 3][i >> place & 1], 5);
+    }
+    word[80] = '\0';
+}

@@ -83,4 +83,7 @@ const char *support_fixture(const char *name);
 /* A fresh temporary folder, removed with all it holds at exit. */
 const char *support_temporary_folder(void);
 
+/* Word number i of 65,536 that have the same FNV-1a hash of 32 bits. */
+void support_colliding_word(char word[81], int i);
+
 #endif

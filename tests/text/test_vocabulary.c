@@ -71,6 +71,31 @@ static void test_a_large_vocabulary(void **state)
     clf__vocabulary_free(&vocabulary);
 }
 
+/* With a hash that everybody knows all of them would lie in one run of slots. */
+static void test_a_vocabulary_made_to_collide(void **state)
+{
+    (void)state;
+    enum { SIZE = 65536 };
+    char *text = support_array(SIZE, 96), word[81];
+    size_t used = 0;
+    for (int i = 0; i < SIZE; i++) {
+        support_colliding_word(word, i);
+        used += (size_t)sprintf(text + used, "%s\"%s\": %d", i ? ", " : "{", word, i);
+    }
+    sprintf(text + used, "}");
+    struct clf__vocabulary vocabulary;
+    assert_ok(load(&vocabulary, text, SIZE));
+    uint32_t longest = 0, run = 0;
+    for (uint32_t slot = 0; slot < vocabulary.slot_count; slot++) {
+        run = vocabulary.slots[slot] >= 0 ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    assert_in_range(longest, 2, 1000);
+    support_colliding_word(word, 12345);
+    assert_int_equal(id_of(&vocabulary, word), 12345);
+    clf__vocabulary_free(&vocabulary);
+}
+
 static void test_bad_files(void **state)
 {
     (void)state;
@@ -104,6 +129,14 @@ static void test_bad_files(void **state)
         assert_null(vocabulary.text);
     }
     struct clf__vocabulary vocabulary;
+    enum { LISTS = 70000 };
+    char *lists = support_array(LISTS + 8, 3);
+    size_t used = (size_t)sprintf(lists, "{\"a\": [[]");
+    for (int i = 0; i < LISTS; i++, used += 3) {
+        memcpy(lists + used, ",[]", 3);
+    }
+    memcpy(lists + used, "]}", 2);
+    assert_fails(load(&vocabulary, lists, 2), CLF_FORMAT, "holds more than 65540 values");
     assert_fails(clf__vocabulary_load(&vocabulary, "/no/vocab.json", 2), CLF_FILE, "/no/vocab.json");
     assert_fails(load(&vocabulary, "{}", 0), CLF_BAD_ARGUMENT, "0 pieces");
     assert_fails(load(&vocabulary, "{}", -5), CLF_BAD_ARGUMENT, "-5 pieces");
@@ -133,7 +166,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces_and_ids),
         cmocka_unit_test_teardown(test_a_large_vocabulary, support_teardown),
-        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test_teardown(test_a_vocabulary_made_to_collide, support_teardown),
+        cmocka_unit_test_teardown(test_bad_files, support_teardown),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, choose_path, NULL);

@@ -14,6 +14,26 @@ static void add(struct clf__piece_counts *counts, const char *piece)
     assert_ok(clf__piece_counts_add(counts, piece, strlen(piece)));
 }
 
+static void test_pieces_made_to_collide(void **state)
+{
+    (void)state;
+    enum { SIZE = 16384 };
+    struct clf__piece_counts counts = {0};
+    for (int i = 0; i < SIZE; i++) {
+        char word[81];
+        support_colliding_word(word, i);
+        add(&counts, word);
+    }
+    uint32_t longest = 0, run = 0;
+    for (uint32_t slot = 0; slot < counts.slot_count; slot++) {
+        run = counts.slots[slot] >= 0 ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    assert_int_equal(counts.count, SIZE);
+    assert_in_range(longest, 2, 1000);
+    clf__piece_counts_free(&counts);
+}
+
 static void test_order(void **state)
 {
     (void)state;
@@ -97,6 +117,7 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces_made_to_collide),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_written_and_read),

@@ -68,7 +68,6 @@ static void test_long_lines_are_cut(void **state)
     making.source_path = making.target_path =
         write_text(folder, "one", join(join(lines[0], lines[1], "\n"), lines[2], "\n"));
     assert_ok(make(&whole, &making));
-    assert_null(strstr(messages, "learns nothing"));
     char *broken = join(join(lines[0], lines[1], "\n"), lines[2], "\n");
     size_t end = strlen(lines[0]) + strlen(lines[1]);
     for (size_t start = 0; end - start > CLF__SENTENCE_BYTES;) {
@@ -84,23 +83,128 @@ static void test_long_lines_are_cut(void **state)
     assert_same_model(whole, cut);
 }
 
-/* Counted, and the words beside it still teach. */
-static void test_words_that_are_too_long(void **state)
+/* A stretch without spaces, as in Chinese, teaches as it does in lines that end between its characters. */
+static void test_long_stretches_are_cut(void **state)
 {
     (void)state;
-    const char *folder = support_temporary_folder(), *with, *without;
+    enum { COUNT = 3000, BYTES = 3, FIT = CLF__SENTENCE_BYTES / BYTES * BYTES };
+    static const char *const characters[] = {"\u732b", "\u72d7", "\u574f", "\u5728"};
+    const char *folder = support_temporary_folder(), *whole, *cut;
+    char *line = support_array(COUNT + 1, BYTES), *broken = support_array(COUNT + 1, BYTES + 1);
+    struct support_random random = {5};
+    size_t used = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        memcpy(line + BYTES * i, characters[support_integer(&random, 4)], BYTES);
+        memcpy(broken + used, line + BYTES * i, BYTES);
+        used += BYTES;
+        if ((i + 1) * BYTES % FIT == 0) {
+            broken[used++] = '\n';
+        }
+    }
+    struct clf__tokenizer_making making = {.system = CLF__MARIAN, .size = 25};
+    making.source_path = making.target_path = write_text(folder, "whole", join(line, "\n", ""));
+    assert_ok(make(&whole, &making));
+    making.source_path = making.target_path = write_text(folder, "broken", join(broken, "\n", ""));
+    assert_ok(make(&cut, &making));
+    assert_same_model(whole, cut);
+}
+
+/* One that is too long does not hide the words beside it. */
+static void test_a_word_that_is_too_long(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder(), *made;
     const char *word = repeat("abcdefgh", CLF__SENTENCE_BYTES / 8 + 1);
-    const char *others = "the cat sat there\n";
+    struct clf__tokenizer_making making = {.system = CLF__MARIAN, .size = 18};
+    making.source_path = making.target_path = write_text(folder, "with", join("qui ", word, " qui qui\n"));
+    assert_ok(make(&made, &making));
+    char *bytes;
+    size_t size;
+    assert_ok(clf__file_read(&bytes, &size, path_in(made, "vocab.json"), 1 << 24));
+    assert_true(strchr(bytes, 'q') && strstr(bytes, "ab")); /* a piece of the word, and one beside it */
+    clf__free(bytes);
+}
+
+/* An interruption is heard while the text is read, and once it is learned from; nothing is left. */
+struct asked {
+    int calls, turn;
+};
+
+static int is_turn(void *user)
+{
+    struct asked *asked = user;
+    return ++asked->calls >= asked->turn;
+}
+
+static void test_interrupted(void **state)
+{
+    (void)state;
+    enum { LINES = 500, LINE_BYTES = 120 };
+    const char *folder = support_temporary_folder(), *made;
+    char *text = support_array(LINES, LINE_BYTES);
+    struct support_random random = {3};
+    for (int i = 0; i < LINES * LINE_BYTES; i++) {
+        int letter = support_integer(&random, 20);
+        text[i] = (char)(i % LINE_BYTES == LINE_BYTES - 1 ? '\n' : letter > 15 ? ' ' : 'a' + letter);
+    }
+    text[LINES * LINE_BYTES - 1] = '\0';
+    char *path = write_text(folder, "text", text);
+    for (int turn = 1; turn <= 2; turn++) {
+        struct asked asked = {0, turn};
+        struct clf__tokenizer_making making = {.system = CLF__MARIAN,
+                                               .size = 300,
+                                               .source_path = path,
+                                               .target_path = path,
+                                               .interrupted = is_turn,
+                                               .user = &asked};
+        clf_status status = make(&made, &making);
+        if (turn == 1 || asked.calls > 1) { /* else it was learned before anybody was asked again */
+            assert_int_equal(status, CLF_INTERRUPTED);
+            assert_int_equal(asked.calls, turn);
+            assert_false(clf__file_exists(path_in(made, "source.spm")));
+        }
+    }
+    /* the thread that goes on is not in the way of the next one */
     struct clf__tokenizer_making making = {.system = CLF__MARIAN, .size = 12};
-    making.source_path = making.target_path =
-        write_text(folder, "with", join("the ", word, " cat sat there\n"));
-    assert_ok(make(&with, &making));
-    assert_non_null(strstr(messages, "learns nothing from 2 words of more than 4192 bytes"));
-    making.source_path = making.target_path = write_text(folder, "without", others);
-    assert_ok(make(&without, &making));
-    assert_null(strstr(messages, "learns nothing"));
-    making.source_path = making.target_path = write_text(folder, "alone", join(word, "\n", ""));
-    assert_fails(make(&with, &making), CLF_TEXT, "lines of more than 4192 bytes have no space");
+    making.source_path = making.target_path = write_text(folder, "small", "the cat sat there\n");
+    assert_ok(make(&made, &making));
+}
+
+static int give_for_ever(void *user, const char **text, size_t *size)
+{
+    *text = user;
+    *size = strlen(user);
+    return 1;
+}
+
+static void begin_again(void *user)
+{
+    (void)user;
+}
+
+static int at_once(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+/* Text without an end, of words and of nothing: who reads it is stopped, and holds nothing of the caller's.
+ */
+static void test_interrupted_while_reading(void **state)
+{
+    (void)state;
+    char *lines[] = {"the cat sat there", "", " "};
+    for (int i = 0; i < 3; i++) {
+        const char *output = path_in(support_temporary_folder(), "made.spm");
+        struct clf__piece_training training = {.next = give_for_ever,
+                                               .rewind = begin_again,
+                                               .user = lines[i],
+                                               .pieces = 20,
+                                               .output = output,
+                                               .interrupted = at_once};
+        assert_fails(clf__sentencepiece_train(&training), CLF_INTERRUPTED, "interrupted");
+        assert_false(clf__file_exists(output));
+    }
 }
 
 /* A word of exactly as many bytes as there may be is not too long. */
@@ -113,7 +217,6 @@ static void test_the_longest_word(void **state)
     making.source_path = making.target_path =
         write_text(folder, "text", join(word, " ", join(word, "\n", "")));
     assert_ok(make(&made, &making));
-    assert_null(strstr(messages, "learns nothing"));
 }
 
 static void test_the_file_at_fault_is_named(void **state)
@@ -145,7 +248,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_long_lines_are_cut, support_teardown),
-        cmocka_unit_test_teardown(test_words_that_are_too_long, support_teardown),
+        cmocka_unit_test_teardown(test_long_stretches_are_cut, support_teardown),
+        cmocka_unit_test_teardown(test_a_word_that_is_too_long, support_teardown),
+        cmocka_unit_test_teardown(test_interrupted, support_teardown),
+        cmocka_unit_test_teardown(test_interrupted_while_reading, support_teardown),
         cmocka_unit_test_teardown(test_the_longest_word, support_teardown),
         cmocka_unit_test_teardown(test_the_file_at_fault_is_named, support_teardown),
     };

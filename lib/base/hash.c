@@ -1,0 +1,85 @@
+#include "base/hash.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+struct state {
+    uint64_t v0, v1, v2, v3;
+};
+
+static uint64_t rotate(uint64_t word, int bits)
+{
+    return word << bits | word >> (64 - bits);
+}
+
+static void mix(struct state *s, int rounds)
+{
+    while (rounds-- > 0) {
+        s->v0 += s->v1;
+        s->v1 = rotate(s->v1, 13) ^ s->v0;
+        s->v0 = rotate(s->v0, 32);
+        s->v2 += s->v3;
+        s->v3 = rotate(s->v3, 16) ^ s->v2;
+        s->v0 += s->v3;
+        s->v3 = rotate(s->v3, 21) ^ s->v0;
+        s->v2 += s->v1;
+        s->v1 = rotate(s->v1, 17) ^ s->v2;
+        s->v2 = rotate(s->v2, 32);
+    }
+}
+
+/* Up to eight bytes, the first the lowest. */
+static uint64_t read_word(const uint8_t *bytes, size_t count)
+{
+    uint64_t word = 0;
+    for (size_t i = 0; i < count; i++) {
+        word |= (uint64_t)bytes[i] << (8 * i);
+    }
+    return word;
+}
+
+static void absorb(struct state *s, uint64_t word)
+{
+    s->v3 ^= word;
+    mix(s, 2);
+    s->v0 ^= word;
+}
+
+uint64_t clf__siphash(const uint64_t key[2], const void *bytes, size_t size)
+{
+    struct state s = {key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
+                      key[1] ^ 0x7465646279746573};
+    const uint8_t *next = bytes;
+    size_t left = size;
+    for (; left >= 8; next += 8, left -= 8) {
+        absorb(&s, read_word(next, 8));
+    }
+    absorb(&s, read_word(next, left) | (uint64_t)size << 56);
+    s.v2 ^= 0xFF;
+    mix(&s, 4);
+    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+static uint64_t process_key[2];
+
+static void draw_key(void)
+{
+    if (getrandom(process_key, sizeof process_key, GRND_NONBLOCK) == (ssize_t)sizeof process_key) {
+        return;
+    }
+    /* A system that has no random numbers yet: what another program can only guess. */
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    process_key[0] = (uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec;
+    process_key[1] = (uint64_t)getpid() << 32 ^ (uintptr_t)&now;
+}
+
+uint64_t clf__hash(const void *bytes, size_t size)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, draw_key);
+    return clf__siphash(process_key, bytes, size);
+}

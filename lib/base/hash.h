@@ -1,0 +1,15 @@
+/* Hashes for tables whose keys come from files: a fixed hash can be made to collide on purpose, and then a
+ * table takes the square of its size. */
+#ifndef CLF_BASE_HASH_H
+#define CLF_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* SipHash-2-4 (Aumasson and Bernstein 2012). */
+uint64_t clf__siphash(const uint64_t key[2], const void *bytes, size_t size);
+
+/* The same with a key that this process drew at random: nothing that is kept or shown may depend on it. */
+uint64_t clf__hash(const void *bytes, size_t size);
+
+#endif

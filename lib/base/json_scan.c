@@ -1,0 +1,93 @@
+#include <string.h>
+
+#include "base/json.h"
+
+/* What jansson 2.14 allocates for each thing in a text, with malloc's own bytes: a block has 8 more than were
+ * asked for, a multiple of 16 and 32 at least. The tables of arrays and objects double, and all their sizes
+ * together are counted, because small blocks may fill the holes that the old ones leave. */
+enum {
+    ARRAY_BYTES = 48 + 80,   /* with a table of 8 */
+    OBJECT_BYTES = 80 + 144, /* with 8 buckets */
+    NUMBER_BYTES = 32,
+    STRING_BYTES = 78, /* beside those of its text: a value in two blocks, or a key in one */
+    SLOT_BYTES = 36,   /* a value's place in an array's table; half of its place in an object's buckets */
+    FIXED_BYTES = 4096,
+    MAX_DEPTH = 100
+};
+
+static clf_status fail(const char *path, const char *start, const char *at, const char *what)
+{
+    int line = 1;
+    for (; start < at; start++) {
+        line += *start == '\n';
+    }
+    return clf__fail(CLF_FORMAT, "%s: line %d is not the JSON expected: %s", path, line, what);
+}
+
+/* With its quotes; one without an end reaches to the end of the text. */
+static size_t string_size(const char *start, const char *end)
+{
+    const char *at = start + 1;
+    while (at < end && *at != '"') {
+        at += *at == '\\' && end - at > 1 ? 2 : 1;
+    }
+    return (size_t)(at - start) + (at < end);
+}
+
+/* Of a number, true, false, null, or of what is none of these. */
+static size_t word_size(const char *start, const char *end)
+{
+    static const char ends[] = ",:[]{}\" \t\r\n"; /* and NUL */
+    const char *at = start + 1;
+    while (at < end && !memchr(ends, *at, sizeof ends)) {
+        at++;
+    }
+    return (size_t)(at - start);
+}
+
+static int is_key(const char *after, const char *end)
+{
+    while (after < end && memchr(" \t\r\n", *after, 4)) {
+        after++;
+    }
+    return after < end && *after == ':';
+}
+
+clf_status clf__json_scan(size_t *bytes, const char *text, size_t size, const char *path,
+                          struct clf__json_limits limits)
+{
+    const char *end = text + size;
+    size_t values = 0, depth = 0, longest = 0, token;
+    *bytes = FIXED_BYTES;
+    for (const char *at = text; at < end; at += token) {
+        token = 1;
+        if (*at == '[' || *at == '{') {
+            *bytes += SLOT_BYTES + (*at == '[' ? ARRAY_BYTES : OBJECT_BYTES);
+            values++;
+            depth++;
+        } else if (*at == ']' || *at == '}') {
+            depth -= depth > 0;
+        } else if (*at == '"') {
+            token = string_size(at, end);
+            *bytes += SLOT_BYTES + STRING_BYTES + token;
+            values += !is_key(at + token, end);
+        } else if (*at == '\0') { /* jansson drops one after a number or a word */
+            return fail(path, text, at, "a NUL byte");
+        } else if (!memchr(",: \t\r\n", *at, 6)) {
+            token = word_size(at, end);
+            *bytes += SLOT_BYTES + NUMBER_BYTES;
+            values++;
+        }
+        longest = token > longest ? token : longest;
+        if (values > limits.values) {
+            return clf__fail(CLF_FORMAT, "%s: holds more than %zu values, the most expected of such a file",
+                             path, limits.values);
+        }
+        if (depth > MAX_DEPTH) {
+            return fail(path, text, at, "values in values, more than 100 deep");
+        }
+    }
+    /* A token is collected in a buffer that doubles; a key stays until its copy is in its place. */
+    *bytes += 5 * longest;
+    return CLF_OK;
+}

@@ -1,0 +1,43 @@
+/* Hashes: the published ones, and no collisions that a file could bring along. */
+#include "support/support.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+/* The vectors of the paper's reference implementation: key 00 01 .. 0f, messages of the bytes 0, 1, 2, ... */
+static void test_published_values(void **state)
+{
+    (void)state;
+    static const uint64_t key[2] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+    static const struct {
+        size_t size;
+        uint64_t hash;
+    } rows[] = {
+        {0, 0x726fdb47dd0e0e31}, {1, 0x74f839c593dc67fd}, {8, 0x93f5f5799a932462}, {15, 0xa129ca6149be45e5}};
+    uint8_t message[16];
+    for (int i = 0; i < 16; i++) {
+        message[i] = (uint8_t)i;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(clf__siphash(key, message, rows[i].size) == rows[i].hash);
+    }
+}
+
+static void test_the_key_of_the_process(void **state)
+{
+    (void)state;
+    static const uint64_t zero[2] = {0, 0};
+    assert_true(clf__hash("piece", 5) == clf__hash("piece", 5));
+    assert_true(clf__hash("piece", 5) != clf__hash("pieces", 6));
+    assert_true(clf__hash("piece", 5) != clf__siphash(zero, "piece", 5));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_published_values),
+        cmocka_unit_test(test_the_key_of_the_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
