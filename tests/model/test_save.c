@@ -322,13 +322,13 @@ static void test_the_file(void **state)
     } expected[] = {{"final_logits_bias.first_moment", 2, 2, 4},
                     {"model.a.bias.first_moment", 1, 1, 5},
                     {"model.b.weight.first_moment", 2, 0, 6}};
-    const uint8_t *next = NULL;
+    uint64_t next = 0;
     for (int i = 0; i < 3; i++) {
         const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, expected[i].name);
         assert_non_null(tensor);
         assert_int_equal(tensor->dimensions, expected[i].dimensions);
-        assert_true(next == NULL || tensor->bytes == next); /* in the order of names */
-        next = tensor->bytes + tensor->size;
+        assert_true(next == 0 || tensor->offset == next); /* in the order of names */
+        next = tensor->offset + tensor->size;
         float values[6];
         assert_ok(clf__stored_tensor_read(tensor, values));
         for (int k = 0; k < expected[i].count; k++) {
@@ -336,7 +336,7 @@ static void test_the_file(void **state)
         }
     }
     const struct clf__stored_tensor *first = clf__checkpoint_find(checkpoint, expected[0].name);
-    assert_int_equal((uintptr_t)first->bytes % 8, 0);
+    assert_int_equal(first->offset % 8, 0);
     clf__checkpoint_close(checkpoint);
     clf__free(path);
 }
