@@ -94,9 +94,18 @@ static void test_stages(void **state)
     row = next_row(&rest);
     assert_true(check_row(row, "train", 2, 1) > 4);
     json_decref(row);
-    result = run_clformer(NULL, "bench --stage step --batch 2 --repeats 1 --json");
-    rest = result.output;
-    row = next_row(&rest);
+}
+
+/* The difference of two translations: where other work makes the longer one the faster, it says so. */
+static void test_step(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(NULL, "bench --stage step --batch 2 --repeats 1 --json");
+    if (process_count(result.output, "nothing can be said of a step") > 0) {
+        skip();
+    }
+    char *rest = result.output;
+    json_t *row = next_row(&rest);
     double tokens = check_row(row, "step", 2, 1);
     assert_true(tokens > 1.99 && tokens < 2.01);
     assert_true(number(row, "read_bytes_per_second") > 0);
@@ -224,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_stages, support_teardown),
+        cmocka_unit_test_teardown(test_step, support_teardown),
         cmocka_unit_test_teardown(test_work_file, support_teardown),
         cmocka_unit_test_teardown(test_failing_cases, support_teardown),
         cmocka_unit_test_teardown(test_provider, support_teardown),
