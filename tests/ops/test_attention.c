@@ -115,7 +115,7 @@ static void test_masks(void **state)
     (void)state;
     for (int masks = 1; masks < 16; masks = support_next_masks(masks)) {
         struct attention_shape shape = {.heads = 2,
-                                        .key_width = 8,
+                                        .key_width = 16,
                                         .value_width = 16,
                                         .sequences = 3,
                                         .queries = {5, 34, 17},
