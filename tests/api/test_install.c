@@ -63,10 +63,10 @@ static void test_cmake(void **state)
                                 "target_link_libraries(example PRIVATE clformer::clformer)\n",
                                 EXAMPLE);
     process_write(project, "CMakeLists.txt", text, strlen(text));
-    shell(process_format(
-        "cmake -S '%s' -B '%s/build' -DCMAKE_PREFIX_PATH='%s' -DCMAKE_C_COMPILER=" CLF_C_COMPILER
-        " -DCMAKE_C_FLAGS='" CLF_EXAMPLE_FLAGS "' && cmake --build '%s/build'",
-        project, project, prefix, project));
+    shell(process_format("cmake -G '" CLF_GENERATOR
+                         "' -S '%s' -B '%s/build' -DCMAKE_PREFIX_PATH='%s' -DCMAKE_C_COMPILER=" CLF_C_COMPILER
+                         " -DCMAKE_C_FLAGS='" CLF_EXAMPLE_FLAGS "' && cmake --build '%s/build'",
+                         project, project, prefix, project));
     translates(process_format("%s/build/example", project));
 }
 
