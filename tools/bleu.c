@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "shared/command.h"
-#include "shared/input.h"
 #include "shared/lines.h"
 #include "shared/results.h"
 

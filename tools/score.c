@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "shared/command.h"
-#include "shared/input.h"
 #include "shared/results.h"
 #include "shared/stream.h"
 

@@ -40,7 +40,7 @@ need_packages() {
         echo "  apt-get update && $install" >&2
         exit 1
     fi
-    echo "Installing ${missing[*]}"
+    echo "Installing ${missing[*]}" >&2
     local log
     log=$(mktemp)
     if ! { apt-get update && DEBIAN_FRONTEND=noninteractive $install </dev/null; } >"$log" 2>&1; then

@@ -375,7 +375,7 @@ clf_status clf__folder_remove(const char *path)
 
 clf_status clf__folder_discard(const char *path, clf_status status)
 {
-    char sentence[1024];
+    char sentence[2048];
     snprintf(sentence, sizeof sentence, "%s", clf_last_error());
     clf__folder_remove(path);
     return clf__fail(status, "%s", sentence);

@@ -63,7 +63,8 @@ struct clf__file_writer {
 clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path);
 clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *bytes, size_t size);
 /* Ends it: with CLF_OK the file takes its name, on the disk before it does; any other status, which is
- * returned, leaves nothing. */
+ * returned, leaves nothing. Where the folder's own change does not reach the disk the file is there and
+ * CLF_FILE says so. */
 clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status status);
 
 clf_status clf__file_copy(const char *target, const char *source); /* whole or not at all */

@@ -103,8 +103,9 @@ static clf_status resolve(char **out, const char *path)
     char *real = NULL;
     while (status == CLF_OK && real == NULL) {
         real = realpath(*existing != '\0' ? existing : "/", NULL);
-        if (real == NULL && errno == ENOENT && *existing != '\0') {
-            *strrchr(existing, '/') = '\0';
+        char *slash = strrchr(existing, '/');
+        if (real == NULL && errno == ENOENT && slash != NULL) {
+            *slash = '\0';
         } else if (real == NULL) {
             status = clf__file_fail(existing, "opened");
         }

@@ -12,7 +12,7 @@
 /* A header larger than this is refused by the reference implementation too. */
 static const uint64_t max_header_bytes = 100000000;
 /* Values of a header or an index: a tensor has nine, so that there may be a hundred thousand. */
-enum { MAX_INDEX_BYTES = 100000000, MAX_VALUES = 1 << 20, MAX_SHARDS = 1000, LENGTH_BYTES = 8 };
+enum { MAX_INDEX_BYTES = 100000000, MAX_VALUES = 1 << 20, MAX_SHARDS = 512, LENGTH_BYTES = 8 };
 
 struct shard {
     char *name; /* of the file inside the folder */
@@ -358,8 +358,9 @@ static clf_status open_indexed(struct clf__checkpoint *checkpoint, const char *f
     for (int i = 0; i < checkpoint->shard_count; i++) {
         clf_status status = open_shard(checkpoint, &checkpoint->shards[i]);
         if (status == CLF_FILE) {
-            return clf__fail(status, "%s names a shard: %s; download or save it again", index->path,
-                             clf_last_error());
+            return clf__fail(status, "%s names a shard: %s%s", index->path, clf_last_error(),
+                             clf__file_is_missing(checkpoint->shards[i].path) ? "; download or save it again"
+                                                                              : "");
         }
         CLF__TRY(status);
     }

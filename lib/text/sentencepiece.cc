@@ -143,11 +143,8 @@ clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t
     size_t room = CLF__NORMALISED_BYTES;
     *fit = clf__charsmap_fit(&model->tables.normaliser, text, size, &room);
     if (*fit < size && *fit < LEAST_FIT) {
-        return clf__fail(
-            CLF_TEXT,
-            "%s: its normaliser makes more than %d bytes of %zu; download it again, or break the "
-            "line into shorter ones",
-            model->path.c_str(), static_cast<int>(CLF__NORMALISED_BYTES), size);
+        return clf__fail(CLF_TEXT, "%s: its normaliser makes more than %d bytes of %zu; download it again",
+                         model->path.c_str(), static_cast<int>(CLF__NORMALISED_BYTES), size);
     }
     return CLF_OK;
 }

@@ -36,7 +36,7 @@ static clf_status damaged(const struct check *check, const char *where)
                      check->path, where);
 }
 
-/* What is done with a field that holds bytes, or any other. */
+/* Called for every field of a message. */
 typedef clf_status field_function(struct check *check, const struct clf__proto_field *field);
 
 static clf_status walk_fields(struct check *check, struct clf__span message, field_function *function,
@@ -144,13 +144,15 @@ static clf_status check_texts(struct check *check, const struct clf__proto_field
 static int by_bytes(const void *left, const void *right)
 {
     const struct clf__span *a = left, *b = right;
-    int order = memcmp(a->bytes, b->bytes, a->size < b->size ? a->size : b->size);
+    size_t size = a->size < b->size ? a->size : b->size;
+    int order = size > 0 ? memcmp(a->bytes, b->bytes, size) : 0; /* what is empty may be no place at all */
     return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
 }
 
 static int begins_with(const struct clf__span *text, const struct clf__span *prefix)
 {
-    return text->size >= prefix->size && memcmp(text->bytes, prefix->bytes, prefix->size) == 0;
+    return prefix->size == 0 ||
+           (text->size >= prefix->size && memcmp(text->bytes, prefix->bytes, prefix->size) == 0);
 }
 
 /* In their order, each symbol comes after those that it begins with. */

@@ -149,7 +149,7 @@ clf_status clf__checkpoint_files_sweep(const char *folder)
             status = clf__path_join(&path, folder, names.items[i]);
         }
         if (path && unlink(path) != 0 && errno != ENOENT) {
-            status = clf__fail(CLF_FILE, "%s: cannot be removed: %s", path, strerror(errno));
+            status = clf__file_fail(path, "removed");
         }
         clf__free(path);
     }

@@ -6,7 +6,7 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 
-enum { FIRST_BYTES = 1 << 18 };
+enum { FIRST_BYTES = 1 << 18, MAX_LINE_BYTES = 1 << 26 };
 
 struct line_count {
     int64_t lines;
@@ -116,6 +116,10 @@ static clf_status read_more(struct clf__corpus_file *file)
 {
     uint64_t left = file->file.size - file->at;
     size_t kept = file->end - file->first;
+    if (kept >= MAX_LINE_BYTES) {
+        return clf__fail(CLF_FORMAT, "%s: has a line of more than %d bytes; is it text?", file->file.path,
+                         (int)MAX_LINE_BYTES);
+    }
     if (file->first > 0) {
         memmove(file->bytes, file->bytes + file->first, kept);
         file->first = 0;

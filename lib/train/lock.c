@@ -36,7 +36,7 @@ clf_status clf__lock_take(struct clf__lock *out, const char *folder)
     int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     clf_status status = CLF_OK;
     if (descriptor < 0) {
-        status = clf__fail(CLF_FILE, "%s: cannot be created: %s", path, strerror(errno));
+        status = clf__file_fail(path, "created");
     } else {
         status = lock_file(descriptor, folder);
     }

@@ -199,6 +199,9 @@ static int is_same_word(const struct clf__recipe_entry *entry, const char *a, co
 {
     double numbers[2];
     int64_t wholes[2];
+    if (strcmp(a, b) == 0) {
+        return 1; /* whatever memory there is to parse them */
+    }
     if (entry->kind == CLF__NUMBER || entry->kind == CLF__WHOLE_NUMBER) {
         int kinds[2] = {0};
         parse_number(&kinds[0], &numbers[0], &wholes[0], a);
@@ -207,7 +210,7 @@ static int is_same_word(const struct clf__recipe_entry *entry, const char *a, co
                    ? wholes[0] == wholes[1]
                    : kinds[0] && kinds[1] && is_same_number(numbers[0], numbers[1]);
     }
-    return strcmp(a, b) == 0;
+    return 0;
 }
 
 static int is_same_json(const json_t *a, const json_t *b)
@@ -229,10 +232,13 @@ static int is_same_pair(const char *a, const char *b)
     if (strncmp(a, b, length) != 0) {
         return 0;
     }
+    if (strcmp(a, b) == 0) {
+        return 1;
+    }
     json_t *values[] = {NULL, NULL};
-    clf__json_word(&values[0], a + length); /* without memory they are compared as text */
+    clf__json_word(&values[0], a + length); /* without memory they count as two */
     clf__json_word(&values[1], b + length);
-    int same = values[0] && values[1] ? is_same_json(values[0], values[1]) : strcmp(a, b) == 0;
+    int same = values[0] && values[1] ? is_same_json(values[0], values[1]) : 0;
     json_decref(values[0]);
     json_decref(values[1]);
     return same;

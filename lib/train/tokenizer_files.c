@@ -247,7 +247,7 @@ struct sentences {
     int has_target; /* the pair's target is still to be given */
     int stride;
     clf_status status;  /* of reading */
-    char problem[1024]; /* where that is no CLF_OK */
+    char problem[2048]; /* where that is no CLF_OK */
 };
 
 static int next_sentence(void *user, const char **text, size_t *size)

@@ -247,8 +247,11 @@ clf_status clf_inspect(char **json, const char *folder)
     clf_status status = describe(&object, &inspection);
     free_inspection(&inspection);
     char *reason = NULL;
-    if (status == CLF_UNSUPPORTED && clf__copy_string(&reason, clf_last_error()) == CLF_OK) {
-        status = clf__inspect_unsupported(&object, folder, reason);
+    if (status == CLF_UNSUPPORTED) {
+        status = clf__copy_string(&reason, clf_last_error());
+        if (status == CLF_OK) {
+            status = clf__inspect_unsupported(&object, folder, reason);
+        }
     }
     if (status == CLF_OK) {
         status = clf__json_text(json, object, JSON_COMPACT | JSON_REAL_PRECISION(9));

@@ -35,6 +35,9 @@ static clf_status read_tensors(json_t *model, const char *folder)
 {
     struct clf__checkpoint *checkpoint;
     clf_status status = clf__checkpoint_open(&checkpoint, folder);
+    if (status == CLF_OUT_OF_MEMORY) {
+        return status;
+    }
     if (status != CLF_OK) { /* the files of another format, for example */
         return clf__inspect_say(json_object_get(model, "unusual"), "no tensors are shown: %s",
                                 clf_last_error());

@@ -6,13 +6,19 @@
 #include "base/file.h"
 #include "support/process.h"
 
+static void ask_for_too_much(void)
+{
+    static const char *const wide[] = {"d_model=65536", "encoder_attention_heads=512",
+                                       "decoder_attention_heads=512", "encoder_layers=4096"};
+    assert_ok(clf_recipe_set(task.recipe, "config", wide, 4));
+}
+
 /* Weights of more than any device has: refused in a moment, not drawn first. */
 static void test_a_model_that_the_device_cannot_train(void **state)
 {
     (void)state;
-    static const char *const wide[] = {"d_model=65536", "encoder_layers=4096"};
     const char *output = digits_output();
-    assert_ok(clf_recipe_set(task.recipe, "config", wide, 2));
+    ask_for_too_much();
     assert_fails(digits_train(output, task.logs), CLF_DEVICE_MEMORY, "GiB of the device's memory at least");
     assert_non_null(strstr(clf_last_error(), " are free"));
     assert_false(digits_has_checkpoint(output, 0));
@@ -56,7 +62,8 @@ static void test_a_failed_run_leaves_nothing(void **state)
     for (int i = 0; i < 2; i++) {
         refuse(output, "max-source-length", "1", CLF_FORMAT, "no pair that can be used");
         assert_int_equal(clf__folder_exists(above), i);
-        refuse(output, "config", "d_model=65536", CLF_DEVICE_MEMORY, "GiB of the device's memory");
+        ask_for_too_much();
+        assert_fails(digits_train(output, task.logs), CLF_DEVICE_MEMORY, "GiB of the device's memory");
         assert_int_equal(clf__folder_exists(above), i);
         refuse(output, "source-vocabulary", process_format("%s/empty", task.data), CLF_TEXT,
                "empty: there is no piece");

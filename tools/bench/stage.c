@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "bench/bench.h"
 #include "device/launch.h"
-#include "shared/input.h"
 #include "shared/lines.h"
 #include "shared/page.h"
 #include "translate/internal.h"
@@ -261,7 +260,7 @@ static int read_work(struct window *window, const struct bench_call *call)
     }
     int status = windows_read(window, &reader, 1, &(struct window_limits){most, SIZE_MAX, 1});
     line_reader_close(&reader);
-    if (status == EXIT_DONE && window->count == 0) {
+    if (status == EXIT_DONE && window->count == 0 && !signals_interrupted(NULL)) {
         fprintf(stderr, "clformer: %s holds no line\n", call->work);
         status = EXIT_FAILED;
     }

@@ -6,6 +6,7 @@
 
 #include "device/caps.h"
 #include "shared/command.h"
+#include "shared/erase_line.h"
 #include "shared/progress.h"
 
 static const char help[] =
@@ -92,7 +93,8 @@ static int is_run(const struct setting *setting, const struct check *check)
 static void show_progress(const struct count *count, const struct check *check)
 {
     if (count->progress.shown) {
-        fprintf(stderr, "\r\033[Kcheck %d of %d: %s", count->done, count->all, check->name);
+        erase_line();
+        fprintf(stderr, "check %d of %d: %s", count->done, count->all, check->name);
         fflush(stderr);
     }
 }

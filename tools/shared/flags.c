@@ -40,9 +40,8 @@ static const struct flag table[] = {
     {"target", 0, TAKES_TARGET, FLAG_TEXT, FIELD(target), "TEXT",
      "the translation to look at (the model's own)"},
     {"device", 'd', TAKES_DEVICE, FLAG_TEXT, FIELD(device), "DEVICE",
-     "an index of `clformer devices` (digits alone are one), gpu, cpu, or a part of a name "
-     "($CLFORMER_DEVICE, "
-     "or the first that passes a check)"},
+     "an index of `clformer devices` (digits alone are one), gpu, cpu, a PCI address, a UUID, or a part of a "
+     "name ($CLFORMER_DEVICE, or the first that passes a check)"},
     {"form", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.form), "auto|cpu|gpu",
      "which form of the kernels runs ($CLFORMER_FORM, or auto)"},
     {"gemm", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.gemm), "auto|native|clblast",

@@ -144,10 +144,11 @@ long long input_read_line(char **text, size_t *capacity, FILE *file, size_t most
         if (size == most) {
             return INPUT_TOO_LONG;
         }
-        if (size == *capacity && !grow(text, capacity)) {
+        if (size + 1 >= *capacity && !grow(text, capacity)) {
             return INPUT_NO_MEMORY;
         }
         (*text)[size++] = (char)byte;
+        (*text)[size] = '\0';
     }
     return (long long)size;
 }

@@ -202,12 +202,16 @@ static int report_uneven(struct window *windows, struct line_reader *readers)
     return EXIT_FAILED;
 }
 
-/* Whether anything follows; waits to know. A failure to read is told by the next line. */
-static int has_more(struct line_reader *reader)
+/* Whether anything follows; waits to know. */
+static int find_more(int *out, struct line_reader *reader)
 {
-    while (reader->next == reader->filled && !reader->ended && fill(reader) == EXIT_DONE) {
+    while (reader->next == reader->filled && !reader->ended) {
+        if (fill(reader) != EXIT_DONE) {
+            return EXIT_FAILED;
+        }
     }
-    return reader->next < reader->filled;
+    *out = reader->next < reader->filled;
+    return EXIT_DONE;
 }
 
 /* Sets whether each side has its next line, or its end, without waiting for whoever writes it. Lines that
@@ -253,8 +257,10 @@ static int read_row(struct window *windows, struct line_reader *readers, int sid
             return EXIT_FAILED;
         }
     }
-    int is_uneven =
-        sides > 1 && (windows[0].count != windows[1].count || (readers[0].at_end && has_more(&readers[1])));
+    int is_uneven = sides > 1 && windows[0].count != windows[1].count;
+    if (sides > 1 && !is_uneven && readers[0].at_end && find_more(&is_uneven, &readers[1]) != EXIT_DONE) {
+        return EXIT_FAILED;
+    }
     return is_uneven && !signals_interrupted(NULL) ? report_uneven(windows, readers) : EXIT_DONE;
 }
 

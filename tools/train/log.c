@@ -170,6 +170,6 @@ int log_write(FILE *file, const json_t *line)
 {
     /* 17 digits: the losses of two runs are compared bit for bit */
     errno = 0;
-    return json_dumpf(line, file, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 && putc('\n', file) != EOF &&
-           fflush(file) == 0;
+    return json_dumpf(line, file, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17)) == 0 &&
+           putc('\n', file) != EOF && fflush(file) == 0;
 }
