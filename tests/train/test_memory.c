@@ -12,6 +12,7 @@ static struct clf_device *open_device(int form, clf_gemm gemm)
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.form = (clf_form)form;
     options.gemm = gemm;
+    options.use_program_cache = 0; /* to keep a kernel PoCL compiles it once more */
     assert_ok(clf_device_open(&device, NULL, &options));
     return device;
 }
