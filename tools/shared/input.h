@@ -14,8 +14,8 @@ int input_open_descriptor(const char *path);
  * Returns an exit status; a failure is reported. */
 int input_read_all(char **text, size_t *size, const char *path, size_t most);
 
-/* One line with its newline, and a NUL after it, into *text, which grows and which the caller frees: its size,
- * 0 at the end of the file or where it cannot be read, which ferror() tells, or one of these. */
+/* One line with its newline, and a NUL after it, into *text, which grows and which the caller frees: its
+ * size, 0 at the end of the file or where it cannot be read, which ferror() tells, or one of these. */
 enum { INPUT_TOO_LONG = -1, INPUT_NO_MEMORY = -2 };
 long long input_read_line(char **text, size_t *capacity, FILE *file, size_t most);
 
