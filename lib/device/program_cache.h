@@ -30,8 +30,8 @@ void clf__program_cache_tell(struct clf_device *device);
 /* Keeps what was compiled since the device was opened. Nothing here fails: a warning says what went wrong. */
 void clf__program_cache_store_all(struct clf_device *device);
 
-/* Removes the programs that were not used for the longest time until the rest has at most so many bytes, and
- * temporary files that a process which was killed left. Nobody else's file is touched. */
+/* Removes the least recently used programs until those that are left have at most so many bytes, and the
+ * temporary files of processes that were killed. Other files in the folder are not touched. */
 clf_status clf__program_cache_limit(const char *folder, uint64_t most_bytes);
 
 #endif

@@ -35,9 +35,9 @@ struct clf__position_rows {
 };
 struct clf__position_rows clf__position_rows(const struct clf__config *config);
 
-/* Makes the tables of positions long enough for sequences of up to `length` tokens, where they are not: a
- * configuration's maxima may be far beyond what any session uses. Not in a rehearsal. On failure they are
- * what they were. */
+/* Lengthens the tables of positions, where they are too short for sequences of up to `length` tokens. They do
+ * not begin with the configuration's maxima, which may be far beyond what any session uses. Never called in a
+ * rehearsal. On failure the tables stay as they were. */
 clf_status clf__embedder_reach(struct clf__embedder *embedder, const struct clf__config *config,
                                enum clf__side side, int length);
 /* Zeros of the same sizes; `positions` where they are trained. */

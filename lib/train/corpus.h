@@ -10,7 +10,7 @@ struct clf__corpus {
     const char *source_path, *target_path; /* borrowed; the second NULL: source, tab, target a line */
     struct clf__corpus_file {
         struct clf__file file;
-        uint64_t start; /* of the text: behind a byte order mark, which is none */
+        uint64_t start; /* of the text, after a byte order mark */
         uint64_t at;    /* where what is not read yet begins */
         char *bytes;    /* what was read */
         size_t capacity, first, end;

@@ -1,4 +1,4 @@
-/* How long a piece of work takes: the median of some repeats behind one call that warms up. */
+/* How long a piece of work takes: the median of some repeats after one call that warms up. */
 #ifndef CLF_TOOLS_TIMING_H
 #define CLF_TOOLS_TIMING_H
 
