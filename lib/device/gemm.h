@@ -44,6 +44,9 @@ struct clf__weight_source {
 /* A weight W (outputs, inputs), kept once on the device in the layout of the provider that serves it. */
 clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device,
                               const struct clf__weight_source *source);
+/* The same values once more, copied on the device. */
+clf_status clf__weight_create_copy(struct clf__weight **out, const struct clf__weight *weight,
+                                   const char *what);
 void clf__weight_free(struct clf__weight *weight);
 int clf__weight_inputs(const struct clf__weight *weight);
 int clf__weight_outputs(const struct clf__weight *weight);

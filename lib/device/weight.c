@@ -167,6 +167,22 @@ clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *dev
     return CLF_OK;
 }
 
+clf_status clf__weight_create_copy(struct clf__weight **out, const struct clf__weight *weight,
+                                   const char *what)
+{
+    struct clf__weight *copy = NULL;
+    CLF__TRY(clf__weight_allocate(&copy, weight->device, weight->precision, weight->outputs, weight->inputs,
+                                  what));
+    clf_status status =
+        clf__buffer_copy(copy->buffer, 0, weight->buffer, 0, clf__buffer_bytes(weight->buffer));
+    if (status != CLF_OK) {
+        clf__weight_free(copy);
+        return status;
+    }
+    *out = copy;
+    return CLF_OK;
+}
+
 static clf_status check_source(const struct clf__weight_source *source, long long outputs)
 {
     CLF__TRY(clf__weight_check(outputs, source->inputs, source->precision, source->what));

@@ -228,6 +228,25 @@ static void activations_are_rounded_to_the_nearest(void **state)
     }
 }
 
+/* A copy multiplies as the weight that it was made from, and outlives it. */
+static void copies_are_alike(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, INPUTS = 37, OUTPUTS = 45 };
+    struct support_random random = {.state = 8};
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    FOR_EACH_CASE(device, precision)
+    {
+        struct clf__weight *copy = NULL, *weight = make_weight_in(device, precision, w, OUTPUTS, INPUTS);
+        float *y = multiply(device, weight, x, ROWS);
+        assert_ok(clf__weight_create_copy(&copy, weight, "a copy"));
+        clf__weight_free(weight);
+        assert_memory_equal(multiply(device, copy, x, ROWS), y, ROWS * OUTPUTS * sizeof *y);
+        clf__weight_free(copy);
+    }
+}
+
 /* Groups of pairs, zero beyond the last input. */
 static void layout_is_as_said(void **state)
 {
@@ -387,6 +406,7 @@ int main(void)
         cmocka_unit_test_teardown(portable_bits_are_the_instructions, support_teardown),
         cmocka_unit_test_teardown(weights_are_rounded_to_the_nearest, support_teardown),
         cmocka_unit_test_teardown(activations_are_rounded_to_the_nearest, support_teardown),
+        cmocka_unit_test_teardown(copies_are_alike, support_teardown),
         cmocka_unit_test_teardown(layout_is_as_said, support_teardown),
         cmocka_unit_test_teardown(rows_in_bf16_pass_between_products, support_teardown),
         cmocka_unit_test_teardown(too_large_weights_are_refused, support_teardown),

@@ -15,6 +15,12 @@ enum { MOST_ROWS = 300, MOST_BANNED = 16 };
     FOR_EACH_FORM(device)                                                                                    \
     for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++)
 
+/* The same, of the precisions only those that differ most where tests are small. */
+#define FOR_SOME_CASES(device, precision)                                                                    \
+    FOR_EACH_FORM(device)                                                                                    \
+    for (int step = support_small() ? CLF_PRECISION_INT8 : 1, at = 0; at <= CLF_PRECISION_INT8; at += step)  \
+        for (clf_precision precision = (clf_precision)at, *once = &precision; once; once = NULL)
+
 /* The same with native products, whose bits are promised. */
 #define FOR_EACH_NATIVE_CASE(device, precision)                                                              \
     for (int form = support_first_form(); form <= support_last_form(); form++)                               \

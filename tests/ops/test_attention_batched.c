@@ -64,7 +64,10 @@ static void check(struct attention_shape shape)
             }
             assert_true(fabs(sum - (expected_sum > 0.5 ? 1 : 0)) < 1e-5);
         }
-        assert_close(run_batched(batched(form), &problem, shape.sequences, 3, NULL), expected, count, 3e-6);
+        if (!support_small()) {
+            assert_close(run_batched(batched(form), &problem, shape.sequences, 3, NULL), expected, count,
+                         3e-6);
+        }
         /* maps are given where the fused form is the device's, too */
         struct clf_device *fused = support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
         assert_close(run_batched(fused, &problem, shape.sequences, 0, &maps), expected, count, 3e-6);
@@ -77,7 +80,7 @@ static void test_lengths(void **state)
 {
     (void)state;
     static const int lengths[] = {1, 15, 16, 17, 33, 64, 65};
-    int count = support_small() ? 4 : (int)(sizeof lengths / sizeof *lengths);
+    int count = support_small() ? 3 : (int)(sizeof lengths / sizeof *lengths);
     for (int i = 0; i < count; i++) {
         struct attention_shape shape = {.heads = 2, .key_width = 16, .value_width = 24, .sequences = 3};
         for (int b = 0; b < 3; b++) {

@@ -255,7 +255,7 @@ static void test_backward(void **state)
     {
         for (int kind = CLF__NORM_LAYER; kind <= CLF__NORM_STD; kind++) {
             for (int i = 0; i < (support_small() ? 11 : row_edge_column_count);
-                 i += support_small() ? 2 : 1) {
+                 i += support_small() ? 3 : 1) {
                 struct problem problem = {row_edge_columns[i], (enum clf__norm_kind)kind, i % 4 < 2, 0.1f,
                                           0.25f};
                 check_backward(device, &problem, ROWS);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/program_cache.h"
+
 enum { MAX_OWNED = 4096, MAX_DEVICES = 18, MAX_FOLDERS = 64 };
 
 static void *owned_arrays[MAX_OWNED];
@@ -44,9 +46,19 @@ __attribute__((constructor)) static void ignore_tuning(void)
     setenv("CLFORMER_TUNING", "off", 0);
 }
 
+int support_end(int failures)
+{
+    for (int i = 0; i < device_count; i++) {
+        clf__program_cache_store_all(devices[i].device);
+    }
+    return failures;
+}
+
 static struct clf_device *device_of(struct clf_device_options options)
 {
-    options.use_program_cache = 0; /* each run tests the compilers too */
+    /* Each run tests the compilers too, but where the driver compiles in each process anew what the one
+     * before it had compiled: there the tests of a run share what they compile. */
+    options.use_program_cache = getenv("CLFORMER_TEST_CACHE") != NULL;
     for (int i = 0; i < device_count; i++) {
         if (memcmp(&devices[i].options, &options, sizeof options) == 0) {
             return devices[i].device;
