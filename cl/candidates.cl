@@ -1,6 +1,6 @@
 /* Sorted lists of candidates: included, never built alone. */
 
-/* Puts a value larger than the last one of a sorted list into its place, behind those that equal it. */
+/* Puts a value larger than the last one of a sorted list into its place, after those that equal it. */
 static void insert(__global float *values, __global int *ids, int k, float value, int id)
 {
     int at = k - 1;

@@ -11,7 +11,7 @@
  * Of the keys that this step adds a row may look at its own alone, as in a search: the others may not be there yet.
  *
  * CPU form only. Needs PRECISION and what finish.cl, attention_step.cl and layernorm.cl need, NORM_FIRST (1: norm before
- * each sub-layer, 0: behind it), LAYERS (1 to 4), and OpenCL C 3.0 with acquire and release across the device. */
+ * each sub-layer, 0: after it), LAYERS (1 to 4), and OpenCL C 3.0 with acquire and release across the device. */
 #if !defined(NORM_FIRST) || !defined(LAYERS)
 #error "decoder_layer.cl needs NORM_FIRST and LAYERS"
 #endif
@@ -46,7 +46,7 @@ typedef char weight_element;
 #undef CPU_KERNEL
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 
-/* The stages in the order of a layer with the norms behind; with NORM_FIRST the last norm comes first. */
+/* The stages in the order of a layer with the norms after the sub-layers; with NORM_FIRST the last norm comes first. */
 enum {
     QUERY_KEY_VALUE,
     SELF_ATTENTION,
@@ -214,7 +214,7 @@ struct layer {
 #endif
 
 /* Groups: one a compute unit. x (R, D) in and out; normed (R, D), projected (R, H (2 K + V)), context (R, H V), hidden
- * (R, F) and operand (R rows of converted inputs) are work space. The norms are those behind the three sub-layers; with
+ * (R, F) and operand (R rows of converted inputs) are work space. The norms are those after the three sub-layers; with
  * NORM_FIRST that is the next one's. */
 CPU_KERNEL void decoder_layer_step_cpu(
     __global atomic_int *counters, int rows, int d_model, int ffn, int heads, float scale, float eps, __global float *x,

@@ -11,7 +11,7 @@
 #error "embedding.cl needs PRECISION"
 #endif
 
-/* TOGETHER: the layout's group, neighbouring inputs of an output. TAIL: elements behind a panel's. */
+/* TOGETHER: the layout's group, neighbouring inputs of an output. TAIL: elements after a panel's. */
 #define TAIL 0
 #if PRECISION == 0
 typedef float weight_element;

@@ -1,4 +1,4 @@
-/* y (M, N) = activation(product (M, N) + bias) + residual: what the native products do themselves, behind CLBlast's.
+/* y (M, N) = activation(product (M, N) + bias) + residual: what the native products do themselves, after CLBlast's.
  * product and residual may be y.
  *
  * Needs ACTIVATION, a value of enum clf__activation. */

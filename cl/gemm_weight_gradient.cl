@@ -21,7 +21,7 @@
 #define DEPTH 128          /* rows, or pairs, that pass at a time: 16 KB of dy stay in the first cache with 4 KB of x */
 #define SLICE (DEPTH * BLOCK + 16) /* elements from one block of x to the next: an odd number of cache lines */
 
-/* 16 columns, count of them inside, of a row and of the one behind it where there is one. */
+/* 16 columns, count of them inside, of a row and of the next where there is one. */
 #if PRECISION == 0
 #define load_rows16(x, stride, rows, count, scale) (wide_load_rows(x, stride, rows, count, scale).v)
 static inline struct wide wide_load_rows(const __global float *x, int stride, int rows, int count, float scale)
@@ -133,7 +133,7 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
     int rows_a_block = (DEPTH * ROWS_TOGETHER * BLOCK - 1) / (end - first) + 1;
     for (int row = 0; row < rows; row += DEPTH * ROWS_TOGETHER) {
         int depth = min(rows - row, DEPTH * ROWS_TOGETHER), steps = (depth + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
-        /* Some with each block: the rows behind these, or the first ones of the next panel. */
+        /* Some with each block: the rows after these, or the first ones of the next panel. */
         int next = row + DEPTH * ROWS_TOGETHER < rows ? row + DEPTH * ROWS_TOGETHER : 0;
         const __global float *dy_next = dy + (size_t)next * dy_stride + (next ? 0 : PANEL);
         int fetched = 0, next_rows = min(rows - next, DEPTH * ROWS_TOGETHER);

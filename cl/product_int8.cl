@@ -1,7 +1,7 @@
 /* What kernels that multiply by int8 weights share: included, never built alone.
  *
  * W ≈ t w: w in -127 .. 127, one t an output. It lies in panels of 32 outputs, zero beyond N, in groups of four inputs:
- * of panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32 + n) * 4 + k % 4; behind the
+ * of panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32 + n) * 4 + k % 4; after the
  * ceil(K / 4) groups come 32 floats t and 32 integers Σ w.
  *
  * An element of x Wᵀ is s t Σ q w, x ≈ s q as operand_int8.cl says, and Σ q w = Σ u w - zero Σ w. The sums are exact in every

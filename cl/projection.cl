@@ -87,7 +87,7 @@ struct row_states {
     float bases[MOST_ROWS];
     float bars[MOST_ROWS]; /* logits up to this are no candidates, and leave the base alone */
     float lasts[MOST_ROWS]; /* of the k best so far */
-    float16 best[MOST_ROWS]; /* these, behind +inf, where k is at most 16 */
+    float16 best[MOST_ROWS]; /* these, after +inf, where k is at most 16 */
     int16 best_ids[MOST_ROWS];
     float asides[MOST_ROWS], asides_largest[MOST_ROWS];
     uint marks[MOST_ROWS]; /* panels with a banned id or the label */

@@ -21,7 +21,7 @@ static const char help[] =
 
 enum { TRANSLATIONS, REFERENCES, SIDES };
 
-/* The lines of a window as strings, which stand in one block behind their addresses; NULL where memory ran
+/* The lines of a window as strings, which stand in one block after their addresses; NULL where memory ran
  * out.
  */
 static char **strings_of(const struct window *window)

@@ -1,6 +1,6 @@
 /* clformer: run encoder-decoder Transformers on any OpenCL device. */
 #include <fcntl.h>
-#include <sched.h> /* behind _GNU_SOURCE, which CMakeLists.txt gives this file */
+#include <sched.h> /* needs _GNU_SOURCE, which CMakeLists.txt gives this file */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

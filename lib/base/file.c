@@ -375,10 +375,9 @@ clf_status clf__folder_remove(const char *path)
 
 clf_status clf__folder_discard(const char *path, clf_status status)
 {
-    char sentence[2048];
-    snprintf(sentence, sizeof sentence, "%s", clf_last_error());
+    struct clf__failure first = clf__failure_keep(status);
     clf__folder_remove(path);
-    return clf__fail(status, "%s", sentence);
+    return clf__failure_again(&first);
 }
 
 clf_status clf__folder_rename(const char *from, const char *to)

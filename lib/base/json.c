@@ -126,6 +126,24 @@ clf_status clf__json_word(json_t **out, const char *word)
     return status == CLF_FORMAT ? CLF_OK : status;
 }
 
+clf_status clf__json_load_in(struct clf__json *out, const char *folder, const char *name)
+{
+    char *path = NULL;
+    *out = (struct clf__json){0};
+    CLF__TRY(clf__path_join(&path, folder, name));
+    clf_status status = clf__json_load(out, path, clf__json_settings);
+    clf__free(path);
+    return status;
+}
+
+clf_status clf__json_find_in(struct clf__json *out, const char *folder, const char *name)
+{
+    int is_there;
+    *out = (struct clf__json){0};
+    CLF__TRY(clf__file_find(&is_there, folder, name));
+    return is_there ? clf__json_load_in(out, folder, name) : CLF_OK;
+}
+
 void clf__json_free(struct clf__json *json)
 {
     json_decref(json->root);

@@ -22,6 +22,9 @@ struct clf__json_limits {
 extern const struct clf__json_limits clf__json_settings;
 
 clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__json_limits limits);
+/* The file of settings `name` in a folder; with find, *out has no root where it is not there. */
+clf_status clf__json_load_in(struct clf__json *out, const char *folder, const char *name);
+clf_status clf__json_find_in(struct clf__json *out, const char *folder, const char *name);
 void clf__json_free(struct clf__json *json);
 
 /* Typed, ranged reads of a key of the root. A missing or null key leaves *out as it is (the default) and

@@ -7,9 +7,8 @@
 #include "base/utf8.h"
 #include "base/visible.h"
 
-/* A fixed buffer a thread, so that reporting a failed allocation needs no allocation. A longer sentence ends
- * in "...". */
-static _Thread_local char last_error[2048];
+/* A fixed buffer a thread, so that reporting a failed allocation needs no allocation. */
+static _Thread_local char last_error[CLF__ERROR_BYTES];
 
 const char *clf_status_name(clf_status status)
 {
@@ -80,4 +79,18 @@ clf_status clf__fail_in(clf_status status, const char *format, ...)
     record(format, arguments, last_error);
     va_end(arguments);
     return status;
+}
+
+struct clf__failure clf__failure_keep(clf_status status)
+{
+    struct clf__failure failure = {.status = status};
+    if (status != CLF_OK) {
+        memcpy(failure.sentence, last_error, sizeof last_error);
+    }
+    return failure;
+}
+
+clf_status clf__failure_again(const struct clf__failure *failure)
+{
+    return failure->status == CLF_OK ? CLF_OK : clf__fail(failure->status, "%s", failure->sentence);
 }

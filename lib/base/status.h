@@ -11,6 +11,17 @@ clf_status clf__fail(clf_status status, const char *format, ...) __attribute__((
 /* Puts "<context>: " before the recorded sentence and returns status unchanged. */
 clf_status clf__fail_in(clf_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A failure with its sentence, kept while work goes on that may fail too: cleaning up, another thread's. */
+enum { CLF__ERROR_BYTES = 2048 }; /* a longer sentence ends in "..." */
+struct clf__failure {
+    clf_status status;
+    char sentence[CLF__ERROR_BYTES];
+};
+/* Of the sentence recorded last; status may be CLF_OK. */
+struct clf__failure clf__failure_keep(clf_status status);
+/* Records the sentence again and returns the status. */
+clf_status clf__failure_again(const struct clf__failure *failure);
+
 /* Returns from the calling function when an expression fails. */
 #define CLF__TRY(expression)                                                                                 \
     do {                                                                                                     \

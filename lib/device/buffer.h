@@ -37,7 +37,7 @@ uint64_t clf__device_free_bytes(const struct clf_device *device);
 
 /* Blocking copies; they wait for the kernels enqueued before them. */
 clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source);
-/* `count` floats, the first at `offset` and each `pitch` bytes behind the one before it. */
+/* `count` floats, the first at `offset` and each `pitch` bytes after the one before it. */
 clf_status clf__buffer_scatter(struct clf__buffer *buffer, size_t offset, size_t pitch, int count,
                                const float *source);
 /* Does not wait: source stays as it is until the next of these copies, or clf__device_finish(). */

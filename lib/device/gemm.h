@@ -68,7 +68,7 @@ size_t clf__weight_bytes(clf_precision precision, int outputs, int inputs);
 enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, CLF__SILU };
 
 /* What is done to each product before it is stored: y = activation(scale * (x Wᵀ) + bias) + residual. Start
- * from CLF__EPILOGUE_NONE. Fused into the native kernels, a kernel behind CLBlast's. */
+ * from CLF__EPILOGUE_NONE. Fused into the native kernels; after CLBlast's, a kernel of its own. */
 struct clf__epilogue {
     float scale;
     const struct clf__buffer *bias; /* (outputs), or NULL */
@@ -100,7 +100,7 @@ size_t clf__weight_elements(const struct clf__weight *weight);
 
 /* Products with this fp32 weight, or towards this gradient, are computed in `precision` (FP32 or BF16) from
  * now on: in bf16 their operands are rounded, sums and results are fp32. The copies that they read are made
- * anew by clf__weight_changed(), which whoever writes the values on the device calls behind it.
+ * anew by clf__weight_changed(), which whoever writes the values on the device calls afterwards.
  * CLF_UNSUPPORTED: CLBlast has none in bf16. */
 clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision);
 clf_status clf__weight_changed(struct clf__weight *weight);

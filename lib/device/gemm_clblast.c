@@ -285,7 +285,7 @@ clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, 
     if (caps->form == CLF_FORM_GPU && rows <= caps->tuning.values[CLF__KNOB_ROW_MAJOR_ROWS]) {
         return multiply_few(y, x, rows, weight, epilogue);
     }
-    struct clf__epilogue rest = *epilogue; /* what is left to the kernel behind the product */
+    struct clf__epilogue rest = *epilogue; /* what is left to the kernel after the product */
     int in_place = rest.residual.buffer == y.buffer && rest.residual.offset == y.offset;
     if (in_place && rest.activation == CLF__IDENTITY) {
         rest.residual.buffer = NULL;

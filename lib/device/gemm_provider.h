@@ -48,7 +48,7 @@ clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *dev
 struct clf__packing {
     int group;    /* inputs that lie together */
     size_t bytes; /* of an element */
-    size_t tail;  /* bytes behind a panel's elements */
+    size_t tail;  /* bytes after a panel's elements */
     /* Writes the inputs of output `lane` of a panel that is all zeros. */
     void (*pack_row)(void *panel, int lane, const float *row, int inputs);
 };

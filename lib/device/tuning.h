@@ -32,7 +32,7 @@ struct clf__tuning {
 enum { CLF__KNOB_CANDIDATES = 6 };
 struct clf__knob_info {
     char name[24];
-    const char *const *words; /* a choice: its value's word, NULL behind the last; a number: NULL */
+    const char *const *words; /* a choice: its value's word, NULL after the last; a number: NULL */
     int standard;             /* the value of a device that is not tuned */
     int least, most;
     int candidates[CLF__KNOB_CANDIDATES]; /* worth measuring, the standard among them */

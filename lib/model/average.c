@@ -45,13 +45,9 @@ static clf_status compare_keys(const struct clf__json *a, const struct clf__json
 
 static clf_status load_config(struct clf__json *out, const char *folder)
 {
-    char *path = NULL;
     *out = (struct clf__json){0};
     CLF__TRY(clf__config_check_folder(folder));
-    CLF__TRY(clf__path_join(&path, folder, "config.json"));
-    clf_status status = clf__json_load(out, path, clf__json_settings);
-    clf__free(path);
-    return status;
+    return clf__json_load_in(out, folder, "config.json");
 }
 
 static clf_status compare_configs(const char *first, const char *other)

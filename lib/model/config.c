@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "model/config_build.h"
 
-/* Says behind a value that the file does not hold it. */
+/* Says after a value that the file does not hold it. */
 static const char *if_missing(const struct clf__json *json, const char *key)
 {
     return clf__json_has(json, key) ? "" : " (the default: the key is missing)";
@@ -77,22 +77,6 @@ static clf_status check(const struct clf__config *config, const struct clf__json
     return CLF_OK;
 }
 
-/* Opens a file of the folder where it is there; json->root NULL where it is not. */
-static clf_status load_optional(struct clf__json *json, const char *folder, const char *name)
-{
-    *json = (struct clf__json){0};
-    int is_there;
-    CLF__TRY(clf__file_find(&is_there, folder, name));
-    if (!is_there) {
-        return CLF_OK;
-    }
-    char *path = NULL;
-    CLF__TRY(clf__path_join(&path, folder, name));
-    clf_status status = clf__json_load(json, path, clf__json_settings);
-    clf__free(path);
-    return status;
-}
-
 /* MarianMT folders say whether they have two vocabularies; ours have where the sizes differ or the file is
  * there. */
 static clf_status find_target_vocabulary(struct clf__config *config, const char *folder)
@@ -141,16 +125,13 @@ static clf_status refuse_ctranslate2(const char *folder)
 static clf_status load(struct clf__config *config, const char *folder)
 {
     CLF__TRY(refuse_ctranslate2(folder));
-    char *path = NULL;
-    CLF__TRY(clf__path_join(&path, folder, "config.json"));
     struct clf__json json = {0}, generation = {0};
-    clf_status status = clf__json_load(&json, path, clf__json_settings);
-    clf__free(path);
+    clf_status status = clf__json_load_in(&json, folder, "config.json");
     if (status == CLF_FILE) {
         clf__fail(status, "%s; a model is a folder with config.json in it", clf_last_error());
     }
     if (status == CLF_OK) {
-        status = load_optional(&generation, folder, "generation_config.json");
+        status = clf__json_find_in(&generation, folder, "generation_config.json");
     }
     if (status == CLF_OK) {
         status = clf__config_parse(config, &json, &generation);

@@ -62,7 +62,7 @@ struct clf__config {
     enum clf__norm_kind norm;
     float norm_epsilon;
     int norm_first;     /* pre-norm */
-    int norm_final;     /* a norm behind each stack */
+    int norm_final;     /* a norm after each stack */
     int norm_embedding; /* a norm on the embedding sum */
     /* Attention. */
     int query_bias, key_bias, value_bias, output_bias; /* of the projections */
@@ -78,7 +78,7 @@ struct clf__config {
     float output_scale;      /* of the logits */
     int logits_bias;
     /* Rates of dropout, in training: of what sub-layers give (speech: the feed-forward alone), of the
-     * embedding sum, of the attention weights, and behind the activation. */
+     * embedding sum, of the attention weights, and after the activation. */
     float dropout, embedding_dropout, attention_dropout, activation_dropout;
     /* Ids; -1 where a model has none. */
     int pad_id, start_id, end_id, decoder_start_id;

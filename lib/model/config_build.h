@@ -4,11 +4,10 @@
 
 #include "base/json.h"
 #include "model/config.h"
+#include "text/vocabulary.h"
 
 /* Where sqrt(D) goes: the embeddings are multiplied by it, or the logits divided. */
 enum clf__scale_place { CLF__SCALE_NONE, CLF__SCALE_EMBEDDING, CLF__SCALE_PROJECTION };
-
-enum { CLF__MAX_VOCABULARY = 1 << 24 };
 
 struct clf__config_choices {
     enum clf__scale_place scale;

@@ -277,18 +277,13 @@ static clf_status check(const struct clf__config *config, const struct clf__mode
 /* A tokenizer that says no limit of its own has the model's. */
 static clf_status limit_tokenizer(const char *folder, int longest)
 {
-    char *path = NULL;
-    struct clf__json json = {0};
-    int is_there;
-    CLF__TRY(clf__file_find(&is_there, folder, "tokenizer_config.json"));
-    CLF__TRY(clf__path_join(&path, folder, "tokenizer_config.json"));
-    clf_status status = is_there ? clf__json_load(&json, path, clf__json_settings) : CLF_OK;
+    struct clf__json json;
+    clf_status status = clf__json_find_in(&json, folder, "tokenizer_config.json");
     if (json.root && !clf__json_has(&json, "model_max_length")) {
         int failed = json_object_set_new(json.root, "model_max_length", json_integer(longest));
-        status = clf__json_write(path, failed ? NULL : json.root, JSON_REAL_PRECISION(15));
+        status = clf__json_write(json.path, failed ? NULL : json.root, JSON_REAL_PRECISION(15));
     }
     clf__json_free(&json);
-    clf__free(path);
     return status;
 }
 

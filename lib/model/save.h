@@ -9,8 +9,8 @@
 typedef clf_status clf__parameter_reader(void *user, int index, float *target);
 
 /* Writes the list's parameters to a safetensors file in fp32, fp16 or bf16, under canonical names with
- * `suffix` behind each (NULL: none; an optimizer's moments have one), one parameter in memory at a time; the
- * file appears whole or not at all, and is on the disk when it does. Fails where a value is too large for
+ * `suffix` after each name (NULL: none; an optimizer's moments have one), one parameter in memory at a time;
+ * the file appears whole or not at all, and is on the disk when it does. Fails where a value is too large for
  * fp16. */
 clf_status clf__parameters_save(const char *path, const struct clf__parameter_list *list, const char *suffix,
                                 clf_precision precision, clf__parameter_reader *reader, void *user);

@@ -1,7 +1,7 @@
 /* Running a model: encode sources, remember them, then decode step by step or over given targets.
  *
  * A session owns every activation, sized once; nothing is allocated while it runs. Batches are ragged: all
- * tokens of a batch lie behind each other, and padding does not exist. */
+ * tokens of a batch lie one after the other, and padding does not exist. */
 #ifndef CLF_MODEL_SESSION_H
 #define CLF_MODEL_SESSION_H
 

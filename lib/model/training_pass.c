@@ -16,7 +16,7 @@ static struct clf__dropout dropout_at(const struct clf__training *training, cons
     };
 }
 
-/* Of an encoder layer, or of a decoder layer counted behind them. */
+/* Of an encoder layer, or of a decoder layer, counted after them. */
 static int site_of(int layer, int which)
 {
     return FIRST_LAYER + LAYER_SITES * layer + which;

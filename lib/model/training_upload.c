@@ -10,7 +10,7 @@ int64_t clf__training_upload_size(const struct clf__training_limits *limits)
     return 3 * sources + 4 * targets + 12 * sequences + gathered;
 }
 
-/* Takes the u-th of `count` distinct ids out, whose rows go behind the last one. */
+/* Takes the u-th of `count` distinct ids out, whose rows go after the last one. */
 static void leave_out(int32_t *distinct, int32_t *first, int32_t *order, int count, int u)
 {
     int rows = first[u + 1] - first[u];

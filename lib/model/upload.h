@@ -6,7 +6,7 @@
 #include "ops/mask.h"
 #include "tensor/tensor.h"
 
-/* Several sequences behind each other: sequence b is rows first[b] .. first[b + 1] - 1. */
+/* Several sequences, one after the other: sequence b is rows first[b] .. first[b + 1] - 1. */
 struct clf__sequences {
     int count;
     const int *first;    /* (count + 1) */

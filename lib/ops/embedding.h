@@ -14,7 +14,7 @@ clf_status clf__embedding_forward(struct clf__tensor y,             /* (N, D) */
                                   const struct clf__weight *weight, /* (V, D) */
                                   float scale);
 
-/* y[n] = scale * E[ids[n]] + table[positions[n]], the bits of clf__positions_forward() behind the former. A
+/* y[n] = scale * E[ids[n]] + table[positions[n]], the bits of clf__positions_forward() after the former. A
  * position outside the table adds nothing; table.buffer NULL: none. */
 clf_status clf__embedding_positions_forward(struct clf__tensor y,   /* (N, D) */
                                             struct clf__tensor ids, /* (1, N) i32 */

@@ -51,7 +51,7 @@ static clf_status read_header(struct header *out, const struct clf__file *file, 
     return clf__file_read_at(file, prefix, out->text, length);
 }
 
-/* The value behind 'key': in the header, or NULL. */
+/* The value of 'key': in the header, or NULL. */
 static const char *find_value(const char *header, const char *key)
 {
     const char *found = strstr(header, key);

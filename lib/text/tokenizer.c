@@ -184,18 +184,10 @@ static clf_status load(struct clf__tokenizer *tokenizer, const char *folder)
 {
     CLF__TRY(load_vocabularies(tokenizer, folder));
     const char *unknown_token = "<unk>";
-    struct clf__json config = {0};
-    int has_config;
-    CLF__TRY(clf__file_find(&has_config, folder, "tokenizer_config.json"));
-    clf_status status = CLF_OK;
-    if (has_config) {
-        char *path = NULL;
-        CLF__TRY(clf__path_join(&path, folder, "tokenizer_config.json"));
-        status = clf__json_load(&config, path, clf__json_settings);
-        clf__free(path);
-        if (status == CLF_OK) {
-            status = read_config(tokenizer, &config, &unknown_token);
-        }
+    struct clf__json config;
+    clf_status status = clf__json_find_in(&config, folder, "tokenizer_config.json");
+    if (status == CLF_OK && config.root) {
+        status = read_config(tokenizer, &config, &unknown_token);
     }
     if (status == CLF_OK) {
         status = load_models(tokenizer, folder);
@@ -339,7 +331,7 @@ static clf_status add_text(struct sink *sink, const char *text, size_t size)
     return status;
 }
 
-/* What stands before and behind the ids of a text, -1 for nothing. */
+/* What stands before and after the ids of a text, -1 for nothing. */
 struct frame {
     int32_t start_id, end_id;
 };

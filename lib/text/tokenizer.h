@@ -15,7 +15,7 @@ struct clf__tokenizer_options {
     int target_vocabulary;
     int separate;                 /* target ids come from target_vocab.json */
     int source_start_id;          /* put before a source, or -1 */
-    int source_end_id;            /* put behind a source, or -1 */
+    int source_end_id;            /* put after a source, or -1 */
     int pad_id, start_id, end_id; /* of the target: never part of a text; -1 for none */
 };
 
@@ -47,7 +47,7 @@ clf_status clf__ids_append(struct clf__ids *ids, int32_t id);
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
                                  const char *text, size_t size);
 
-/* A target line's ids, with the end token behind and no start token: what a decoder should generate. */
+/* A target line's ids, with the end token after them and no start token: what a decoder should generate. */
 clf_status clf__tokenizer_encode_target(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
                                         const char *text, size_t size);
 

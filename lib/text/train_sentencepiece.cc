@@ -67,8 +67,7 @@ struct Job {
     void finish(clf_status outcome) noexcept
     {
         std::lock_guard<std::mutex> guard(lock);
-        status = outcome;
-        snprintf(message, sizeof message, "%s", outcome == CLF_OK ? "" : clf_last_error());
+        failure = clf__failure_keep(outcome); /* sentences are a thread's own */
         reads = false;
         is_finished = true;
         changed.notify_all();
@@ -78,8 +77,7 @@ struct Job {
     std::mutex lock;
     std::condition_variable changed;
     bool reads = false, is_stopped = false, is_finished = false;
-    clf_status status = CLF_OK; /* this and what follows: once it is finished */
-    char message[2048] = "";
+    clf__failure failure = {}; /* this and what follows: once it is finished */
     std::string bytes;
 };
 
@@ -320,8 +318,8 @@ clf_status train(clf__piece_training *training)
     if (job->is_stopped) {
         return clf__fail(CLF_INTERRUPTED, "learning pieces was interrupted");
     }
-    if (job->status != CLF_OK) {
-        return clf__fail(job->status, "%s", job->message);
+    if (job->failure.status != CLF_OK) {
+        return clf__failure_again(&job->failure);
     }
     return clf__file_write(training->output, job->bytes.data(), job->bytes.size());
 }

@@ -99,12 +99,22 @@ static clf_status own_pieces(struct clf__vocabulary *vocabulary)
 static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
 {
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
-    CLF__TRY(clf__allocate(&vocabulary->pieces, (size_t)vocabulary->size, sizeof *vocabulary->pieces));
     struct clf__json json;
-    /* One that is somewhat too large is told with both sizes. */
-    struct clf__json_limits limits = {MAX_FILE_BYTES, 2 * (size_t)vocabulary->size + 65536};
+    struct clf__json_limits limits = {MAX_FILE_BYTES, CLF__MAX_VOCABULARY};
+    if (vocabulary->size > 0) { /* one that is somewhat too large is told with both sizes */
+        limits.values = 2 * (size_t)vocabulary->size + 65536;
+    }
     CLF__TRY(clf__json_load(&json, path, limits));
-    clf_status status = place_pieces(vocabulary, json.root);
+    if (vocabulary->size == 0) {
+        vocabulary->size = (int)json_object_size(json.root);
+    }
+    clf_status status = vocabulary->size > 0 ? CLF_OK : clf__fail(CLF_FORMAT, "%s: holds no piece", path);
+    if (status == CLF_OK) {
+        status = clf__allocate(&vocabulary->pieces, (size_t)vocabulary->size, sizeof *vocabulary->pieces);
+    }
+    if (status == CLF_OK) {
+        status = place_pieces(vocabulary, json.root);
+    }
     if (status == CLF_OK) {
         status = own_pieces(vocabulary);
     }
@@ -115,7 +125,7 @@ static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
 clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, int size)
 {
     *out = (struct clf__vocabulary){0};
-    if (size < 1 || size > 1 << 28) {
+    if (size < 0 || size > CLF__MAX_VOCABULARY) {
         return clf__fail(CLF_BAD_ARGUMENT, "%s: a vocabulary of %d pieces cannot be", path, size);
     }
     struct clf__vocabulary vocabulary = {.size = size};

@@ -7,6 +7,9 @@
 
 #include "base/status.h"
 
+/* The most pieces that any vocabulary has here. */
+enum { CLF__MAX_VOCABULARY = 1 << 24 };
+
 struct clf__vocabulary {
     char *path;          /* the file it came from, for messages */
     char *text;          /* every piece, NUL-terminated, in the order of ids */
@@ -16,7 +19,8 @@ struct clf__vocabulary {
     int size;
 };
 
-/* Reads a JSON object of piece: id that gives each of the ids 0 .. size-1 to one piece. */
+/* Reads a JSON object of piece: id that gives each of the ids 0 .. size-1 to one piece; size 0: of as many as
+ * there are. */
 clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, int size);
 void clf__vocabulary_free(struct clf__vocabulary *vocabulary);
 

@@ -13,7 +13,7 @@
 enum { ORDERS = 4 };
 
 struct gram {
-    int32_t words[ORDERS]; /* -1 behind the last */
+    int32_t words[ORDERS]; /* -1 after the last */
 };
 
 /* Counts over a corpus, by length of the n-gram - 1. */

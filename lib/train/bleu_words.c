@@ -1,5 +1,5 @@
 /* The rules of mteval-v13a in the order in which sacreBLEU applies them: each rule reads what the one before
- * wrote, from left to right, and goes on behind what it matched.
+ * wrote, from left to right, and goes on after what it matched.
  *
  * They are written for code points, and work on the bytes of UTF-8 all the same: a byte of a longer sequence
  * is neither a digit nor punctuation, and a rule never takes half of a sequence away. */

@@ -286,14 +286,7 @@ clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,
 void clf__checkpoints_abandon(const char *making, clf_status status)
 {
     if (status != CLF_OK) {
-        /* The first failure is the one to tell: this puts it before what removing may say. */
-        char *sentence = NULL;
-        int is_kept = clf__copy_string(&sentence, clf_last_error()) == CLF_OK;
-        clf__folder_remove(making);
-        if (is_kept) {
-            clf__fail(status, "%s", sentence);
-        }
-        clf__free(sentence);
+        clf__folder_discard(making, status);
     }
 }
 
@@ -352,16 +345,16 @@ static int count_better(const struct clf__train_state *state, const struct clf__
     return better;
 }
 
-/* How many that can be averaged came behind it. */
+/* How many that can be averaged came after it. */
 static int count_behind(const struct clf__train_state *state, const struct clf__validated *entry,
                         const int64_t *updates, int count)
 {
-    int behind = 0;
+    int later = 0;
     for (int i = 0; i < count; i++) {
         const struct clf__validated *other = clf__train_state_find(state, updates[i]);
-        behind += other && !other->is_cut && other->update > entry->update;
+        later += other && !other->is_cut && other->update > entry->update;
     }
-    return behind;
+    return later;
 }
 
 /* Of those that were set aside the newest is kept, for whoever wants to know what happened. */

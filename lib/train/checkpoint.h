@@ -29,7 +29,7 @@ void clf__checkpoints_close(struct clf__checkpoints *checkpoints);
 /* The path of the checkpoint at an update; the caller frees it. */
 clf_status clf__checkpoints_path(char **out, const struct clf__checkpoints *checkpoints, int64_t update);
 
-/* The newest whole checkpoint behind update 0, which holds no training and is made anew; *path NULL where
+/* The newest whole checkpoint after update 0, which holds no training and is made anew; *path NULL where
  * there is none. Damaged ones are renamed, with a warning; one that cannot be read at this moment may be
  * whole, and is CLF_FILE. The caller frees both. */
 clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
@@ -55,7 +55,7 @@ clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
                                  const struct clf__train_state *state);
 
 /* Removes those that nobody needs: not among the last ones, the best ones, those to average; that of update
- * 0, which holds no training, behind the first other one; and all damaged ones but the newest. */
+ * 0, which holds no training, once there is another one; and all damaged ones but the newest. */
 clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
                                   const struct clf__train_state *state, const struct clf__settings *settings);
 

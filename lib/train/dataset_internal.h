@@ -4,7 +4,7 @@
 
 #include "train/dataset.h"
 
-/* One pair: source ids, behind them target ids, end token included. Frames: the target's alone. */
+/* One pair: source ids, then target ids, end token included. Frames: the target's alone. */
 struct clf__pair {
     size_t first;       /* in the ids */
     int source, target; /* lengths */

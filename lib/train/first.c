@@ -8,11 +8,12 @@
 #include "device/buffer.h"
 #include "model/save.h"
 #include "model/stack.h"
+#include "text/vocabulary.h"
 #include "train/checkpoint_files.h"
 #include "train/run.h"
 #include "train/tokenizer_files.h"
 
-enum { SIZE_KEYS = 7, MOST_PIECES = 1 << 24 };
+enum { SIZE_KEYS = 7 };
 
 static const struct {
     const char *key;
@@ -85,8 +86,8 @@ static clf_status check_keys(const struct clf__settings *settings, const struct 
     int is_marian = settings->preset == CLF__MARIAN;
     struct clf__model_description description = {
         .preset = clf__system_word((enum clf__system)settings->preset),
-        .source_vocabulary = settings->preset == CLF__SPEECH ? 0 : MOST_PIECES,
-        .target_vocabulary = MOST_PIECES,
+        .source_vocabulary = settings->preset == CLF__SPEECH ? 0 : CLF__MAX_VOCABULARY,
+        .target_vocabulary = CLF__MAX_VOCABULARY,
         .separate_vocabularies = settings->separate_vocabularies,
         .pad_id = 0,
         .start_id = is_marian ? -1 : 1,

@@ -141,8 +141,7 @@ clf_status clf__run_discard(struct clf__run *run, clf_status status)
     if (!run->made.folders || run->made.missing == 0) {
         return status;
     }
-    char sentence[2048];
-    snprintf(sentence, sizeof sentence, "%s", clf_last_error());
+    struct clf__failure first = clf__failure_keep(status);
     int has_updates, is_locked = run->checkpoints.lock.number > 0; /* else they may be another run's by now */
     if (is_locked && clf__checkpoints_have_updates(&has_updates, run->output) == CLF_OK && !has_updates) {
         if (run->made.recipe) {
@@ -151,7 +150,7 @@ clf_status clf__run_discard(struct clf__run *run, clf_status status)
         clf__folder_remove(run->made.folders); /* last: another run may begin once the lock in it is gone */
     }
     clf__folder_remove_empty(run->made.folders, run->made.missing);
-    return clf__fail(status, "%s", sentence);
+    return clf__failure_again(&first);
 }
 
 clf_status clf__run_find_checkpoint(struct clf__run *run)

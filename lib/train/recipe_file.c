@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "train/recipe.h"
 
-/* Numbers are written as a person would: what differs behind fifteen digits is the same choice. */
+/* Numbers are written as a person would: what differs after fifteen digits is the same choice. */
 enum { MAX_PAIRS = 256, REAL_DIGITS = 15 };
 
 /* Words taken from JSON; those that had to be made are owned. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "search/search.h"
+#include "text/vocabulary.h"
 #include "train/recipe.h"
 
 /* Rows of one group stand together. */

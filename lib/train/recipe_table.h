@@ -19,7 +19,7 @@ KEY(CLF__TEXTS, "train", "FILE [FILE]", DATA, train, 0, 0, NULL, FIXED,
 KEY(CLF__TEXTS, "valid", "FILE [FILE]", DATA, valid, 0, 0, NULL, FIXED, "the same for validation (none)")
 KEY(CLF__SWITCH, "tokens", NULL, DATA, tokens, 0, 0, "false", FIXED,
     "lines are tokens already, with white space between them (false)")
-KEY(CLF__WHOLE_NUMBER, "vocabulary", "N", DATA, vocabulary, 0, 1 << 24, "8000", FIXED,
+KEY(CLF__WHOLE_NUMBER, "vocabulary", "N", DATA, vocabulary, 0, CLF__MAX_VOCABULARY, "8000", FIXED,
     "pieces to learn, or the most frequent words or characters to take, special ones among them; 0: all "
     "words; not beside a vocabulary that is given (8000; with tokens and for speech 0)")
 KEY(CLF__SWITCH, "separate-vocabularies", NULL, DATA, separate_vocabularies, 0, 0, "false", FIXED,

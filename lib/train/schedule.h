@@ -11,7 +11,7 @@ struct clf__schedule {
     double peak, initial; /* at the end of the warm-up, and before it; noam has neither */
     double factor;        /* of noam */
     int64_t warm_up;      /* updates */
-    int64_t last;         /* of linear, which is zero behind it */
+    int64_t last;         /* of linear, which is zero after it */
     int d_model;          /* D, of noam */
     int counts_done;      /* noam goes by the updates that are done, 0 of them taken for 1 */
 };

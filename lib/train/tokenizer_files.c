@@ -221,13 +221,8 @@ static clf_status write_counted(struct made *made, const struct making *making, 
 static clf_status copy_vocabulary(struct made *made, const struct making *making, const char *file,
                                   const char *path)
 {
-    struct clf__json json;
     struct clf__vocabulary vocabulary;
-    struct clf__json_limits limits = {MAX_VOCABULARY_BYTES, 1 << 24};
-    CLF__TRY(clf__json_load(&json, path, limits));
-    size_t size = json_object_size(json.root);
-    clf__json_free(&json);
-    CLF__TRY(clf__vocabulary_load(&vocabulary, path, size < INT_MAX ? (int)size : INT_MAX));
+    CLF__TRY(clf__vocabulary_load(&vocabulary, path, 0));
     clf_status status = write_pieces(made, making, file, vocabulary.pieces, vocabulary.size);
     clf__vocabulary_free(&vocabulary);
     return status;
@@ -246,8 +241,7 @@ struct sentences {
     struct clf__corpus_pair pair;
     int has_target; /* the pair's target is still to be given */
     int stride;
-    clf_status status;  /* of reading */
-    char problem[2048]; /* where that is no CLF_OK */
+    struct clf__failure reading;
 };
 
 static int next_sentence(void *user, const char **text, size_t *size)
@@ -255,9 +249,10 @@ static int next_sentence(void *user, const char **text, size_t *size)
     struct sentences *sentences = user;
     if (!sentences->has_target) {
         int read = 0;
+        clf_status status = CLF_OK;
         do {
-            if (!clf__corpus_next(&sentences->status, &sentences->corpus, &sentences->pair)) {
-                snprintf(sentences->problem, sizeof sentences->problem, "%s", clf_last_error());
+            if (!clf__corpus_next(&status, &sentences->corpus, &sentences->pair)) {
+                sentences->reading = clf__failure_keep(status);
                 return 0;
             }
             read = (sentences->pair.line - 1) % sentences->stride == 0 && !sentences->pair.is_torn;
@@ -309,8 +304,8 @@ static clf_status train_model(const struct making *making, const struct side *si
     };
     clf_status status = clf__sentencepiece_train(&training);
     clf__corpus_close(&sentences.corpus);
-    if (status != CLF_INTERRUPTED && sentences.status != CLF_OK) { /* what was learned of a part is no use */
-        return clf__fail(sentences.status, "%s", sentences.problem);
+    if (status != CLF_INTERRUPTED && sentences.reading.status != CLF_OK) {
+        return clf__failure_again(&sentences.reading); /* what was learned of a part is no use */
     }
     return status == CLF_TEXT ? clf__fail_in(status, "%s%s%s", names.first, names.and, names.second) : status;
 }

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-/* Validations behind the best one. */
+/* Validations since the best one. */
 static int64_t count_since_best(const struct clf__run *run)
 {
     const struct clf__train_state *state = &run->state;

@@ -14,7 +14,7 @@ static void warn_of_cut(const char *side, const char *unit, int cut_from, int li
     }
 }
 
-/* The target's ids, the end token behind: given, or the model's own translation. */
+/* The target's ids with the end token: given, or the model's own translation. */
 static clf_status find_target(struct clf__ids *ids, struct clf_translator *translator,
                               const struct clf_line *source, const struct clf_line *target)
 {

@@ -201,11 +201,7 @@ static clf_status say_of_tokenizer(struct inspection *inspection)
 static clf_status read_folder(struct inspection *inspection)
 {
     CLF__TRY(clf__config_load(&inspection->config, inspection->folder));
-    char *path;
-    CLF__TRY(clf__path_join(&path, inspection->folder, "config.json"));
-    clf_status status = clf__json_load(&inspection->file, path, clf__json_settings);
-    clf__free(path);
-    CLF__TRY(status);
+    CLF__TRY(clf__json_load_in(&inspection->file, inspection->folder, "config.json"));
     CLF__TRY(clf__parameters_load(&inspection->parameters, &inspection->config, inspection->folder));
     struct clf__tokenizer_options options = clf__tokenizer_options_of(&inspection->config);
     return clf__tokenizer_load(&inspection->tokenizer, inspection->folder, &options);

@@ -8,11 +8,8 @@
 /* The keys of config.json; none where there is no such file, or none that can be read. */
 static clf_status read_config(json_t **out, const char *folder)
 {
-    char *path;
     struct clf__json file;
-    CLF__TRY(clf__path_join(&path, folder, "config.json"));
-    clf_status status = clf__json_load(&file, path, clf__json_settings);
-    clf__free(path);
+    clf_status status = clf__json_load_in(&file, folder, "config.json");
     if (status == CLF_OUT_OF_MEMORY) {
         return status;
     }

@@ -47,7 +47,7 @@ clf_status clf__source_read(struct clf__source *out, clf_status *line_status, ch
  * cut. */
 int clf__ids_cut(struct clf__ids *ids, int limit);
 
-/* Sources order[0 .. count - 1] behind each other; freed with clf__joined_free(). */
+/* Sources order[0 .. count - 1], one after the other; freed with clf__joined_free(). */
 struct clf__joined {
     struct clf__sequences sequences;
     int *first;

@@ -76,7 +76,8 @@ static clf_status read_pairs(struct work *work, const struct clf_line *sources,
     return CLF_OK;
 }
 
-/* Decoder inputs (start token, then all labels but the last) and labels of a batch, behind each other. */
+/* Decoder inputs (start token, then all labels but the last) and labels of a batch, one line after the other.
+ */
 struct joined_targets {
     int *first;
     int32_t *inputs, *labels;

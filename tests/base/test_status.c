@@ -36,6 +36,18 @@ static void test_a_failure_is_one_line(void **state)
     assert_string_equal(clf_last_error(), "again: model m: a.json: 7 bytes");
 }
 
+static void test_a_failure_is_kept(void **state)
+{
+    (void)state;
+    struct clf__failure first = clf__failure_keep(clf__fail(CLF_FILE, "the first"));
+    clf__fail(CLF_FORMAT, "cleaning up");
+    assert_int_equal(clf__failure_again(&first), CLF_FILE);
+    assert_string_equal(clf_last_error(), "the first");
+    struct clf__failure none = clf__failure_keep(CLF_OK);
+    assert_int_equal(clf__failure_again(&none), CLF_OK);
+    assert_string_equal(clf_last_error(), "the first");
+}
+
 static clf_status fails_at_once(int *reached)
 {
     CLF__TRY(clf__fail(CLF_TEXT, "first"));
@@ -124,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_status_has_a_name_and_a_meaning),
         cmocka_unit_test(test_a_failure_is_one_line),
+        cmocka_unit_test(test_a_failure_is_kept),
         cmocka_unit_test(test_try_returns_the_status),
         cmocka_unit_test(test_a_long_sentence_is_cut_on_a_code_point),
         cmocka_unit_test(test_each_thread_has_its_own_sentence),

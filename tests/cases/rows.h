@@ -22,7 +22,7 @@ extern const struct rows_case layernorm_speed_cases[];
 extern const int layernorm_speed_case_count;
 extern const struct rows_case embedding_speed_cases[];
 extern const int embedding_speed_case_count;
-extern const struct rows_case top_k_speed_cases[]; /* logits, alone and behind their projection */
+extern const struct rows_case top_k_speed_cases[]; /* logits, alone and after their projection */
 extern const int top_k_speed_case_count;
 enum { SPEED_VOCABULARY = 32000, SPEED_CANDIDATES = 8 };
 

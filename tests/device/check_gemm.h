@@ -10,7 +10,7 @@
 #include "reference/gemm.h"
 #include "support/support.h"
 
-/* A (rows, columns) view within poison: NaN before, between and behind its rows. */
+/* A (rows, columns) view within poison: NaN before, between and after its rows. */
 struct framed {
     struct clf__tensor all; /* (1, everything) */
     struct clf__matrix view;

@@ -6,7 +6,7 @@
 
 #include "support/process.h"
 
-/* One line without its newline: the loss is 10 / update; `more` stands behind the other keys. */
+/* One line without its newline: the loss is 10 / update; `more` stands after the other keys. */
 static size_t put_line(char *log, size_t capacity, int update, const char *more)
 {
     return (size_t)snprintf(log, capacity,

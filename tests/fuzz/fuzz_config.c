@@ -1,4 +1,4 @@
-/* Any bytes as config.json and, behind the first NUL, generation_config.json: a failure that names one of
+/* Any bytes as config.json and, after the first NUL, generation_config.json: a failure that names one of
  * them, or a configuration that holds together. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -56,7 +56,8 @@ static inline const char *folder_copy(const char *fixture)
     return folder;
 }
 
-/* Replaces the first `old` behind the first `after` (NULL: the file's start) by `text` of the same length. */
+/* Replaces the first `old` that follows the first `after` (NULL: the file's start) by `text` of the same
+ * length. */
 static inline void folder_patch(const char *folder, const char *name, const char *after, const char *old,
                                 const char *text)
 {

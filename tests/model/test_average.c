@@ -286,7 +286,7 @@ static void test_nothing_half_written(void **state)
         status = clf_average(output, folders, 2, CLF_PRECISION_FP32);
         clf__memory_fail_at(0);
         if (status == CLF_OUT_OF_MEMORY && clf__folder_exists(output)) {
-            clf__folder_remove(output); /* the last allocation, behind the rename */
+            clf__folder_remove(output); /* the last allocation, after the rename */
         } else if (status != CLF_OK) {
             assert_int_equal(status, CLF_OUT_OF_MEMORY);
 

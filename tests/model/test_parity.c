@@ -150,7 +150,7 @@ static void test_batched_attention(void **state)
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         check_all(support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED),
-                  support_small() ? 7 : 1, form == CLF_FORM_CPU);
+                  support_small() ? 7 : 3, form == CLF_FORM_CPU);
     }
 }
 

@@ -31,7 +31,7 @@ static void check(struct clf_device *device, int columns)
         &(struct clf__weight_source){
             .parts = &part, .part_count = 1, .inputs = columns, .what = "a test's embedding"}));
     struct support_view out = support_view(device, N, columns, NULL);
-    /* ids behind an offset */
+    /* ids from an offset on */
     int32_t padded[N + 2] = {1, 1};
     memcpy(padded + 2, ids, sizeof ids);
     struct clf__tensor all = support_tensor(device, CLF__I32, 1, N + 2, padded);
@@ -220,7 +220,7 @@ static void test_backward(void **state)
     }
 }
 
-/* Numbers that no caller should pass: rows before and behind dy. */
+/* Numbers that no caller should pass: rows before and after dy. */
 static void test_wrong_rows(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 
 #include "text/split.h"
 
-/* Pieces with a stroke behind each. */
+/* Pieces with a stroke after each. */
 static clf_status add(void *user, const char *piece, size_t length)
 {
     char *text = user;

@@ -376,7 +376,7 @@ static void test_beginning_anew_is_said(void **state)
     digits_assert_same_updates(&task.logs[1], &task.logs[0], 1);
 }
 
-/* Also behind a start that found the damage, and then failed. */
+/* Also after a start that found the damage, and then failed. */
 static void test_beginning_anew_is_said_again(void **state)
 {
     (void)state;

@@ -62,9 +62,10 @@ static void set_config(const char *const *pairs, int count)
 static void test_wide(void **state)
 {
     (void)state;
-    static const char *const wide[] = {"d_model=192", "encoder_ffn_dim=768", "decoder_ffn_dim=768",
-                                       "encoder_layers=3"};
-    set_config(wide, 4);
+    static const char *const wide[] = {
+        "d_model=192",      "encoder_ffn_dim=768",       "decoder_ffn_dim=768",
+        "encoder_layers=3", "encoder_attention_heads=6", "decoder_attention_heads=6"};
+    set_config(wide, 6);
     digits_set(task.recipe, "batch-tokens", "2000");
     digits_set(task.recipe, "precision", "bf16");
     check_plans(CLF_GEMM_NATIVE);
@@ -74,9 +75,13 @@ static void test_wide(void **state)
 static void test_clblast(void **state)
 {
     (void)state;
-    static const char *const wide[] = {"d_model=192", "encoder_ffn_dim=768", "decoder_ffn_dim=768",
-                                       "max_position_embeddings=1000"};
-    set_config(wide, 4);
+    static const char *const wide[] = {"d_model=192",
+                                       "encoder_ffn_dim=768",
+                                       "decoder_ffn_dim=768",
+                                       "max_position_embeddings=1000",
+                                       "encoder_attention_heads=6",
+                                       "decoder_attention_heads=6"};
+    set_config(wide, 6);
     digits_set(task.recipe, "beam", "6");
     check_plans(CLF_GEMM_CLBLAST);
 }

@@ -30,7 +30,7 @@ static struct clf__settings settings_of(const struct clf_recipe *of)
     return settings;
 }
 
-/* What help shows is what is done: a default stands in brackets behind its meaning. */
+/* What help shows is what is done: a default stands in brackets after its meaning. */
 static void test_the_table_says_its_defaults(void **state)
 {
     (void)state;

@@ -23,7 +23,7 @@ static void test_noam(void **state)
 }
 
 /* What torch.optim.lr_scheduler.LambdaLR gives at the steps of Adam in The Annotated Transformer's loop,
- * which steps it behind Adam: D 512, warm-up 3,000. jadore's loop sets the rate before Adam's step. */
+ * which steps it after Adam: D 512, warm-up 3,000. jadore's loop sets the rate before Adam's step. */
 static void test_noam_of_the_systems(void **state)
 {
     (void)state;

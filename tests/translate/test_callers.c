@@ -54,7 +54,7 @@ static void test_without_objects(void **state)
     assert_null(maps);
 }
 
-/* Failures behind the arguments. */
+/* Failures after the arguments were checked. */
 static void test_failures_leave_null(void **state)
 {
     (void)state;

@@ -28,7 +28,7 @@ static struct clf_line line_of(const char *text)
     return (struct clf_line){.text = text, .size = strlen(text)};
 }
 
-/* Tokens behind the start token, as text: "▁" begins a word in SentencePiece's pieces. */
+/* Tokens after the start token, as text: "▁" begins a word in SentencePiece's pieces. */
 static char *join_tokens(const struct clf_attention_maps *maps)
 {
     static const char mark[] = "\u2581";

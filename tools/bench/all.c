@@ -14,7 +14,7 @@
 #include "shared/results.h"
 #include "shared/spawn.h"
 
-/* The rows of a warm-up are dropped: its first call compiles what the jobs behind it need, so that those,
+/* The rows of a warm-up are dropped: its first call compiles what the jobs after it need, so that those,
  * each in a process of its own, show their own time and memory. Where nothing of it works they are left out.
  */
 enum job_kind { JOB_ALONE, JOB_WARM_UP, JOB_BEHIND };
@@ -143,7 +143,7 @@ static void judge(struct run *run, const struct spawn_end *end)
 {
     int bad = ended_badly(run, end);
     if (run->job->kind == JOB_WARM_UP) {
-        bad = run->good_count == 0; /* else the jobs behind it show what works and what fails */
+        bad = run->good_count == 0; /* else the jobs after it show what works and what fails */
         run->failed = bad ? run->job : NULL;
     }
     if (bad) {

@@ -8,7 +8,7 @@
 #include "bench/bench.h"
 #include "shared/results.h"
 
-/* The value behind `key` in a file of lines "key<separators>value", without quotes; NULL where there is none.
+/* The value of `key` in a file of lines "key<separators>value", without quotes; NULL where there is none.
  */
 static char *find_value(const char *path, const char *key)
 {

@@ -5,7 +5,7 @@
 #include "bench/bench.h"
 #include "shared/input.h"
 
-/* What stands behind a key. Numbers are in a range that the page can draw. */
+/* The value of a key. Numbers are in a range that the page can draw. */
 enum wanted { TEXT, LIST, OBJECT, FROM_0, OVER_0, OVER_0_OR_NONE };
 static const double smallest = 1e-30, largest = 1e30;
 

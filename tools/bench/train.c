@@ -8,7 +8,7 @@
 #include "model/training.h"
 #include "translate/internal.h"
 
-/* The lines of one side behind each other. */
+/* The lines of one side, one after the other. */
 struct side {
     int *first; /* (batch + 1) */
     struct clf__ids ids;

@@ -110,7 +110,7 @@ int history_ends_before(const struct train_history *history, const json_t *line)
             !json_equal(json_object_get(start, "output"), json_object_get(history->start, "output")));
 }
 
-/* The runs of one log, behind those of others. */
+/* The runs of one log, after those of others. */
 struct reading {
     struct train_history **runs;
     int *count, first;

@@ -129,7 +129,7 @@ static int begins_as_log(FILE *file)
     return 1;
 }
 
-/* Ends the file behind its last newline. Returns 0 having said why it is no log. */
+/* Ends the file after its last newline. Returns 0 having said why it is no log. */
 static int cut_off(FILE *file, const char *path)
 {
     struct stat status;

@@ -101,7 +101,7 @@ __attribute__((format(printf, 2, 3))) static void add_part(struct line *line, co
                  line->width > 0 ? "  " : "", part);
         line->width += size;
     } else {
-        line->limit = line->width; /* nothing behind a part that is missing */
+        line->limit = line->width; /* nothing after a part that is missing */
     }
 }
 

@@ -76,7 +76,7 @@ static void draw(char *line, size_t size, int columns, int64_t update, int64_t m
     }
     char text[2048];
     screen_end(&screen, text, sizeof text);
-    snprintf(line, size, "%s", strrchr(text, 'K') + 1); /* behind what wipes the line */
+    snprintf(line, size, "%s", strrchr(text, 'K') + 1); /* after what wipes the line */
 }
 
 static void test_what_fits_into_a_line(void **state)
