@@ -2,30 +2,6 @@
 
 static const struct clf__tensor no_residual = {.buffer = NULL};
 
-void clf__attention_layer_free(struct clf__attention_layer *layer)
-{
-    clf__linear_free(&layer->input);
-    clf__linear_free(&layer->memory);
-    clf__linear_free(&layer->output);
-}
-
-clf_status clf__attention_layer_create_zero(struct clf__attention_layer *out,
-                                            const struct clf__attention_layer *like)
-{
-    *out = (struct clf__attention_layer){.heads = like->heads};
-    clf_status status = clf__linear_create_zero(&out->input, &like->input, NULL, "an attention's gradients");
-    if (status == CLF_OK && like->memory.weight != NULL) {
-        status = clf__linear_create_zero(&out->memory, &like->memory, NULL, "an attention's gradients");
-    }
-    if (status == CLF_OK) {
-        status = clf__linear_create_zero(&out->output, &like->output, NULL, "an attention's gradients");
-    }
-    if (status != CLF_OK) {
-        clf__attention_layer_free(out);
-    }
-    return status;
-}
-
 static int key_columns(const struct clf__heads *heads)
 {
     return heads->count * heads->key_width;

@@ -14,11 +14,6 @@ struct clf__attention_layer {
     struct clf__linear memory; /* weight NULL in self-attention */
     struct clf__linear output;
 };
-void clf__attention_layer_free(struct clf__attention_layer *layer);
-
-/* Zeros of the same sizes. */
-clf_status clf__attention_layer_create_zero(struct clf__attention_layer *out,
-                                            const struct clf__attention_layer *like);
 
 /* Widths of the stacked projections. */
 int clf__self_projection_width(const struct clf__heads *heads);   /* H (2 K + d_v) */

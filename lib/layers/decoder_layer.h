@@ -16,10 +16,6 @@ struct clf__decoder_layer {
     struct clf__norm feed_forward_norm;
     int norm_first;
 };
-void clf__decoder_layer_free(struct clf__decoder_layer *layer);
-/* Zeros of the same sizes. */
-clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
-                                          const struct clf__decoder_layer *like);
 
 /* What the two attentions of a layer look at: whole targets (`self_call`), or one step's history. */
 struct clf__decoder_call {

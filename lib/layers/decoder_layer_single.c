@@ -147,7 +147,7 @@ static void list_common(struct clf__argument out[COMMON_ARGUMENTS], struct clf_d
 static void list_own(struct clf__argument out[LAYER_ARGUMENTS], const struct clf__decoder_layer *layer,
                      const struct clf__decoder_call *call)
 {
-    /* The kernel takes the norm behind each sub-layer: with the norms first that is the next sub-layer's. */
+    /* The kernel takes the norm after each sub-layer: with the norms first that is the next sub-layer's. */
     const struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
                                        &layer->feed_forward_norm};
     int first = layer->norm_first ? 1 : 0;

@@ -1,34 +1,5 @@
 #include "layers/encoder_layer.h"
 
-void clf__encoder_layer_free(struct clf__encoder_layer *layer)
-{
-    clf__attention_layer_free(&layer->self_attention);
-    clf__norm_free(&layer->self_attention_norm);
-    clf__feed_forward_free(&layer->feed_forward);
-    clf__norm_free(&layer->feed_forward_norm);
-}
-
-static clf_status create_zero(struct clf__encoder_layer *out, const struct clf__encoder_layer *like)
-{
-    out->norm_first = like->norm_first;
-    CLF__TRY(clf__attention_layer_create_zero(&out->self_attention, &like->self_attention));
-    CLF__TRY(
-        clf__norm_create_zero(&out->self_attention_norm, &like->self_attention_norm, "a norm's gradients"));
-    CLF__TRY(clf__feed_forward_create_zero(&out->feed_forward, &like->feed_forward));
-    return clf__norm_create_zero(&out->feed_forward_norm, &like->feed_forward_norm, "a norm's gradients");
-}
-
-clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
-                                          const struct clf__encoder_layer *like)
-{
-    *out = (struct clf__encoder_layer){.norm_first = 0};
-    clf_status status = create_zero(out, like);
-    if (status != CLF_OK) {
-        clf__encoder_layer_free(out);
-    }
-    return status;
-}
-
 clf_status clf__encoder_layer_forward(const struct clf__encoder_layer *layer,
                                       const struct clf__workspace *workspace,
                                       const struct clf__attention_call *self_call)

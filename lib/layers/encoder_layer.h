@@ -14,12 +14,9 @@ struct clf__encoder_layer {
     struct clf__norm feed_forward_norm;
     int norm_first; /* x + f(norm(x)), else norm(x + f(x)) */
 };
-void clf__encoder_layer_free(struct clf__encoder_layer *layer);
-/* Zeros of the same sizes. */
-clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
-                                          const struct clf__encoder_layer *like);
 
-/* workspace->x is what goes in and what comes out. With the norms behind, workspace->rounded goes with it. */
+/* workspace->x is what goes in and what comes out. With the norms after the sub-layers, workspace->rounded
+ * goes with it. */
 clf_status clf__encoder_layer_forward(const struct clf__encoder_layer *layer,
                                       const struct clf__workspace *workspace,
                                       const struct clf__attention_call *self_call);

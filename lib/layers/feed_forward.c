@@ -4,24 +4,6 @@
 
 static const struct clf__tensor no_residual = {.buffer = NULL};
 
-void clf__feed_forward_free(struct clf__feed_forward *layer)
-{
-    clf__linear_free(&layer->up);
-    clf__linear_free(&layer->down);
-}
-
-clf_status clf__feed_forward_create_zero(struct clf__feed_forward *out, const struct clf__feed_forward *like)
-{
-    *out = (struct clf__feed_forward){
-        .activation = like->activation, .width = like->width, .gated = like->gated};
-    CLF__TRY(clf__linear_create_zero(&out->up, &like->up, NULL, "a feed-forward's gradients"));
-    clf_status status = clf__linear_create_zero(&out->down, &like->down, NULL, "a feed-forward's gradients");
-    if (status != CLF_OK) {
-        clf__feed_forward_free(out);
-    }
-    return status;
-}
-
 clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
                                      const struct clf__feed_forward *layer,
                                      const struct clf__workspace *workspace)

@@ -12,9 +12,6 @@ struct clf__feed_forward {
     int width; /* F */
     int gated;
 };
-void clf__feed_forward_free(struct clf__feed_forward *layer);
-/* Zeros of the same sizes. */
-clf_status clf__feed_forward_create_zero(struct clf__feed_forward *out, const struct clf__feed_forward *like);
 
 /* y = down(activation(up(x))) + residual. */
 clf_status clf__feed_forward_forward(struct clf__tensor y, /* (N, D) */
@@ -22,7 +19,7 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, /* (N, D) */
                                      struct clf__tensor residual, const struct clf__feed_forward *layer,
                                      const struct clf__workspace *workspace);
 
-/* The dropouts of training: behind the activation, and of what comes out. */
+/* The dropouts of training: after the activation, and of what comes out. */
 struct clf__feed_forward_training {
     struct clf__dropout activation, output;
 };

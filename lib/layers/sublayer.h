@@ -1,4 +1,4 @@
-/* Where the norm of a residual sub-layer goes: before it (x + f(norm(x))) or behind it (norm(x + f(x))). */
+/* Where the norm of a residual sub-layer goes: before it (x + f(norm(x))) or after it (norm(x + f(x))). */
 #ifndef CLF_LAYERS_SUBLAYER_H
 #define CLF_LAYERS_SUBLAYER_H
 
@@ -7,7 +7,7 @@
 #include "ops/dropout.h"
 
 /* Between begin and end the sub-layer reads x and writes f(x) + workspace->x to y. Where the workspace has
- * rounded rows, x is in bf16; with the norm behind, begin expects them to be those of workspace->x, and end
+ * rounded rows, x is in bf16; with the norm after it, begin expects them to be those of workspace->x, and end
  * leaves them so.
  */
 struct clf__sublayer {

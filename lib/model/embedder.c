@@ -1,27 +1,13 @@
 #include "model/embedder.h"
 
-#include <stdio.h>
-
 #include "base/memory.h"
 #include "model/relative.h"
 #include "ops/positions.h"
-
-const char *clf__side_word(enum clf__side side)
-{
-    return side == CLF__ENCODER ? "encoder" : "decoder";
-}
 
 static struct clf_device *device_of(const struct clf__embedder *embedder)
 {
     const struct clf__weight *input = embedder->tokens != NULL ? embedder->tokens : embedder->frontend.weight;
     return clf__buffer_device(clf__weight_layout(input).buffer);
-}
-
-static clf_status table_from_host(struct clf__tensor *out, struct clf_device *device, const float *values,
-                                  int rows, int columns, const char *what)
-{
-    *out = (struct clf__tensor){.type = CLF__F32, .rows = rows, .columns = columns, .stride = columns};
-    return clf__buffer_from_host(&out->buffer, device, values, (size_t)rows * (size_t)columns, what);
 }
 
 struct clf__position_rows clf__position_rows(const struct clf__config *config)
@@ -134,136 +120,23 @@ clf_status clf__embedder_reach(struct clf__embedder *embedder, const struct clf_
     return reach_relative(embedder, config, side, length);
 }
 
-/* The tables that are parameters. */
-static clf_status load_tables(struct clf__embedder *out, const struct clf__loader *loader,
-                              enum clf__side side)
+clf_status clf__embedder_create_zero_relative(struct clf__embedder *out, const struct clf__embedder *like)
 {
-    const struct clf__config *config = loader->config;
-    char name[96];
-    float *values;
-    clf_status status = CLF_OK;
-    if (config->positions == CLF__POSITIONS_LEARNED) {
-        int rows = config->max_positions + config->position_offset;
-        snprintf(name, sizeof name, "model.%s.embed_positions.weight", clf__side_word(side));
-        CLF__TRY(clf__load_values(&values, loader, name, (size_t)rows * (size_t)config->d_model));
-        status = table_from_host(&out->positions, loader->device, values, rows, config->d_model,
-                                 "the table of positions");
-        clf__free(values);
-    } else if (config->positions == CLF__POSITIONS_RELATIVE) {
-        int heads = side == CLF__ENCODER ? config->encoder_heads : config->decoder_heads;
-        snprintf(name, sizeof name, "model.%s.relative_attention_bias.weight", clf__side_word(side));
-        CLF__TRY(clf__load_values(&values, loader, name, (size_t)config->relative_buckets * (size_t)heads));
-        status = table_from_host(&out->relative_by_bucket, loader->device, values, config->relative_buckets,
-                                 heads, name);
-        clf__free(values);
-    }
-    return status;
+    out->relative = like->relative;
+    out->relative.buffer = NULL;
+    CLF__TRY(clf__buffer_of_zeros(&out->relative.buffer, device_of(like),
+                                  (size_t)like->relative.rows * (size_t)like->relative.columns,
+                                  "the gradients of relative biases"));
+    return allocate_relative(&out->relative_values, out->relative_by_bucket, out->relative);
 }
 
-static clf_status load_input(struct clf__embedder *out, const struct clf__loader *loader, enum clf__side side,
-                             struct clf__weight *shared)
+void clf__embedder_free_tables(struct clf__embedder *embedder)
 {
-    const struct clf__config *config = loader->config;
-    if (side == CLF__ENCODER && config->feature_size > 0) {
-        struct clf__linear_name block = clf__linear_name("model.encoder.", "frontend", config->d_model, 1);
-        CLF__TRY(clf__load_linear(&out->frontend, loader, config->feature_size, &block, 1));
-        out->frontend.scale = 1.0f;
-        return CLF_OK;
-    }
-    if (shared != NULL) {
-        out->tokens = shared;
-        out->tokens_are_shared = 1;
-        return CLF_OK;
-    }
-    int vocabulary = side == CLF__ENCODER ? config->source_vocabulary : config->target_vocabulary;
-    char name[96];
-    snprintf(name, sizeof name, "model.%s.embed_tokens.weight", clf__side_word(side));
-    return clf__load_weight(&out->tokens, loader, config->share_source_target ? "model.shared.weight" : name,
-                            vocabulary, config->d_model);
-}
-
-clf_status clf__embedder_load(struct clf__embedder *out, const struct clf__loader *loader,
-                              enum clf__side side, struct clf__weight *shared)
-{
-    const struct clf__config *config = loader->config;
-    *out = (struct clf__embedder){.scale = side == CLF__ENCODER ? config->encoder_embedding_scale
-                                                                : config->decoder_embedding_scale};
-    clf_status status = load_input(out, loader, side, shared);
-    if (status == CLF_OK) {
-        status = load_tables(out, loader, side);
-    }
-    if (status == CLF_OK) {
-        status = clf__embedder_reach(out, config, side, 1);
-    }
-    if (status == CLF_OK && config->norm_embedding) {
-        char prefix[32];
-        snprintf(prefix, sizeof prefix, "model.%s.", clf__side_word(side));
-        status = clf__load_norm(&out->norm, loader, prefix, "layernorm_embedding");
-    }
-    if (status != CLF_OK) {
-        clf__embedder_free(out);
-    }
-    return status;
-}
-
-static clf_status table_of_zeros(struct clf__tensor *out, const struct clf__tensor *like,
-                                 struct clf_device *device)
-{
-    *out = *like;
-    out->buffer = NULL;
-    return clf__buffer_of_zeros(&out->buffer, device, (size_t)like->rows * (size_t)like->columns,
-                                "an embedding's gradients");
-}
-
-static clf_status create_zero(struct clf__embedder *out, const struct clf__embedder *like,
-                              struct clf__weight *shared, int positions)
-{
-    struct clf_device *device = device_of(like);
-    if (like->tokens == NULL) {
-        CLF__TRY(clf__linear_create_zero(&out->frontend, &like->frontend, NULL, "the front end's gradients"));
-    } else if (shared != NULL) {
-        out->tokens = shared;
-        out->tokens_are_shared = 1;
-    } else {
-        CLF__TRY(clf__weight_create_zero(&out->tokens, device, clf__weight_outputs(like->tokens),
-                                         clf__weight_inputs(like->tokens), "an embedding's gradients"));
-    }
-    if (positions && like->positions.buffer != NULL) {
-        CLF__TRY(table_of_zeros(&out->positions, &like->positions, device));
-    }
-    if (like->relative.buffer != NULL) {
-        CLF__TRY(table_of_zeros(&out->relative, &like->relative, device));
-        CLF__TRY(table_of_zeros(&out->relative_by_bucket, &like->relative_by_bucket, device));
-        CLF__TRY(allocate_relative(&out->relative_values, out->relative_by_bucket, out->relative));
-    }
-    return like->norm.gamma.buffer != NULL
-               ? clf__norm_create_zero(&out->norm, &like->norm, "a norm's gradients")
-               : CLF_OK;
-}
-
-clf_status clf__embedder_create_zero(struct clf__embedder *out, const struct clf__embedder *like,
-                                     struct clf__weight *shared, int positions)
-{
-    *out = (struct clf__embedder){.scale = like->scale};
-    clf_status status = create_zero(out, like, shared, positions);
-    if (status != CLF_OK) {
-        clf__embedder_free(out);
-    }
-    return status;
-}
-
-void clf__embedder_free(struct clf__embedder *embedder)
-{
-    if (!embedder->tokens_are_shared) {
-        clf__weight_free(embedder->tokens);
-    }
-    clf__linear_free(&embedder->frontend);
-    clf__buffer_free(embedder->positions.buffer);
+    clf__buffer_free(embedder->positions.buffer); /* where they are sinusoids */
     clf__buffer_free(embedder->relative.buffer);
-    clf__buffer_free(embedder->relative_by_bucket.buffer);
     clf__free(embedder->relative_values);
-    clf__norm_free(&embedder->norm);
-    *embedder = (struct clf__embedder){.scale = 0};
+    embedder->positions.buffer = embedder->relative.buffer = NULL;
+    embedder->relative_values = NULL;
 }
 
 /* y = scale * E[ids] + P[positions], or the front end's rows + P[positions]. */

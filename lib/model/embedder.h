@@ -4,11 +4,8 @@
 
 #include "layers/linear.h"
 #include "layers/norm.h"
-#include "model/loader.h"
+#include "model/sides.h"
 #include "ops/embedding.h"
-
-enum clf__side { CLF__ENCODER, CLF__DECODER };
-const char *clf__side_word(enum clf__side side); /* "encoder", "decoder" */
 
 struct clf__embedder {
     struct clf__weight *tokens;  /* (V, D); NULL where the source is frames */
@@ -24,9 +21,6 @@ struct clf__embedder {
     float *relative_values;                /* room for both on the host, owned; NULL: there are none */
 };
 
-/* `shared` is the other side's embedding where the two are one, else NULL. */
-clf_status clf__embedder_load(struct clf__embedder *out, const struct clf__loader *loader,
-                              enum clf__side side, struct clf__weight *shared);
 /* Where a table of positions has the first token's row, and that of pad tokens where these keep a position of
  * their own; -1: they have none. A table that is learned has the rows that its parameter has, and one of
  * sinusoids only those that are looked up. */
@@ -40,10 +34,10 @@ struct clf__position_rows clf__position_rows(const struct clf__config *config);
  * rehearsal. On failure the tables stay as they were. */
 clf_status clf__embedder_reach(struct clf__embedder *embedder, const struct clf__config *config,
                                enum clf__side side, int length);
-/* Zeros of the same sizes; `positions` where they are trained. */
-clf_status clf__embedder_create_zero(struct clf__embedder *out, const struct clf__embedder *like,
-                                     struct clf__weight *shared, int positions);
-void clf__embedder_free(struct clf__embedder *embedder);
+/* A relative bias of zeros like another one's, for the gradients that are summed into the parameter's. */
+clf_status clf__embedder_create_zero_relative(struct clf__embedder *out, const struct clf__embedder *like);
+/* Frees the tables that are no parameters. */
+void clf__embedder_free_tables(struct clf__embedder *embedder);
 
 /* y = norm(scale * E[ids] + P[positions]). */
 clf_status clf__embedder_forward(struct clf__tensor y, /* (N, D) */

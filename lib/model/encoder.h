@@ -12,9 +12,4 @@ struct clf__encoder {
     struct clf__norm norm; /* gamma NULL: none */
 };
 
-clf_status clf__encoder_load(struct clf__encoder *out, const struct clf__loader *loader);
-/* Zeros of the same sizes, for gradients and moments; `positions` where their table is trained. */
-clf_status clf__encoder_create_zero(struct clf__encoder *out, const struct clf__encoder *like, int positions);
-void clf__encoder_free(struct clf__encoder *encoder);
-
 #endif

@@ -18,18 +18,23 @@ struct clf__initial {
     int zero_row; /* a row that is zeros all the same: the pad token's; -1: none */
 };
 
-/* Canonical names, each only where the configuration has it (SIDE is encoder or decoder, N a layer, ATTENTION
- * self_attn, and in the decoder encoder_attn too): model.shared.weight (V, D)              where source and
- * target share it, else model.SIDE.embed_tokens.weight model.encoder.frontend.{weight,bias}    (D, feature
- * size): frames model.SIDE.embed_positions.weight       (max_positions + position_offset, D): learned
- * positions model.SIDE.relative_attention_bias.weight  (buckets, H)
+/* Canonical names, each only where the configuration has it. SIDE is encoder or decoder, N a layer, ATTENTION
+ * self_attn, and in the decoder encoder_attn too.
+ *
+ *   model.shared.weight                               (V, D), where source and target share it; else
+ *   model.SIDE.embed_tokens.weight                    (V, D)
+ *   model.encoder.frontend.{weight,bias}              (D, feature size), for frames
+ *   model.SIDE.embed_positions.weight                 (max_positions + position_offset, D), where learned
+ *   model.SIDE.relative_attention_bias.weight         (buckets, H)
  *   model.SIDE.layernorm_embedding.{weight,bias}
  *   model.SIDE.layers.N.ATTENTION.{q,k,v,out}_proj.{weight,bias}
  *   model.SIDE.layers.N.ATTENTION_layer_norm.{weight,bias}
- *   model.SIDE.layers.N.{fc1,fc_gate,fc2}.{weight,bias}   fc_gate where gated; fc2(activation(fc1 x) *
- * fc_gate x) model.SIDE.layers.N.final_layer_norm.{weight,bias} model.SIDE.layer_norm.{weight,bias}     the
- * final norm lm_head.weight (V, D)                   where the projection is not the target embedding
- *   final_logits_bias (1, V)
+ *   model.SIDE.layers.N.{fc1,fc_gate,fc2}.{weight,bias}
+ *                                                     fc_gate where gated: fc2(activation(fc1 x) * fc_gate x)
+ *   model.SIDE.layers.N.final_layer_norm.{weight,bias}
+ *   model.SIDE.layer_norm.{weight,bias}               the final norm
+ *   lm_head.weight                                    (V, D), where the target embedding does not serve
+ *   final_logits_bias                                 (1, V)
  *
  * One parameter: its canonical name is the BART family's ("model.encoder.layers.0.self_attn.q_proj.weight").
  * A vector has rows 1. */
@@ -53,12 +58,6 @@ void clf__parameter_list_free(struct clf__parameter_list *list);
 /* The row of the embeddings that looking up the pad token does not train, as PyTorch's padding_idx has it in
  * MarianMT's and jadore's code; -1: none. A tied projection trains it all the same. */
 int clf__padding_row(const struct clf__config *config);
-
-/* The canonical names under which the matrices at both ends stand in the list: embeddings are
- * "model.shared.weight" where the sides share one, and the projection is an embedding where it is tied. */
-const char *clf__source_embedding_name(const struct clf__config *config); /* NULL for frames */
-const char *clf__target_embedding_name(const struct clf__config *config);
-const char *clf__output_projection_name(const struct clf__config *config);
 
 /* The values of all parameters, found in a checkpoint through the system's own names (formats/). */
 struct clf__parameters;

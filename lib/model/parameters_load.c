@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "model/formats/format.h"
 #include "model/parameters.h"
+#include "model/tree.h"
 
 /* A parameter and where it is stored. */
 struct entry {
@@ -50,7 +51,8 @@ static int list_roles(const struct clf__config *config, const char *name, const 
 
 static int has_shape(const struct clf__stored_tensor *tensor, const struct clf__parameter *parameter)
 {
-    /* A convolution of width 1 has one more dimension of 1 behind, a MarianMT logits bias one in front. */
+    /* A convolution of width 1 has one more dimension of 1 at the end, a MarianMT logits bias one in front.
+     */
     const int64_t *shape = tensor->shape;
     int dimensions = tensor->dimensions;
     if (dimensions == 3 && shape[2] == 1) {

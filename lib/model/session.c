@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "device/caps.h"
 #include "model/session_internal.h"
-#include "model/stack.h"
+#include "model/sides.h"
 
 /* Of steps in few launches: the decoder layers', and the output projection's on a cache line of its own. */
 enum { COUNTERS = CLF__DECODER_COUNTERS + 16 };

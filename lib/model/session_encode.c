@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "model/session_internal.h"
-#include "model/stack.h"
+#include "model/sides.h"
 
 static clf_status upload_sources(struct clf__session *session, struct clf__sequence_views *views,
                                  const struct clf__sequences *sources)

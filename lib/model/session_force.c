@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "model/session_internal.h"
-#include "model/stack.h"
+#include "model/sides.h"
 
 struct target_views {
     struct clf__sequence_views inputs;

@@ -3,7 +3,7 @@
 
 #include "device/launch.h"
 #include "model/session_internal.h"
-#include "model/stack.h"
+#include "model/sides.h"
 #include "ops/cache.h"
 
 struct clf__projection clf__session_projection(const struct clf__session *session)

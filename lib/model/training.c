@@ -5,7 +5,8 @@
 
 #include "base/memory.h"
 #include "device/caps.h"
-#include "model/stack.h"
+#include "model/sides.h"
+#include "model/stacks.h"
 #include "model/training_internal.h"
 #include "ops/bias.h"
 
@@ -17,12 +18,6 @@ static int larger(int a, int b)
 static size_t larger_size(size_t a, size_t b)
 {
     return a > b ? a : b;
-}
-
-/* Whether a table of positions belongs to the parameters. */
-static int trains_positions(const struct clf__config *config)
-{
-    return config->positions == CLF__POSITIONS_LEARNED;
 }
 
 static int trains_logits_bias(const struct clf__training *training)
@@ -181,15 +176,6 @@ static clf_status check_counts(const struct clf__parameter_list *list)
     return CLF_OK;
 }
 
-static clf_status create_mirror(struct clf__mirror *mirror, const struct clf__training *training)
-{
-    const struct clf__transformer *transformer = training->transformer;
-    int positions = trains_positions(&transformer->config);
-    CLF__TRY(clf__encoder_create_zero(&mirror->encoder, &transformer->encoder, positions));
-    return clf__decoder_create_zero(&mirror->decoder, &transformer->decoder, mirror->encoder.embedder.tokens,
-                                    positions, trains_logits_bias(training));
-}
-
 /* What is read back: sums of squares, losses. */
 static clf_status reserve_host(struct clf__training *training)
 {
@@ -242,9 +228,11 @@ static clf_status make(struct clf__training *training)
     CLF__TRY(clf__transformer_reach(training->transformer, training->limits.source_length,
                                     training->limits.target_length));
     CLF__TRY(reserve(training));
-    CLF__TRY(create_mirror(&training->gradients, training));
-    CLF__TRY(create_mirror(&training->moments[0], training));
-    CLF__TRY(create_mirror(&training->moments[1], training));
+    for (int form = CLF__GRADIENTS; form < CLF__TRAINED_KINDS; form++) {
+        CLF__TRY(clf__stacks_create_zero(clf__training_stacks(training, form),
+                                         clf__transformer_stacks(training->transformer),
+                                         &transformer->config));
+    }
     CLF__TRY(clf__training_place(training));
     CLF__TRY(reserve_host(training));
     CLF__TRY(make_zeros(training));
@@ -271,12 +259,6 @@ clf_status clf__training_create(struct clf__training **out, struct clf__transfor
     return CLF_OK;
 }
 
-static void free_mirror(struct clf__mirror *mirror)
-{
-    clf__decoder_free(&mirror->decoder);
-    clf__encoder_free(&mirror->encoder);
-}
-
 /* The transformer's weights multiply as they did before; that needs nothing and cannot fail. */
 static void leave_weights(struct clf__training *training)
 {
@@ -295,9 +277,9 @@ void clf__training_free(struct clf__training *training)
     }
     clf__arena_free(&training->arena);
     leave_weights(training);
-    free_mirror(&training->moments[1]);
-    free_mirror(&training->moments[0]);
-    free_mirror(&training->gradients);
+    for (int form = CLF__TRAINED_KINDS - 1; form >= CLF__GRADIENTS; form--) {
+        clf__stacks_free(clf__training_stacks(training, form), &training->transformer->config);
+    }
     clf__parameter_list_free(&training->list);
     clf__free(training->places);
     clf__free(training->zeros);

@@ -61,7 +61,7 @@ struct clf__training {
     struct clf__tensor encoder_inputs, decoder_inputs; /* (N, D) what the first layers get */
     struct clf__encoder_layer_record *encoder_layers;
     struct clf__decoder_layer_record *decoder_layers;
-    struct clf__tensor encoder_normed, decoder_normed; /* (N, D) behind the final norms */
+    struct clf__tensor encoder_normed, decoder_normed; /* (N, D) after the final norms */
     struct clf__tensor dencoded;                       /* (N, D) the gradient of the encoder's output */
     struct clf__gradient_workspace workspace;
     struct clf__attention_scratch scratch;
@@ -76,6 +76,9 @@ struct clf__training {
 
 /* CLF_UNSUPPORTED where so many values outgrow an int, in which kernels count. */
 clf_status clf__training_check_count(const char *name, int64_t count);
+
+/* The stacks that hold values, gradients or moments. */
+struct clf__stacks clf__training_stacks(struct clf__training *training, int form);
 
 /* Finds every parameter: fills places, trained and untrained. */
 clf_status clf__training_place(struct clf__training *training);

@@ -1,4 +1,4 @@
-#include "model/stack.h"
+#include "model/sides.h"
 #include "model/training_internal.h"
 
 /* Each dropout of the model has a site of its own. */

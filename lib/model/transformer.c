@@ -5,7 +5,13 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/caps.h"
-#include "model/stack.h"
+#include "model/sides.h"
+#include "model/stacks.h"
+
+struct clf__stacks clf__transformer_stacks(struct clf__transformer *transformer)
+{
+    return (struct clf__stacks){&transformer->encoder, &transformer->decoder};
+}
 
 static clf_status check_fits(const struct clf__transformer *transformer, const char *folder)
 {
@@ -31,14 +37,10 @@ static clf_status load_weights(struct clf__transformer *transformer, const char 
             item->rows > 1 ? clf__weight_bytes(transformer->precision, item->rows, item->columns)
                            : (size_t)item->columns * sizeof(float);
     }
-    struct clf__loader loader = {transformer->device, transformer->precision, &transformer->config,
-                                 parameters};
     clf_status status = check_fits(transformer, folder);
     if (status == CLF_OK) {
-        status = clf__encoder_load(&transformer->encoder, &loader);
-    }
-    if (status == CLF_OK) {
-        status = clf__decoder_load(&transformer->decoder, &loader, transformer->encoder.embedder.tokens);
+        status = clf__stacks_load(clf__transformer_stacks(transformer), transformer->device,
+                                  &transformer->config, transformer->precision, parameters);
     }
     clf__parameters_free(parameters);
     return status;
@@ -78,8 +80,7 @@ void clf__transformer_free(struct clf__transformer *transformer)
     if (transformer == NULL) {
         return;
     }
-    clf__decoder_free(&transformer->decoder);
-    clf__encoder_free(&transformer->encoder);
+    clf__stacks_free(clf__transformer_stacks(transformer), &transformer->config);
     clf__config_free(&transformer->config);
     clf__free(transformer);
 }

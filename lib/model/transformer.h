@@ -3,8 +3,7 @@
 #define CLF_MODEL_TRANSFORMER_H
 
 #include "model/config.h"
-#include "model/decoder.h"
-#include "model/encoder.h"
+#include "model/tree.h"
 
 struct clf__transformer {
     struct clf_device *device;
@@ -21,6 +20,7 @@ clf_status clf__transformer_load(struct clf__transformer **out, struct clf_devic
 /* Lengthens the tables of positions, where they are too short for sources and targets of so many tokens.
  * Never called in a rehearsal: they must be long enough before it. */
 clf_status clf__transformer_reach(struct clf__transformer *transformer, int source_length, int target_length);
+struct clf__stacks clf__transformer_stacks(struct clf__transformer *transformer);
 void clf__transformer_free(struct clf__transformer *transformer);
 
 #endif

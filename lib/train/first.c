@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "model/save.h"
-#include "model/stack.h"
+#include "model/sides.h"
 #include "text/vocabulary.h"
 #include "train/checkpoint_files.h"
 #include "train/run.h"

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/caps.h"
-#include "model/stack.h"
+#include "model/sides.h"
 #include "translate/internal.h"
 
 enum {

@@ -1,6 +1,7 @@
 /* The layers' backward passes, with every dropout on, against central differences of their forward passes. */
 #include "layers/decoder_layer.h"
 #include "layers/encoder_layer.h"
+#include "model/stacks.h"
 #include "support/finite_difference.h"
 #include "support/support.h"
 

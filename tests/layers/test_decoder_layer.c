@@ -5,6 +5,7 @@
 #include "device/caps.h"
 #include "layers/decoder_layer.h"
 #include "layers/decoder_layer_single.h"
+#include "model/stacks.h"
 #include "support/support.h"
 
 enum { POSITIONS = 5, MEMORY_ROWS = 23, MAX_REACH = 2, MOST_LAYERS = 9 };
@@ -139,7 +140,7 @@ static size_t output_count(const struct layer_case *c)
     return (size_t)c->rows * ((size_t)c->d_model + (size_t)c->layers * POSITIONS * widths);
 }
 
-/* The last layer's output, and the keys and values of all behind each other, in few launches or many. */
+/* The last layer's output, and the keys and values of all, one after the other, in few launches or many. */
 static float *run_layers(const struct clf__decoder_layer *layers, struct clf_device *device,
                          const struct layer_case *c, const struct step_tables *tables,
                          struct clf__tensor counters)

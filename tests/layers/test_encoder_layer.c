@@ -4,6 +4,7 @@
 
 #include "base/half.h"
 #include "layers/encoder_layer.h"
+#include "model/stacks.h"
 #include "reference/gemm.h"
 #include "support/support.h"
 

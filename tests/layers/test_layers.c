@@ -112,12 +112,13 @@ static void test_gated_feed_forward(void **state)
         struct clf__tensor input = support_tensor(device, CLF__F32, ROWS, D, x);
         assert_ok(clf__feed_forward_forward(workspace.normed, input, input, &layer, &workspace));
         assert_close(support_read(workspace.normed), expected, ROWS * D, 1e-5);
-        clf__feed_forward_free(&layer);
+        clf__linear_free(&layer.up);
+        clf__linear_free(&layer.down);
         clf__arena_free(&arena);
     }
 }
 
-/* With f(x) = W x: norm first gives x + W norm(x), norm behind gives norm(x + W x). */
+/* With f(x) = W x: norm first gives x + W norm(x), norm last gives norm(x + W x). */
 static void check_sublayer(struct clf_device *device, int norm_first)
 {
     struct support_random random = {4};

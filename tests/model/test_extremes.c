@@ -15,7 +15,7 @@
 #include "device/launch.h"
 #include "device/rehearsal.h"
 #include "model/save.h"
-#include "model/stack.h"
+#include "model/sides.h"
 #include "model/training.h"
 
 #ifdef __SANITIZE_ADDRESS__ /* which keeps what was freed, up to 256 MiB */

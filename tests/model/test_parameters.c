@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "model/parameters.h"
+#include "model/tree.h"
 
 /* A loaded model; its folder's values are read one by one. */
 struct model {

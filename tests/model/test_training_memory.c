@@ -36,7 +36,7 @@ static struct training_fixture make_large(struct training_copies *copies)
     return fixture;
 }
 
-/* What is rehearsed is what is taken, to the byte, and no update takes more; behind the first two, which
+/* What is rehearsed is what is taken, to the byte, and no update takes more; after the first two, which
  * build programs, the host allocates nothing either. */
 static void check_memory(struct clf_device *device, const struct training_fixture *fixture,
                          clf_precision products)
@@ -134,7 +134,7 @@ static void test_too_many_values(void **state)
     caps->memory_bytes = caps->max_buffer_bytes = (uint64_t)1 << 50;
     assert_ok(clf__weight_create_zero(&input->weight, device, outputs, INT_MAX / outputs + 1, "too much"));
     assert_fails(clf__training_create(&training, transformer, &limits, &options), CLF_UNSUPPORTED,
-                 "v_proj.weight has ");
+                 "q_proj.weight has ");
     clf__weight_free(input->weight);
     input->weight = weight;
     *caps = before;

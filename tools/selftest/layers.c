@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "layers/decoder_layer.h"
+#include "model/stacks.h"
 #include "reference/attention.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"
@@ -17,7 +18,8 @@ enum { SELF_INPUT, SELF_OUTPUT, CROSS_INPUT, CROSS_OUTPUT, UP, DOWN, PRODUCTS };
 static const int shapes[PRODUCTS][2] = {
     {2 * KEYS + VALUES, D}, {D, VALUES}, {KEYS, D}, {D, VALUES}, {F, D}, {D, F}};
 
-/* A layer with the norms behind and a step of rows with histories of their own, on the host. */
+/* A layer with the norms after its sub-layers, and a step of rows with histories of their own, on the host.
+ */
 struct step {
     const float *weights[PRODUCTS], *biases[PRODUCTS];
     const float *gammas[3], *betas[3];

@@ -1,7 +1,22 @@
-#include "model/stack.h"
+#include "model/sides.h"
 
 #include <math.h>
 #include <stdio.h>
+
+const char *clf__side_word(enum clf__side side)
+{
+    return side == CLF__ENCODER ? "encoder" : "decoder";
+}
+
+int clf__config_layers(const struct clf__config *config, enum clf__side side)
+{
+    return side == CLF__ENCODER ? config->encoder_layers : config->decoder_layers;
+}
+
+int clf__config_ffn(const struct clf__config *config, enum clf__side side)
+{
+    return side == CLF__ENCODER ? config->encoder_ffn : config->decoder_ffn;
+}
 
 struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__side side)
 {
@@ -74,51 +89,4 @@ clf_status clf__config_check_heads(const struct clf__config *config, const struc
 {
     CLF__TRY(check_heads(config, device, folder, CLF__ENCODER, is_trained));
     return check_heads(config, device, folder, CLF__DECODER, is_trained);
-}
-
-clf_status clf__load_attention(struct clf__attention_layer *out, const struct clf__loader *loader,
-                               const char *prefix, enum clf__side side, int cross)
-{
-    const struct clf__config *config = loader->config;
-    struct clf__heads heads = clf__config_heads(config, side);
-    *out = (struct clf__attention_layer){.heads = heads};
-    int key_rows = heads.count * heads.key_width, value_rows = heads.count * heads.value_width;
-    struct clf__linear_name blocks[] = {
-        clf__linear_name(prefix, "q_proj", key_rows, config->query_bias),
-        clf__linear_name(prefix, "k_proj", key_rows, config->key_bias),
-        clf__linear_name(prefix, "v_proj", value_rows, config->value_bias),
-    };
-    clf_status status = clf__load_linear(&out->input, loader, config->d_model, blocks, cross ? 1 : 3);
-    if (status == CLF_OK && cross) {
-        status = clf__load_linear(&out->memory, loader, config->d_model, blocks + 1, 2);
-    }
-    if (status == CLF_OK) {
-        struct clf__linear_name block =
-            clf__linear_name(prefix, "out_proj", config->d_model, config->output_bias);
-        status = clf__load_linear(&out->output, loader, value_rows, &block, 1);
-    }
-    if (status != CLF_OK) {
-        clf__attention_layer_free(out);
-    }
-    return status;
-}
-
-clf_status clf__load_feed_forward(struct clf__feed_forward *out, const struct clf__loader *loader,
-                                  const char *prefix, enum clf__side side)
-{
-    const struct clf__config *config = loader->config;
-    int width = side == CLF__ENCODER ? config->encoder_ffn : config->decoder_ffn;
-    *out = (struct clf__feed_forward){
-        .activation = config->activation, .width = width, .gated = config->ffn_gated};
-    struct clf__linear_name up[] = {
-        clf__linear_name(prefix, "fc1", width, config->ffn_bias),
-        clf__linear_name(prefix, "fc_gate", width, config->ffn_bias),
-    };
-    struct clf__linear_name down = clf__linear_name(prefix, "fc2", config->d_model, config->ffn_bias);
-    CLF__TRY(clf__load_linear(&out->up, loader, config->d_model, up, config->ffn_gated ? 2 : 1));
-    clf_status status = clf__load_linear(&out->down, loader, width, &down, 1);
-    if (status != CLF_OK) {
-        clf__feed_forward_free(out);
-    }
-    return status;
 }

@@ -1,0 +1,378 @@
+#include "model/stacks.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+
+static struct clf__embedder *embedder_of(struct clf__stacks stacks, enum clf__side side)
+{
+    return side == CLF__ENCODER ? &stacks.encoder->embedder : &stacks.decoder->embedder;
+}
+
+static int is_projection(const struct clf__module *module)
+{
+    return module->side == CLF__DECODER && module->layer < 0 &&
+           module->offset == offsetof(struct clf__decoder, projection);
+}
+
+static struct clf__feed_forward feed_forward(const struct clf__config *config, enum clf__side side)
+{
+    return (struct clf__feed_forward){
+        .activation = config->activation, .width = clf__config_ffn(config, side), .gated = config->ffn_gated};
+}
+
+/* All but the parameters. */
+static clf_status build(struct clf__stacks out, const struct clf__config *config)
+{
+    struct clf__encoder *encoder = out.encoder;
+    struct clf__decoder *decoder = out.decoder;
+    encoder->embedder.scale = config->encoder_embedding_scale;
+    decoder->embedder.scale = config->decoder_embedding_scale;
+    CLF__TRY(clf__allocate(&encoder->layers, (size_t)config->encoder_layers, sizeof *encoder->layers));
+    encoder->layer_count = config->encoder_layers;
+    CLF__TRY(clf__allocate(&decoder->layers, (size_t)config->decoder_layers, sizeof *decoder->layers));
+    decoder->layer_count = config->decoder_layers;
+    for (int i = 0; i < encoder->layer_count; i++) {
+        struct clf__encoder_layer *layer = &encoder->layers[i];
+        layer->self_attention.heads = clf__config_heads(config, CLF__ENCODER);
+        layer->feed_forward = feed_forward(config, CLF__ENCODER);
+        layer->norm_first = config->norm_first;
+    }
+    for (int i = 0; i < decoder->layer_count; i++) {
+        struct clf__decoder_layer *layer = &decoder->layers[i];
+        layer->self_attention.heads = layer->cross_attention.heads = clf__config_heads(config, CLF__DECODER);
+        layer->feed_forward = feed_forward(config, CLF__DECODER);
+        layer->norm_first = config->norm_first;
+    }
+    return CLF_OK;
+}
+
+/* The target's tokens, where they are the source's. */
+static void share_tokens(struct clf__stacks stacks, const struct clf__config *config)
+{
+    if (config->share_source_target) {
+        stacks.decoder->embedder.tokens = stacks.encoder->embedder.tokens;
+        stacks.decoder->embedder.tokens_are_shared = 1;
+    }
+}
+
+struct loader {
+    struct clf__stacks out;
+    struct clf_device *device;
+    const struct clf__config *config;
+    clf_precision precision;
+    const struct clf__parameters *parameters;
+};
+
+/* A parameter as host values; the caller frees them. */
+static clf_status read_values(float **out, const struct loader *loader, const char *name, int rows,
+                              int columns)
+{
+    CLF__TRY(clf__allocate(out, (size_t)rows * (size_t)columns, sizeof **out));
+    clf_status status = clf__parameters_read(loader->parameters, name, *out);
+    if (status != CLF_OK) {
+        clf__free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* The parts' values; those without a bias beside others with one get zeros. */
+static clf_status read_parts(float **weights, float *bias, const struct loader *loader,
+                             const struct clf__module *module)
+{
+    for (int i = 0, row = 0; i < module->part_count; row += module->parts[i].rows, i++) {
+        const struct clf__module_part *part = &module->parts[i];
+        if (part->weight[0] != '\0') {
+            CLF__TRY(read_values(&weights[i], loader, part->weight, part->rows, module->columns));
+        }
+        if (part->bias[0] != '\0') {
+            CLF__TRY(clf__parameters_read(loader->parameters, part->bias, bias + row));
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status create_linear(struct clf__linear *out, const struct loader *loader,
+                                const struct clf__module *module, float *const *weights, const float *bias)
+{
+    if (weights[0] == NULL) {
+        return clf__linear_create_shared(out, loader->device, loader->out.decoder->embedder.tokens, bias,
+                                         module->parts[0].bias);
+    }
+    struct clf__weight_part parts[CLF__MODULE_PARTS];
+    for (int i = 0; i < module->part_count; i++) {
+        parts[i] = (struct clf__weight_part){.data = weights[i], .rows = module->parts[i].rows};
+    }
+    struct clf__weight_source source = {.parts = parts,
+                                        .part_count = module->part_count,
+                                        .inputs = module->columns,
+                                        .precision = loader->precision,
+                                        .what = module->parts[0].weight};
+    return clf__linear_create(out, loader->device, &source, bias);
+}
+
+static clf_status load_linear(struct clf__linear *out, const struct loader *loader,
+                              const struct clf__module *module)
+{
+    float *weights[CLF__MODULE_PARTS] = {NULL}, *bias = NULL;
+    int rows = 0, has_bias = 0;
+    for (int i = 0; i < module->part_count; i++) {
+        rows += module->parts[i].rows;
+        has_bias |= module->parts[i].bias[0] != '\0';
+    }
+    clf_status status = has_bias ? clf__allocate(&bias, (size_t)rows, sizeof *bias) : CLF_OK;
+    if (status == CLF_OK) {
+        status = read_parts(weights, bias, loader, module);
+    }
+    if (status == CLF_OK) {
+        status = create_linear(out, loader, module, weights, bias);
+    }
+    for (int i = 0; i < module->part_count; i++) {
+        clf__free(weights[i]);
+    }
+    clf__free(bias);
+    if (status == CLF_OK && is_projection(module)) {
+        out->scale = loader->config->output_scale;
+    }
+    return status;
+}
+
+static clf_status load_norm(struct clf__norm *out, const struct loader *loader,
+                            const struct clf__module *module)
+{
+    const struct clf__config *config = loader->config;
+    const struct clf__module_part *part = &module->parts[0];
+    float *gamma = NULL, *beta = NULL;
+    clf_status status = read_values(&gamma, loader, part->weight, part->rows, module->columns);
+    if (status == CLF_OK && part->bias[0] != '\0') {
+        status = read_values(&beta, loader, part->bias, part->rows, module->columns);
+    }
+    if (status == CLF_OK) {
+        status = clf__norm_create(out, loader->device, config->norm, config->norm_epsilon, module->columns,
+                                  gamma, beta, part->weight);
+    }
+    clf__free(gamma);
+    clf__free(beta);
+    return status;
+}
+
+static clf_status load_matrix(void *out, const struct loader *loader, const struct clf__module *module)
+{
+    const struct clf__module_part *part = &module->parts[0];
+    float *values = NULL;
+    CLF__TRY(read_values(&values, loader, part->weight, part->rows, module->columns));
+    clf_status status = CLF_OK;
+    if (module->kind == CLF__MODULE_TABLE) {
+        struct clf__tensor *table = out;
+        *table = (struct clf__tensor){
+            .type = CLF__F32, .rows = part->rows, .columns = module->columns, .stride = module->columns};
+        status = clf__buffer_from_host(&table->buffer, loader->device, values,
+                                       (size_t)part->rows * (size_t)module->columns, part->weight);
+    } else {
+        struct clf__weight_part rows = {.data = values, .rows = part->rows};
+        struct clf__weight_source source = {&rows, 1, module->columns, loader->precision, part->weight};
+        status = clf__weight_create(out, loader->device, &source);
+    }
+    clf__free(values);
+    return status;
+}
+
+static clf_status load_module(void *context, const struct clf__module *module)
+{
+    const struct loader *loader = context;
+    void *out = clf__tree_module(module, loader->out);
+    switch (module->kind) {
+    case CLF__MODULE_LINEAR:
+        return load_linear(out, loader, module);
+    case CLF__MODULE_NORM:
+        return load_norm(out, loader, module);
+    case CLF__MODULE_WEIGHT:
+        CLF__TRY(load_matrix(out, loader, module));
+        share_tokens(loader->out, loader->config);
+        return CLF_OK;
+    case CLF__MODULE_TABLE:
+        break;
+    }
+    return load_matrix(out, loader, module);
+}
+
+clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
+                            const struct clf__config *config, clf_precision precision,
+                            const struct clf__parameters *parameters)
+{
+    struct loader loader = {out, device, config, precision, parameters};
+    CLF__TRY(build(out, config));
+    CLF__TRY(clf__tree_visit(config, load_module, &loader));
+    CLF__TRY(clf__embedder_reach(&out.encoder->embedder, config, CLF__ENCODER, 1));
+    return clf__embedder_reach(&out.decoder->embedder, config, CLF__DECODER, 1);
+}
+
+struct zeroing {
+    struct clf__stacks out, like;
+    const struct clf__config *config;
+};
+
+static clf_status zero_linear(struct clf__linear *out, const struct clf__linear *like,
+                              const struct zeroing *zeroing, const struct clf__module *module,
+                              const char *what)
+{
+    struct clf__linear trained = *like;
+    if (module->parts[0].bias_is_fixed) {
+        trained.bias = NULL;
+    }
+    struct clf__weight *tokens = zeroing->out.decoder->embedder.tokens;
+    return clf__linear_create_zero(out, &trained, like->weight_is_shared ? tokens : NULL, what);
+}
+
+/* The stack's relative bias is made of the table by bucket, and so is the one's gradient of the other's. */
+static clf_status zero_table(struct clf__tensor *out, const struct clf__tensor *like,
+                             const struct zeroing *zeroing, enum clf__side side, const char *what)
+{
+    *out = *like;
+    out->buffer = NULL;
+    CLF__TRY(clf__buffer_of_zeros(&out->buffer, clf__buffer_device(like->buffer),
+                                  (size_t)like->rows * (size_t)like->columns, what));
+    struct clf__embedder *embedder = embedder_of(zeroing->out, side);
+    return out == &embedder->relative_by_bucket
+               ? clf__embedder_create_zero_relative(embedder, embedder_of(zeroing->like, side))
+               : CLF_OK;
+}
+
+static clf_status zero_module(void *context, const struct clf__module *module)
+{
+    const struct zeroing *zeroing = context;
+    void *out = clf__tree_module(module, zeroing->out);
+    const void *like = clf__tree_module(module, zeroing->like);
+    const struct clf__weight *weight = NULL;
+    char what[128];
+    snprintf(what, sizeof what, "gradients of %s", module->parts[0].weight);
+    switch (module->kind) {
+    case CLF__MODULE_LINEAR:
+        return zero_linear(out, like, zeroing, module, what);
+    case CLF__MODULE_NORM:
+        return clf__norm_create_zero(out, like, what);
+    case CLF__MODULE_TABLE:
+        return zero_table(out, like, zeroing, module->side, what);
+    case CLF__MODULE_WEIGHT:
+        break;
+    }
+    weight = *(struct clf__weight *const *)like;
+    CLF__TRY(clf__weight_create_zero(out, clf__buffer_device(clf__weight_layout(weight).buffer),
+                                     clf__weight_outputs(weight), clf__weight_inputs(weight), what));
+    share_tokens(zeroing->out, zeroing->config);
+    return CLF_OK;
+}
+
+clf_status clf__stacks_create_zero(struct clf__stacks out, struct clf__stacks like,
+                                   const struct clf__config *config)
+{
+    struct zeroing zeroing = {out, like, config};
+    CLF__TRY(build(out, config));
+    return clf__tree_visit(config, zero_module, &zeroing);
+}
+
+static void free_at(enum clf__module_kind kind, void *at)
+{
+    switch (kind) {
+    case CLF__MODULE_LINEAR:
+        clf__linear_free(at);
+        break;
+    case CLF__MODULE_NORM:
+        clf__norm_free(at);
+        break;
+    case CLF__MODULE_WEIGHT:
+        clf__weight_free(*(struct clf__weight **)at);
+        *(struct clf__weight **)at = NULL;
+        break;
+    case CLF__MODULE_TABLE:
+        clf__buffer_free(((struct clf__tensor *)at)->buffer);
+        ((struct clf__tensor *)at)->buffer = NULL;
+        break;
+    }
+}
+
+static clf_status free_module(void *context, const struct clf__module *module)
+{
+    const struct clf__stacks *stacks = context;
+    void *at = clf__tree_module(module, *stacks);
+    if (at != NULL) {
+        free_at(module->kind, at);
+    }
+    return CLF_OK;
+}
+
+void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *config)
+{
+    (void)clf__tree_visit(config, free_module, &stacks); /* freeing never fails */
+    clf__embedder_free_tables(&stacks.encoder->embedder);
+    clf__embedder_free_tables(&stacks.decoder->embedder);
+    clf__free(stacks.encoder->layers);
+    clf__free(stacks.decoder->layers);
+    *stacks.encoder = (struct clf__encoder){.layers = NULL};
+    *stacks.decoder = (struct clf__decoder){.layers = NULL};
+}
+
+/* A layer alone, as the first one of a stack. */
+struct lone {
+    struct clf__encoder encoder;
+    struct clf__decoder decoder;
+};
+
+static struct clf__stacks stacks_of(struct lone *lone)
+{
+    return (struct clf__stacks){&lone->encoder, &lone->decoder};
+}
+
+static struct clf__feed_forward without_weights(const struct clf__feed_forward *like)
+{
+    return (struct clf__feed_forward){
+        .activation = like->activation, .width = like->width, .gated = like->gated};
+}
+
+static clf_status zero_lone(struct lone *out, struct lone *like, enum clf__side side)
+{
+    struct zeroing zeroing = {.out = stacks_of(out), .like = stacks_of(like)};
+    clf_status status = clf__tree_visit_layer(side, zero_module, &zeroing);
+    if (status != CLF_OK) {
+        (void)clf__tree_visit_layer(side, free_module, &zeroing.out);
+    }
+    return status;
+}
+
+clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
+                                          const struct clf__encoder_layer *like)
+{
+    *out = (struct clf__encoder_layer){.self_attention = {.heads = like->self_attention.heads},
+                                       .feed_forward = without_weights(&like->feed_forward),
+                                       .norm_first = like->norm_first};
+    struct lone lone = {.encoder = {.layers = out}};
+    struct lone model = {.encoder = {.layers = (struct clf__encoder_layer *)like}};
+    return zero_lone(&lone, &model, CLF__ENCODER);
+}
+
+clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
+                                          const struct clf__decoder_layer *like)
+{
+    *out = (struct clf__decoder_layer){.self_attention = {.heads = like->self_attention.heads},
+                                       .cross_attention = {.heads = like->cross_attention.heads},
+                                       .feed_forward = without_weights(&like->feed_forward),
+                                       .norm_first = like->norm_first};
+    struct lone lone = {.decoder = {.layers = out}};
+    struct lone model = {.decoder = {.layers = (struct clf__decoder_layer *)like}};
+    return zero_lone(&lone, &model, CLF__DECODER);
+}
+
+void clf__encoder_layer_free(struct clf__encoder_layer *layer)
+{
+    struct lone lone = {.encoder = {.layers = layer}};
+    struct clf__stacks stacks = stacks_of(&lone);
+    (void)clf__tree_visit_layer(CLF__ENCODER, free_module, &stacks);
+}
+
+void clf__decoder_layer_free(struct clf__decoder_layer *layer)
+{
+    struct lone lone = {.decoder = {.layers = layer}};
+    struct clf__stacks stacks = stacks_of(&lone);
+    (void)clf__tree_visit_layer(CLF__DECODER, free_module, &stacks);
+}

@@ -1,0 +1,27 @@
+/* Both stacks on a device: from a checkpoint, as zeros like another's, and their end. */
+#ifndef CLF_MODEL_STACKS_H
+#define CLF_MODEL_STACKS_H
+
+#include "model/parameters.h"
+#include "model/tree.h"
+
+/* Fills both stacks, which are zeros before, on a device, from a checkpoint's parameters; the matrices in
+ * `precision`. On failure too the caller ends with clf__stacks_free(). */
+clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
+                            const struct clf__config *config, clf_precision precision,
+                            const struct clf__parameters *parameters);
+/* The same with zeros of the sizes that another one's modules have, for gradients and moments; what is not
+ * trained is left out. */
+clf_status clf__stacks_create_zero(struct clf__stacks out, struct clf__stacks like,
+                                   const struct clf__config *config);
+void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *config);
+
+/* The same for a layer that belongs to no model. */
+clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
+                                          const struct clf__encoder_layer *like);
+clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
+                                          const struct clf__decoder_layer *like);
+void clf__encoder_layer_free(struct clf__encoder_layer *layer);
+void clf__decoder_layer_free(struct clf__decoder_layer *layer);
+
+#endif

@@ -1,0 +1,311 @@
+#include "model/tree.h"
+
+#include <stdio.h>
+
+#include "model/sides.h"
+
+/* Sizes that depend on the stack. */
+enum extent { MODEL_WIDTH, KEYS, VALUES, FFN };
+
+/* What a layer is made of. */
+struct part_row {
+    const char *name; /* "<prefix><name>.weight", "<prefix><name>.bias" */
+    enum clf__role role;
+    enum extent rows;
+    size_t bias; /* the field of the configuration that says whether it has one */
+    int is_gate; /* there where the feed-forward is gated */
+};
+struct module_row {
+    enum clf__module_kind kind;
+    size_t offset;
+    const char *prefix;
+    enum extent columns;
+    int part_count;
+    struct part_row parts[CLF__MODULE_PARTS];
+};
+
+#define HAS(field) offsetof(struct clf__config, field)
+#define QUERY                                                                                                \
+    {                                                                                                        \
+        "q_proj", CLF__QUERY_OR_KEY, KEYS, HAS(query_bias), 0                                                \
+    }
+#define KEY                                                                                                  \
+    {                                                                                                        \
+        "k_proj", CLF__QUERY_OR_KEY, KEYS, HAS(key_bias), 0                                                  \
+    }
+#define VALUE                                                                                                \
+    {                                                                                                        \
+        "v_proj", CLF__VALUE_OR_OUTPUT, VALUES, HAS(value_bias), 0                                           \
+    }
+#define OUTPUT                                                                                               \
+    {                                                                                                        \
+        "out_proj", CLF__VALUE_OR_OUTPUT, MODEL_WIDTH, HAS(output_bias), 0                                   \
+    }
+#define UP                                                                                                   \
+    {                                                                                                        \
+        "fc1", CLF__MATRIX, FFN, HAS(ffn_bias), 0                                                            \
+    }
+#define GATE                                                                                                 \
+    {                                                                                                        \
+        "fc_gate", CLF__MATRIX, FFN, HAS(ffn_bias), 1                                                        \
+    }
+#define DOWN                                                                                                 \
+    {                                                                                                        \
+        "fc2", CLF__MATRIX, MODEL_WIDTH, HAS(ffn_bias), 0                                                    \
+    }
+
+#define LINEAR(layer, member, prefix, columns, count, ...)                                                   \
+    {                                                                                                        \
+        CLF__MODULE_LINEAR, offsetof(struct layer, member), prefix, columns, count,                          \
+        {                                                                                                    \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
+#define NORM(layer, member, name)                                                                            \
+    {                                                                                                        \
+        CLF__MODULE_NORM, offsetof(struct layer, member), "", MODEL_WIDTH, 1,                                \
+        {                                                                                                    \
+            {                                                                                                \
+                name, CLF__GAIN, 0, 0, 0                                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+#define SELF_ATTENTION(layer)                                                                                \
+    LINEAR(layer, self_attention.input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE),                    \
+        LINEAR(layer, self_attention.output, "self_attn.", VALUES, 1, OUTPUT),                               \
+        NORM(layer, self_attention_norm, "self_attn_layer_norm")
+#define CROSS_ATTENTION(layer)                                                                               \
+    LINEAR(layer, cross_attention.input, "encoder_attn.", MODEL_WIDTH, 1, QUERY),                            \
+        LINEAR(layer, cross_attention.memory, "encoder_attn.", MODEL_WIDTH, 2, KEY, VALUE),                  \
+        LINEAR(layer, cross_attention.output, "encoder_attn.", VALUES, 1, OUTPUT),                           \
+        NORM(layer, cross_attention_norm, "encoder_attn_layer_norm")
+#define FEED_FORWARD(layer)                                                                                  \
+    LINEAR(layer, feed_forward.up, "", MODEL_WIDTH, 2, UP, GATE),                                            \
+        LINEAR(layer, feed_forward.down, "", FFN, 1, DOWN),                                                  \
+        NORM(layer, feed_forward_norm, "final_layer_norm")
+
+static const struct module_row encoder_rows[] = {SELF_ATTENTION(clf__encoder_layer),
+                                                 FEED_FORWARD(clf__encoder_layer)};
+static const struct module_row decoder_rows[] = {SELF_ATTENTION(clf__decoder_layer),
+                                                 CROSS_ATTENTION(clf__decoder_layer),
+                                                 FEED_FORWARD(clf__decoder_layer)};
+
+#define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
+
+struct walk {
+    const struct clf__config *config;
+    clf__module_visitor *visit;
+    void *context;
+    enum clf__side side;
+};
+
+static int extent_of(const struct walk *walk, enum extent extent)
+{
+    const struct clf__config *config = walk->config;
+    struct clf__heads heads = clf__config_heads(config, walk->side);
+    switch (extent) {
+    case MODEL_WIDTH:
+        break;
+    case KEYS:
+        return heads.count * heads.key_width;
+    case VALUES:
+        return heads.count * heads.value_width;
+    case FFN:
+        return clf__config_ffn(config, walk->side);
+    }
+    return config->d_model;
+}
+
+static int has_norm_shift(const struct clf__config *config)
+{
+    return config->norm != CLF__NORM_RMS;
+}
+
+/* One part from its row. */
+static void describe_part(struct clf__module_part *out, const struct walk *walk, const struct module_row *row,
+                          const struct part_row *part, const char *layer)
+{
+    struct clf__heads heads = clf__config_heads(walk->config, walk->side);
+    int is_norm = row->kind == CLF__MODULE_NORM;
+    int has_bias =
+        is_norm ? has_norm_shift(walk->config) : *(const int *)((const char *)walk->config + part->bias);
+    *out = (struct clf__module_part){.role = part->role, .rows = is_norm ? 1 : extent_of(walk, part->rows)};
+    out->head_width = part->role == CLF__QUERY_OR_KEY      ? heads.key_width
+                      : part->role == CLF__VALUE_OR_OUTPUT ? heads.value_width
+                                                           : 0;
+    snprintf(out->weight, sizeof out->weight, "%s%s%s.weight", layer, row->prefix, part->name);
+    if (has_bias) {
+        snprintf(out->bias, sizeof out->bias, "%s%s%s.bias", layer, row->prefix, part->name);
+    }
+}
+
+static clf_status visit_layer(const struct walk *walk, int index)
+{
+    const struct module_row *rows = walk->side == CLF__ENCODER ? encoder_rows : decoder_rows;
+    int count = walk->side == CLF__ENCODER ? COUNT(encoder_rows) : COUNT(decoder_rows);
+    char layer[64];
+    snprintf(layer, sizeof layer, "model.%s.layers.%d.", clf__side_word(walk->side), index);
+    for (int i = 0; i < count; i++) {
+        const struct module_row *row = &rows[i];
+        struct clf__module module = {.kind = row->kind,
+                                     .side = walk->side,
+                                     .layer = index,
+                                     .offset = row->offset,
+                                     .columns = extent_of(walk, row->columns)};
+        for (int p = 0; p < row->part_count; p++) {
+            if (!row->parts[p].is_gate || walk->config->ffn_gated) {
+                describe_part(&module.parts[module.part_count++], walk, row, &row->parts[p], layer);
+            }
+        }
+        CLF__TRY(walk->visit(walk->context, &module));
+    }
+    return CLF_OK;
+}
+
+/* A member that both stacks have. */
+#define OFFSET(side, member)                                                                                 \
+    ((side) == CLF__ENCODER ? offsetof(struct clf__encoder, member) : offsetof(struct clf__decoder, member))
+
+/* A module of one part outside of the layers, named "model.SIDE.<name>.weight". */
+static clf_status visit_one(const struct walk *walk, enum clf__module_kind kind, size_t offset,
+                            const char *name, enum clf__role role, int rows, int columns)
+{
+    struct clf__module module = {.kind = kind,
+                                 .side = walk->side,
+                                 .layer = -1,
+                                 .offset = offset,
+                                 .columns = columns,
+                                 .part_count = 1,
+                                 .parts = {{.role = role, .rows = rows}}};
+    struct clf__module_part *part = &module.parts[0];
+    const char *side = clf__side_word(walk->side);
+    snprintf(part->weight, sizeof part->weight, "model.%s.%s.weight", side, name);
+    if (kind == CLF__MODULE_LINEAR || (kind == CLF__MODULE_NORM && has_norm_shift(walk->config))) {
+        snprintf(part->bias, sizeof part->bias, "model.%s.%s.bias", side, name);
+    }
+    return walk->visit(walk->context, &module);
+}
+
+static clf_status visit_tokens(struct walk *walk, enum clf__side side, const char *name, int rows)
+{
+    struct clf__module module = {.kind = CLF__MODULE_WEIGHT,
+                                 .side = side,
+                                 .layer = -1,
+                                 .offset = OFFSET(side, embedder.tokens),
+                                 .columns = walk->config->d_model,
+                                 .part_count = 1,
+                                 .parts = {{.role = CLF__EMBEDDING, .rows = rows}}};
+    snprintf(module.parts[0].weight, sizeof module.parts[0].weight, "%s", name);
+    return walk->visit(walk->context, &module);
+}
+
+static clf_status visit_stack(struct walk *walk, enum clf__side side)
+{
+    const struct clf__config *config = walk->config;
+    int width = config->d_model, is_encoder = side == CLF__ENCODER;
+    walk->side = side;
+    if (is_encoder && config->feature_size > 0) {
+        CLF__TRY(visit_one(walk, CLF__MODULE_LINEAR, OFFSET(side, embedder.frontend), "frontend", CLF__MATRIX,
+                           width, config->feature_size));
+    }
+    if (config->positions == CLF__POSITIONS_LEARNED) {
+        CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(side, embedder.positions), "embed_positions",
+                           CLF__EMBEDDING, config->max_positions + config->position_offset, width));
+    }
+    if (config->positions == CLF__POSITIONS_RELATIVE) {
+        CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(side, embedder.relative_by_bucket),
+                           "relative_attention_bias", CLF__RELATIVE_BIAS, config->relative_buckets,
+                           clf__config_heads(config, side).count));
+    }
+    if (config->norm_embedding) {
+        CLF__TRY(visit_one(walk, CLF__MODULE_NORM, OFFSET(side, embedder.norm), "layernorm_embedding",
+                           CLF__GAIN, 1, width));
+    }
+    for (int i = 0; i < clf__config_layers(config, side); i++) {
+        CLF__TRY(visit_layer(walk, i));
+    }
+    return config->norm_final
+               ? visit_one(walk, CLF__MODULE_NORM, OFFSET(side, norm), "layer_norm", CLF__GAIN, 1, width)
+               : CLF_OK;
+}
+
+static clf_status visit_projection(const struct walk *walk)
+{
+    const struct clf__config *config = walk->config;
+    struct clf__module module = {.kind = CLF__MODULE_LINEAR,
+                                 .side = CLF__DECODER,
+                                 .layer = -1,
+                                 .offset = offsetof(struct clf__decoder, projection),
+                                 .columns = config->d_model,
+                                 .part_count = 1,
+                                 .parts = {{.role = CLF__MATRIX,
+                                            .rows = config->target_vocabulary,
+                                            .bias_is_fixed = config->system == CLF__MARIAN}}};
+    struct clf__module_part *part = &module.parts[0];
+    if (!config->share_target_output) {
+        snprintf(part->weight, sizeof part->weight, "%s", clf__output_projection_name(config));
+    }
+    if (config->logits_bias) {
+        snprintf(part->bias, sizeof part->bias, "final_logits_bias");
+    }
+    return walk->visit(walk->context, &module);
+}
+
+clf_status clf__tree_visit(const struct clf__config *config, clf__module_visitor *visit, void *context)
+{
+    struct walk walk = {.config = config, .visit = visit, .context = context};
+    if (config->feature_size == 0) {
+        CLF__TRY(
+            visit_tokens(&walk, CLF__ENCODER, clf__source_embedding_name(config), config->source_vocabulary));
+    }
+    if (!config->share_source_target) {
+        CLF__TRY(
+            visit_tokens(&walk, CLF__DECODER, clf__target_embedding_name(config), config->target_vocabulary));
+    }
+    CLF__TRY(visit_stack(&walk, CLF__ENCODER));
+    CLF__TRY(visit_stack(&walk, CLF__DECODER));
+    return visit_projection(&walk);
+}
+
+clf_status clf__tree_visit_layer(enum clf__side side, clf__module_visitor *visit, void *context)
+{
+    static const struct clf__config none = {.d_model = 0};
+    struct walk walk = {.config = &none, .visit = visit, .context = context, .side = side};
+    return visit_layer(&walk, 0);
+}
+
+void *clf__tree_module(const struct clf__module *module, struct clf__stacks stacks)
+{
+    char *base = NULL;
+    if (module->side == CLF__ENCODER) {
+        struct clf__encoder *encoder = stacks.encoder;
+        base = module->layer < 0         ? (char *)encoder
+               : encoder->layers != NULL ? (char *)&encoder->layers[module->layer]
+                                         : NULL;
+    } else {
+        struct clf__decoder *decoder = stacks.decoder;
+        base = module->layer < 0         ? (char *)decoder
+               : decoder->layers != NULL ? (char *)&decoder->layers[module->layer]
+                                         : NULL;
+    }
+    return base != NULL ? base + module->offset : NULL;
+}
+
+const char *clf__source_embedding_name(const struct clf__config *config)
+{
+    if (config->feature_size > 0) {
+        return NULL;
+    }
+    return config->share_source_target ? "model.shared.weight" : "model.encoder.embed_tokens.weight";
+}
+
+const char *clf__target_embedding_name(const struct clf__config *config)
+{
+    return config->share_source_target ? "model.shared.weight" : "model.decoder.embed_tokens.weight";
+}
+
+const char *clf__output_projection_name(const struct clf__config *config)
+{
+    return config->share_target_output ? clf__target_embedding_name(config) : "lm_head.weight";
+}
