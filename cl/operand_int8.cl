@@ -65,7 +65,7 @@ static inline float scale_of_row(const __global float *x, int inputs, float *inv
 }
 
 /* Bytes from row to row: whole groups of four operands, and at the end s as a float and zero as an integer; an odd number
- * of cache lines, so that the rows of a block fall on different sets. As lib/device/operand.c counts. */
+ * of cache lines, so that the rows of a block fall on different sets. As lib/device/activations.c counts. */
 #define OPERAND_PITCH(inputs) (((((inputs) + 3) / 4 * 4 * sizeof(cpu_operand) + 8 + 63) / 64 | 1) * 64)
 
 /* One row, with zeros beyond its K inputs. */

@@ -60,7 +60,7 @@ static void free_device(struct clf_device *device)
 {
     clf__profile_free(device->profile);
     clf__programs_free(&device->programs);
-    clf__buffer_free(device->operand);
+    clf__buffer_free(device->packed);
     clf__buffer_free(device->transposed);
     if (device->queue) {
         clReleaseCommandQueue(device->queue);

@@ -2,10 +2,10 @@
 
 #include <limits.h>
 
+#include "device/activations.h"
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/gemm_provider.h"
-#include "device/operand.h"
 
 const char *clf__activation_define(enum clf__activation kind)
 {
@@ -52,8 +52,8 @@ clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, s
 
 clf_precision clf__gemm_operand(const struct clf__weight *weight)
 {
-    int reads_bf16 =
-        weight->precision == CLF_PRECISION_BF16 && clf__operand_is_used(weight->device, CLF_PRECISION_BF16);
+    int reads_bf16 = weight->precision == CLF_PRECISION_BF16 &&
+                     clf__activations_are_packed(weight->device, CLF_PRECISION_BF16);
     return reads_bf16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP32;
 }
 

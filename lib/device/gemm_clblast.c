@@ -6,10 +6,10 @@
 #include <clblast_c.h>
 
 #include "base/memory.h"
+#include "device/activations.h"
 #include "device/buffer.h"
 #include "device/gemm_provider.h"
 #include "device/launch.h"
-#include "device/operand.h"
 
 /* CLBlast 1.5.3, the one of Debian 12, is not thread-safe: calls from several threads, even on devices of
  * their own, crash or give wrong results. Only one at a time is inside it. */
@@ -111,8 +111,8 @@ static clf_status reserve_copies(cl_mem *out, struct clf_device *device, const s
     pthread_mutex_unlock(&one_call);
     CLF__TRY(check(code, device, p->m, p->n, p->k));
     if (bytes > 0) {
-        CLF__TRY(clf__operand_reserve(device, bytes));
-        *out = device->operand->memory;
+        CLF__TRY(clf__activations_reserve(device, bytes));
+        *out = device->packed->memory;
     }
     return CLF_OK;
 }

@@ -1,8 +1,8 @@
+#include "device/activations.h"
 #include "device/buffer.h"
 #include "device/device.h"
 #include "device/gemm_provider.h"
 #include "device/launch.h"
-#include "device/operand.h"
 
 /* Of the CPU forms: the sizes of gemm_weight_gradient.cl, the fewest blocks worth a copy of the other
  * operand, what a group of the copying kernel takes, and the rows that share a panel of W that was transposed
@@ -57,7 +57,7 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
         return reserve_transposed(device, clf__weight_bytes(precision, inputs, outputs));
     }
     CLF__TRY(clf__gemm_reserve(device, rows, outputs, precision));
-    return clf__operand_reserve(device, packed_bytes(rows, inputs, precision));
+    return clf__activations_reserve(device, packed_bytes(rows, inputs, precision));
 }
 
 /* *out: the transpose of a weight, as a weight of its own in the device's scratch memory. */
@@ -118,9 +118,9 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
     struct clf_device *device = weight->device;
     clf_precision precision = clf__products_precision(weight);
     if (precision == CLF_PRECISION_BF16) {
-        struct clf__operand operand;
-        CLF__TRY(clf__operand_convert(&operand, device, dy, rows, weight->outputs, precision));
-        dy = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4};
+        struct clf__activations packed;
+        CLF__TRY(clf__activations_pack(&packed, device, dy, rows, weight->outputs, precision));
+        dy = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch / 4};
     }
     size_t row_groups = clf__ceil_divide((size_t)rows, MOST_ROWS);
     size_t share = clf__ceil_divide(clf__ceil_divide((size_t)rows, row_groups), BLOCK) * BLOCK;
@@ -172,9 +172,9 @@ clf_status clf__native_gemm_input_gradient(struct clf__matrix dx, struct clf__ma
 static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int first, int rows, int inputs,
                             clf_precision precision)
 {
-    CLF__TRY(clf__operand_reserve(device, packed_bytes(rows, inputs, precision)));
+    CLF__TRY(clf__activations_reserve(device, packed_bytes(rows, inputs, precision)));
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(device->operand),
+        CLF__BUFFER(device->packed),
         CLF__BUFFER(x.buffer),
         CLF__INT((int)x.offset),
         CLF__INT(x.stride),
@@ -211,7 +211,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
         CLF__BUFFER(dy.buffer),
         CLF__INT((int)dy.offset),
         CLF__INT(dy.stride),
-        CLF__BUFFER(device->operand),
+        CLF__BUFFER(device->packed),
         CLF__INT(first),
         CLF__INT(rows),
         CLF__INT(dweight->inputs),

@@ -1,8 +1,8 @@
+#include "device/activations.h"
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/gemm_provider.h"
 #include "device/launch.h"
-#include "device/operand.h"
 
 /* Of cl/gemm_int8.cl's GPU form. */
 enum { TILE = 64, SKINNY_ROWS = 8 };
@@ -35,12 +35,12 @@ clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int
                                  const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
     struct plan plan = plan_of(clf__device_caps(weight->device), rows, weight);
-    struct clf__operand operand;
-    CLF__TRY(clf__operand_convert(&operand, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
+    struct clf__activations packed;
+    CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
     const struct clf__matrix *residual = &epilogue->residual;
     const struct clf__argument arguments[] = {
         CLF__BUFFER(y.buffer),           CLF__INT((int)y.offset),     CLF__INT(y.stride),
-        CLF__BUFFER(operand.buffer),     CLF__INT(operand.pitch),     CLF__INT(rows),
+        CLF__BUFFER(packed.buffer),      CLF__INT(packed.pitch),      CLF__INT(rows),
         CLF__BUFFER(weight->buffer),     CLF__INT(weight->inputs),    CLF__INT(weight->outputs),
         CLF__FLOAT(epilogue->scale),     CLF__BUFFER(epilogue->bias), CLF__BUFFER(residual->buffer),
         CLF__INT((int)residual->offset), CLF__INT(residual->stride),  CLF__INT((int)plan.share),

@@ -1,11 +1,11 @@
+#include "device/activations.h"
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/gemm_provider.h"
 #include "device/launch.h"
-#include "device/operand.h"
 
 /* Of the CPU forms: rows of a register block; the most rows that share one pass over a panel, and how few
- * where their operand is large. */
+ * where their packed rows are large. */
 enum { BLOCK_ROWS = 8, MOST_ROWS = 256, LEAST_ROWS = 32 };
 
 /* Of the GPU forms of gemm.cl and gemm_batched.cl. */
@@ -33,7 +33,7 @@ size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_grou
     const int *tuned = caps->tuning.values;
     size_t groups_wanted = (size_t)tuned[CLF__KNOB_CPU_GROUPS] * caps->compute_units;
     size_t wanted = clf__ceil_divide(rows, clf__ceil_divide(groups_wanted, column_groups));
-    /* The operand should stay in the second cache while panel after panel passes. */
+    /* The packed rows should stay in the second cache while panel after panel passes. */
     size_t bytes = (size_t)tuned[CLF__KNOB_CPU_OPERAND] << 10;
     size_t most = bytes / (row_bytes > 0 ? row_bytes : 1);
     most = most < LEAST_ROWS ? LEAST_ROWS : most > MOST_ROWS ? MOST_ROWS : most;
@@ -57,11 +57,11 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
         x.offset /= 2; /* the kernel counts pairs */
         x.stride /= 2;
         row_bytes /= 2;
-    } else if (clf__operand_is_used(weight->device, weight->precision)) {
-        struct clf__operand operand;
-        CLF__TRY(clf__operand_convert(&operand, weight->device, x, rows, weight->inputs, weight->precision));
-        x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch / 4};
-        row_bytes = (size_t)operand.pitch;
+    } else if (clf__activations_are_packed(weight->device, weight->precision)) {
+        struct clf__activations packed;
+        CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
+        x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch / 4};
+        row_bytes = (size_t)packed.pitch;
     }
     size_t block = clf__cpu_rows_per_group((size_t)rows, row_bytes, panels, caps);
     const struct clf__argument arguments[] = {

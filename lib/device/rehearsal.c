@@ -7,9 +7,9 @@
 
 static void give_up_scratch(struct clf_device *device)
 {
-    clf__buffer_free(device->operand);
+    clf__buffer_free(device->packed);
     clf__buffer_free(device->transposed);
-    device->operand = device->transposed = NULL;
+    device->packed = device->transposed = NULL;
 }
 
 void clf__rehearsal_begin(struct clf__rehearsal *rehearsal, struct clf_device *device)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/larger.h"
 #include "base/memory.h"
 #include "device/caps.h"
 #include "model/session_internal.h"
@@ -10,20 +11,15 @@
 /* Of steps in few launches: the decoder layers', and the output projection's on a cache line of its own. */
 enum { COUNTERS = CLF__DECODER_COUNTERS + 16 };
 
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 static struct clf__workspace_widths widths_of(const struct clf__config *config)
 {
     struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
-    int ffn = larger(config->encoder_ffn, config->decoder_ffn);
+    int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
     return (struct clf__workspace_widths){
         .d_model = config->d_model,
-        .projected = larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder)),
-        .context = larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
+        .projected = clf__larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder)),
+        .context = clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
         .hidden = config->ffn_gated ? 2 * ffn : ffn,
     };
 }
@@ -37,14 +33,14 @@ static int reads_bf16(const struct clf__transformer *transformer)
 /* Of a product. */
 static int most_rows(const struct clf__session_limits *limits)
 {
-    return larger(limits->source_tokens, larger(limits->slots, limits->target_tokens));
+    return clf__larger(limits->source_tokens, clf__larger(limits->slots, limits->target_tokens));
 }
 
 static int most_inputs(const struct clf__config *config)
 {
     struct clf__workspace_widths widths = widths_of(config);
-    return larger(larger(config->encoder_ffn, config->decoder_ffn),
-                  larger(larger(widths.d_model, widths.context), config->feature_size));
+    return clf__larger(clf__larger(config->encoder_ffn, config->decoder_ffn),
+                       clf__larger(clf__larger(widths.d_model, widths.context), config->feature_size));
 }
 
 static int64_t larger_count(int64_t a, int64_t b)
@@ -61,8 +57,8 @@ static clf_status reserve_attention(struct clf__session *session)
     }
     struct clf__heads largest = clf__config_largest_heads(config);
     int beams = limits->sources > 0 ? limits->slots / limits->sources : 0;
-    int queries = larger(larger(limits->source_length, limits->target_length), beams);
-    int keys = larger(limits->source_length, limits->target_length);
+    int queries = clf__larger(clf__larger(limits->source_length, limits->target_length), beams);
+    int keys = clf__larger(limits->source_length, limits->target_length);
     CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,
                                             queries, keys));
     for (int i = 0; limits->maps && i < 2; i++) {
@@ -105,7 +101,7 @@ static clf_status reserve_decoder(struct clf__session *session)
         CLF__TRY(clf__arena_reserve(arena, &session->history[i], CLF__I32, limits->slots, limits->positions,
                                     "the table of the cache"));
     }
-    int rows = larger(limits->slots, limits->target_tokens);
+    int rows = clf__larger(limits->slots, limits->target_tokens);
     int64_t results =
         larger_count((2 * (int64_t)limits->candidates + 4) * limits->slots, limits->target_tokens);
     CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
@@ -178,7 +174,7 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
     clf_status status = clf__arena_allocate(&session->arena);
     if (status == CLF_OK) {
         status = clf__transformer_reach(transformer, limits->source_length,
-                                        larger(limits->positions, limits->target_length));
+                                        clf__larger(limits->positions, limits->target_length));
     }
     if (status == CLF_OK) {
         status = clf__gemm_reserve(transformer->device, most_rows(limits), most_inputs(&transformer->config),

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/larger.h"
+
 const char *clf__side_word(enum clf__side side)
 {
     return side == CLF__ENCODER ? "encoder" : "decoder";
@@ -29,19 +31,14 @@ struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__
     return heads;
 }
 
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 struct clf__heads clf__config_largest_heads(const struct clf__config *config)
 {
     struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
     return (struct clf__heads){
-        .count = larger(encoder.count, decoder.count),
-        .key_width = larger(encoder.key_width, decoder.key_width),
-        .value_width = larger(encoder.value_width, decoder.value_width),
+        .count = clf__larger(encoder.count, decoder.count),
+        .key_width = clf__larger(encoder.key_width, decoder.key_width),
+        .value_width = clf__larger(encoder.value_width, decoder.value_width),
     };
 }
 

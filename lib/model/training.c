@@ -3,22 +3,13 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/larger.h"
 #include "base/memory.h"
 #include "device/caps.h"
 #include "model/sides.h"
 #include "model/stacks.h"
 #include "model/training_internal.h"
 #include "ops/bias.h"
-
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
-}
-
-static size_t larger_size(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 static int trains_logits_bias(const struct clf__training *training)
 {
@@ -31,7 +22,7 @@ static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int)
 {
     size_t most = 0;
     for (int count = 1; count <= rows; count++) {
-        most = larger_size(most, needed(count, columns));
+        most = clf__larger_size(most, needed(count, columns));
     }
     return most;
 }
@@ -53,33 +44,33 @@ static struct clf__gradient_sizes gradient_sizes(const struct clf__training *tra
     const struct clf__training_limits *limits = &training->limits;
     struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
-    int ffn = larger(config->encoder_ffn, config->decoder_ffn);
+    int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
     struct clf__gradient_sizes sizes = {
         .widths = {.d_model = config->d_model,
-                   .projected =
-                       larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder)),
+                   .projected = clf__larger(clf__self_projection_width(&encoder),
+                                            clf__self_projection_width(&decoder)),
                    .context =
-                       larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
+                       clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
                    .hidden = config->ffn_gated ? 2 * ffn : ffn},
-        .rows = larger(limits->source_tokens, limits->target_tokens),
+        .rows = clf__larger(limits->source_tokens, limits->target_tokens),
         .source_rows = limits->source_tokens,
         .activated = ffn,
         .memory = clf__memory_projection_width(&decoder),
     };
-    int widest = larger(larger(sizes.widths.projected, sizes.widths.hidden),
-                        larger(sizes.memory, sizes.widths.d_model));
+    int widest = clf__larger(clf__larger(sizes.widths.projected, sizes.widths.hidden),
+                             clf__larger(sizes.memory, sizes.widths.d_model));
     sizes.scratch =
-        larger_size(row_sums_scratch(sizes.rows, widest, clf__bias_backward_scratch),
-                    row_sums_scratch(sizes.rows, sizes.widths.d_model, clf__layernorm_backward_scratch));
+        clf__larger_size(row_sums_scratch(sizes.rows, widest, clf__bias_backward_scratch),
+                         row_sums_scratch(sizes.rows, sizes.widths.d_model, clf__layernorm_backward_scratch));
     if (trains_logits_bias(training)) {
-        sizes.scratch = larger_size(sizes.scratch,
-                                    row_sums_scratch(clf__training_logits_rows(training),
-                                                     config->target_vocabulary, clf__bias_backward_scratch));
+        sizes.scratch = clf__larger_size(sizes.scratch, row_sums_scratch(clf__training_logits_rows(training),
+                                                                         config->target_vocabulary,
+                                                                         clf__bias_backward_scratch));
     }
     sizes.scratch =
-        larger_size(sizes.scratch, attention_scratch(training, CLF__ENCODER, limits->source_tokens));
+        clf__larger_size(sizes.scratch, attention_scratch(training, CLF__ENCODER, limits->source_tokens));
     sizes.scratch =
-        larger_size(sizes.scratch, attention_scratch(training, CLF__DECODER, limits->target_tokens));
+        clf__larger_size(sizes.scratch, attention_scratch(training, CLF__DECODER, limits->target_tokens));
     return sizes;
 }
 
@@ -133,7 +124,7 @@ static clf_status reserve_attention(struct clf__training *training)
         return CLF_OK;
     }
     struct clf__heads largest = clf__config_largest_heads(config);
-    int longest = larger(limits->source_length, limits->target_length);
+    int longest = clf__larger(limits->source_length, limits->target_length);
     return clf__attention_scratch_reserve(&training->scratch, &training->arena, limits->sequences, &largest,
                                           longest, longest);
 }
@@ -181,9 +172,9 @@ static clf_status reserve_host(struct clf__training *training)
 {
     const struct clf__trained *last = &training->trained[training->trained_count - 1];
     int parts = last->first_part + last->parts;
-    size_t count = larger_size((size_t)parts, 2 * (size_t)training->limits.target_tokens);
+    size_t count = clf__larger_size((size_t)parts, 2 * (size_t)training->limits.target_tokens);
     CLF__TRY(clf__arena_reserve(&training->arena, &training->parts, CLF__F32, 1, parts, "sums of squares"));
-    return clf__allocate(&training->host, larger_size(count, 1), sizeof *training->host);
+    return clf__allocate(&training->host, clf__larger_size(count, 1), sizeof *training->host);
 }
 
 /* Weights and the gradients that products write. */
@@ -193,7 +184,7 @@ static clf_status prepare_products(struct clf__training *training)
     struct clf_device *device = transformer->device;
     clf_precision products = training->options.products;
     const struct clf__weight *projection = transformer->decoder.projection.weight;
-    int most = larger(training->limits.source_tokens, training->limits.target_tokens);
+    int most = clf__larger(training->limits.source_tokens, training->limits.target_tokens);
     for (int i = 0; i < training->list.count; i++) {
         struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
         int is_looked_up =

@@ -24,72 +24,46 @@ struct module_row {
     struct part_row parts[CLF__MODULE_PARTS];
 };
 
+/* Rows of a table, which the formatter would break. */
+/* clang-format off */
 #define HAS(field) offsetof(struct clf__config, field)
-#define QUERY                                                                                                \
-    {                                                                                                        \
-        "q_proj", CLF__QUERY_OR_KEY, KEYS, HAS(query_bias), 0                                                \
-    }
-#define KEY                                                                                                  \
-    {                                                                                                        \
-        "k_proj", CLF__QUERY_OR_KEY, KEYS, HAS(key_bias), 0                                                  \
-    }
-#define VALUE                                                                                                \
-    {                                                                                                        \
-        "v_proj", CLF__VALUE_OR_OUTPUT, VALUES, HAS(value_bias), 0                                           \
-    }
-#define OUTPUT                                                                                               \
-    {                                                                                                        \
-        "out_proj", CLF__VALUE_OR_OUTPUT, MODEL_WIDTH, HAS(output_bias), 0                                   \
-    }
-#define UP                                                                                                   \
-    {                                                                                                        \
-        "fc1", CLF__MATRIX, FFN, HAS(ffn_bias), 0                                                            \
-    }
-#define GATE                                                                                                 \
-    {                                                                                                        \
-        "fc_gate", CLF__MATRIX, FFN, HAS(ffn_bias), 1                                                        \
-    }
-#define DOWN                                                                                                 \
-    {                                                                                                        \
-        "fc2", CLF__MATRIX, MODEL_WIDTH, HAS(ffn_bias), 0                                                    \
-    }
+#define QUERY  {"q_proj", CLF__QUERY_OR_KEY, KEYS, HAS(query_bias), 0}
+#define KEY    {"k_proj", CLF__QUERY_OR_KEY, KEYS, HAS(key_bias), 0}
+#define VALUE  {"v_proj", CLF__VALUE_OR_OUTPUT, VALUES, HAS(value_bias), 0}
+#define OUTPUT {"out_proj", CLF__VALUE_OR_OUTPUT, MODEL_WIDTH, HAS(output_bias), 0}
+#define UP     {"fc1", CLF__MATRIX, FFN, HAS(ffn_bias), 0}
+#define GATE   {"fc_gate", CLF__MATRIX, FFN, HAS(ffn_bias), 1}
+#define DOWN   {"fc2", CLF__MATRIX, MODEL_WIDTH, HAS(ffn_bias), 0}
 
-#define LINEAR(layer, member, prefix, columns, count, ...)                                                   \
-    {                                                                                                        \
-        CLF__MODULE_LINEAR, offsetof(struct layer, member), prefix, columns, count,                          \
-        {                                                                                                    \
-            __VA_ARGS__                                                                                      \
-        }                                                                                                    \
-    }
-#define NORM(layer, member, name)                                                                            \
-    {                                                                                                        \
-        CLF__MODULE_NORM, offsetof(struct layer, member), "", MODEL_WIDTH, 1,                                \
-        {                                                                                                    \
-            {                                                                                                \
-                name, CLF__GAIN, 0, 0, 0                                                                     \
-            }                                                                                                \
-        }                                                                                                    \
-    }
+#define LINEAR(layer, member, prefix, columns, count, ...) \
+    {CLF__MODULE_LINEAR, offsetof(struct layer, member), prefix, columns, count, {__VA_ARGS__}}
+#define NORM(layer, member, name) \
+    {CLF__MODULE_NORM, offsetof(struct layer, member), "", MODEL_WIDTH, 1, {{name, CLF__GAIN, 0, 0, 0}}}
 
-#define SELF_ATTENTION(layer)                                                                                \
-    LINEAR(layer, self_attention.input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE),                    \
-        LINEAR(layer, self_attention.output, "self_attn.", VALUES, 1, OUTPUT),                               \
-        NORM(layer, self_attention_norm, "self_attn_layer_norm")
-#define CROSS_ATTENTION(layer)                                                                               \
-    LINEAR(layer, cross_attention.input, "encoder_attn.", MODEL_WIDTH, 1, QUERY),                            \
-        LINEAR(layer, cross_attention.memory, "encoder_attn.", MODEL_WIDTH, 2, KEY, VALUE),                  \
-        LINEAR(layer, cross_attention.output, "encoder_attn.", VALUES, 1, OUTPUT),                           \
-        NORM(layer, cross_attention_norm, "encoder_attn_layer_norm")
-#define FEED_FORWARD(layer)                                                                                  \
-    LINEAR(layer, feed_forward.up, "", MODEL_WIDTH, 2, UP, GATE),                                            \
-        LINEAR(layer, feed_forward.down, "", FFN, 1, DOWN),                                                  \
-        NORM(layer, feed_forward_norm, "final_layer_norm")
+#define SELF_ATTENTION(layer) \
+    LINEAR(layer, self_attention.input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE), \
+    LINEAR(layer, self_attention.output, "self_attn.", VALUES, 1, OUTPUT), \
+    NORM(layer, self_attention_norm, "self_attn_layer_norm")
+#define CROSS_ATTENTION(layer) \
+    LINEAR(layer, cross_attention.input, "encoder_attn.", MODEL_WIDTH, 1, QUERY), \
+    LINEAR(layer, cross_attention.memory, "encoder_attn.", MODEL_WIDTH, 2, KEY, VALUE), \
+    LINEAR(layer, cross_attention.output, "encoder_attn.", VALUES, 1, OUTPUT), \
+    NORM(layer, cross_attention_norm, "encoder_attn_layer_norm")
+#define FEED_FORWARD(layer) \
+    LINEAR(layer, feed_forward.up, "", MODEL_WIDTH, 2, UP, GATE), \
+    LINEAR(layer, feed_forward.down, "", FFN, 1, DOWN), \
+    NORM(layer, feed_forward_norm, "final_layer_norm")
 
-static const struct module_row encoder_rows[] = {SELF_ATTENTION(clf__encoder_layer),
-                                                 FEED_FORWARD(clf__encoder_layer)};
-static const struct module_row decoder_rows[] = {SELF_ATTENTION(clf__decoder_layer),
-                                                 CROSS_ATTENTION(clf__decoder_layer),
-                                                 FEED_FORWARD(clf__decoder_layer)};
+static const struct module_row encoder_rows[] = {
+    SELF_ATTENTION(clf__encoder_layer),
+    FEED_FORWARD(clf__encoder_layer),
+};
+static const struct module_row decoder_rows[] = {
+    SELF_ATTENTION(clf__decoder_layer),
+    CROSS_ATTENTION(clf__decoder_layer),
+    FEED_FORWARD(clf__decoder_layer),
+};
+/* clang-format on */
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
 

@@ -2,8 +2,9 @@
 
 #include <assert.h>
 
+#include "base/larger.h"
+#include "device/activations.h"
 #include "device/caps.h"
-#include "device/operand.h"
 #include "ops/operand.h"
 #include "ops/rows.h"
 #include "ops/softmax.h"
@@ -20,16 +21,6 @@ enum { MERGED_ROWS = 8 };
 /* Groups for each core: a share of the columns each, so that cores end at about the same time. More of them
  * where rows are few, since each of a row's lists of candidates takes time to fill. */
 enum { GROUPS_EACH = 8, MOST_GROUPS_EACH = 32 };
-
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
-}
 
 static int ceil_divide(int a, int b)
 {
@@ -56,8 +47,9 @@ static struct share share_of(const struct clf_device *device, int outputs, int r
     share.rows_per_group = ceil_divide(ceil_divide(rows, ROW_BLOCK), row_groups) * ROW_BLOCK;
     share.row_groups = ceil_divide(rows, share.rows_per_group);
     share.blocks = ceil_divide(ceil_divide(outputs, PANEL), BLOCK_PANELS);
-    int wanted = larger(GROUPS_EACH, MOST_GROUPS_EACH / rows) * (int)clf__device_caps(device)->compute_units;
-    share.lists = smaller(share.blocks, ceil_divide(wanted, share.row_groups));
+    int wanted =
+        clf__larger(GROUPS_EACH, MOST_GROUPS_EACH / rows) * (int)clf__device_caps(device)->compute_units;
+    share.lists = clf__smaller(share.blocks, ceil_divide(wanted, share.row_groups));
     return share;
 }
 
@@ -67,7 +59,7 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
 {
     int outputs = clf__weight_outputs(projection->weight);
     int fused = is_fused(arena->device, projection);
-    scratch->rows = smaller(rows, fused && !with_logits ? FUSED_ROWS : LOGITS_ROWS);
+    scratch->rows = clf__smaller(rows, fused && !with_logits ? FUSED_ROWS : LOGITS_ROWS);
     if (!fused || with_logits) {
         CLF__TRY(clf__arena_reserve(arena, &scratch->logits, CLF__F32, scratch->rows, outputs, "the logits"));
     }
@@ -79,7 +71,7 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
         int64_t count = (int64_t)r * share_of(arena->device, outputs, r).lists;
         lists = count > lists ? count : lists;
     }
-    lists *= larger(k, 1);
+    lists *= clf__larger(k, 1);
     int64_t blocks = (int64_t)scratch->rows * share_of(arena->device, outputs, 1).blocks;
     CLF__TRY(clf__arena_reserve(arena, &scratch->partials, CLF__F32, 1, 4 * blocks + lists,
                                 "the parts of logits"));
@@ -138,11 +130,11 @@ static clf_status launch_tiles(const struct tiles *tiles)
     struct clf_device *device = clf__buffer_device(tiles->x.buffer);
     struct clf__weight_layout layout = clf__weight_layout(projection->weight);
     struct clf__matrix x = clf__tensor_matrix(tiles->x);
-    if (clf__operand_is_used(device, layout.precision)) {
-        struct clf__operand operand;
+    if (clf__activations_are_packed(device, layout.precision)) {
+        struct clf__activations packed;
         CLF__TRY(
-            clf__operand_convert(&operand, device, x, tiles->x.rows, tiles->x.columns, layout.precision));
-        x = (struct clf__matrix){.buffer = operand.buffer, .stride = operand.pitch};
+            clf__activations_pack(&packed, device, x, tiles->x.rows, tiles->x.columns, layout.precision));
+        x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch};
         x.stride /= layout.precision == CLF_PRECISION_INT8 ? 1 : 4; /* bf16 goes in pairs */
     }
     const struct clf__argument arguments[] = {
@@ -263,7 +255,7 @@ clf_status clf__projection_top_k(struct clf__tensor values, struct clf__tensor i
     CLF__TRY(clf__top_k_check(values.columns));
     int fused = is_fused(clf__buffer_device(x.buffer), projection);
     for (int first = 0; first < x.rows; first += scratch->rows) {
-        int count = smaller(scratch->rows, x.rows - first);
+        int count = clf__smaller(scratch->rows, x.rows - first);
         struct clf__tensor chunk = clf__tensor_rows(x, first, count);
         struct clf__tensor chunk_values = clf__tensor_rows(values, first, count);
         struct clf__tensor chunk_ids = clf__tensor_rows(ids, first, count);
@@ -291,7 +283,7 @@ clf_status clf__projection_pick(struct clf__tensor picked, struct clf__tensor x,
     assert(picked.columns == x.rows && labels.columns == x.rows);
     int fused = is_fused(clf__buffer_device(x.buffer), projection);
     for (int first = 0; first < x.rows; first += scratch->rows) {
-        int count = smaller(scratch->rows, x.rows - first);
+        int count = clf__smaller(scratch->rows, x.rows - first);
         struct clf__tensor chunk = clf__tensor_rows(x, first, count);
         struct clf__tensor chunk_picked = clf__tensor_columns(picked, first, count);
         struct clf__tensor chunk_labels = clf__tensor_columns(labels, first, count);

@@ -15,7 +15,7 @@ static int comes_before(const struct clf__candidate *a, const struct clf__candid
 }
 
 /* Fills search->candidates with the source's best 2 * beams, best first; returns how many there are. */
-static int best_candidates(struct clf__search *search, const struct clf__source *source)
+static int best_candidates(struct clf__search *search, const struct clf__search_source *source)
 {
     struct clf__candidate *best = search->candidates;
     int limit = 2 * search->options->beams;
@@ -43,7 +43,7 @@ static int best_candidates(struct clf__search *search, const struct clf__source 
 }
 
 /* What was made for the next step is what runs now. */
-static void turn(struct clf__source *source, int next_count)
+static void turn(struct clf__search_source *source, int next_count)
 {
     struct clf__beam *before = source->running;
     source->running = source->next;
@@ -52,7 +52,7 @@ static void turn(struct clf__source *source, int next_count)
 }
 
 /* The model offers nothing, so the running beams end as they stand, unless others finished before. */
-static void give_up(const struct clf__search_options *options, struct clf__source *source)
+static void give_up(const struct clf__search_options *options, struct clf__search_source *source)
 {
     source->done = 1;
     if (source->finished_count > 0) {
@@ -68,7 +68,7 @@ static void give_up(const struct clf__search_options *options, struct clf__sourc
 
 /* False where no running beam can be expected to end better than the worst of a full list of finished ones.
  * The expected length is the present one, or, with "never" where length helps, the greatest possible. */
-static int can_improve(const struct clf__search_options *options, const struct clf__source *source)
+static int can_improve(const struct clf__search_options *options, const struct clf__search_source *source)
 {
     if (source->finished_count < options->beams) {
         return 1;
@@ -85,7 +85,7 @@ static int can_improve(const struct clf__search_options *options, const struct c
 
 /* --- CLF__STOP_ALL --- */
 
-static int have_all_ended(const struct clf__source *source)
+static int have_all_ended(const struct clf__search_source *source)
 {
     int ended = 0;
     for (int i = 0; i < source->running_count; i++) {
@@ -102,7 +102,7 @@ static void exchange(struct clf__beam *a, struct clf__beam *b)
 }
 
 /* Beams that ended alike and ran on apart are one hypothesis, the better one. */
-static void drop_doubles(struct clf__source *source)
+static void drop_doubles(struct clf__search_source *source)
 {
     int kept = 0;
     for (int i = 0; i < source->running_count; i++) {
@@ -121,7 +121,7 @@ static void drop_doubles(struct clf__source *source)
 }
 
 /* The running beams are the hypotheses, each up to its end, the best first. */
-static void end_all(const struct clf__search_options *options, struct clf__source *source)
+static void end_all(const struct clf__search_options *options, struct clf__search_source *source)
 {
     int is_by_length = have_all_ended(source);
     source->done = 1;
@@ -137,7 +137,7 @@ static void end_all(const struct clf__search_options *options, struct clf__sourc
 }
 
 /* The best candidates run on, whether they have ended or not. */
-static void advance_all(const struct clf__search *search, struct clf__source *source, int count)
+static void advance_all(const struct clf__search *search, struct clf__search_source *source, int count)
 {
     const struct clf__search_options *options = search->options;
     int length = source->running[0].length + 1;
@@ -159,7 +159,7 @@ static void advance_all(const struct clf__search *search, struct clf__source *so
     }
 }
 
-void clf__beam_advance(struct clf__search *search, struct clf__source *source)
+void clf__beam_advance(struct clf__search *search, struct clf__search_source *source)
 {
     const struct clf__search_options *options = search->options;
     int count = best_candidates(search, source);
@@ -186,7 +186,7 @@ void clf__beam_advance(struct clf__search *search, struct clf__source *source)
                 clf__beam_extend(&source->next[next_count++], from, candidate);
             }
         } else if (i < options->beams) {
-            clf__source_finish(source, options->beams, from, candidate, candidate->score / divisor);
+            clf__search_source_finish(source, options->beams, from, candidate, candidate->score / divisor);
         }
     }
     turn(source, next_count);

@@ -1,7 +1,7 @@
 #include "search/internal.h"
 
 /* The one running beam takes its best candidate, until that is the end token or nothing may follow. */
-void clf__greedy_advance(struct clf__search *search, struct clf__source *source)
+void clf__greedy_advance(struct clf__search *search, struct clf__search_source *source)
 {
     const struct clf__search_options *options = search->options;
     struct clf__beam *beam = &source->running[0];

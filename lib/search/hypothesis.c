@@ -31,8 +31,8 @@ float clf__length_divisor(const struct clf__search_options *options, int length)
     return 1.0f;
 }
 
-void clf__source_finish(struct clf__source *source, int limit, const struct clf__beam *from,
-                        const struct clf__candidate *candidate, float score)
+void clf__search_source_finish(struct clf__search_source *source, int limit, const struct clf__beam *from,
+                               const struct clf__candidate *candidate, float score)
 {
     int place = source->finished_count;
     while (place > 0 && score > source->finished[place - 1].score) {
@@ -55,7 +55,7 @@ void clf__source_finish(struct clf__source *source, int limit, const struct clf_
 }
 
 int clf__candidate_read(struct clf__candidate *candidate, const struct clf__search *search,
-                        const struct clf__source *source, int beam, int rank)
+                        const struct clf__search_source *source, int beam, int rank)
 {
     const struct clf__beam *from = &source->running[beam];
     if (source->forced >= 0) {

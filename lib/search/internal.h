@@ -25,7 +25,7 @@ struct clf__candidate {
 };
 
 /* A place, and the source under search there. */
-struct clf__source {
+struct clf__search_source {
     struct clf__beam *running;  /* (beams) best first */
     struct clf__beam *next;     /* (beams) the running ones of the next step, while they are made */
     struct clf__beam *finished; /* (beams) best first */
@@ -41,12 +41,12 @@ struct clf__search {
     const struct clf__search_model *model;
     int source_count, next_source; /* all of them; the first that waits */
     int place_count;
-    int most_banned;                   /* ids that a row bans at most */
-    struct clf__source *sources;       /* (places) */
-    int *free_places;                  /* (places) */
-    struct clf__candidate *candidates; /* (2 * beams) of one source, at one step */
-    struct clf__hypothesis *outcome;   /* (n_best) of one source */
-    int32_t *always_banned;            /* ascending */
+    int most_banned;                    /* ids that a row bans at most */
+    struct clf__search_source *sources; /* (places) */
+    int *free_places;                   /* (places) */
+    struct clf__candidate *candidates;  /* (2 * beams) of one source, at one step */
+    struct clf__hypothesis *outcome;    /* (n_best) of one source */
+    int32_t *always_banned;             /* ascending */
     int always_banned_count;
     struct clf__step step;
     /* The arrays of `step` that search fills. */
@@ -69,15 +69,15 @@ void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
 float clf__length_divisor(const struct clf__search_options *options, int length);
 /* Keeps a finished hypothesis among the source's best `limit`: running beam `from` with the candidate's token
  * after it. */
-void clf__source_finish(struct clf__source *source, int limit, const struct clf__beam *from,
-                        const struct clf__candidate *candidate, float score);
+void clf__search_source_finish(struct clf__search_source *source, int limit, const struct clf__beam *from,
+                               const struct clf__candidate *candidate, float score);
 /* The candidate at `rank` of a row of the step, which continues running beam `beam`. 0 where there is none.
  * `statistics` is that pair of the row's which makes the score. */
 int clf__candidate_read(struct clf__candidate *candidate, const struct clf__search *search,
-                        const struct clf__source *source, int beam, int rank);
+                        const struct clf__search_source *source, int beam, int rank);
 
 /* Takes a source one token further, from the candidates of its rows or the forced token. */
-void clf__greedy_advance(struct clf__search *search, struct clf__source *source); /* greedy.c */
-void clf__beam_advance(struct clf__search *search, struct clf__source *source);   /* beam.c */
+void clf__greedy_advance(struct clf__search *search, struct clf__search_source *source); /* greedy.c */
+void clf__beam_advance(struct clf__search *search, struct clf__search_source *source);   /* beam.c */
 
 #endif

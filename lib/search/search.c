@@ -62,7 +62,7 @@ static void lay_out_places(struct clf__search *search, struct block *block)
         beam[i].ids = ids + i * ids_each;
     }
     for (size_t i = 0; i < places; i++, beam += 3 * beams) {
-        search->sources[i] = (struct clf__source){
+        search->sources[i] = (struct clf__search_source){
             .running = beam, .next = beam + beams, .finished = beam + 2 * beams, .number = -1};
     }
 }
@@ -81,7 +81,7 @@ static void lay_out(struct clf__search *search, struct block *block)
 
 static void begin(struct clf__search *search, int place)
 {
-    struct clf__source *source = &search->sources[place];
+    struct clf__search_source *source = &search->sources[place];
     source->number = search->next_source++;
     source->running_count = 1;
     source->finished_count = 0;
@@ -116,7 +116,7 @@ static clf_status fill_places(struct clf__search *search)
  * free. */
 static clf_status finish(struct clf__search *search, int place)
 {
-    struct clf__source *source = &search->sources[place];
+    struct clf__search_source *source = &search->sources[place];
     int any = source->finished_count > 0;
     int count = any ? source->finished_count : source->running_count;
     const struct clf__beam *beams = any ? source->finished : source->running;
@@ -150,7 +150,7 @@ static int forced_id(const struct clf__search_options *options, int generated)
 /* Adds a row for each running beam of a place. */
 static void add_rows(struct clf__search *search, int place)
 {
-    const struct clf__source *source = &search->sources[place];
+    const struct clf__search_source *source = &search->sources[place];
     int beams = search->options->beams;
     for (int i = 0; i < source->running_count; i++) {
         const struct clf__beam *beam = &source->running[i];
@@ -172,7 +172,7 @@ static void assemble_step(struct clf__search *search)
     search->step.rows = 0;
     search->banned_offsets[0] = 0;
     for (int place = 0; place < search->place_count; place++) {
-        struct clf__source *source = &search->sources[place];
+        struct clf__search_source *source = &search->sources[place];
         if (source->number < 0) {
             continue;
         }
@@ -192,7 +192,7 @@ static clf_status advance(struct clf__search *search, int *ended)
 {
     *ended = 0;
     for (int place = 0; place < search->place_count; place++) {
-        struct clf__source *source = &search->sources[place];
+        struct clf__search_source *source = &search->sources[place];
         if (source->number < 0) {
             continue;
         }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/launch.h"
@@ -137,22 +138,17 @@ static clf_status load_data(struct clf__run *run)
     return clf__run_stage(run, &run->times.data, &start);
 }
 
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 static struct clf__training_limits limits_of(const struct clf__run *run)
 {
     struct clf__training_limits limits, valid;
     clf__dataset_limits(&limits, run->train, &run->batching);
     if (run->valid) {
         clf__dataset_limits(&valid, run->valid, &run->batching);
-        limits.sequences = larger(limits.sequences, valid.sequences);
-        limits.source_tokens = larger(limits.source_tokens, valid.source_tokens);
-        limits.target_tokens = larger(limits.target_tokens, valid.target_tokens);
-        limits.source_length = larger(limits.source_length, valid.source_length);
-        limits.target_length = larger(limits.target_length, valid.target_length);
+        limits.sequences = clf__larger(limits.sequences, valid.sequences);
+        limits.source_tokens = clf__larger(limits.source_tokens, valid.source_tokens);
+        limits.target_tokens = clf__larger(limits.target_tokens, valid.target_tokens);
+        limits.source_length = clf__larger(limits.source_length, valid.source_length);
+        limits.target_length = clf__larger(limits.target_length, valid.target_length);
     }
     return limits;
 }

@@ -102,7 +102,7 @@ static void large_weights(void **state)
         struct framed x = make_framed(device, rows, INPUTS, 1, 2, numbers);
         struct framed y = make_framed(device, rows, OUTPUTS, 2, 1, NULL);
         assert_ok(clf__gemm_weight(y.view, x.view, rows, weight, &epilogue));
-        assert_non_null(device->operand);
+        assert_non_null(device->packed);
         const float *actual = read_framed(y);
         double expected[OUTPUTS];
         for (int row = 7; row < rows; row += 100) {
@@ -205,10 +205,10 @@ static void large_gradients(void **state)
         struct clf_device *device = clblast_device(CLF_FORM_CPU);
         assert_ok(clf__gemm_reserve_gradients(device, check.shape.rows, check.shape.outputs,
                                               check.shape.inputs, CLF_PRECISION_FP32));
-        const struct clf__buffer *reserved = device->operand;
+        const struct clf__buffer *reserved = device->packed;
         check_input_gradient(device, check);
         check_weight_gradient(device, check);
-        assert_ptr_equal(device->operand, reserved);
+        assert_ptr_equal(device->packed, reserved);
         check.offset = 1;
         check.gap = 2;
     }

@@ -310,10 +310,10 @@ static void reserved_memory_is_enough(void **state)
     FOR_EACH_NATIVE(device)
     {
         assert_ok(clf__gemm_reserve_gradients(device, rows, outputs, inputs, CLF_PRECISION_FP32));
-        const struct clf__buffer *operand = device->operand, *transposed = device->transposed;
+        const struct clf__buffer *operand = device->packed, *transposed = device->transposed;
         assert_ok(differentiate(device, rows, outputs, inputs));
         assert_ok(differentiate(device, 13, 7, inputs));
-        assert_ptr_equal(device->operand, operand);
+        assert_ptr_equal(device->packed, operand);
         assert_ptr_equal(device->transposed, transposed);
     }
 }
@@ -354,8 +354,8 @@ static void fail_each(struct clf_device *device, clf_precision precision, void (
     for (uint64_t n = 1; status != CLF_OK; n++) {
         assert_true(n < 200);
         clf__buffer_free(device->transposed);
-        clf__buffer_free(device->operand);
-        device->transposed = device->operand = NULL; /* so that they are made anew each time */
+        clf__buffer_free(device->packed);
+        device->transposed = device->packed = NULL; /* so that they are made anew each time */
         fail_at(n);
         status = train(device, precision, dx, dy);
         fail_at(0);

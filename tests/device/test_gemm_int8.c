@@ -415,8 +415,8 @@ static void failures_are_told(void **state)
         int failures = -1;
         for (uint64_t n = 1; status != CLF_OK; n++, failures++) {
             assert_true(n < 200);
-            clf__buffer_free(device->operand); /* so that it is made anew */
-            device->operand = NULL;
+            clf__buffer_free(device->packed); /* so that it is made anew */
+            device->packed = NULL;
             calls ? clf__device_fail_at(n) : clf__memory_fail_at(n);
             status = clf__gemm_weight(y, x, ROWS, weight, &epilogue);
             calls ? clf__device_fail_at(0) : clf__memory_fail_at(0);

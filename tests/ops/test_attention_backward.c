@@ -268,8 +268,8 @@ static void test_long_sequence(void **state)
                                     .key_width = 16,
                                     .value_width = 24,
                                     .sequences = 1,
-                                    .queries = {2048},
-                                    .keys = {2048},
+                                    .queries = {1024},
+                                    .keys = {1024},
                                     .causal = 1};
     check_both(shape);
 }

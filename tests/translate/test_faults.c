@@ -163,7 +163,7 @@ static clf_status work_failing(struct run *run, uint64_t n)
 struct effort {
     uint64_t first, of_phase, others;
 };
-static const struct effort full = {100, 40, 150}, light = {30, 20, 30}, least = {1, 1, 4};
+static const struct effort full = {60, 20, 100}, light = {30, 20, 30}, least = {1, 1, 4};
 
 static int is_tried(const struct run *clean, uint64_t n, const struct effort *effort)
 {

@@ -17,7 +17,7 @@
 /* What is differentiated: the sum of dy * y, where forward() computes y from `op`, which has the op's
  * operands. */
 struct function {
-    void (*forward)(struct bench *bench, const void *op);
+    void (*forward)(struct trial *trial, const void *op);
     const void *op;
     struct clf__tensor y;
     const float *dy;
@@ -30,10 +30,10 @@ struct operand {
     struct clf__weight *weight;
 };
 
-static double value_of(struct bench *bench, const struct function *function)
+static double value_of(struct trial *trial, const struct function *function)
 {
-    function->forward(bench, function->op);
-    RUN(bench, clf__tensor_read(function->y, function->read));
+    function->forward(trial, function->op);
+    RUN(trial, clf__tensor_read(function->y, function->read));
     double sum = 0.0;
     for (int i = 0; i < function->y.rows * function->y.columns; i++) {
         sum += (double)function->dy[i] * (double)function->read[i];
@@ -41,77 +41,77 @@ static double value_of(struct bench *bench, const struct function *function)
     return sum;
 }
 
-static void write_operand(struct bench *bench, const struct operand *operand, const float *values)
+static void write_operand(struct trial *trial, const struct operand *operand, const float *values)
 {
     if (operand->weight) {
-        RUN(bench, clf__weight_write(operand->weight, 0, clf__weight_outputs(operand->weight), values));
+        RUN(trial, clf__weight_write(operand->weight, 0, clf__weight_outputs(operand->weight), values));
     } else {
-        RUN(bench, clf__tensor_write(operand->tensor, values));
+        RUN(trial, clf__tensor_write(operand->tensor, values));
     }
 }
 
-static void read_operand(struct bench *bench, const struct operand *operand, float *values)
+static void read_operand(struct trial *trial, const struct operand *operand, float *values)
 {
     if (operand->weight) {
-        RUN(bench, clf__weight_read(operand->weight, 0, clf__weight_outputs(operand->weight), values));
+        RUN(trial, clf__weight_read(operand->weight, 0, clf__weight_outputs(operand->weight), values));
     } else {
-        RUN(bench, clf__tensor_read(operand->tensor, values));
+        RUN(trial, clf__tensor_read(operand->tensor, values));
     }
 }
 
 /* (f(x + h) - f(x - h)) / 2h along one element, where h is as fp32 has it */
-static double slope(struct bench *bench, const struct function *function, const struct operand *x,
+static double slope(struct trial *trial, const struct function *function, const struct operand *x,
                     float *values, int element, double h)
 {
     float middle = values[element], above = (float)((double)middle + h), below = (float)((double)middle - h);
     values[element] = above;
-    write_operand(bench, x, values);
-    double difference = value_of(bench, function);
+    write_operand(trial, x, values);
+    double difference = value_of(trial, function);
     values[element] = below;
-    write_operand(bench, x, values);
-    difference -= value_of(bench, function);
+    write_operand(trial, x, values);
+    difference -= value_of(trial, function);
     values[element] = middle;
     return difference / ((double)above - (double)below);
 }
 
-static void compare_gradient(struct bench *bench, const struct function *function, struct operand x,
+static void compare_gradient(struct trial *trial, const struct function *function, struct operand x,
                              struct operand gradient)
 {
     const double step = 0.03125;
     int count = x.weight ? clf__weight_outputs(x.weight) * clf__weight_inputs(x.weight)
                          : x.tensor.rows * x.tensor.columns;
-    float *values = bench_array(bench, (size_t)count, sizeof *values);
-    float *actual = bench_array(bench, (size_t)count, sizeof *actual);
-    double *expected = bench_array(bench, (size_t)count, sizeof *expected);
-    read_operand(bench, &gradient, actual);
-    read_operand(bench, &x, values);
+    float *values = trial_array(trial, (size_t)count, sizeof *values);
+    float *actual = trial_array(trial, (size_t)count, sizeof *actual);
+    double *expected = trial_array(trial, (size_t)count, sizeof *expected);
+    read_operand(trial, &gradient, actual);
+    read_operand(trial, &x, values);
     for (int i = 0; i < count; i++) {
-        double near = slope(bench, function, &x, values, i, step);
-        double far = slope(bench, function, &x, values, i, 2 * step);
+        double near = slope(trial, function, &x, values, i, step);
+        double far = slope(trial, function, &x, values, i, 2 * step);
         expected[i] = (4 * near - far) / 3; /* what is left of the error is of the fourth order in the step */
     }
-    write_operand(bench, &x, values);
-    bench_compare(bench, bench_tensor(bench, CLF__F32, 1, count, actual), expected);
+    write_operand(trial, &x, values);
+    trial_compare(trial, trial_tensor(trial, CLF__F32, 1, count, actual), expected);
 }
 
-static struct function function_of(struct bench *bench, void (*forward)(struct bench *, const void *),
+static struct function function_of(struct trial *trial, void (*forward)(struct trial *, const void *),
                                    const void *op, struct clf__tensor y)
 {
     size_t count = (size_t)y.rows * (size_t)y.columns;
-    return (struct function){forward, op, y, bench_uniform(bench, count, 1.0f),
-                             bench_array(bench, count, sizeof(float))};
+    return (struct function){forward, op, y, trial_uniform(trial, count, 1.0f),
+                             trial_array(trial, count, sizeof(float))};
 }
 
-static struct clf__tensor uniform_tensor(struct bench *bench, int rows, int columns, float scale)
+static struct clf__tensor uniform_tensor(struct trial *trial, int rows, int columns, float scale)
 {
-    return bench_tensor(bench, CLF__F32, rows, columns,
-                        bench_uniform(bench, (size_t)rows * (size_t)columns, scale));
+    return trial_tensor(trial, CLF__F32, rows, columns,
+                        trial_uniform(trial, (size_t)rows * (size_t)columns, scale));
 }
 
-static struct clf__tensor zero_tensor(struct bench *bench, int rows, int columns)
+static struct clf__tensor zero_tensor(struct trial *trial, int rows, int columns)
 {
-    return bench_tensor(bench, CLF__F32, rows, columns,
-                        bench_array(bench, (size_t)rows * (size_t)columns, sizeof(float)));
+    return trial_tensor(trial, CLF__F32, rows, columns,
+                        trial_array(trial, (size_t)rows * (size_t)columns, sizeof(float)));
 }
 
 static struct operand tensor_operand(struct clf__tensor tensor)
@@ -127,29 +127,29 @@ struct norm {
 };
 static const float eps = 0.1f;
 
-static void norm_forward(struct bench *bench, const void *op)
+static void norm_forward(struct trial *trial, const void *op)
 {
     const struct norm *n = op;
-    RUN(bench, clf__layernorm_forward(n->y, n->x, n->gamma, n->beta, n->kind, eps));
+    RUN(trial, clf__layernorm_forward(n->y, n->x, n->gamma, n->beta, n->kind, eps));
 }
 
-static void norms(struct bench *bench)
+static void norms(struct trial *trial)
 {
     enum { R = 3, C = 19 };
     for (int kind = CLF__NORM_LAYER; kind <= CLF__NORM_STD; kind++) {
-        struct norm n = {zero_tensor(bench, R, C), uniform_tensor(bench, R, C, 2.0f),
-                         uniform_tensor(bench, 1, C, 1.5f), uniform_tensor(bench, 1, C, 1.0f),
+        struct norm n = {zero_tensor(trial, R, C), uniform_tensor(trial, R, C, 2.0f),
+                         uniform_tensor(trial, 1, C, 1.5f), uniform_tensor(trial, 1, C, 1.0f),
                          (enum clf__norm_kind)kind};
-        struct function function = function_of(bench, norm_forward, &n, n.y);
-        struct clf__tensor dx = bench_tensor(bench, CLF__F32, R, C, NULL), dgamma = zero_tensor(bench, 1, C);
-        struct clf__tensor dbeta = zero_tensor(bench, 1, C),
-                           dy = bench_tensor(bench, CLF__F32, R, C, function.dy);
-        struct clf__tensor scratch = zero_tensor(bench, 1, (int)clf__layernorm_backward_scratch(R, C));
-        RUN(bench, clf__layernorm_backward(dx, dgamma, dbeta, dy, n.x, n.gamma, n.kind, eps, scratch));
-        compare_gradient(bench, &function, tensor_operand(n.x), tensor_operand(dx));
-        compare_gradient(bench, &function, tensor_operand(n.gamma), tensor_operand(dgamma));
-        compare_gradient(bench, &function, tensor_operand(n.beta), tensor_operand(dbeta));
-        bench_release(bench);
+        struct function function = function_of(trial, norm_forward, &n, n.y);
+        struct clf__tensor dx = trial_tensor(trial, CLF__F32, R, C, NULL), dgamma = zero_tensor(trial, 1, C);
+        struct clf__tensor dbeta = zero_tensor(trial, 1, C),
+                           dy = trial_tensor(trial, CLF__F32, R, C, function.dy);
+        struct clf__tensor scratch = zero_tensor(trial, 1, (int)clf__layernorm_backward_scratch(R, C));
+        RUN(trial, clf__layernorm_backward(dx, dgamma, dbeta, dy, n.x, n.gamma, n.kind, eps, scratch));
+        compare_gradient(trial, &function, tensor_operand(n.x), tensor_operand(dx));
+        compare_gradient(trial, &function, tensor_operand(n.gamma), tensor_operand(dgamma));
+        compare_gradient(trial, &function, tensor_operand(n.beta), tensor_operand(dbeta));
+        trial_release(trial);
     }
 }
 
@@ -160,39 +160,39 @@ struct gate {
     enum clf__activation kind;
 };
 
-static void activation_forward(struct bench *bench, const void *op)
+static void activation_forward(struct trial *trial, const void *op)
 {
     const struct gate *g = op;
-    RUN(bench, clf__activation_forward(g->y, g->x, g->kind));
+    RUN(trial, clf__activation_forward(g->y, g->x, g->kind));
 }
 
-static void gate_forward(struct bench *bench, const void *op)
+static void gate_forward(struct trial *trial, const void *op)
 {
     const struct gate *g = op;
-    RUN(bench, clf__gate_forward(g->y, g->x, g->gate, g->kind));
+    RUN(trial, clf__gate_forward(g->y, g->x, g->gate, g->kind));
 }
 
-static void activations(struct bench *bench)
+static void activations(struct trial *trial)
 {
     enum { R = 2, C = 19 };
     for (int kind = CLF__RELU; kind <= CLF__SILU; kind++) {
-        float *x = bench_uniform(bench, R * C, 4.0f);
+        float *x = trial_uniform(trial, R * C, 4.0f);
         for (int i = 0; i < R * C; i++) {
             x[i] += x[i] < 0.0f ? -0.1f : 0.1f; /* off ReLU's corner */
         }
-        struct gate g = {zero_tensor(bench, R, C), bench_tensor(bench, CLF__F32, R, C, x),
-                         uniform_tensor(bench, R, C, 1.0f), (enum clf__activation)kind};
-        struct function function = function_of(bench, activation_forward, &g, g.y);
-        struct clf__tensor dx = bench_tensor(bench, CLF__F32, R, C, NULL);
-        struct clf__tensor dgate = bench_tensor(bench, CLF__F32, R, C, NULL);
-        struct clf__tensor dy = bench_tensor(bench, CLF__F32, R, C, function.dy);
-        RUN(bench, clf__activation_backward(dx, dy, g.x, g.kind));
-        compare_gradient(bench, &function, tensor_operand(g.x), tensor_operand(dx));
+        struct gate g = {zero_tensor(trial, R, C), trial_tensor(trial, CLF__F32, R, C, x),
+                         uniform_tensor(trial, R, C, 1.0f), (enum clf__activation)kind};
+        struct function function = function_of(trial, activation_forward, &g, g.y);
+        struct clf__tensor dx = trial_tensor(trial, CLF__F32, R, C, NULL);
+        struct clf__tensor dgate = trial_tensor(trial, CLF__F32, R, C, NULL);
+        struct clf__tensor dy = trial_tensor(trial, CLF__F32, R, C, function.dy);
+        RUN(trial, clf__activation_backward(dx, dy, g.x, g.kind));
+        compare_gradient(trial, &function, tensor_operand(g.x), tensor_operand(dx));
         function.forward = gate_forward;
-        RUN(bench, clf__gate_backward(dx, dgate, dy, g.x, g.gate, g.kind));
-        compare_gradient(bench, &function, tensor_operand(g.x), tensor_operand(dx));
-        compare_gradient(bench, &function, tensor_operand(g.gate), tensor_operand(dgate));
-        bench_release(bench);
+        RUN(trial, clf__gate_backward(dx, dgate, dy, g.x, g.gate, g.kind));
+        compare_gradient(trial, &function, tensor_operand(g.x), tensor_operand(dx));
+        compare_gradient(trial, &function, tensor_operand(g.gate), tensor_operand(dgate));
+        trial_release(trial);
     }
 }
 
@@ -203,44 +203,44 @@ struct product {
     struct clf__weight *weight;
 };
 
-static void product_forward(struct bench *bench, const void *op)
+static void product_forward(struct trial *trial, const void *op)
 {
     const struct product *p = op;
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     epilogue.bias = p->bias.buffer;
-    RUN(bench, clf__gemm_weight(clf__tensor_matrix(p->y), clf__tensor_matrix(p->x), p->x.rows, p->weight,
+    RUN(trial, clf__gemm_weight(clf__tensor_matrix(p->y), clf__tensor_matrix(p->x), p->x.rows, p->weight,
                                 &epilogue));
 }
 
-static struct clf__weight *new_weight(struct bench *bench, int outputs, int inputs, float scale)
+static struct clf__weight *new_weight(struct trial *trial, int outputs, int inputs, float scale)
 {
     struct clf__weight *weight = NULL;
-    float *values = bench_uniform(bench, (size_t)outputs * (size_t)inputs, scale);
-    RUN(bench, clf__weight_create_zero(&weight, bench->device, outputs, inputs, "the self-test"));
-    RUN(bench, clf__weight_write(weight, 0, outputs, values));
+    float *values = trial_uniform(trial, (size_t)outputs * (size_t)inputs, scale);
+    RUN(trial, clf__weight_create_zero(&weight, trial->device, outputs, inputs, "the self-test"));
+    RUN(trial, clf__weight_write(weight, 0, outputs, values));
     return weight;
 }
 
-static void products(struct bench *bench)
+static void products(struct trial *trial)
 {
     enum { R = 5, OUT = 19, IN = 7 };
     const struct clf__matrix none = {.buffer = NULL};
-    struct product p = {zero_tensor(bench, R, OUT), uniform_tensor(bench, R, IN, 1.0f),
-                        uniform_tensor(bench, 1, OUT, 1.0f), new_weight(bench, OUT, IN, 1.0f)};
-    struct clf__weight *dweight = new_weight(bench, OUT, IN, 0.0f);
-    struct function function = function_of(bench, product_forward, &p, p.y);
-    struct clf__tensor dy = bench_tensor(bench, CLF__F32, R, OUT, function.dy);
-    struct clf__tensor dx = bench_tensor(bench, CLF__F32, R, IN, NULL), dbias = zero_tensor(bench, 1, OUT);
-    struct clf__tensor scratch = zero_tensor(bench, 1, (int)clf__bias_backward_scratch(R, OUT));
-    RUN(bench,
+    struct product p = {zero_tensor(trial, R, OUT), uniform_tensor(trial, R, IN, 1.0f),
+                        uniform_tensor(trial, 1, OUT, 1.0f), new_weight(trial, OUT, IN, 1.0f)};
+    struct clf__weight *dweight = new_weight(trial, OUT, IN, 0.0f);
+    struct function function = function_of(trial, product_forward, &p, p.y);
+    struct clf__tensor dy = trial_tensor(trial, CLF__F32, R, OUT, function.dy);
+    struct clf__tensor dx = trial_tensor(trial, CLF__F32, R, IN, NULL), dbias = zero_tensor(trial, 1, OUT);
+    struct clf__tensor scratch = zero_tensor(trial, 1, (int)clf__bias_backward_scratch(R, OUT));
+    RUN(trial,
         clf__gemm_input_gradient(clf__tensor_matrix(dx), clf__tensor_matrix(dy), R, p.weight, 1.0f, none));
-    RUN(bench, clf__gemm_weight_gradient(dweight, clf__tensor_matrix(dy), clf__tensor_matrix(p.x), R, 1.0f));
-    RUN(bench, clf__bias_backward(dbias, dy, 1.0f, scratch));
-    if (bench->status == CLF_OK) {
-        compare_gradient(bench, &function, tensor_operand(p.x), tensor_operand(dx));
-        compare_gradient(bench, &function, (struct operand){.weight = p.weight},
+    RUN(trial, clf__gemm_weight_gradient(dweight, clf__tensor_matrix(dy), clf__tensor_matrix(p.x), R, 1.0f));
+    RUN(trial, clf__bias_backward(dbias, dy, 1.0f, scratch));
+    if (trial->status == CLF_OK) {
+        compare_gradient(trial, &function, tensor_operand(p.x), tensor_operand(dx));
+        compare_gradient(trial, &function, (struct operand){.weight = p.weight},
                          (struct operand){.weight = dweight});
-        compare_gradient(bench, &function, tensor_operand(p.bias), tensor_operand(dbias));
+        compare_gradient(trial, &function, tensor_operand(p.bias), tensor_operand(dbias));
     }
     clf__weight_free(p.weight);
     clf__weight_free(dweight);
@@ -253,38 +253,38 @@ struct lookup {
     struct clf__weight *weight;
 };
 
-static void embedding_forward(struct bench *bench, const void *op)
+static void embedding_forward(struct trial *trial, const void *op)
 {
     const struct lookup *l = op;
-    RUN(bench, clf__embedding_forward(l->y, l->ids, l->weight, 0.5f));
-    RUN(bench, clf__positions_forward(l->y, l->y, l->table, l->ids));
+    RUN(trial, clf__embedding_forward(l->y, l->ids, l->weight, 0.5f));
+    RUN(trial, clf__positions_forward(l->y, l->y, l->table, l->ids));
 }
 
 /* Words and learned positions of the same numbers. */
-static void embeddings(struct bench *bench)
+static void embeddings(struct trial *trial)
 {
     enum { N = 6, V = 5, C = 17 };
     static const int32_t ids[N] = {3, 0, 3, 1, 3, 0};
     int32_t distinct[N], first[N + 1], order[N];
     int count = 0;
-    struct lookup l = {.y = zero_tensor(bench, N, C),
-                       .ids = bench_tensor(bench, CLF__I32, 1, N, ids),
-                       .table = uniform_tensor(bench, V, C, 1.0f),
-                       .weight = new_weight(bench, V, C, 1.0f)};
-    struct clf__weight *dweight = new_weight(bench, V, C, 0.0f);
-    struct function function = function_of(bench, embedding_forward, &l, l.y);
-    struct clf__tensor dy = bench_tensor(bench, CLF__F32, N, C, function.dy),
-                       dtable = zero_tensor(bench, V, C);
-    RUN(bench, clf__gather_ids(distinct, first, order, &count, ids, N));
-    struct clf__gathered gathered = {bench_tensor(bench, CLF__I32, 1, count, distinct),
-                                     bench_tensor(bench, CLF__I32, 1, count + 1, first),
-                                     bench_tensor(bench, CLF__I32, 1, N, order)};
-    RUN(bench, clf__embedding_backward(dweight, dy, &gathered, 0.5f));
-    RUN(bench, clf__positions_backward(dtable, dy, &gathered));
-    if (bench->status == CLF_OK) {
-        compare_gradient(bench, &function, (struct operand){.weight = l.weight},
+    struct lookup l = {.y = zero_tensor(trial, N, C),
+                       .ids = trial_tensor(trial, CLF__I32, 1, N, ids),
+                       .table = uniform_tensor(trial, V, C, 1.0f),
+                       .weight = new_weight(trial, V, C, 1.0f)};
+    struct clf__weight *dweight = new_weight(trial, V, C, 0.0f);
+    struct function function = function_of(trial, embedding_forward, &l, l.y);
+    struct clf__tensor dy = trial_tensor(trial, CLF__F32, N, C, function.dy),
+                       dtable = zero_tensor(trial, V, C);
+    RUN(trial, clf__gather_ids(distinct, first, order, &count, ids, N));
+    struct clf__gathered gathered = {trial_tensor(trial, CLF__I32, 1, count, distinct),
+                                     trial_tensor(trial, CLF__I32, 1, count + 1, first),
+                                     trial_tensor(trial, CLF__I32, 1, N, order)};
+    RUN(trial, clf__embedding_backward(dweight, dy, &gathered, 0.5f));
+    RUN(trial, clf__positions_backward(dtable, dy, &gathered));
+    if (trial->status == CLF_OK) {
+        compare_gradient(trial, &function, (struct operand){.weight = l.weight},
                          (struct operand){.weight = dweight});
-        compare_gradient(bench, &function, tensor_operand(l.table), tensor_operand(dtable));
+        compare_gradient(trial, &function, tensor_operand(l.table), tensor_operand(dtable));
     }
     clf__weight_free(l.weight);
     clf__weight_free(dweight);
@@ -297,41 +297,41 @@ struct look {
     struct clf__attention_call call;
 };
 
-static void attention_forward(struct bench *bench, const void *op)
+static void attention_forward(struct trial *trial, const void *op)
 {
     const struct look *l = op;
-    RUN(bench, clf__attention_forward(l->y, l->q, l->k, l->v, &l->call));
+    RUN(trial, clf__attention_forward(l->y, l->q, l->k, l->v, &l->call));
 }
 
 /* Two sequences, causal, some weights dropped. */
-static void attention(struct bench *bench)
+static void attention(struct trial *trial)
 {
     enum { HEADS = 1, WIDTH = 24, C = HEADS * WIDTH, R = 6 }; /* a width that other checks have compiled */
     static const int32_t spans[] = {0, 4, 0, 4, 4, 2, 4, 2};
-    struct look l = {.y = zero_tensor(bench, R, C),
-                     .q = uniform_tensor(bench, R, C, 1.0f),
-                     .k = uniform_tensor(bench, R, C, 1.0f),
-                     .v = uniform_tensor(bench, R, C, 1.0f),
+    struct look l = {.y = zero_tensor(trial, R, C),
+                     .q = uniform_tensor(trial, R, C, 1.0f),
+                     .k = uniform_tensor(trial, R, C, 1.0f),
+                     .v = uniform_tensor(trial, R, C, 1.0f),
                      .call = {.heads = {HEADS, WIDTH, WIDTH, 0.5f},
-                              .spans = {.table = bench_tensor(bench, CLF__I32, 2, 4, spans),
+                              .spans = {.table = trial_tensor(trial, CLF__I32, 2, 4, spans),
                                         .sequences = 2,
                                         .max_queries = 4,
                                         .max_keys = 4},
                               .mask = CLF__MASK_NONE,
                               .dropout = {.rate = 0.2f, .seed = 5, .step = 1, .site = 2}}};
     l.call.mask.causal = 1;
-    struct function function = function_of(bench, attention_forward, &l, l.y);
+    struct function function = function_of(trial, attention_forward, &l, l.y);
     size_t scratch = clf__attention_backward_scratch(&l.call.heads, R, 2, 0);
-    struct clf__attention_gradients gradients = {.query = bench_tensor(bench, CLF__F32, R, C, NULL),
-                                                 .key = bench_tensor(bench, CLF__F32, R, C, NULL),
-                                                 .value = bench_tensor(bench, CLF__F32, R, C, NULL),
-                                                 .scratch = zero_tensor(bench, 1, (int)scratch)};
-    attention_forward(bench, &l);
-    RUN(bench, clf__attention_backward(&gradients, bench_tensor(bench, CLF__F32, R, C, function.dy), l.q, l.k,
+    struct clf__attention_gradients gradients = {.query = trial_tensor(trial, CLF__F32, R, C, NULL),
+                                                 .key = trial_tensor(trial, CLF__F32, R, C, NULL),
+                                                 .value = trial_tensor(trial, CLF__F32, R, C, NULL),
+                                                 .scratch = zero_tensor(trial, 1, (int)scratch)};
+    attention_forward(trial, &l);
+    RUN(trial, clf__attention_backward(&gradients, trial_tensor(trial, CLF__F32, R, C, function.dy), l.q, l.k,
                                        l.v, l.y, &l.call));
-    compare_gradient(bench, &function, tensor_operand(l.q), tensor_operand(gradients.query));
-    compare_gradient(bench, &function, tensor_operand(l.k), tensor_operand(gradients.key));
-    compare_gradient(bench, &function, tensor_operand(l.v), tensor_operand(gradients.value));
+    compare_gradient(trial, &function, tensor_operand(l.q), tensor_operand(gradients.query));
+    compare_gradient(trial, &function, tensor_operand(l.k), tensor_operand(gradients.key));
+    compare_gradient(trial, &function, tensor_operand(l.v), tensor_operand(gradients.value));
 }
 
 /* ---- the loss ---- */
@@ -341,65 +341,65 @@ struct loss {
 };
 static const struct clf__smoothing smoothing = {0.1f, 0.1f / 17, 4};
 
-static void loss_forward(struct bench *bench, const void *op)
+static void loss_forward(struct trial *trial, const void *op)
 {
     const struct loss *l = op;
     const struct clf__tensor none = {.buffer = NULL};
-    RUN(bench, clf__cross_entropy(l->losses, none, l->logits, l->labels, &smoothing, 0.5f));
+    RUN(trial, clf__cross_entropy(l->losses, none, l->logits, l->labels, &smoothing, 0.5f));
 }
 
-static void loss(struct bench *bench)
+static void loss(struct trial *trial)
 {
     enum { R = 4, V = 19 };
     static const int32_t labels[R] = {0, V - 1, -1, 7};
     static const float dlosses[2 * R] = {0.5f, 0, 0.5f, 0, 0.5f, 0, 0.5f, 0};
-    struct loss l = {zero_tensor(bench, R, 2), uniform_tensor(bench, R, V, 3.0f),
-                     bench_tensor(bench, CLF__I32, 1, R, labels)};
-    struct function function = function_of(bench, loss_forward, &l, l.losses);
+    struct loss l = {zero_tensor(trial, R, 2), uniform_tensor(trial, R, V, 3.0f),
+                     trial_tensor(trial, CLF__I32, 1, R, labels)};
+    struct function function = function_of(trial, loss_forward, &l, l.losses);
     function.dy = dlosses;
-    struct clf__tensor dlogits = bench_tensor(bench, CLF__F32, R, V, NULL);
-    RUN(bench, clf__cross_entropy(l.losses, dlogits, l.logits, l.labels, &smoothing, 0.5f));
-    compare_gradient(bench, &function, tensor_operand(l.logits), tensor_operand(dlogits));
+    struct clf__tensor dlogits = trial_tensor(trial, CLF__F32, R, V, NULL);
+    RUN(trial, clf__cross_entropy(l.losses, dlogits, l.logits, l.labels, &smoothing, 0.5f));
+    compare_gradient(trial, &function, tensor_operand(l.logits), tensor_operand(dlogits));
 }
 
 /* ---- what has a reference ---- */
 
-static void dropout(struct bench *bench)
+static void dropout(struct trial *trial)
 {
     enum { R = 5, C = 333 };
     const struct clf__dropout some = {.rate = 0.3f, .seed = 0x123456789abcdef0ULL, .step = 77, .site = 5};
     const struct clf__tensor none = {.buffer = NULL};
-    float *x = bench_uniform(bench, R * C, 1.0f);
-    double *expected = bench_array(bench, R * C, sizeof *expected);
+    float *x = trial_uniform(trial, R * C, 1.0f);
+    double *expected = trial_array(trial, R * C, sizeof *expected);
     for (int i = 0; i < R * C; i++) {
         expected[i] = (double)x[i] * reference_dropout_factor((uint32_t)(i / C), (uint32_t)(i % C), some.seed,
                                                               some.step, some.site, some.rate);
     }
-    struct clf__tensor in = bench_tensor(bench, CLF__F32, R, C, x),
-                       y = bench_tensor(bench, CLF__F32, R, C, NULL);
-    RUN(bench, clf__dropout_forward(y, in, none, &some));
-    bench_compare(bench, y, expected);
-    RUN(bench, clf__dropout_backward(in, in, &some));
-    bench_compare(bench, in, expected);
+    struct clf__tensor in = trial_tensor(trial, CLF__F32, R, C, x),
+                       y = trial_tensor(trial, CLF__F32, R, C, NULL);
+    RUN(trial, clf__dropout_forward(y, in, none, &some));
+    trial_compare(trial, y, expected);
+    RUN(trial, clf__dropout_backward(in, in, &some));
+    trial_compare(trial, in, expected);
 }
 
 /* Three steps, and the sum of squares of the last gradient. */
-static void optimizer(struct bench *bench)
+static void optimizer(struct trial *trial)
 {
     enum { N = 40001 };
-    float *start = bench_uniform(bench, N, 1.0f), *dw = bench_uniform(bench, N, 0.1f);
-    double *w = bench_array(bench, N, sizeof *w), *m = bench_array(bench, N, sizeof *m);
-    double *v = bench_array(bench, N, sizeof *v), squares = 0.0, sum = 0.0;
+    float *start = trial_uniform(trial, N, 1.0f), *dw = trial_uniform(trial, N, 0.1f);
+    double *w = trial_array(trial, N, sizeof *w), *m = trial_array(trial, N, sizeof *m);
+    double *v = trial_array(trial, N, sizeof *v), squares = 0.0, sum = 0.0;
     for (int i = 0; i < N; i++) {
         w[i] = (double)start[i];
         squares += (double)dw[i] * (double)dw[i];
     }
-    struct clf__tensor weights = bench_tensor(bench, CLF__F32, 1, N, start),
-                       gradients = zero_tensor(bench, 1, N);
-    struct clf__tensor first = zero_tensor(bench, 1, N), second = zero_tensor(bench, 1, N);
+    struct clf__tensor weights = trial_tensor(trial, CLF__F32, 1, N, start),
+                       gradients = zero_tensor(trial, 1, N);
+    struct clf__tensor first = zero_tensor(trial, 1, N), second = zero_tensor(trial, 1, N);
     int count = clf__sum_squares_parts(N);
-    struct clf__tensor parts = bench_tensor(bench, CLF__F32, 1, count, NULL);
-    float *sums = bench_array(bench, (size_t)count, sizeof *sums);
+    struct clf__tensor parts = trial_tensor(trial, CLF__F32, 1, count, NULL);
+    float *sums = trial_array(trial, (size_t)count, sizeof *sums);
     for (int t = 1; t <= 3; t++) {
         struct clf__adam adam = {.rate = 1e-2,
                                  .beta1 = 0.9,
@@ -410,20 +410,20 @@ static void optimizer(struct bench *bench)
                                  .decay = 0.1,
                                  .gradient_scale = 0.5};
         reference_adam(w, m, v, dw, N, &adam);
-        RUN(bench, clf__tensor_write(gradients, dw));
-        RUN(bench, clf__sum_squares(parts, gradients));
-        RUN(bench, clf__adam_update(weights, first, second, gradients, &adam));
+        RUN(trial, clf__tensor_write(gradients, dw));
+        RUN(trial, clf__sum_squares(parts, gradients));
+        RUN(trial, clf__adam_update(weights, first, second, gradients, &adam));
     }
-    RUN(bench, clf__tensor_read(parts, sums));
+    RUN(trial, clf__tensor_read(parts, sums));
     for (int i = 0; i < count; i++) {
         sum += (double)sums[i];
     }
     float relative = (float)(sum / squares);
     const double one = 1.0;
-    bench_compare(bench, bench_tensor(bench, CLF__F32, 1, 1, &relative), &one);
-    bench_compare(bench, weights, w);
-    bench_compare(bench, first, m);
-    bench_compare(bench, second, v);
+    trial_compare(trial, trial_tensor(trial, CLF__F32, 1, 1, &relative), &one);
+    trial_compare(trial, weights, w);
+    trial_compare(trial, first, m);
+    trial_compare(trial, second, v);
 }
 
 /* The differences' own error is about 1e-5. */

@@ -30,21 +30,21 @@ struct step {
 static const int32_t slots[ROWS] = {2, 0, 1}, positions[ROWS] = {0, 4, 2};
 static const int32_t cross_spans[2 * 4] = {0, 2, 0, 7, 2, 1, 7, 4};
 
-static struct step make_step(struct bench *bench)
+static struct step make_step(struct trial *trial)
 {
-    struct step step = {.x = bench_uniform(bench, ROWS * D, 1.0f)};
+    struct step step = {.x = trial_uniform(trial, ROWS * D, 1.0f)};
     for (int i = 0; i < PRODUCTS; i++) {
         int outputs = shapes[i][0], inputs = shapes[i][1];
-        step.weights[i] = bench_uniform(bench, (size_t)outputs * (size_t)inputs, 0.3f);
-        step.biases[i] = bench_uniform(bench, (size_t)outputs, 0.5f);
+        step.weights[i] = trial_uniform(trial, (size_t)outputs * (size_t)inputs, 0.3f);
+        step.biases[i] = trial_uniform(trial, (size_t)outputs, 0.5f);
     }
     for (int i = 0; i < 3; i++) {
-        step.gammas[i] = bench_uniform(bench, D, 1.0f);
-        step.betas[i] = bench_uniform(bench, D, 1.0f);
+        step.gammas[i] = trial_uniform(trial, D, 1.0f);
+        step.betas[i] = trial_uniform(trial, D, 1.0f);
     }
-    step.keys = bench_uniform(bench, ROWS * POSITIONS * KEYS, 1.0f);
-    step.values = bench_uniform(bench, ROWS * POSITIONS * VALUES, 1.0f);
-    step.memory = bench_uniform(bench, MEMORY_ROWS * (KEYS + VALUES), 1.0f);
+    step.keys = trial_uniform(trial, ROWS * POSITIONS * KEYS, 1.0f);
+    step.values = trial_uniform(trial, ROWS * POSITIONS * VALUES, 1.0f);
+    step.memory = trial_uniform(trial, MEMORY_ROWS * (KEYS + VALUES), 1.0f);
     return step;
 }
 
@@ -144,7 +144,7 @@ static void expect(double *expected, const struct step *step)
 
 /* ---- on the device ---- */
 
-static void make_layer(struct clf__decoder_layer *layer, struct bench *bench, const struct step *step,
+static void make_layer(struct clf__decoder_layer *layer, struct trial *trial, const struct step *step,
                        clf_precision precision)
 {
     struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
@@ -157,12 +157,12 @@ static void make_layer(struct clf__decoder_layer *layer, struct bench *bench, co
     for (int i = 0; i < PRODUCTS; i++) {
         struct clf__weight_part part = {step->weights[i], shapes[i][0]};
         struct clf__weight_source source = {&part, 1, shapes[i][1], precision, "the self-test"};
-        RUN(bench, clf__linear_create(linears[i], bench->device, &source, step->biases[i]));
+        RUN(trial, clf__linear_create(linears[i], trial->device, &source, step->biases[i]));
     }
     struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
                                  &layer->feed_forward_norm};
     for (int i = 0; i < 3; i++) {
-        RUN(bench, clf__norm_create(norms[i], bench->device, CLF__NORM_LAYER, epsilon, D, step->gammas[i],
+        RUN(trial, clf__norm_create(norms[i], trial->device, CLF__NORM_LAYER, epsilon, D, step->gammas[i],
                                     step->betas[i], "the self-test"));
     }
 }
@@ -178,96 +178,96 @@ struct device_step {
     struct clf__tensor counters;
 };
 
-static void place_step(struct device_step *out, struct bench *bench, const struct step *step)
+static void place_step(struct device_step *out, struct trial *trial, const struct step *step)
 {
     struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
     int32_t table[ROWS * POSITIONS];
     for (int i = 0; i < ROWS * POSITIONS; i++) {
         table[i] = i / POSITIONS;
     }
-    int32_t *zeros = bench_array(bench, CLF__DECODER_COUNTERS, sizeof *zeros);
+    int32_t *zeros = trial_array(trial, CLF__DECODER_COUNTERS, sizeof *zeros);
     out->workspace = (struct clf__workspace){
-        .x = bench_tensor(bench, CLF__F32, ROWS, D, NULL),
-        .normed = bench_tensor(bench, CLF__F32, ROWS, D, NULL),
-        .projected = bench_tensor(bench, CLF__F32, ROWS, 2 * KEYS + VALUES, NULL),
-        .context = bench_tensor(bench, CLF__F32, ROWS, VALUES, NULL),
-        .hidden = bench_tensor(bench, CLF__F32, ROWS, F, NULL),
+        .x = trial_tensor(trial, CLF__F32, ROWS, D, NULL),
+        .normed = trial_tensor(trial, CLF__F32, ROWS, D, NULL),
+        .projected = trial_tensor(trial, CLF__F32, ROWS, 2 * KEYS + VALUES, NULL),
+        .context = trial_tensor(trial, CLF__F32, ROWS, VALUES, NULL),
+        .hidden = trial_tensor(trial, CLF__F32, ROWS, F, NULL),
     };
     out->history = (struct clf__attention_history){
-        .keys = bench_tensor(bench, CLF__F32, ROWS * POSITIONS, KEYS, step->keys),
-        .values = bench_tensor(bench, CLF__F32, ROWS * POSITIONS, VALUES, step->values),
-        .table = bench_tensor(bench, CLF__I32, ROWS, POSITIONS, table),
-        .slots = bench_tensor(bench, CLF__I32, 1, ROWS, slots),
-        .positions = bench_tensor(bench, CLF__I32, 1, ROWS, positions),
+        .keys = trial_tensor(trial, CLF__F32, ROWS * POSITIONS, KEYS, step->keys),
+        .values = trial_tensor(trial, CLF__F32, ROWS * POSITIONS, VALUES, step->values),
+        .table = trial_tensor(trial, CLF__I32, ROWS, POSITIONS, table),
+        .slots = trial_tensor(trial, CLF__I32, 1, ROWS, slots),
+        .positions = trial_tensor(trial, CLF__I32, 1, ROWS, positions),
         .slots_total = ROWS,
     };
     out->cross = (struct clf__attention_call){
         .heads = heads,
-        .spans = {bench_tensor(bench, CLF__I32, 2, 4, cross_spans), 2, 2, MEMORY_ROWS, 0, 0},
+        .spans = {trial_tensor(trial, CLF__I32, 2, 4, cross_spans), 2, 2, MEMORY_ROWS, 0, 0},
         .mask = CLF__MASK_NONE,
         .scratch = &out->scratch,
         .few_queries = 1,
     };
-    clf__arena_init(&out->arena, bench->device);
-    RUN(bench, clf__attention_scratch_reserve(&out->scratch, &out->arena, 2, &heads, 2, MEMORY_ROWS));
-    RUN(bench, clf__arena_allocate(&out->arena));
+    clf__arena_init(&out->arena, trial->device);
+    RUN(trial, clf__attention_scratch_reserve(&out->scratch, &out->arena, 2, &heads, 2, MEMORY_ROWS));
+    RUN(trial, clf__arena_allocate(&out->arena));
     out->call = (struct clf__decoder_call){
         .history = &out->history,
         .cross_call = &out->cross,
-        .memory = bench_tensor(bench, CLF__F32, MEMORY_ROWS, KEYS + VALUES, step->memory),
+        .memory = trial_tensor(trial, CLF__F32, MEMORY_ROWS, KEYS + VALUES, step->memory),
     };
-    out->counters = bench_tensor(bench, CLF__I32, 1, CLF__DECODER_COUNTERS, zeros);
+    out->counters = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_COUNTERS, zeros);
 }
 
 /* In one launch where the device can, and in one an op. The step writes its own keys and values anew each
  * time. */
-static void run_layer(struct bench *bench, const struct clf__decoder_layer *layer,
+static void run_layer(struct trial *trial, const struct clf__decoder_layer *layer,
                       struct device_step *device_step, const struct step *step, int in_one)
 {
     device_step->call.counters = in_one ? device_step->counters : (struct clf__tensor){.buffer = NULL};
-    RUN(bench, clf__tensor_write(device_step->workspace.x, step->x));
-    RUN(bench, clf__decoder_layers_forward(layer, 1, &device_step->workspace, &device_step->call));
+    RUN(trial, clf__tensor_write(device_step->workspace.x, step->x));
+    RUN(trial, clf__decoder_layers_forward(layer, 1, &device_step->workspace, &device_step->call));
 }
 
 /* Against the formulas. */
-static void decoder_layer(struct bench *bench)
+static void decoder_layer(struct trial *trial)
 {
-    struct step step = make_step(bench);
+    struct step step = make_step(trial);
     struct clf__decoder_layer layer;
     struct device_step device_step;
     double expected[ROWS * D];
     expect(expected, &step);
-    make_layer(&layer, bench, &step, CLF_PRECISION_FP32);
-    place_step(&device_step, bench, &step);
+    make_layer(&layer, trial, &step, CLF_PRECISION_FP32);
+    place_step(&device_step, trial, &step);
     for (int in_one = 0; in_one < 2; in_one++) {
-        run_layer(bench, &layer, &device_step, &step, in_one);
-        bench_compare(bench, device_step.workspace.x, expected);
+        run_layer(trial, &layer, &device_step, &step, in_one);
+        trial_compare(trial, device_step.workspace.x, expected);
     }
     clf__arena_free(&device_step.arena);
     clf__decoder_layer_free(&layer);
 }
 
 /* One launch against the launches that it stands for: the same bits. */
-static void decoder_layer_rounded(struct bench *bench)
+static void decoder_layer_rounded(struct trial *trial)
 {
     for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
-        struct step step = make_step(bench);
+        struct step step = make_step(trial);
         struct clf__decoder_layer layer;
         struct device_step device_step;
         float x[ROWS * D] = {0};
         double expected[ROWS * D];
-        make_layer(&layer, bench, &step, (clf_precision)precision);
-        place_step(&device_step, bench, &step);
-        run_layer(bench, &layer, &device_step, &step, 0);
-        RUN(bench, clf__tensor_read(device_step.workspace.x, x));
+        make_layer(&layer, trial, &step, (clf_precision)precision);
+        place_step(&device_step, trial, &step);
+        run_layer(trial, &layer, &device_step, &step, 0);
+        RUN(trial, clf__tensor_read(device_step.workspace.x, x));
         for (int i = 0; i < ROWS * D; i++) {
             expected[i] = (double)x[i];
         }
-        run_layer(bench, &layer, &device_step, &step, 1);
-        bench_compare(bench, device_step.workspace.x, expected);
+        run_layer(trial, &layer, &device_step, &step, 1);
+        trial_compare(trial, device_step.workspace.x, expected);
         clf__arena_free(&device_step.arena);
         clf__decoder_layer_free(&layer);
-        bench_release(bench);
+        trial_release(trial);
     }
 }
 

@@ -20,147 +20,147 @@ enum { ROWS = 5 };
 static const int widths[] = {1, 15, 17, 64, 129, 1001};
 enum { WIDTHS = sizeof widths / sizeof *widths };
 
-static void softmax(struct bench *bench)
+static void softmax(struct trial *trial)
 {
     for (int i = 0; i < WIDTHS; i++) {
         size_t count = ROWS * (size_t)widths[i];
-        float *x = bench_uniform(bench, count, 20.0f);
-        double *expected = bench_array(bench, count, sizeof *expected);
+        float *x = trial_uniform(trial, count, 20.0f);
+        double *expected = trial_array(trial, count, sizeof *expected);
         reference_softmax(expected, x, ROWS, widths[i]);
-        struct clf__tensor y = bench_tensor(bench, CLF__F32, ROWS, widths[i], NULL);
-        RUN(bench, clf__softmax_forward(y, bench_tensor(bench, CLF__F32, ROWS, widths[i], x)));
-        bench_compare(bench, y, expected);
-        bench_release(bench);
+        struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, widths[i], NULL);
+        RUN(trial, clf__softmax_forward(y, trial_tensor(trial, CLF__F32, ROWS, widths[i], x)));
+        trial_compare(trial, y, expected);
+        trial_release(trial);
     }
 }
 
-static void log_softmax(struct bench *bench)
+static void log_softmax(struct trial *trial)
 {
     for (int i = 0; i < WIDTHS; i++) {
         size_t count = ROWS * (size_t)widths[i];
-        float *x = bench_uniform(bench, count, 20.0f);
-        double *expected = bench_array(bench, count, sizeof *expected), picked[ROWS];
+        float *x = trial_uniform(trial, count, 20.0f);
+        double *expected = trial_array(trial, count, sizeof *expected), picked[ROWS];
         reference_log_softmax(expected, x, ROWS, widths[i]);
         int32_t targets[ROWS];
         for (int n = 0; n < ROWS; n++) {
-            targets[n] = bench_integer(bench, widths[i]);
+            targets[n] = trial_integer(trial, widths[i]);
             picked[n] = expected[n * widths[i] + targets[n]];
         }
-        struct clf__tensor in = bench_tensor(bench, CLF__F32, ROWS, widths[i], x);
-        struct clf__tensor y = bench_tensor(bench, CLF__F32, ROWS, widths[i], NULL);
-        struct clf__tensor one = bench_tensor(bench, CLF__F32, 1, ROWS, NULL);
-        RUN(bench, clf__log_softmax_forward(y, in));
-        bench_compare(bench, y, expected);
-        RUN(bench, clf__log_softmax_pick(one, in, bench_tensor(bench, CLF__I32, 1, ROWS, targets)));
-        bench_compare(bench, one, picked);
-        bench_release(bench);
+        struct clf__tensor in = trial_tensor(trial, CLF__F32, ROWS, widths[i], x);
+        struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, widths[i], NULL);
+        struct clf__tensor one = trial_tensor(trial, CLF__F32, 1, ROWS, NULL);
+        RUN(trial, clf__log_softmax_forward(y, in));
+        trial_compare(trial, y, expected);
+        RUN(trial, clf__log_softmax_pick(one, in, trial_tensor(trial, CLF__I32, 1, ROWS, targets)));
+        trial_compare(trial, one, picked);
+        trial_release(trial);
     }
 }
 
-static void norm(struct bench *bench, enum clf__norm_kind kind)
+static void norm(struct trial *trial, enum clf__norm_kind kind)
 {
     for (int i = 1; i < WIDTHS; i++) { /* one column has no deviation */
         size_t count = ROWS * (size_t)widths[i];
-        float *x = bench_uniform(bench, count, 3.0f);
-        float *gamma = bench_uniform(bench, (size_t)widths[i], 1.0f);
-        float *beta = bench_uniform(bench, (size_t)widths[i], 1.0f);
-        double *expected = bench_array(bench, count, sizeof *expected);
+        float *x = trial_uniform(trial, count, 3.0f);
+        float *gamma = trial_uniform(trial, (size_t)widths[i], 1.0f);
+        float *beta = trial_uniform(trial, (size_t)widths[i], 1.0f);
+        double *expected = trial_array(trial, count, sizeof *expected);
         reference_layernorm(expected, x, gamma, kind == CLF__NORM_RMS ? NULL : beta, ROWS, widths[i], kind,
                             1e-5);
-        struct clf__tensor y = bench_tensor(bench, CLF__F32, ROWS, widths[i], NULL), none = {.buffer = NULL};
+        struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, widths[i], NULL), none = {.buffer = NULL};
         struct clf__tensor shift =
-            kind == CLF__NORM_RMS ? none : bench_tensor(bench, CLF__F32, 1, widths[i], beta);
-        RUN(bench,
-            clf__layernorm_forward(y, bench_tensor(bench, CLF__F32, ROWS, widths[i], x),
-                                   bench_tensor(bench, CLF__F32, 1, widths[i], gamma), shift, kind, 1e-5f));
-        bench_compare(bench, y, expected);
-        bench_release(bench);
+            kind == CLF__NORM_RMS ? none : trial_tensor(trial, CLF__F32, 1, widths[i], beta);
+        RUN(trial,
+            clf__layernorm_forward(y, trial_tensor(trial, CLF__F32, ROWS, widths[i], x),
+                                   trial_tensor(trial, CLF__F32, 1, widths[i], gamma), shift, kind, 1e-5f));
+        trial_compare(trial, y, expected);
+        trial_release(trial);
     }
 }
 
-static void layer_norm(struct bench *bench)
+static void layer_norm(struct trial *trial)
 {
-    norm(bench, CLF__NORM_LAYER);
-    norm(bench, CLF__NORM_STD);
+    norm(trial, CLF__NORM_LAYER);
+    norm(trial, CLF__NORM_STD);
 }
 
-static void rms_norm(struct bench *bench)
+static void rms_norm(struct trial *trial)
 {
-    norm(bench, CLF__NORM_RMS);
+    norm(trial, CLF__NORM_RMS);
 }
 
-static void activations(struct bench *bench)
+static void activations(struct trial *trial)
 {
     for (int kind = CLF__RELU; kind <= CLF__SILU; kind++) {
         enum { C = 129 };
-        float *x = bench_uniform(bench, ROWS * C, 6.0f), *factor = bench_uniform(bench, ROWS * C, 2.0f);
-        double *activated = bench_array(bench, ROWS * C, sizeof *activated);
-        double *gated = bench_array(bench, ROWS * C, sizeof *gated);
+        float *x = trial_uniform(trial, ROWS * C, 6.0f), *factor = trial_uniform(trial, ROWS * C, 2.0f);
+        double *activated = trial_array(trial, ROWS * C, sizeof *activated);
+        double *gated = trial_array(trial, ROWS * C, sizeof *gated);
         for (int i = 0; i < ROWS * C; i++) {
             activated[i] = reference_activation((enum clf__activation)kind, (double)x[i]);
             gated[i] = activated[i] * (double)factor[i];
         }
-        struct clf__tensor in = bench_tensor(bench, CLF__F32, ROWS, C, x);
-        struct clf__tensor gate = bench_tensor(bench, CLF__F32, ROWS, C, factor);
-        struct clf__tensor y = bench_tensor(bench, CLF__F32, ROWS, C, NULL);
-        RUN(bench, clf__activation_forward(y, in, (enum clf__activation)kind));
-        bench_compare(bench, y, activated);
-        RUN(bench, clf__gate_forward(y, in, gate, (enum clf__activation)kind));
-        bench_compare(bench, y, gated);
-        bench_release(bench);
+        struct clf__tensor in = trial_tensor(trial, CLF__F32, ROWS, C, x);
+        struct clf__tensor gate = trial_tensor(trial, CLF__F32, ROWS, C, factor);
+        struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, C, NULL);
+        RUN(trial, clf__activation_forward(y, in, (enum clf__activation)kind));
+        trial_compare(trial, y, activated);
+        RUN(trial, clf__gate_forward(y, in, gate, (enum clf__activation)kind));
+        trial_compare(trial, y, gated);
+        trial_release(trial);
     }
 }
 
-static void positions(struct bench *bench)
+static void positions(struct trial *trial)
 {
     enum { C = 65, TABLE = 9 };
     static const int32_t at[ROWS] = {0, 8, 3, 3, TABLE}; /* the last one is outside */
-    float *x = bench_uniform(bench, ROWS * C, 2.0f), *table = bench_uniform(bench, TABLE * C, 1.0f);
+    float *x = trial_uniform(trial, ROWS * C, 2.0f), *table = trial_uniform(trial, TABLE * C, 1.0f);
     double expected[ROWS * C];
     for (int i = 0; i < ROWS * C; i++) {
         int row = at[i / C];
         expected[i] = (double)x[i] + (row < TABLE ? (double)table[row * C + i % C] : 0);
     }
-    struct clf__tensor y = bench_tensor(bench, CLF__F32, ROWS, C, NULL);
-    RUN(bench, clf__positions_forward(y, bench_tensor(bench, CLF__F32, ROWS, C, x),
-                                      bench_tensor(bench, CLF__F32, TABLE, C, table),
-                                      bench_tensor(bench, CLF__I32, 1, ROWS, at)));
-    bench_compare(bench, y, expected);
+    struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, C, NULL);
+    RUN(trial, clf__positions_forward(y, trial_tensor(trial, CLF__F32, ROWS, C, x),
+                                      trial_tensor(trial, CLF__F32, TABLE, C, table),
+                                      trial_tensor(trial, CLF__I32, 1, ROWS, at)));
+    trial_compare(trial, y, expected);
 }
 
-static void embedding(struct bench *bench)
+static void embedding(struct trial *trial)
 {
     enum { V = 75 };
     static const int32_t ids[ROWS] = {0, 74, 31, 64, V}; /* the last one is no row */
     for (int i = 0; i < WIDTHS; i++) {
         int columns = widths[i];
-        float *matrix = bench_uniform(bench, V * (size_t)columns, 1.0f);
-        double *expected = bench_array(bench, ROWS * (size_t)columns, sizeof *expected);
+        float *matrix = trial_uniform(trial, V * (size_t)columns, 1.0f);
+        double *expected = trial_array(trial, ROWS * (size_t)columns, sizeof *expected);
         for (int n = 0; n < ROWS * columns; n++) {
             int id = ids[n / columns];
             expected[n] = id < V ? 16.0 * (double)matrix[id * columns + n % columns] : 0;
         }
         struct clf__weight *weight = NULL;
         struct clf__weight_part part = {matrix, V};
-        struct clf__tensor y = bench_tensor(bench, CLF__F32, ROWS, columns, NULL);
-        RUN(bench, clf__weight_create(
-                       &weight, bench->device,
+        struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, columns, NULL);
+        RUN(trial, clf__weight_create(
+                       &weight, trial->device,
                        &(struct clf__weight_source){
                            .parts = &part, .part_count = 1, .inputs = columns, .what = "the self-test"}));
-        RUN(bench, clf__embedding_forward(y, bench_tensor(bench, CLF__I32, 1, ROWS, ids), weight, 16.0f));
-        bench_compare(bench, y, expected);
+        RUN(trial, clf__embedding_forward(y, trial_tensor(trial, CLF__I32, 1, ROWS, ids), weight, 16.0f));
+        trial_compare(trial, y, expected);
         clf__weight_free(weight);
-        bench_release(bench);
+        trial_release(trial);
     }
 }
 
 /* Values, ids and statistics of two rows, the second one with banned ids. */
-static void top_k(struct bench *bench)
+static void top_k(struct trial *trial)
 {
     enum { V = 4097, K = 8, BANNED = 3, R = 2 };
     static const int32_t banned[BANNED] = {0, 77, V - 1}, offsets[R + 1] = {0, 0, BANNED};
-    float *x = bench_uniform(bench, R * V, 12.0f);
-    struct clf__tensor logits = bench_tensor(bench, CLF__F32, R, V, x);
+    float *x = trial_uniform(trial, R * V, 12.0f);
+    struct clf__tensor logits = trial_tensor(trial, CLF__F32, R, V, x);
     double expected_values[R * K], statistics[R * 4];
     int32_t expected_ids[R * K];
     for (int r = 0; r < R; r++) {
@@ -171,18 +171,18 @@ static void top_k(struct bench *bench)
             expected_values[r * K + i] = (double)best[i];
         }
     }
-    struct clf__tensor values = bench_tensor(bench, CLF__F32, R, K, NULL);
-    struct clf__tensor ids = bench_tensor(bench, CLF__I32, R, K, NULL);
-    struct clf__tensor found = bench_tensor(bench, CLF__F32, R, 4, NULL);
-    RUN(bench,
-        clf__top_k_forward(values, ids, found, logits, bench_tensor(bench, CLF__I32, 1, BANNED, banned),
-                           bench_tensor(bench, CLF__I32, 1, R + 1, offsets), 1));
-    bench_compare(bench, values, expected_values);
-    bench_compare(bench, found, statistics);
+    struct clf__tensor values = trial_tensor(trial, CLF__F32, R, K, NULL);
+    struct clf__tensor ids = trial_tensor(trial, CLF__I32, R, K, NULL);
+    struct clf__tensor found = trial_tensor(trial, CLF__F32, R, 4, NULL);
+    RUN(trial,
+        clf__top_k_forward(values, ids, found, logits, trial_tensor(trial, CLF__I32, 1, BANNED, banned),
+                           trial_tensor(trial, CLF__I32, 1, R + 1, offsets), 1));
+    trial_compare(trial, values, expected_values);
+    trial_compare(trial, found, statistics);
     int32_t actual[R * K];
-    RUN(bench, clf__tensor_read(ids, actual));
-    if (bench->status == CLF_OK && memcmp(actual, expected_ids, sizeof actual) != 0) {
-        bench->error = INFINITY;
+    RUN(trial, clf__tensor_read(ids, actual));
+    if (trial->status == CLF_OK && memcmp(actual, expected_ids, sizeof actual) != 0) {
+        trial->error = INFINITY;
     }
 }
 

@@ -103,19 +103,19 @@ static void run_check(struct outcome *outcome, struct count *count, struct clf_d
                       int index, const struct check *check)
 {
     const struct setting *setting = &settings[index];
-    struct bench bench = {.device = device, .random = 1};
+    struct trial trial = {.device = device, .random = 1};
     count->done++;
     show_progress(count, check);
-    check->run(&bench);
-    bench_release(&bench);
-    int failed = bench.status != CLF_OK || !(bench.error <= check->tolerance);
+    check->run(&trial);
+    trial_release(&trial);
+    int failed = trial.status != CLF_OK || !(trial.error <= check->tolerance);
     const char *gemm = setting->gemm == CLF_GEMM_NATIVE ? "native" : "clblast";
     const char *attention = setting->attention == CLF_ATTENTION_FUSED ? "fused" : "batched";
     progress_clear(&count->progress);
     printf("%3d/%-3d %-24s %-5s %-8s %-8s", count->done, count->all, check->name, form_word(form),
            check->uses ? gemm : "", check->uses & USES_ATTENTION ? attention : "");
-    if (bench.status == CLF_OK) {
-        printf(" %9.2g %9.2g  %s\n", bench.error, check->tolerance, failed ? "WRONG" : "ok");
+    if (trial.status == CLF_OK) {
+        printf(" %9.2g %9.2g  %s\n", trial.error, check->tolerance, failed ? "WRONG" : "ok");
     } else {
         printf(" %9s %9.2g  FAILED: %s\n", "", check->tolerance, clf_last_error());
     }

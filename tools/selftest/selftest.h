@@ -1,7 +1,7 @@
 /* What the files of the self-test share: memory, tensors and the comparison of one check.
  *
- * The self-test proves the library's kernels, not its interface, so it alone of all verbs includes lib/'s
- * headers. The references in double are those of the tests (tests/reference). */
+ * The self-test proves the library's kernels, not its interface, so it calls lib/'s own functions, as `bench`
+ * and `tune` do. The references in double are those of the tests (tests/reference). */
 #ifndef CLF_TOOLS_SELFTEST_H
 #define CLF_TOOLS_SELFTEST_H
 
@@ -10,7 +10,7 @@
 #include "tensor/tensor.h"
 
 /* One check while it runs. The first failing call ends it: see RUN(). */
-struct bench {
+struct trial {
     struct clf_device *device;
     clf_status status;
     double error; /* the largest relative error so far */
@@ -21,24 +21,24 @@ struct bench {
 };
 
 /* Calls the library unless something failed before. */
-#define RUN(bench, expression)                                                                               \
+#define RUN(trial, expression)                                                                               \
     do {                                                                                                     \
-        if ((bench)->status == CLF_OK) {                                                                     \
-            (bench)->status = (expression);                                                                  \
+        if ((trial)->status == CLF_OK) {                                                                     \
+            (trial)->status = (expression);                                                                  \
         }                                                                                                    \
     } while (0)
 
-/* Zeroed host memory, freed by bench_release(). The process ends where there is none. */
-void *bench_array(struct bench *bench, size_t count, size_t size);
+/* Zeroed host memory, freed by trial_release(). The process ends where there is none. */
+void *trial_array(struct trial *trial, size_t count, size_t size);
 /* Deterministic numbers in [-scale, scale), and whole ones in [0, bound). */
-float *bench_uniform(struct bench *bench, size_t count, float scale);
-int bench_integer(struct bench *bench, int bound);
+float *trial_uniform(struct trial *trial, size_t count, float scale);
+int trial_integer(struct trial *trial, int bound);
 /* A tensor on the device with these values, or full of NaN where NULL. */
-struct clf__tensor bench_tensor(struct bench *bench, enum clf__type type, int rows, int columns,
+struct clf__tensor trial_tensor(struct trial *trial, enum clf__type type, int rows, int columns,
                                 const void *values);
 /* Takes the relative error ||actual - expected|| / ||expected|| into account; NaN is the largest. */
-void bench_compare(struct bench *bench, struct clf__tensor actual, const double *expected);
-void bench_release(struct bench *bench);
+void trial_compare(struct trial *trial, struct clf__tensor actual, const double *expected);
+void trial_release(struct trial *trial);
 
 /* What a check depends on beside the form. USES_PRECISION: weights that are not fp32, which are the native
  * kernels' whoever serves fp32. */
@@ -48,7 +48,7 @@ struct check {
     const char *name;
     int uses;
     double tolerance;
-    void (*run)(struct bench *bench);
+    void (*run)(struct trial *trial);
 };
 extern const struct check selftest_row_checks[];
 extern const int selftest_row_check_count;

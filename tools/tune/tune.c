@@ -233,10 +233,10 @@ static int passes_selftest(struct clf_device *device, enum clf__knob knob)
                                         ? &selftest_row_checks[i]
                                         : &selftest_product_checks[i - selftest_row_check_count];
         if (uses == all || (check->uses & uses) != 0) {
-            struct bench bench = {.device = device, .random = 1};
-            check->run(&bench);
-            bench_release(&bench);
-            if (bench.status != CLF_OK || !(bench.error <= check->tolerance)) {
+            struct trial trial = {.device = device, .random = 1};
+            check->run(&trial);
+            trial_release(&trial);
+            if (trial.status != CLF_OK || !(trial.error <= check->tolerance)) {
                 return 0;
             }
         }

@@ -1,4 +1,4 @@
-#include "device/operand.h"
+#include "device/activations.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -33,7 +33,7 @@ static struct conversion conversion_of(const struct clf__caps *caps, clf_precisi
     return (struct conversion){.program = NULL};
 }
 
-int clf__operand_is_used(const struct clf_device *device, clf_precision precision)
+int clf__activations_are_packed(const struct clf_device *device, clf_precision precision)
 {
     return conversion_of(&device->caps, precision).program != NULL;
 }
@@ -46,15 +46,15 @@ static size_t pitch_of(const struct conversion *conversion, int inputs)
     return (lines + (lines % 2 == 0)) * LINE;
 }
 
-clf_status clf__operand_reserve(struct clf_device *device, size_t bytes)
+clf_status clf__activations_reserve(struct clf_device *device, size_t bytes)
 {
-    if (device->operand != NULL && clf__buffer_bytes(device->operand) >= bytes) {
+    if (device->packed != NULL && clf__buffer_bytes(device->packed) >= bytes) {
         return CLF_OK;
     }
     /* First the old one, which kernels that are enqueued keep alive: both might not fit. */
-    clf__buffer_free(device->operand);
-    device->operand = NULL;
-    return clf__buffer_create_large(&device->operand, device, bytes, "copies of the operands of products");
+    clf__buffer_free(device->packed);
+    device->packed = NULL;
+    return clf__buffer_create_large(&device->packed, device, bytes, "copies of the operands of products");
 }
 
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision)
@@ -63,12 +63,12 @@ clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, cl
     if (conversion.program == NULL || rows < 1 || inputs < 1) {
         return CLF_OK;
     }
-    return clf__operand_reserve(device, (size_t)rows * pitch_of(&conversion, inputs));
+    return clf__activations_reserve(device, (size_t)rows * pitch_of(&conversion, inputs));
 }
 
 const struct clf__buffer *clf__gemm_scratch(const struct clf_device *device)
 {
-    return device->operand;
+    return device->packed;
 }
 
 static clf_status convert(struct clf_device *device, const struct conversion *conversion,
@@ -95,8 +95,8 @@ static clf_status convert(struct clf_device *device, const struct conversion *co
     return clf__launch(device, &launch);
 }
 
-clf_status clf__operand_convert(struct clf__operand *out, struct clf_device *device, struct clf__matrix x,
-                                int rows, int inputs, clf_precision precision)
+clf_status clf__activations_pack(struct clf__activations *out, struct clf_device *device,
+                                 struct clf__matrix x, int rows, int inputs, clf_precision precision)
 {
     struct conversion conversion = conversion_of(&device->caps, precision);
     size_t pitch = pitch_of(&conversion, inputs);
@@ -105,8 +105,8 @@ clf_status clf__operand_convert(struct clf__operand *out, struct clf_device *dev
                          (int)precision);
     }
     CLF__TRY(clf__gemm_reserve(device, rows, inputs, precision));
-    CLF__TRY(convert(device, &conversion, device->operand, pitch, x, rows, inputs));
-    *out = (struct clf__operand){.buffer = device->operand, .pitch = (int)pitch};
+    CLF__TRY(convert(device, &conversion, device->packed, pitch, x, rows, inputs));
+    *out = (struct clf__activations){.buffer = device->packed, .pitch = (int)pitch};
     return CLF_OK;
 }
 

@@ -1,0 +1,22 @@
+/* The larger and the smaller of two numbers. */
+#ifndef CLF_BASE_LARGER_H
+#define CLF_BASE_LARGER_H
+
+#include <stddef.h>
+
+static inline int clf__larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static inline int clf__smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t clf__larger_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+#endif
