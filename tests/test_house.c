@@ -1,6 +1,6 @@
 /* The rules of lib/README.md, read off the sources: which room may include which, that only lib/device sees
- * OpenCL and one file CLBlast, that one file reads the environment and one allocates, and that nothing prints
- * or exits. */
+ * OpenCL and one file CLBlast, that one file reads the environment and one allocates, that nothing prints or
+ * exits, and that families are asked for by what they do, never by name. */
 #include "support/support.h"
 
 #include <ctype.h>
@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/config.h"
 
 enum { MAX_ROOMS = 16, MAX_SOURCE = 1 << 20 };
 
@@ -105,6 +107,14 @@ static int check_word(const char *path, const char *word)
     static const char *const environment[] = {"getenv", "secure_getenv", "setenv", "putenv", "environ", NULL};
     static const char *const allocating[] = {"malloc",  "calloc",   "realloc", "strdup",
                                              "strndup", "asprintf", NULL};
+    static const char *const families[] = {
+#define FAMILY(name, lower) "CLF__" #name,
+        CLF__SYSTEM_LIST(FAMILY)
+#undef FAMILY
+            NULL};
+    if (is_named(word, families) && strncmp(path, "model/family/", strlen("model/family/")) != 0) {
+        return report(path, word, "only lib/model/family asks for a family by its name");
+    }
     if (is_named(word, printing)) {
         return report(path, word, "lib/ never prints");
     }
@@ -209,7 +219,7 @@ static void test_each_rule_catches_its_breach(void **state)
     } cases[] = {
         {"tensor/tensor.c", "#include \"ops/softmax.h\"\n", 1},
         {"text/batch.c", "#include \"device/caps.h\"\n", 1},
-        {"model/formats/marian.c", "#include \"model/config.h\"\n#include \"base/json.h\"\n", 0},
+        {"model/family/marian.c", "#include \"model/config.h\"\n#include \"base/json.h\"\n", 0},
         {"base/json.c", "#include \"json.h\"\n", 1},
         {"base/json.c", "  #  include \"text/batch.h\"\n", 1},
         {"ops/softmax.c", "#include <CL/cl.h>\n", 1},
@@ -224,6 +234,8 @@ static void test_each_rule_catches_its_breach(void **state)
         {"base/log.c", "char *f(void) { return getenv(\"HOME\"); }\n", 1},
         {"base/environment.c", "char *f(void) { return getenv(\"HOME\"); }\n", 0},
         {"text/batch.c", "void *f(void) { return malloc(1); }\n", 1},
+        {"train/run.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 1},
+        {"model/family/marian.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 0},
     };
     clblast_files = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

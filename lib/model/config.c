@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/config_build.h"
+#include "model/family.h"
 
 /* Says after a value that the file does not hold it. */
 static const char *if_missing(const struct clf__json *json, const char *key)
@@ -38,8 +39,7 @@ static clf_status check_width(const struct clf__config *config, const struct clf
 /* The start token of config.json, and that of generation_config.json. */
 static clf_status check_start(const struct clf__config *config, const struct clf__json *json, int id)
 {
-    int hides_padding = config->system == CLF__JADORE || config->system == CLF__ANNOTATED;
-    if (hides_padding && id == config->pad_id) {
+    if (clf__family_of(config->system)->hides_start_pad && id == config->pad_id) {
         return clf__fail(
             CLF_FORMAT, "%s: \"decoder_start_token_id\" is the pad id %d, which a %s model hides from itself",
             json->path, config->pad_id, clf__system_word(config->system));
@@ -77,11 +77,12 @@ static clf_status check(const struct clf__config *config, const struct clf__json
     return CLF_OK;
 }
 
-/* MarianMT folders say whether they have two vocabularies; ours have where the sizes differ or the file is
- * there. */
+/* Hugging Face's folders say whether they have two vocabularies; ours have where the sizes differ or the file
+ * is there. */
 static clf_status find_target_vocabulary(struct clf__config *config, const char *folder)
 {
-    if (config->system == CLF__MARIAN || config->share_source_target || config->feature_size > 0) {
+    if (clf__family_of(config->system)->hugging_face || config->share_source_target ||
+        config->feature_size > 0) {
         return CLF_OK;
     }
     int is_there;

@@ -11,14 +11,15 @@
 #include "search/search.h"
 #include "text/tokenizer.h"
 
-/* X(NAME, word): the systems whose folders we read; the word is the preset's name in config.json. */
+/* X(NAME, word): the systems whose folders we read; the word is the preset's name in config.json, and
+ * family/<word>.c is the rest of it. */
 #define CLF__SYSTEM_LIST(X)                                                                                  \
-    X(MARIAN, "marian")                                                                                      \
-    X(PAPER, "paper")                                                                                        \
-    X(JADORE, "jadore")                                                                                      \
-    X(ANNOTATED, "annotated")                                                                                \
-    X(SPEECH, "speech")                                                                                      \
-    X(ILLUSTRATED, "illustrated")
+    X(MARIAN, marian)                                                                                        \
+    X(PAPER, paper)                                                                                          \
+    X(JADORE, jadore)                                                                                        \
+    X(ANNOTATED, annotated)                                                                                  \
+    X(SPEECH, speech)                                                                                        \
+    X(ILLUSTRATED, illustrated)
 
 enum clf__system {
 #define CLF__SYSTEM_ENUM(name, word) CLF__##name,

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "model/config_build.h"
+#include "model/family.h"
 
 enum { MAX_LAYERS = 4096, MAX_HEADS = 4096, MAX_WIDTH = 65536 };
 enum { MAX_FFN = 1 << 20, MAX_POSITIONS = 1 << 20 };
@@ -121,7 +122,7 @@ static clf_status read_word(const struct clf__json *json, const char *key, const
 static clf_status read_system(enum clf__system *system, int *is_ours, const struct clf__json *json)
 {
     static const struct word presets[] = {
-#define PRESET_WORD(name, word) {word, CLF__##name},
+#define PRESET_WORD(name, word) {#word, CLF__##name},
         CLF__SYSTEM_LIST(PRESET_WORD)
 #undef PRESET_WORD
     };
@@ -134,19 +135,19 @@ static clf_status read_system(enum clf__system *system, int *is_ours, const stru
         return clf__fail(CLF_FORMAT, "%s: \"model_type\" is missing; supported are %s", json->path, known);
     }
     *is_ours = strcmp(type, "clformer") == 0;
-    if (!*is_ours && strcmp(type, "marian") != 0) {
+    if (!*is_ours && !clf__family_find_type(system, type)) {
         return clf__fail(CLF_UNSUPPORTED, "%s: \"model_type\" is \"%.64s\"; supported are %s", json->path,
                          type, known);
     }
-    int preset = CLF__MARIAN;
     if (*is_ours) {
+        int preset = 0;
         if (!clf__json_has(json, "preset")) {
             return clf__fail(CLF_FORMAT, "%s: \"preset\" is missing, which model_type clformer needs",
                              json->path);
         }
         CLF__TRY(READ_WORD(json, "preset", presets, &preset));
+        *system = (enum clf__system)preset;
     }
-    *system = (enum clf__system)preset;
     return CLF_OK;
 }
 
@@ -309,13 +310,13 @@ static clf_status read_rate(const struct clf__json *json, const char *key, float
     return CLF_OK;
 }
 
-/* "dropout" is the embedding's too, and the activation's in The Annotated Transformer, where these have no
- * key of their own; attention weights keep theirs. */
+/* "dropout" is the embedding's too, and in some families the activation's, where these have no key of their
+ * own; attention weights keep theirs. */
 static clf_status read_dropout(struct clf__config *config, const struct clf__json *json)
 {
     CLF__TRY(read_rate(json, "dropout", &config->dropout));
     config->embedding_dropout = config->dropout;
-    if (config->system == CLF__ANNOTATED) {
+    if (clf__family_of(config->system)->drops_activations) {
         config->activation_dropout = config->dropout;
     }
     CLF__TRY(read_rate(json, "embedding_dropout", &config->embedding_dropout));
@@ -362,7 +363,7 @@ static clf_status read_derived(struct clf__config *config, const struct clf__jso
 
 clf_status clf__config_read(struct clf__config *config, const struct clf__json *json)
 {
-    enum clf__system system = CLF__MARIAN;
+    enum clf__system system = (enum clf__system)0;
     int is_ours = 0;
     CLF__TRY(read_system(&system, &is_ours, json));
     struct clf__config_choices choices;

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "model/config_build.h"
+#include "model/family.h"
 #include "model/save.h"
 
 /* A key that a description may hold. */
@@ -96,22 +97,6 @@ static json_t *id_or_null(int id)
     return id >= 0 ? json_integer(id) : json_null();
 }
 
-static clf_status find_system(enum clf__system *out, const char *preset)
-{
-    static const enum clf__system systems[] = {
-#define SYSTEM(name, word) CLF__##name,
-        CLF__SYSTEM_LIST(SYSTEM)
-#undef SYSTEM
-    };
-    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
-        if (strcmp(clf__system_word(systems[i]), preset) == 0) {
-            *out = systems[i];
-            return CLF_OK;
-        }
-    }
-    return clf__fail(CLF_BAD_ARGUMENT, "there is no preset \"%.64s\"", preset);
-}
-
 /* The sizes stand in the file even where they are the preset's: who reads it need not know those. */
 static void set_sizes(struct draft *draft)
 {
@@ -131,7 +116,8 @@ static void set_ids(struct draft *draft)
 {
     const struct clf__model_description *description = draft->description;
     int has_source = description->source_vocabulary > 0;
-    int first = draft->system == CLF__MARIAN ? description->pad_id : description->start_id;
+    int first =
+        clf__family_of(draft->system)->has_no_start_token ? description->pad_id : description->start_id;
     if (has_source) {
         set(draft, draft->config, "vocab_size", json_integer(description->source_vocabulary));
     }
@@ -144,38 +130,6 @@ static void set_ids(struct draft *draft)
     set(draft, draft->generation, "bos_token_id", id_or_null(description->start_id));
     set(draft, draft->generation, "eos_token_id", id_or_null(description->end_id));
     set(draft, draft->generation, "decoder_start_token_id", id_or_null(first));
-}
-
-/* What transformers needs to know, and how the models of OPUS-MT are arranged where its own defaults are
- * others. */
-static void set_marian(struct draft *draft)
-{
-    const struct clf__model_description *description = draft->description;
-    json_t *config = draft->config, *generation = draft->generation;
-    set(draft, config, "model_type", json_string("marian"));
-    set(draft, config, "architectures", json_pack("[s]", "MarianMTModel"));
-    set(draft, config, "is_encoder_decoder", json_true());
-    set(draft, config, "activation_function", json_string("swish"));
-    set(draft, config, "scale_embedding", json_true());
-    set(draft, config, "static_position_embeddings", json_true());
-    set(draft, config, "share_encoder_decoder_embeddings", json_boolean(!description->separate_vocabularies));
-    set(draft, config, "tie_word_embeddings", json_true());
-    set(draft, config, "dropout", json_real(0.1));
-    set(draft, config, "attention_dropout", json_real(0));
-    set(draft, config, "activation_dropout", json_real(0));
-    set(draft, config, "dtype", json_string("float32"));
-    set(draft, config, "d_model", json_integer(512));
-    set(draft, config, "encoder_layers", json_integer(6));
-    set(draft, config, "decoder_layers", json_integer(6));
-    set(draft, config, "encoder_attention_heads", json_integer(8));
-    set(draft, config, "decoder_attention_heads", json_integer(8));
-    set(draft, config, "encoder_ffn_dim", json_integer(2048));
-    set(draft, config, "decoder_ffn_dim", json_integer(2048));
-    set(draft, config, "max_position_embeddings", json_integer(512));
-    set(draft, generation, "num_beams", json_integer(4));
-    set(draft, generation, "bad_words_ids", json_pack("[[i]]", description->pad_id));
-    set(draft, generation, "forced_eos_token_id", json_integer(description->end_id));
-    set(draft, generation, "renormalize_logits", json_true());
 }
 
 static void set_ours(struct draft *draft)
@@ -203,10 +157,10 @@ static clf_status find_key(const struct key **out, const struct draft *draft, co
         if (strcmp(keys[i].name, name) != 0) {
             continue;
         }
-        if (draft->system == CLF__MARIAN && !keys[i].for_marian) {
+        if (clf__family_of(draft->system)->hugging_face && !keys[i].for_marian) {
             return clf__fail(CLF_BAD_ARGUMENT,
-                             "\"%s\" cannot be chosen for the preset marian, whose arrangement fixes it",
-                             name);
+                             "\"%s\" cannot be chosen for the preset %s, whose arrangement fixes it", name,
+                             clf__system_word(draft->system));
         }
         *out = &keys[i];
         return CLF_OK;
@@ -291,8 +245,9 @@ static clf_status fill(struct draft *draft)
 {
     set_sizes(draft);
     set_ids(draft);
-    if (draft->system == CLF__MARIAN) {
-        set_marian(draft);
+    const struct clf__family *family = clf__family_of(draft->system);
+    if (family->describe) {
+        draft->failed |= family->describe(draft->config, draft->generation, draft->description);
     } else {
         set_ours(draft);
     }
@@ -331,7 +286,7 @@ static clf_status check_draft(struct draft *draft, const char *name)
     const struct clf__json config_json = {draft->config, (char *)name};
     const struct clf__json generation_json = {draft->generation, (char *)name};
     clf_status status = clf__config_parse(&config, &config_json, &generation_json);
-    if (status == CLF_OK && draft->system != CLF__MARIAN) {
+    if (status == CLF_OK && !clf__family_of(draft->system)->hugging_face) {
         config.separate_vocabularies = description->separate_vocabularies && !config.share_source_target;
     }
     if (status == CLF_OK) {
@@ -344,7 +299,9 @@ static clf_status check_draft(struct draft *draft, const char *name)
 static clf_status draft_open(struct draft *draft, const struct clf__model_description *description)
 {
     *draft = (struct draft){.description = description};
-    CLF__TRY(find_system(&draft->system, description->preset));
+    if (!clf__family_find(&draft->system, description->preset)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no preset \"%.64s\"", description->preset);
+    }
     draft->config = json_object();
     draft->generation = json_object();
     draft->failed = !draft->config || !draft->generation;

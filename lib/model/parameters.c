@@ -1,9 +1,9 @@
 #include "model/parameters.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "model/family.h"
 #include "model/tree.h"
 
 /* Names and shapes are counted in a first walk and written in a second. */
@@ -13,78 +13,16 @@ struct writer {
     int count;
 };
 
-struct shape {
-    int rows, columns;
-    int inputs; /* of the product that the parameter belongs to */
-    int width;  /* of a head, in attention */
-};
-
-static struct clf__initial constant(float value)
-{
-    return (struct clf__initial){CLF__INITIAL_CONSTANT, value, -1};
-}
-
-static struct clf__initial normal(double deviation)
-{
-    return (struct clf__initial){CLF__INITIAL_NORMAL, (float)deviation, -1};
-}
-
-static struct clf__initial uniform(double bound)
-{
-    return (struct clf__initial){CLF__INITIAL_UNIFORM, (float)bound, -1};
-}
-
-/* Glorot & Bengio 2010. */
-static struct clf__initial xavier(const struct shape *shape)
-{
-    return uniform(sqrt(6.0 / ((double)shape->rows + shape->columns)));
-}
-
-/* What PyTorch gives a linear layer, weight and bias, that nobody initialises. */
-static struct clf__initial by_inputs(const struct shape *shape)
-{
-    return uniform(1.0 / sqrt(shape->inputs));
-}
-
-static int is_table(enum clf__role role)
-{
-    return role == CLF__EMBEDDING || role == CLF__RELATIVE_BIAS;
-}
-
-static struct clf__initial initial_speech(const struct clf__config *config, enum clf__role role,
-                                          const struct shape *shape)
-{
-    if (role == CLF__QUERY_OR_KEY || role == CLF__VALUE_OR_OUTPUT) {
-        return normal(sqrt(2.0 / ((double)config->d_model + shape->width)));
-    }
-    return is_table(role) ? normal(1.0) : by_inputs(shape);
-}
-
 static struct clf__initial initial_of(const struct clf__config *config, enum clf__role role,
-                                      const struct shape *shape)
+                                      const struct clf__shape *shape)
 {
     if (role == CLF__GAIN || role == CLF__SHIFT) {
-        return constant(role == CLF__GAIN ? 1.0f : 0.0f);
+        return clf__initial_constant(role == CLF__GAIN ? 1.0f : 0.0f);
     }
-    switch (config->system) {
-    case CLF__MARIAN:
-        return role == CLF__BIAS ? constant(0.0f) : normal(0.02);
-    case CLF__JADORE:
-    case CLF__ANNOTATED:
-        return role == CLF__BIAS ? by_inputs(shape) : xavier(shape);
-    case CLF__SPEECH:
-        return initial_speech(config, role, shape);
-    case CLF__PAPER:
-    case CLF__ILLUSTRATED:
-        break;
-    }
-    if (role == CLF__BIAS) {
-        return constant(0.0f);
-    }
-    return is_table(role) ? normal(1.0 / sqrt(config->d_model)) : xavier(shape);
+    return clf__family_of(config->system)->initial(config, role, shape);
 }
 
-static struct clf__parameter *add(struct writer *writer, enum clf__role role, const struct shape *shape,
+static struct clf__parameter *add(struct writer *writer, enum clf__role role, const struct clf__shape *shape,
                                   const char *name)
 {
     int index = writer->count++;
@@ -109,15 +47,15 @@ static clf_status add_module(void *context, const struct clf__module *module)
         const struct clf__module_part *part = &module->parts[i];
         int is_norm = module->kind == CLF__MODULE_NORM, columns = module->columns;
         if (part->weight[0] != '\0') {
-            const struct shape shape = {part->rows, columns, columns, part->head_width};
+            const struct clf__shape shape = {part->rows, columns, columns, part->head_width};
             struct clf__parameter *item = add(writer, part->role, &shape, part->weight);
-            if (item && module->kind == CLF__MODULE_WEIGHT && config->system == CLF__MARIAN &&
-                config->pad_id < part->rows) {
+            if (item && module->kind == CLF__MODULE_WEIGHT && config->pad_id < part->rows &&
+                clf__family_of(config->system)->begins_with_zero_pad) {
                 item->initial.zero_row = config->pad_id;
             }
         }
         if (part->bias[0] != '\0') {
-            const struct shape shape = {1, is_norm ? columns : part->rows, columns, 0};
+            const struct clf__shape shape = {1, is_norm ? columns : part->rows, columns, 0};
             struct clf__parameter *item = add(writer, is_norm ? CLF__SHIFT : CLF__BIAS, &shape, part->bias);
             if (item) {
                 item->is_trained = !part->bias_is_fixed;
@@ -129,8 +67,7 @@ static clf_status add_module(void *context, const struct clf__module *module)
 
 int clf__padding_row(const struct clf__config *config)
 {
-    int has_one = config->system == CLF__MARIAN || config->system == CLF__JADORE;
-    return has_one ? config->pad_id : -1;
+    return clf__family_of(config->system)->keeps_pad_row ? config->pad_id : -1;
 }
 
 clf_status clf__parameter_list_create(struct clf__parameter_list *out, const struct clf__config *config)

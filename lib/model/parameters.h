@@ -4,19 +4,8 @@
 
 #include "base/status.h"
 #include "model/config.h"
+#include "model/initial.h"
 #include "model/safetensors.h"
-
-/* The values that a parameter has before training. */
-enum clf__initial_kind {
-    CLF__INITIAL_CONSTANT, /* `size` everywhere */
-    CLF__INITIAL_NORMAL,   /* of mean 0 and standard deviation `size` */
-    CLF__INITIAL_UNIFORM   /* in [-size, size) */
-};
-struct clf__initial {
-    enum clf__initial_kind kind;
-    float size;
-    int zero_row; /* a row that is zeros all the same: the pad token's; -1: none */
-};
 
 /* Canonical names, each only where the configuration has it. SIDE is encoder or decoder, N a layer, ATTENTION
  * self_attn, and in the decoder encoder_attn too.
@@ -59,7 +48,7 @@ void clf__parameter_list_free(struct clf__parameter_list *list);
  * MarianMT's and jadore's code; -1: none. A tied projection trains it all the same. */
 int clf__padding_row(const struct clf__config *config);
 
-/* The values of all parameters, found in a checkpoint through the system's own names (formats/). */
+/* The values of all parameters, found in a checkpoint through the system's own names (family/). */
 struct clf__parameters;
 
 /* Checks the whole checkpoint against the list, by the system's own names, or by the canonical ones where a

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "model/formats/format.h"
+#include "model/family.h"
 #include "model/parameters.h"
 #include "model/tree.h"
 
@@ -24,9 +24,14 @@ struct clf__parameters {
 struct loading {
     const struct clf__config *config;
     const struct clf__checkpoint *checkpoint;
-    const struct clf__format *format;
+    const struct clf__tensor_names *names;
     uint8_t *claimed;
 };
+
+static const struct clf__family *family_of(const struct loading *loading)
+{
+    return clf__family_of(loading->config->system);
+}
 
 enum { MAX_ROLES = 4, NAME_BYTES = 128 };
 
@@ -121,7 +126,8 @@ static clf_status claim(const struct loading *loading, struct entry *entry,
  */
 static const struct clf__stored_tensor *find_unshared(const struct loading *loading, const char *name)
 {
-    int is_embedding = loading->config->system == CLF__MARIAN && strstr(name, ".embed_tokens.weight") != NULL;
+    int is_embedding =
+        family_of(loading)->stores_embeddings_variously && strstr(name, ".embed_tokens.weight") != NULL;
     return is_embedding ? clf__checkpoint_find(loading->checkpoint, "model.shared.weight") : NULL;
 }
 
@@ -131,7 +137,7 @@ static clf_status find_stored(const struct loading *loading, struct entry *entry
     int count = list_roles(loading->config, entry->parameter->name, roles);
     char stored[NAME_BYTES], wanted[NAME_BYTES] = "";
     for (int i = 0; i < count; i++) {
-        if (!clf__format_name(loading->format, roles[i], stored, sizeof stored)) {
+        if (!clf__names_stored(loading->names, roles[i], stored, sizeof stored)) {
             continue;
         }
         if (wanted[0] == '\0') {
@@ -147,7 +153,7 @@ static clf_status find_stored(const struct loading *loading, struct entry *entry
         CLF__TRY(claim(loading, entry, unshared));
     }
     int is_optional =
-        loading->config->system == CLF__MARIAN && strcmp(entry->parameter->name, "final_logits_bias") == 0;
+        family_of(loading)->has_fixed_logits_bias && strcmp(entry->parameter->name, "final_logits_bias") == 0;
     if (!entry->stored && !is_optional) {
         return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" is missing, which config.json asks for; %s",
                          clf__checkpoint_path(loading->checkpoint),
@@ -160,9 +166,9 @@ static clf_status check_unknown(const struct loading *loading)
 {
     for (int i = 0; i < clf__checkpoint_count(loading->checkpoint); i++) {
         const struct clf__stored_tensor *tensor = clf__checkpoint_at(loading->checkpoint, i);
-        int is_spare =
-            loading->config->system == CLF__MARIAN && strcmp(tensor->name, "model.shared.weight") == 0;
-        if (!loading->claimed[i] && !is_spare && !clf__format_is_frozen(loading->format, tensor->name)) {
+        int is_spare = family_of(loading)->stores_embeddings_variously &&
+                       strcmp(tensor->name, "model.shared.weight") == 0;
+        if (!loading->claimed[i] && !is_spare && !clf__names_are_frozen(loading->names, tensor->name)) {
             return clf__fail(
                 CLF_FORMAT, "%s: tensor \"%.200s\" is unknown to a %s model as config.json describes it; %s",
                 tensor->file, tensor->name, clf__system_word(loading->config->system), save_both);
@@ -172,15 +178,15 @@ static clf_status check_unknown(const struct loading *loading)
 }
 
 /* A folder that we wrote uses the canonical names whatever its preset. */
-static const struct clf__format *choose_format(const struct clf__checkpoint *checkpoint,
-                                               enum clf__system system)
+static const struct clf__tensor_names *choose_names(const struct clf__checkpoint *checkpoint,
+                                                    enum clf__system system)
 {
     for (int i = 0; i < clf__checkpoint_count(checkpoint); i++) {
         if (strncmp(clf__checkpoint_at(checkpoint, i)->name, "model.", strlen("model.")) == 0) {
-            return &clf__format_canonical;
+            return &clf__names_canonical;
         }
     }
-    return clf__format_of(system);
+    return clf__family_of(system)->names;
 }
 
 static int by_name(const void *left, const void *right)
@@ -207,7 +213,7 @@ static clf_status load(struct clf__parameters *parameters, const struct clf__con
         clf__allocate(&parameters->entries, (size_t)parameters->list.count, sizeof *parameters->entries));
     CLF__TRY(clf__checkpoint_open(&parameters->checkpoint, folder));
     const struct clf__checkpoint *checkpoint = parameters->checkpoint;
-    struct loading loading = {config, checkpoint, choose_format(checkpoint, config->system), NULL};
+    struct loading loading = {config, checkpoint, choose_names(checkpoint, config->system), NULL};
     CLF__TRY(clf__allocate(&loading.claimed, (size_t)clf__checkpoint_count(checkpoint), 1));
     clf_status status = find_all(parameters, &loading);
     clf__free(loading.claimed);

@@ -1,3 +1,4 @@
+#include "model/family.h"
 #include "model/sides.h"
 #include "model/training_internal.h"
 
@@ -28,7 +29,7 @@ static struct clf__attention_training attention_training(struct clf__training *t
 {
     const struct clf__config *config = &training->transformer->config;
     int weights = cross ? CROSS_WEIGHTS : SELF_WEIGHTS, output = cross ? CROSS_OUTPUT : SELF_OUTPUT;
-    float output_rate = config->system == CLF__SPEECH ? 0.0f : config->dropout;
+    float output_rate = clf__family_of(config->system)->drops_feed_forward_alone ? 0.0f : config->dropout;
     return (struct clf__attention_training){
         .call = {.heads = clf__config_heads(config, side),
                  .scratch = &training->scratch,
@@ -115,7 +116,7 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
                            : cut(training->decoder_sums, pass->rows),
         .dropout = dropout_at(training, pass, config->embedding_dropout,
                               is_encoder ? ENCODER_EMBEDDING : DECODER_EMBEDDING),
-        .drops_before_norm = config->system == CLF__JADORE,
+        .drops_before_norm = clf__family_of(config->system)->drops_before_norm,
     };
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "model/family.h"
 #include "model/sides.h"
 
 /* Sizes that depend on the stack. */
@@ -207,15 +208,16 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
 static clf_status visit_projection(const struct walk *walk)
 {
     const struct clf__config *config = walk->config;
-    struct clf__module module = {.kind = CLF__MODULE_LINEAR,
-                                 .side = CLF__DECODER,
-                                 .layer = -1,
-                                 .offset = offsetof(struct clf__decoder, projection),
-                                 .columns = config->d_model,
-                                 .part_count = 1,
-                                 .parts = {{.role = CLF__MATRIX,
-                                            .rows = config->target_vocabulary,
-                                            .bias_is_fixed = config->system == CLF__MARIAN}}};
+    struct clf__module module = {
+        .kind = CLF__MODULE_LINEAR,
+        .side = CLF__DECODER,
+        .layer = -1,
+        .offset = offsetof(struct clf__decoder, projection),
+        .columns = config->d_model,
+        .part_count = 1,
+        .parts = {{.role = CLF__MATRIX,
+                   .rows = config->target_vocabulary,
+                   .bias_is_fixed = clf__family_of(config->system)->has_fixed_logits_bias}}};
     struct clf__module_part *part = &module.parts[0];
     if (!config->share_target_output) {
         snprintf(part->weight, sizeof part->weight, "%s", clf__output_projection_name(config));

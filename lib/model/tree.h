@@ -6,18 +6,7 @@
 #include "model/config.h"
 #include "model/decoder.h"
 #include "model/encoder.h"
-
-/* What a parameter is to its layer: it decides how the parameter begins and whether it decays. */
-enum clf__role {
-    CLF__EMBEDDING,
-    CLF__MATRIX,
-    CLF__QUERY_OR_KEY,
-    CLF__VALUE_OR_OUTPUT,
-    CLF__RELATIVE_BIAS,
-    CLF__BIAS,
-    CLF__GAIN,
-    CLF__SHIFT
-};
+#include "model/initial.h"
 
 enum clf__module_kind {
     CLF__MODULE_LINEAR, /* struct clf__linear; its parts are stacked. No weight: it is the target embedding */

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "device/buffer.h"
+#include "model/family.h"
 #include "model/save.h"
 #include "model/sides.h"
 #include "text/vocabulary.h"
@@ -83,14 +84,14 @@ static clf_status make_keys(struct keys *keys, const struct clf__settings *setti
 /* Sizes and ids that no text is needed for: any that a vocabulary could have. */
 static clf_status check_keys(const struct clf__settings *settings, const struct keys *keys)
 {
-    int is_marian = settings->preset == CLF__MARIAN;
+    const struct clf__family *family = clf__family_of((enum clf__system)settings->preset);
     struct clf__model_description description = {
         .preset = clf__system_word((enum clf__system)settings->preset),
-        .source_vocabulary = settings->preset == CLF__SPEECH ? 0 : CLF__MAX_VOCABULARY,
+        .source_vocabulary = family->takes_frames ? 0 : CLF__MAX_VOCABULARY,
         .target_vocabulary = CLF__MAX_VOCABULARY,
         .separate_vocabularies = settings->separate_vocabularies,
         .pad_id = 0,
-        .start_id = is_marian ? -1 : 1,
+        .start_id = family->has_no_start_token ? -1 : 1,
         .end_id = 2,
         .keys = (const char *const *)keys->names,
         .values = (const char *const *)keys->values,
@@ -165,7 +166,7 @@ static clf_status make_new(const char *folder, const struct clf__run *run, const
     const struct clf__settings *settings = &run->settings;
     struct clf__tokenizer_making making = {
         .system = (enum clf__system)settings->preset,
-        .frames = settings->preset == CLF__SPEECH,
+        .frames = clf__family_of((enum clf__system)settings->preset)->takes_frames,
         .source_path = settings->train.items[0],
         .target_path = settings->train.count > 1 ? settings->train.items[1] : NULL,
         .pieces = settings->tokens,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "model/config.h"
+#include "model/family.h"
 #include "model/save.h"
 #include "train/recipe.h"
 
@@ -117,16 +117,21 @@ clf_status clf__recipe_check(int index, const char *const *words, int count)
     return CLF_OK;
 }
 
+static int takes_frames(const struct clf__settings *settings)
+{
+    return clf__family_of((enum clf__system)settings->preset)->takes_frames;
+}
+
 static clf_status check_vocabularies(const struct clf__settings *settings)
 {
-    if (settings->target_vocabulary && !settings->separate_vocabularies && settings->preset != CLF__SPEECH) {
+    if (settings->target_vocabulary && !settings->separate_vocabularies && !takes_frames(settings)) {
         return clf__fail(CLF_BAD_ARGUMENT, "target-vocabulary: needs separate-vocabularies");
     }
     if (settings->separate_vocabularies && !settings->source_vocabulary != !settings->target_vocabulary) {
         return clf__fail(CLF_BAD_ARGUMENT, "%s-vocabulary: is missing beside the other side's",
                          settings->source_vocabulary ? "target" : "source");
     }
-    int has_words = settings->tokens || settings->preset == CLF__SPEECH;
+    int has_words = settings->tokens || takes_frames(settings);
     if (!has_words && settings->vocabulary < 8) {
         return clf__fail(CLF_BAD_ARGUMENT, "vocabulary: %lld pieces are too few; take 8 or more",
                          (long long)settings->vocabulary);
@@ -139,10 +144,10 @@ static clf_status check(const struct clf__settings *settings, const struct clf_r
     if (settings->train.count == 0) {
         return clf__fail(CLF_BAD_ARGUMENT, "train: is missing, the text to learn from");
     }
-    if (settings->preset == CLF__SPEECH && settings->train.count + settings->valid.count > 2) {
+    if (takes_frames(settings) && settings->train.count + settings->valid.count > 2) {
         return clf__fail(CLF_BAD_ARGUMENT, "train: speech takes one table, and valid another");
     }
-    if (settings->preset == CLF__SPEECH && (settings->tokens || settings->source_vocabulary)) {
+    if (takes_frames(settings) && (settings->tokens || settings->source_vocabulary)) {
         return clf__fail(CLF_BAD_ARGUMENT, "%s: speech has no source text and characters as target",
                          settings->tokens ? "tokens" : "source-vocabulary");
     }

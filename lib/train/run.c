@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "device/launch.h"
 #include "device/rehearsal.h"
+#include "model/family.h"
 #include "train/checkpoint_files.h"
 #include "train/translation.h"
 
@@ -194,7 +195,8 @@ static clf_status open_training(struct clf__run *run)
         .products = run->settings.precision == CLF__PRODUCTS_BF16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP32,
         .seed = (uint64_t)run->settings.seed,
         .smoothing = smoothing_of(run),
-        .keeps_padding = config->system == CLF__MARIAN && config->share_target_output && config->pad_id >= 0,
+        .keeps_padding = clf__family_of(config->system)->keeps_tied_pad_row && config->share_target_output &&
+                         config->pad_id >= 0,
     };
     uint64_t device_bytes, before = clf__device_free_bytes(run->device);
     CLF__TRY(clf__transformer_reach(run->transformer, limits.source_length, limits.target_length));

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "model/config.h"
+#include "model/family.h"
 
 struct clf__schedule clf__schedule_of(const struct clf__settings *settings, int d_model)
 {
@@ -14,9 +14,7 @@ struct clf__schedule clf__schedule_of(const struct clf__settings *settings, int 
         .warm_up = settings->warm_up,
         .last = settings->max_updates,
         .d_model = d_model,
-        /* The Annotated Transformer leaves its rate to PyTorch's LambdaLR, which goes by what is done; the
-         * paper and jadore count the update that is being made. */
-        .counts_done = settings->preset == CLF__ANNOTATED,
+        .counts_done = clf__family_of((enum clf__system)settings->preset)->counts_updates_done,
     };
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "model/family.h"
 #include "text/sentencepiece.h"
 #include "text/split.h"
 #include "text/train_sentencepiece.h"
@@ -15,19 +16,13 @@
 #include "train/corpus.h"
 
 /* SentencePiece holds all its sentences in memory; more teach it little. */
-enum { MAX_SPECIALS = 4, MAX_VOCABULARY_BYTES = 1 << 28, DEFAULT_SIZE = 8000, MAX_SENTENCES = 1000000 };
+enum { MAX_VOCABULARY_BYTES = 1 << 28, DEFAULT_SIZE = 8000, MAX_SENTENCES = 1000000 };
 static const char *const word_delimiter = "|";
-
-/* The tokens that are no text, where they stand in a system's vocabularies. */
-struct specials {
-    const char *first[MAX_SPECIALS + 1]; /* the first ids; ends with NULL */
-    const char *last;                    /* the last id, or NULL */
-};
 
 struct making {
     const struct clf__tokenizer_making *options;
     const char *folder;
-    struct specials specials;
+    struct clf__specials specials;
 };
 
 /* Which sides of the text a vocabulary is for, and the file that it goes to. */
@@ -64,28 +59,14 @@ static struct names find_names(const struct clf__tokenizer_making *options, cons
     return (struct names){options->source_path, " and ", options->target_path};
 }
 
-static struct specials find_specials(const struct clf__tokenizer_making *options)
+static struct clf__specials find_specials(const struct clf__tokenizer_making *options)
 {
-    int is_last = !options->separate || !options->pieces;
-    switch (options->system) {
-    case CLF__MARIAN:
-        /* <pad> is the last one in every MarianMT, and CTranslate2 cuts the last row off. Where two
-         * vocabularies differ in size that would be two ids, and there can only be one. */
-        return is_last ? (struct specials){{"</s>", "<unk>"}, "<pad>"}
-                       : (struct specials){{"</s>", "<unk>", "<pad>"}, NULL};
-    case CLF__JADORE:
-        return (struct specials){{"<unk>", "<pad>", "<s>", "</s>"}, NULL};
-    case CLF__ANNOTATED:
-        return (struct specials){{"<s>", "</s>", "<pad>", "<unk>"}, NULL};
-    case CLF__PAPER:
-    case CLF__SPEECH:
-    case CLF__ILLUSTRATED:
-        break;
-    }
-    return (struct specials){{"<s>", "<pad>", "</s>", "<unk>"}, NULL};
+    const struct clf__family *family = clf__family_of(options->system);
+    int is_other = family->separate_specials && options->separate && options->pieces;
+    return is_other ? *family->separate_specials : family->specials;
 }
 
-static int count_specials(const struct specials *specials)
+static int count_specials(const struct clf__specials *specials)
 {
     int count = specials->last != NULL;
     for (int i = 0; specials->first[i]; i++) {
@@ -94,7 +75,7 @@ static int count_specials(const struct specials *specials)
     return count;
 }
 
-static int is_special(const struct specials *specials, const char *piece)
+static int is_special(const struct clf__specials *specials, const char *piece)
 {
     for (int i = 0; specials->first[i]; i++) {
         if (strcmp(specials->first[i], piece) == 0) {
@@ -195,7 +176,7 @@ static clf_status fail_empty(const struct making *making, const struct side *sid
 static clf_status write_counted(struct made *made, const struct making *making, const struct side *side,
                                 const struct clf__piece_counts *counts)
 {
-    const struct specials *specials = &making->specials;
+    const struct clf__specials *specials = &making->specials;
     int special = count_specials(specials), limit = making->options->size;
     int size = 0, room = limit > 0 ? limit - (specials->last != NULL) : INT_MAX;
     const char **pieces = NULL;
@@ -376,7 +357,7 @@ static clf_status make_vocabulary(struct made *made, const struct making *making
 /* A vocabulary that was given may lack what its system needs. */
 static clf_status check_ids(const struct making *making, const struct side *side, const struct made *made)
 {
-    int needs_start = making->options->system != CLF__MARIAN;
+    int needs_start = !clf__family_of(making->options->system)->has_no_start_token;
     const char *missing = made->end_id < 0                    ? "</s>"
                           : made->pad_id < 0                  ? "<pad>"
                           : needs_start && made->start_id < 0 ? "<s>"
@@ -418,7 +399,7 @@ static clf_status make_vocabularies(struct clf__model_description *out, const st
     out->target_vocabulary = target.size;
     out->separate_vocabularies = options->separate;
     out->pad_id = source.pad_id;
-    out->start_id = options->system == CLF__MARIAN ? -1 : source.start_id;
+    out->start_id = clf__family_of(options->system)->has_no_start_token ? -1 : source.start_id;
     out->end_id = source.end_id;
     return CLF_OK;
 }
@@ -426,20 +407,20 @@ static clf_status make_vocabularies(struct clf__model_description *out, const st
 static clf_status write_config(const struct making *making)
 {
     const struct clf__tokenizer_making *options = making->options;
-    int is_marian = options->system == CLF__MARIAN;
+    const struct clf__family *family = clf__family_of(options->system);
     json_t *root = json_pack("{ss ss ss}", "unk_token", "<unk>", "eos_token", "</s>", "pad_token", "<pad>");
     int failed = root == NULL;
     if (options->max_length > 0) {
         failed |= json_object_set_new(root, "model_max_length", json_integer(options->max_length)) != 0;
     }
-    if (is_marian && !options->pieces) {
-        failed |= json_object_set_new(root, "tokenizer_class", json_string("MarianTokenizer")) != 0;
+    if (family->tokenizer_class && !options->pieces) {
+        failed |= json_object_set_new(root, "tokenizer_class", json_string(family->tokenizer_class)) != 0;
         failed |= json_object_set_new(root, "separate_vocabs", json_boolean(options->separate)) != 0;
     }
     if (options->pieces) {
         failed |= json_object_set_new(root, "pre_tokenizer", json_string("WhitespaceSplit")) != 0;
     }
-    if (!is_marian) {
+    if (!family->has_no_start_token) {
         failed |= json_object_set_new(root, "bos_token", json_string("<s>")) != 0;
     }
     if (has_characters(options)) {
@@ -464,7 +445,7 @@ static clf_status write_config(const struct making *making)
 
 static clf_status check_options(const struct clf__tokenizer_making *options)
 {
-    struct specials specials = find_specials(options);
+    struct clf__specials specials = find_specials(options);
     if (options->size > 0 && options->size <= count_specials(&specials)) {
         return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary of %d has no room for text beside %d special tokens",
                          options->size, count_specials(&specials));

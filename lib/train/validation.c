@@ -1,6 +1,7 @@
 #include <limits.h>
 #include <math.h>
 
+#include "model/family.h"
 #include "train/translation.h"
 
 /* Loss without dropout over the whole validation text. */
@@ -19,8 +20,8 @@ static clf_status evaluate(struct clf__run *run, struct clf__validated *out)
     }
     out->loss = out->loss / (double)labels - run->entropy;
     out->nll /= (double)labels;
-    if (run->settings.preset == CLF__JADORE) {
-        out->loss = out->nll; /* jadore's own validation leaves the smoothing out */
+    if (clf__family_of((enum clf__system)run->settings.preset)->validates_unsmoothed) {
+        out->loss = out->nll;
     }
     return CLF_OK;
 }

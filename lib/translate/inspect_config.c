@@ -2,6 +2,7 @@
 #include <stdarg.h>
 
 #include "base/memory.h"
+#include "model/family.h"
 #include "translate/inspect_internal.h"
 
 static const char *activation_word(enum clf__activation kind)
@@ -182,7 +183,8 @@ static clf_status say_of_ends(json_t *sentences, const struct clf__config *confi
 clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *config, const json_t *file)
 {
     /* In our own folders a key that is left out has the preset's value. */
-    if (config->system == CLF__MARIAN && json_object_get(file, "activation_function") == NULL) {
+    if (clf__family_of(config->system)->hugging_face &&
+        json_object_get(file, "activation_function") == NULL) {
         CLF__TRY(clf__inspect_say(sentences, "config.json names no activation_function; %s is taken",
                                   activation_word(config->activation)));
     }

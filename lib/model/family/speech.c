@@ -1,4 +1,7 @@
-#include "model/formats/format.h"
+/* The speech system: frames of filterbanks in, characters out. */
+#include "model/family.h"
+
+#include <math.h>
 
 static const struct clf__name_rule rules[] = {
     {"model.encoder.frontend.*", "frontend.*"},
@@ -30,4 +33,36 @@ static const struct clf__name_rule rules[] = {
 
 static const char *const frozen[] = {".pos_emb.weight", NULL};
 
-const struct clf__format clf__format_speech = {rules, sizeof rules / sizeof *rules, frozen};
+static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
+
+static void start(struct clf__config *config, struct clf__config_choices *choices)
+{
+    choices->scale = CLF__SCALE_NONE;
+    config->source_vocabulary = 0;
+    config->target_vocabulary = 32;
+    config->feature_size = 80;
+    config->max_positions = 5000;
+    config->norm_epsilon = 1e-5f;
+    clf__family_bias_projections(config);
+    config->share_source_target = config->share_target_output = 0;
+    config->logits_bias = 1;
+    clf__family_greedy(config, 512);
+}
+
+static struct clf__initial initial(const struct clf__config *config, enum clf__role role,
+                                   const struct clf__shape *shape)
+{
+    if (role == CLF__QUERY_OR_KEY || role == CLF__VALUE_OR_OUTPUT) {
+        return clf__initial_normal(sqrt(2.0 / ((double)config->d_model + shape->width)));
+    }
+    return clf__role_is_table(role) ? clf__initial_normal(1.0) : clf__initial_by_inputs(shape);
+}
+
+const struct clf__family clf__family_speech = {
+    .start = start,
+    .initial = initial,
+    .names = &names,
+    .specials = CLF__BART_SPECIALS,
+    .takes_frames = 1,
+    .drops_feed_forward_alone = 1,
+};

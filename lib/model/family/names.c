@@ -1,24 +1,12 @@
-#include "model/formats/format.h"
+#include "model/family/names.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
-const struct clf__format *clf__format_of(enum clf__system system)
-{
-    switch (system) {
-    case CLF__JADORE:
-        return &clf__format_jadore;
-    case CLF__ANNOTATED:
-        return &clf__format_annotated;
-    case CLF__SPEECH:
-        return &clf__format_speech;
-    case CLF__MARIAN:
-    case CLF__PAPER:
-    case CLF__ILLUSTRATED:
-        break;
-    }
-    return &clf__format_canonical;
-}
+static const char *const frozen[] = {".embed_positions.weight", NULL};
+
+const struct clf__tensor_names clf__names_canonical = {NULL, 0, frozen};
 
 /* What a pattern's `#` and `*` stood for. */
 struct match {
@@ -57,28 +45,28 @@ static void write_name(const struct match *match, const char *pattern, char *sto
              (int)strcspn(after, "*"), after, match->rest);
 }
 
-int clf__format_name(const struct clf__format *format, const char *canonical, char *stored, size_t size)
+int clf__names_stored(const struct clf__tensor_names *names, const char *canonical, char *stored, size_t size)
 {
-    if (!format->rules) {
+    if (!names->rules) {
         snprintf(stored, size, "%s", canonical);
         return 1;
     }
-    for (int i = 0; i < format->rule_count; i++) {
+    for (int i = 0; i < names->rule_count; i++) {
         struct match match;
-        if (matches(&match, format->rules[i].canonical, canonical)) {
-            write_name(&match, format->rules[i].stored, stored, size);
+        if (matches(&match, names->rules[i].canonical, canonical)) {
+            write_name(&match, names->rules[i].stored, stored, size);
             return 1;
         }
     }
     return 0;
 }
 
-int clf__format_is_frozen(const struct clf__format *format, const char *stored)
+int clf__names_are_frozen(const struct clf__tensor_names *names, const char *stored)
 {
     size_t length = strlen(stored);
-    for (int i = 0; format->frozen[i]; i++) {
-        size_t ending = strlen(format->frozen[i]);
-        if (length >= ending && strcmp(stored + length - ending, format->frozen[i]) == 0) {
+    for (int i = 0; names->frozen[i]; i++) {
+        size_t ending = strlen(names->frozen[i]);
+        if (length >= ending && strcmp(stored + length - ending, names->frozen[i]) == 0) {
             return 1;
         }
     }

@@ -1,4 +1,5 @@
-#include "model/formats/format.h"
+/* jadore's "attention-is-all-you-need-pytorch". */
+#include "model/family.h"
 
 static const struct clf__name_rule rules[] = {
     {"model.encoder.embed_tokens.weight", "encoder.src_word_emb.weight"},
@@ -31,4 +32,34 @@ static const struct clf__name_rule rules[] = {
 
 static const char *const frozen[] = {".pos_table", NULL};
 
-const struct clf__format clf__format_jadore = {rules, sizeof rules / sizeof *rules, frozen};
+static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
+
+static void start(struct clf__config *config, struct clf__config_choices *choices)
+{
+    *choices = (struct clf__config_choices){CLF__SCALE_PROJECTION, 64, 64};
+    config->max_positions = 200;
+    config->norm_embedding = 1;
+    config->attention_dropout = 0.1f;
+    config->mask_pad_tokens = 1;
+    config->pad_id = 1;
+    config->start_id = config->decoder_start_id = 2;
+    config->end_id = 3;
+    config->generation.beams = 5;
+    config->generation.length_rule = CLF__LENGTH_JADORE;
+    config->generation.length_penalty = 0.7f;
+    config->generation.early_stopping = CLF__STOP_ALL;
+    config->generation.max_length = 200;
+}
+
+const struct clf__family clf__family_jadore = {
+    .start = start,
+    .initial = clf__initial_pytorch,
+    .names = &names,
+    .specials = {.first = {"<unk>", "<pad>", "<s>", "</s>"}},
+    .frames_sources = 1,
+    .hides_start_pad = 1,
+    .scales_tied_projection_alone = 1,
+    .keeps_pad_row = 1,
+    .drops_before_norm = 1,
+    .validates_unsmoothed = 1,
+};

@@ -1,4 +1,5 @@
-#include "model/formats/format.h"
+/* The Annotated Transformer (Rush 2018, Huang et al. 2022). */
+#include "model/family.h"
 
 static const struct clf__name_rule rules[] = {
     {"model.encoder.embed_tokens.weight", "src_embed.0.lut.weight"},
@@ -39,4 +40,34 @@ static const struct clf__name_rule rules[] = {
 
 static const char *const frozen[] = {".pe", NULL};
 
-const struct clf__format clf__format_annotated = {rules, sizeof rules / sizeof *rules, frozen};
+static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
+
+static void start(struct clf__config *config, struct clf__config_choices *choices)
+{
+    (void)choices;
+    config->max_positions = 5000;
+    config->norm = CLF__NORM_STD;
+    config->norm_first = config->norm_final = 1;
+    clf__family_bias_projections(config);
+    config->share_source_target = config->share_target_output = 0;
+    config->logits_bias = 1;
+    config->attention_dropout = config->activation_dropout = 0.1f;
+    config->mask_pad_tokens = 1;
+    config->start_id = config->decoder_start_id = 0;
+    config->end_id = 1;
+    config->pad_id = 2;
+    clf__family_greedy(config, 256);
+}
+
+const struct clf__family clf__family_annotated = {
+    .start = start,
+    .initial = clf__initial_pytorch,
+    .names = &names,
+    .specials = {.first = {"<s>", "</s>", "<pad>", "<unk>"}},
+    .frames_sources = 1,
+    .hides_start_pad = 1,
+    .drops_activations = 1,
+    /* It leaves its rate to PyTorch's LambdaLR, which goes by what is done; the paper and jadore count the
+     * update that is being made. */
+    .counts_updates_done = 1,
+};
