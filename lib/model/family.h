@@ -34,8 +34,8 @@ struct clf__family {
     const struct clf__tensor_names *names; /* what its own code calls its tensors */
     struct clf__specials specials;
     const char *tokenizer_class; /* of tokenizer_config.json, for SentencePiece; NULL: none */
-    const struct clf__specials
-        *separate_specials; /* where each side's words have a vocabulary; NULL: alike */
+    /* Where each side's words have a vocabulary of their own; NULL: the same. */
+    const struct clf__specials *separate_specials;
 
     /* Text and search. */
     int takes_frames;       /* its source is frames of features unless config.json says otherwise */

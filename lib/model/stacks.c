@@ -313,16 +313,7 @@ void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *confi
     *stacks.decoder = (struct clf__decoder){.layers = NULL};
 }
 
-/* A layer alone, as the first one of a stack. */
-struct lone {
-    struct clf__encoder encoder;
-    struct clf__decoder decoder;
-};
-
-static struct clf__stacks stacks_of(struct lone *lone)
-{
-    return (struct clf__stacks){&lone->encoder, &lone->decoder};
-}
+/* A layer alone is the first one of a stack. */
 
 static struct clf__feed_forward without_weights(const struct clf__feed_forward *like)
 {
@@ -330,9 +321,9 @@ static struct clf__feed_forward without_weights(const struct clf__feed_forward *
         .activation = like->activation, .width = like->width, .gated = like->gated};
 }
 
-static clf_status zero_lone(struct lone *out, struct lone *like, enum clf__side side)
+static clf_status zero_lone(struct clf__mirror *out, struct clf__mirror *like, enum clf__side side)
 {
-    struct zeroing zeroing = {.out = stacks_of(out), .like = stacks_of(like)};
+    struct zeroing zeroing = {.out = clf__mirror_stacks(out), .like = clf__mirror_stacks(like)};
     clf_status status = clf__tree_visit_layer(side, zero_module, &zeroing);
     if (status != CLF_OK) {
         (void)clf__tree_visit_layer(side, free_module, &zeroing.out);
@@ -346,8 +337,8 @@ clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
     *out = (struct clf__encoder_layer){.self_attention = {.heads = like->self_attention.heads},
                                        .feed_forward = without_weights(&like->feed_forward),
                                        .norm_first = like->norm_first};
-    struct lone lone = {.encoder = {.layers = out}};
-    struct lone model = {.encoder = {.layers = (struct clf__encoder_layer *)like}};
+    struct clf__mirror lone = {.encoder = {.layers = out}};
+    struct clf__mirror model = {.encoder = {.layers = (struct clf__encoder_layer *)like}};
     return zero_lone(&lone, &model, CLF__ENCODER);
 }
 
@@ -358,21 +349,21 @@ clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
                                        .cross_attention = {.heads = like->cross_attention.heads},
                                        .feed_forward = without_weights(&like->feed_forward),
                                        .norm_first = like->norm_first};
-    struct lone lone = {.decoder = {.layers = out}};
-    struct lone model = {.decoder = {.layers = (struct clf__decoder_layer *)like}};
+    struct clf__mirror lone = {.decoder = {.layers = out}};
+    struct clf__mirror model = {.decoder = {.layers = (struct clf__decoder_layer *)like}};
     return zero_lone(&lone, &model, CLF__DECODER);
 }
 
 void clf__encoder_layer_free(struct clf__encoder_layer *layer)
 {
-    struct lone lone = {.encoder = {.layers = layer}};
-    struct clf__stacks stacks = stacks_of(&lone);
+    struct clf__mirror lone = {.encoder = {.layers = layer}};
+    struct clf__stacks stacks = clf__mirror_stacks(&lone);
     (void)clf__tree_visit_layer(CLF__ENCODER, free_module, &stacks);
 }
 
 void clf__decoder_layer_free(struct clf__decoder_layer *layer)
 {
-    struct lone lone = {.decoder = {.layers = layer}};
-    struct clf__stacks stacks = stacks_of(&lone);
+    struct clf__mirror lone = {.decoder = {.layers = layer}};
+    struct clf__stacks stacks = clf__mirror_stacks(&lone);
     (void)clf__tree_visit_layer(CLF__DECODER, free_module, &stacks);
 }

@@ -9,12 +9,6 @@
 /* Values, gradients and moments, in the order of enum clf__training_values. */
 enum { CLF__TRAINED_KINDS = 4 };
 
-/* Gradients or moments of a transformer: its own structures, holding those. */
-struct clf__mirror {
-    struct clf__encoder encoder;
-    struct clf__decoder decoder;
-};
-
 /* Where a parameter lies: rows first .. of a weight, or numbers first .. of a vector. */
 struct clf__place {
     struct clf__weight *weights[CLF__TRAINED_KINDS]; /* NULL where it is a vector */

@@ -170,7 +170,7 @@ struct clf__stacks clf__training_stacks(struct clf__training *training, int form
     struct clf__mirror *mirrors[] = {NULL, &training->gradients, &training->moments[0],
                                      &training->moments[1]};
     return mirrors[form] == NULL ? clf__transformer_stacks(training->transformer)
-                                 : (struct clf__stacks){&mirrors[form]->encoder, &mirrors[form]->decoder};
+                                 : clf__mirror_stacks(mirrors[form]);
 }
 
 clf_status clf__training_place(struct clf__training *training)

@@ -41,6 +41,17 @@ struct clf__stacks {
     struct clf__decoder *decoder;
 };
 
+/* Gradients or moments of a transformer: its own structures, holding those. */
+struct clf__mirror {
+    struct clf__encoder encoder;
+    struct clf__decoder decoder;
+};
+
+static inline struct clf__stacks clf__mirror_stacks(struct clf__mirror *mirror)
+{
+    return (struct clf__stacks){&mirror->encoder, &mirror->decoder};
+}
+
 /* Calls `visit` with every module that a configuration has, in a fixed order: embeddings, the encoder from
  * its front end to its last norm, the decoder likewise, the projection. Ends with its first failure. */
 typedef clf_status clf__module_visitor(void *context, const struct clf__module *module);
