@@ -167,6 +167,14 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* What a sanitizer found in a child must not vanish with a bare "status 1". */
+static void show_sanitizer(const char *errors)
+{
+    if (strstr(errors, "Sanitizer") != NULL) {
+        print_error("%s\n", errors);
+    }
+}
+
 /* Takes the lines out of errors that a start gives where kernels are not in the cache. */
 static void take_notices(struct process_result *result)
 {
@@ -226,6 +234,7 @@ struct process_result process_run(const struct process *process, const char *arg
     close_end(&err[0]);
     result.output = read_stream(output, &result.output_size);
     result.errors = read_stream(errors, &result.errors_size);
+    show_sanitizer(result.errors);
     take_notices(&result);
     fclose(input);
     fclose(output);
@@ -296,6 +305,7 @@ int coprocess_end(struct coprocess *coprocess)
     int status = wait_for(coprocess->child);
     size_t size;
     coprocess->errors = read_stream(coprocess->says, &size);
+    show_sanitizer(coprocess->errors);
     fclose(coprocess->says);
     return status;
 }
