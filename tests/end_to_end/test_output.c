@@ -153,8 +153,8 @@ static void test_cache(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
-    struct process process = {.input = "Merci.\n",
-                              .environment = process_format("XDG_CACHE_HOME=%s", folder)};
+    struct process process = {
+        .input = "Merci.\n", .environment = process_format("XDG_CACHE_HOME=%s", folder), .keeps_kernels = 1};
     process_write(folder, "clformer", "", 0); /* a file where the folder should be: cannot be written */
     struct process_result result = process_run(&process, TRANSLATE);
     assert_output(result, "Thanks.\n");

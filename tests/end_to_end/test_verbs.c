@@ -261,10 +261,8 @@ static void test_selftest(void **state)
 {
     (void)state;
     const char *form = support_first_form() == CLF_FORM_GPU ? "gpu" : "cpu";
-    /* PoCL would compile each kernel once more to keep it. */
-    struct process process = {.environment = "CLFORMER_CACHE_BYTES=0"};
     struct process_result result =
-        process_run(&process, process_format("selftest --gemm native --form %s", form));
+        run_clformer(NULL, process_format("selftest --gemm native --form %s", form));
     assert_int_equal(result.status, 0);
     /* Each check is counted, of all that come, and the last number is that of the end. */
     const char *last = strstr(result.output, "\nAll ");

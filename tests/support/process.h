@@ -24,6 +24,7 @@ struct process {
     int input_descriptor;    /* standard input in place of `input`, or 0; closed */
     const char *environment; /* one "NAME=value" more, or NULL */
     const char *output_path; /* standard output goes there, or NULL */
+    int keeps_kernels;       /* in our own cache: by default only the driver's is used */
     int has_closed_output;   /* standard output is a pipe that nobody reads */
     int closed[3];           /* standard input, output and error are not open at all */
     int signal_when_started; /* sent once the process has written to standard error, with its input still open
@@ -31,7 +32,7 @@ struct process {
 };
 
 /* Runs build/clformer with these arguments (split at single spaces; "\x1f" stands for a space inside one).
- * Compiled kernels are shared between runs, in $XDG_CACHE_HOME or below the build folder. */
+ * Kernels that a driver keeps are shared between runs, in $XDG_CACHE_HOME or below the build folder. */
 struct process_result process_run(const struct process *process, const char *arguments);
 
 /* A command that runs beside the test, which writes to its standard input and reads its standard output. */
