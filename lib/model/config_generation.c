@@ -3,8 +3,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "model/config_build.h"
+#include "model/config_keys.h"
 
-enum { MAX_BEAMS = CLF__SEARCH_BEAMS_LIMIT, MAX_TOKENS = 1 << 30, MAX_IDS = 1 << 20 };
+enum { MAX_TOKENS = CLF__CONFIG_MOST_TOKENS, MAX_IDS = 1 << 20 };
 
 clf_status clf__config_read_end_id(const struct clf__json *json, int *id)
 {
@@ -165,24 +166,13 @@ static clf_status read_early_stopping(struct clf__search_options *options, const
                      json->path);
 }
 
-static clf_status read_length_rule(struct clf__search_options *options, const struct clf__json *json)
+static clf_status read_length_penalty(struct clf__search_options *options, const struct clf__json *json)
 {
-    static const char *const words[] = {"huggingface", "gnmt", "none", "jadore"};
     double penalty = options->length_penalty;
     CLF__TRY(clf__json_double(json, "length_penalty", -CLF__LENGTH_PENALTY_LIMIT, CLF__LENGTH_PENALTY_LIMIT,
                               &penalty));
     options->length_penalty = (float)penalty;
-    const char *text = NULL;
-    CLF__TRY(clf__json_string(json, "length_rule", &text));
-    for (int i = 0; text && i < (int)(sizeof words / sizeof *words); i++) {
-        if (strcmp(words[i], text) == 0) {
-            options->length_rule = (enum clf__length_rule)i;
-            return CLF_OK;
-        }
-    }
-    return text ? clf__fail(CLF_FORMAT, "%s: \"length_rule\" is neither huggingface, gnmt, none nor jadore",
-                            json->path)
-                : CLF_OK;
+    return CLF_OK;
 }
 
 /* transformers counts the start token in max_length. Its min_length is the number of generated tokens, the
@@ -199,7 +189,6 @@ static clf_status read_lengths(struct clf__search_options *options, const struct
                  json->path, options->max_length, max_positions);
         options->max_length = max_positions;
     }
-    CLF__TRY(clf__json_int(json, "min_length", 0, MAX_TOKENS, &options->min_length));
     int before_end = 0;
     CLF__TRY(clf__json_int(json, "min_new_tokens", 0, MAX_TOKENS, &before_end));
     if (before_end > 0) {
@@ -260,15 +249,13 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
         return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" is %d, outside the vocabulary of %d", json->path,
                          options->end_id, vocabulary);
     }
-    CLF__TRY(clf__json_int(json, "num_beams", 1, MAX_BEAMS, &options->beams));
-    CLF__TRY(clf__json_int(json, "num_return_sequences", 1, MAX_BEAMS, &options->n_best));
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DECODING));
     if (options->n_best > options->beams) {
         return clf__fail(CLF_FORMAT, "%s: \"num_return_sequences\" is %d, more than \"num_beams\" %d",
                          json->path, options->n_best, options->beams);
     }
-    CLF__TRY(read_length_rule(options, json));
+    CLF__TRY(read_length_penalty(options, json));
     CLF__TRY(read_early_stopping(options, json));
-    CLF__TRY(clf__json_bool(json, "renormalize_logits", &options->renormalize));
     CLF__TRY(read_forced(json, "forced_bos_token_id", vocabulary, &options->forced_first));
     CLF__TRY(read_forced(json, "forced_eos_token_id", vocabulary, &options->forced_last));
     CLF__TRY(read_suppressed(options, json));

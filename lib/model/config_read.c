@@ -1,131 +1,40 @@
-#include <stddef.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "model/config_build.h"
+#include "model/config_keys.h"
 #include "model/family.h"
 
-enum { MAX_LAYERS = 4096, MAX_HEADS = 4096, MAX_WIDTH = 65536 };
-enum { MAX_FFN = 1 << 20, MAX_POSITIONS = 1 << 20 };
-
-/* A whole number of the file and its field. */
-struct number_key {
-    const char *key;
-    size_t field;
-    int low, high;
-};
-#define NUMBER(key, field, low, high)                                                                        \
-    {                                                                                                        \
-        key, offsetof(struct clf__config, field), low, high                                                  \
-    }
-
-struct flag_key {
-    const char *key;
-    size_t field;
-};
-#define FLAG(key, field)                                                                                     \
-    {                                                                                                        \
-        key, offsetof(struct clf__config, field)                                                             \
-    }
-
-static const struct number_key sizes[] = {
-    NUMBER("d_model", d_model, 1, MAX_WIDTH),
-    NUMBER("encoder_layers", encoder_layers, 1, MAX_LAYERS),
-    NUMBER("decoder_layers", decoder_layers, 1, MAX_LAYERS),
-    NUMBER("encoder_attention_heads", encoder_heads, 1, MAX_HEADS),
-    NUMBER("decoder_attention_heads", decoder_heads, 1, MAX_HEADS),
-    NUMBER("encoder_ffn_dim", encoder_ffn, 1, MAX_FFN),
-    NUMBER("decoder_ffn_dim", decoder_ffn, 1, MAX_FFN),
-    NUMBER("max_position_embeddings", max_positions, 1, MAX_POSITIONS),
-};
-
-/* The keys below are read where model_type is clformer. */
-static const struct number_key numbers[] = {
-    NUMBER("position_offset", position_offset, 0, MAX_POSITIONS),
-    NUMBER("relative_attention_num_buckets", relative_buckets, 4, MAX_POSITIONS),
-    NUMBER("relative_attention_max_distance", relative_distance, 2, MAX_POSITIONS),
-};
-
-static const struct flag_key flags[] = {
-    FLAG("position_padding_aware", position_padding_aware),
-    FLAG("normalize_before", norm_first),
-    FLAG("add_final_layer_norm", norm_final),
-    FLAG("normalize_embedding", norm_embedding),
-    FLAG("q_proj_bias", query_bias),
-    FLAG("k_proj_bias", key_bias),
-    FLAG("v_proj_bias", value_bias),
-    FLAG("out_proj_bias", output_bias),
-    FLAG("scale_attention", attention_scaled),
-    FLAG("gated_feed_forward", ffn_gated),
-    FLAG("feed_forward_bias", ffn_bias),
-    FLAG("add_bias_logits", logits_bias),
-    FLAG("mask_pad_tokens", mask_pad_tokens),
-};
-
-static int *field_of(struct clf__config *config, size_t field)
-{
-    return (int *)((char *)config + field);
-}
-
-static clf_status read_numbers(struct clf__config *config, const struct clf__json *json,
-                               const struct number_key *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        CLF__TRY(
-            clf__json_int(json, keys[i].key, keys[i].low, keys[i].high, field_of(config, keys[i].field)));
-    }
-    return CLF_OK;
-}
-
 /* transformers writes all of them: without one, the weights are hardly those of the default. */
-static void warn_of_missing_sizes(struct clf__config *config, const struct clf__json *json)
+static void warn_of_missing_sizes(const struct clf__config *config, const struct clf__json *json)
 {
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (!clf__json_has(json, sizes[i].key)) {
-            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; the default %d is taken", json->path,
-                     sizes[i].key, *field_of(config, sizes[i].field));
+    for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
+        if (key->stage == CLF__KEY_SIZE && !clf__json_has(json, key->name)) {
+            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; the default %d is taken", json->path, key->name,
+                     *(const int *)((const char *)config + key->field));
         }
     }
 }
 
-/* One of several words. */
-struct word {
-    const char *word;
-    int value;
-};
-
-static clf_status read_word(const struct clf__json *json, const char *key, const struct word *words,
-                            size_t count, int *out)
+static clf_status read_preset(enum clf__system *system, const struct clf__json *json)
 {
-    const char *text = NULL;
-    CLF__TRY(clf__json_string(json, key, &text));
-    for (size_t i = 0; text && i < count; i++) {
-        if (strcmp(words[i].word, text) == 0) {
-            *out = words[i].value;
-            return CLF_OK;
-        }
+    struct clf__key_word presets[] = {
+#define PRESET_WORD(name, word) {#word, CLF__##name},
+        CLF__SYSTEM_LIST(PRESET_WORD){NULL, 0}
+#undef PRESET_WORD
+    };
+    if (!clf__json_has(json, "preset")) {
+        return clf__fail(CLF_FORMAT, "%s: \"preset\" is missing, which model_type clformer needs",
+                         json->path);
     }
-    if (text) {
-        char known[256] = "";
-        for (size_t i = 0; i < count; i++) {
-            size_t used = strlen(known);
-            snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", words[i].word);
-        }
-        return clf__fail(CLF_UNSUPPORTED, "%s: \"%s\" is \"%.64s\"; supported: %s", json->path, key, text,
-                         known);
-    }
+    int preset = 0;
+    CLF__TRY(clf__config_read_word(json, "preset", presets, &preset));
+    *system = (enum clf__system)preset;
     return CLF_OK;
 }
-
-#define READ_WORD(json, key, words, out) read_word(json, key, words, sizeof(words) / sizeof *(words), out)
 
 static clf_status read_system(enum clf__system *system, int *is_ours, const struct clf__json *json)
 {
-    static const struct word presets[] = {
-#define PRESET_WORD(name, word) {#word, CLF__##name},
-        CLF__SYSTEM_LIST(PRESET_WORD)
-#undef PRESET_WORD
-    };
     static const char known[] =
         "\"marian\", as in the MarianMT folders of Hugging Face, and \"clformer\", as in "
         "what `clformer train` writes with its other presets";
@@ -139,16 +48,7 @@ static clf_status read_system(enum clf__system *system, int *is_ours, const stru
         return clf__fail(CLF_UNSUPPORTED, "%s: \"model_type\" is \"%.64s\"; supported are %s", json->path,
                          type, known);
     }
-    if (*is_ours) {
-        int preset = 0;
-        if (!clf__json_has(json, "preset")) {
-            return clf__fail(CLF_FORMAT, "%s: \"preset\" is missing, which model_type clformer needs",
-                             json->path);
-        }
-        CLF__TRY(READ_WORD(json, "preset", presets, &preset));
-        *system = (enum clf__system)preset;
-    }
-    return CLF_OK;
+    return *is_ours ? read_preset(system, json) : CLF_OK;
 }
 
 /* An id, or -1 where the file says null. */
@@ -200,7 +100,7 @@ static clf_status read_vocabularies(struct clf__config *config, const struct clf
     return CLF_OK;
 }
 
-static clf_status read_marian_sharing(struct clf__config *config, const struct clf__json *json)
+static clf_status read_tied_sharing(struct clf__config *config, const struct clf__json *json)
 {
     int share = 1, tie = 1;
     CLF__TRY(clf__json_bool(json, "share_encoder_decoder_embeddings", &share));
@@ -239,10 +139,10 @@ static clf_status read_sharing(struct clf__config *config, const struct clf__jso
 
 static clf_status read_scale(struct clf__config_choices *choices, const struct clf__json *json)
 {
-    static const struct word places[] = {
-        {"emb", CLF__SCALE_EMBEDDING}, {"prj", CLF__SCALE_PROJECTION}, {"none", CLF__SCALE_NONE}};
+    static const struct clf__key_word places[] = {
+        {"emb", CLF__SCALE_EMBEDDING}, {"prj", CLF__SCALE_PROJECTION}, {"none", CLF__SCALE_NONE}, {NULL, 0}};
     int place = (int)choices->scale;
-    CLF__TRY(READ_WORD(json, "scale_emb_or_prj", places, &place));
+    CLF__TRY(clf__config_read_word(json, "scale_emb_or_prj", places, &place));
     int embedding = place == CLF__SCALE_EMBEDDING;
     int wanted = embedding;
     CLF__TRY(clf__json_bool(json, "scale_embedding", &wanted));
@@ -257,100 +157,21 @@ static clf_status read_scale(struct clf__config_choices *choices, const struct c
     return CLF_OK;
 }
 
-static clf_status read_activation(struct clf__config *config, const struct clf__json *json)
-{
-    static const struct word words[] = {
-        {"relu", CLF__RELU},
-        {"gelu", CLF__GELU_ERF},
-        {"gelu_python", CLF__GELU_ERF},
-        {"gelu_new", CLF__GELU_TANH},
-        {"gelu_fast", CLF__GELU_TANH},
-        {"gelu_accurate", CLF__GELU_TANH},
-        {"gelu_pytorch_tanh", CLF__GELU_TANH},
-        {"silu", CLF__SILU},
-        {"swish", CLF__SILU},
-        {"linear", CLF__IDENTITY},
-    };
-    int activation = (int)config->activation;
-    CLF__TRY(READ_WORD(json, "activation_function", words, &activation));
-    config->activation = (enum clf__activation)activation;
-    return CLF_OK;
-}
-
-static clf_status read_kinds(struct clf__config *config, const struct clf__json *json)
-{
-    static const struct word positions[] = {{"sinusoid", CLF__POSITIONS_SINUSOID},
-                                            {"learned", CLF__POSITIONS_LEARNED},
-                                            {"relative", CLF__POSITIONS_RELATIVE},
-                                            {"none", CLF__POSITIONS_NONE}};
-    static const struct word layouts[] = {{"interleaved", CLF__SINUSOID_INTERLEAVED},
-                                          {"halves", CLF__SINUSOID_HALVES}};
-    static const struct word frequencies[] = {{"by_width", CLF__SINUSOID_BY_WIDTH},
-                                              {"by_last", CLF__SINUSOID_BY_LAST}};
-    static const struct word norms[] = {
-        {"layer", CLF__NORM_LAYER}, {"rms", CLF__NORM_RMS}, {"std", CLF__NORM_STD}};
-    int kind = (int)config->positions, layout = (int)config->sinusoid_layout;
-    int frequency = (int)config->sinusoid_frequency, norm = (int)config->norm;
-    CLF__TRY(READ_WORD(json, "position_embedding_type", positions, &kind));
-    CLF__TRY(READ_WORD(json, "sinusoid_layout", layouts, &layout));
-    CLF__TRY(READ_WORD(json, "sinusoid_frequency", frequencies, &frequency));
-    CLF__TRY(READ_WORD(json, "norm", norms, &norm));
-    config->positions = (enum clf__positions_kind)kind;
-    config->sinusoid_layout = (enum clf__sinusoid_layout)layout;
-    config->sinusoid_frequency = (enum clf__sinusoid_frequency)frequency;
-    config->norm = (enum clf__norm_kind)norm;
-    return CLF_OK;
-}
-
-static clf_status read_rate(const struct clf__json *json, const char *key, float *out)
-{
-    double rate = *out;
-    CLF__TRY(clf__json_double(json, key, 0, 0.999, &rate));
-    *out = (float)rate;
-    return CLF_OK;
-}
-
 /* "dropout" is the embedding's too, and in some families the activation's, where these have no key of their
  * own; attention weights keep theirs. */
 static clf_status read_dropout(struct clf__config *config, const struct clf__json *json)
 {
-    CLF__TRY(read_rate(json, "dropout", &config->dropout));
     config->embedding_dropout = config->dropout;
     if (clf__family_of(config->system)->drops_activations) {
         config->activation_dropout = config->dropout;
     }
-    CLF__TRY(read_rate(json, "embedding_dropout", &config->embedding_dropout));
-    CLF__TRY(read_rate(json, "attention_dropout", &config->attention_dropout));
-    return read_rate(json, "activation_dropout", &config->activation_dropout);
+    return clf__config_read_stage(config, json, CLF__KEY_RATE);
 }
 
-/* What a clformer folder may set and a MarianMT folder fixes. */
-static clf_status read_switches(struct clf__config *config, struct clf__config_choices *choices,
-                                const struct clf__json *json)
-{
-    CLF__TRY(read_numbers(config, json, numbers, sizeof numbers / sizeof *numbers));
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        CLF__TRY(clf__json_bool(json, flags[i].key, field_of(config, flags[i].field)));
-    }
-    double epsilon = config->norm_epsilon;
-    CLF__TRY(clf__json_double(json, "layer_norm_eps", 0, 1, &epsilon));
-    config->norm_epsilon = (float)epsilon;
-    CLF__TRY(clf__json_int(json, "d_k", 1, MAX_WIDTH, &choices->key_width));
-    CLF__TRY(clf__json_int(json, "d_v", 1, MAX_WIDTH, &choices->value_width));
-    return read_kinds(config, json);
-}
-
-/* The scales as plain numbers, and the framing of a source line, over what was derived. */
+/* What was derived may be said outright: the scales, and the framing of a source line. */
 static clf_status read_derived(struct clf__config *config, const struct clf__json *json)
 {
-    double encoder = config->encoder_embedding_scale, decoder = config->decoder_embedding_scale;
-    double output = config->output_scale;
-    CLF__TRY(clf__json_double(json, "encoder_embedding_scale", -1e6, 1e6, &encoder));
-    CLF__TRY(clf__json_double(json, "decoder_embedding_scale", -1e6, 1e6, &decoder));
-    CLF__TRY(clf__json_double(json, "output_scale", -1e6, 1e6, &output));
-    config->encoder_embedding_scale = (float)encoder;
-    config->decoder_embedding_scale = (float)decoder;
-    config->output_scale = (float)output;
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DERIVED));
     int start = config->source_start_id >= 0, end = config->source_end_id >= 0;
     CLF__TRY(clf__json_bool(json, "source_starts_with_bos", &start));
     CLF__TRY(clf__json_bool(json, "source_ends_with_eos", &end));
@@ -361,6 +182,15 @@ static clf_status read_derived(struct clf__config *config, const struct clf__jso
     return CLF_OK;
 }
 
+/* What a folder of ours may set and the families of Hugging Face fix. */
+static clf_status read_ours(struct clf__config *config, struct clf__config_choices *choices,
+                            const struct clf__json *json)
+{
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SWITCH));
+    CLF__TRY(clf__json_int(json, "d_k", 1, CLF__CONFIG_MOST_WIDTH, &choices->key_width));
+    return clf__json_int(json, "d_v", 1, CLF__CONFIG_MOST_WIDTH, &choices->value_width);
+}
+
 clf_status clf__config_read(struct clf__config *config, const struct clf__json *json)
 {
     enum clf__system system = (enum clf__system)0;
@@ -368,22 +198,18 @@ clf_status clf__config_read(struct clf__config *config, const struct clf__json *
     CLF__TRY(read_system(&system, &is_ours, json));
     struct clf__config_choices choices;
     clf__config_preset_start(config, &choices, system);
-    CLF__TRY(read_numbers(config, json, sizes, sizeof sizes / sizeof *sizes));
-    if (!is_ours) {
-        warn_of_missing_sizes(config, json);
-    }
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SIZE));
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_KIND));
     if (is_ours) {
-        CLF__TRY(clf__json_int(json, "feature_size", 1, MAX_WIDTH, &config->feature_size));
+        CLF__TRY(read_ours(config, &choices, json));
+    } else {
+        warn_of_missing_sizes(config, json);
     }
     CLF__TRY(read_vocabularies(config, json));
     CLF__TRY(read_ids(config, json, is_ours));
-    CLF__TRY(read_activation(config, json));
     CLF__TRY(read_dropout(config, json));
     CLF__TRY(read_scale(&choices, json));
-    CLF__TRY(is_ours ? read_sharing(config, json) : read_marian_sharing(config, json));
-    if (is_ours) {
-        CLF__TRY(read_switches(config, &choices, json));
-    }
+    CLF__TRY(is_ours ? read_sharing(config, json) : read_tied_sharing(config, json));
     clf__config_derive(config, &choices);
     return is_ours ? read_derived(config, json) : CLF_OK;
 }

@@ -2,93 +2,36 @@
 #include <stdarg.h>
 
 #include "base/memory.h"
+#include "model/config_keys.h"
 #include "model/family.h"
 #include "translate/inspect_internal.h"
 
-static const char *activation_word(enum clf__activation kind)
+static int is_in_use(const struct clf__config *config, const struct clf__config_key *key)
 {
-    static const char *const words[] = {"identity", "relu", "gelu", "gelu_new", "silu"};
-    return words[kind];
-}
-_Static_assert(CLF__IDENTITY == 0 && CLF__SILU == 4, "activation_word() has one word an activation");
-
-static json_t *positions_object(const struct clf__config *config)
-{
-    static const char *const kinds[] = {"none", "sinusoid", "learned", "relative"};
-    json_t *object = json_pack("{s:s, s:i}", "position_embedding_type", kinds[config->positions],
-                               "max_position_embeddings", config->max_positions);
-    int failed = object == NULL;
-    if (!failed && config->positions == CLF__POSITIONS_SINUSOID) {
-        int halves = config->sinusoid_layout == CLF__SINUSOID_HALVES;
-        int by_last = config->sinusoid_frequency == CLF__SINUSOID_BY_LAST;
-        failed = json_object_set_new(object, "sinusoid_layout",
-                                     json_string(halves ? "halves" : "interleaved")) != 0 ||
-                 json_object_set_new(object, "sinusoid_frequency",
-                                     json_string(by_last ? "by_last" : "by_width")) != 0;
-    } else if (!failed && config->positions == CLF__POSITIONS_RELATIVE) {
-        failed = json_object_set_new(object, "relative_attention_num_buckets",
-                                     json_integer(config->relative_buckets)) != 0 ||
-                 json_object_set_new(object, "relative_attention_max_distance",
-                                     json_integer(config->relative_distance)) != 0;
-    }
-    failed = failed ||
-             json_object_set_new(object, "position_offset", json_integer(config->position_offset)) != 0 ||
-             json_object_set_new(object, "position_padding_aware",
-                                 json_boolean(config->position_padding_aware)) != 0;
-    if (failed) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return (key->uses & CLF__KEY_SHOWN) &&
+           (!(key->uses & CLF__KEY_OF_SINUSOID) || config->positions == CLF__POSITIONS_SINUSOID) &&
+           (!(key->uses & CLF__KEY_OF_RELATIVE) || config->positions == CLF__POSITIONS_RELATIVE);
 }
 
-static json_t *sizes_object(const struct clf__config *config)
+/* What no key says as it is. */
+static json_t *derived_object(const struct clf__config *config)
 {
-    return json_pack(
-        "{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "d_model", config->d_model,
-        "encoder_layers", config->encoder_layers, "decoder_layers", config->decoder_layers,
-        "encoder_attention_heads", config->encoder_heads, "decoder_attention_heads", config->decoder_heads,
-        "encoder_d_k", config->encoder_key_width, "encoder_d_v", config->encoder_value_width, "decoder_d_k",
-        config->decoder_key_width, "decoder_d_v", config->decoder_value_width, "encoder_ffn_dim",
-        config->encoder_ffn, "decoder_ffn_dim", config->decoder_ffn, "vocab_size", config->source_vocabulary,
-        "decoder_vocab_size", config->target_vocabulary, "feature_size", config->feature_size);
-}
-
-static json_t *layers_object(const struct clf__config *config)
-{
-    static const char *const norms[] = {"layer", "rms", "std"};
-    return json_pack("{s:s, s:f, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:s, s:b, s:b, s:b}", "norm",
-                     norms[config->norm], "layer_norm_eps", (double)config->norm_epsilon, "normalize_before",
-                     config->norm_first, "add_final_layer_norm", config->norm_final, "normalize_embedding",
-                     config->norm_embedding, "q_proj_bias", config->query_bias, "k_proj_bias",
-                     config->key_bias, "v_proj_bias", config->value_bias, "out_proj_bias",
-                     config->output_bias, "scale_attention", config->attention_scaled, "activation_function",
-                     activation_word(config->activation), "gated_feed_forward", config->ffn_gated,
-                     "feed_forward_bias", config->ffn_bias, "mask_pad_tokens", config->mask_pad_tokens);
-}
-
-static json_t *ends_object(const struct clf__config *config)
-{
-    return json_pack("{s:f, s:f, s:f, s:b, s:b, s:b, s:i, s:i, s:i, s:i, s:i, s:i}",
-                     "encoder_embedding_scale", (double)config->encoder_embedding_scale,
-                     "decoder_embedding_scale", (double)config->decoder_embedding_scale, "output_scale",
-                     (double)config->output_scale, "share_encoder_decoder_embeddings",
-                     config->share_source_target, "tie_word_embeddings", config->share_target_output,
-                     "add_bias_logits", config->logits_bias, "pad_token_id", config->pad_id, "bos_token_id",
-                     config->start_id, "eos_token_id", config->end_id, "decoder_start_token_id",
-                     config->decoder_start_id, "source_start_token_id", config->source_start_id,
-                     "source_end_token_id", config->source_end_id);
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "encoder_d_k", config->encoder_key_width,
+                     "encoder_d_v", config->encoder_value_width, "decoder_d_k", config->decoder_key_width,
+                     "decoder_d_v", config->decoder_value_width, "source_start_token_id",
+                     config->source_start_id, "source_end_token_id", config->source_end_id);
 }
 
 json_t *clf__inspect_configuration(const struct clf__config *config)
 {
-    json_t *all = sizes_object(config);
-    json_t *parts[] = {positions_object(config), layers_object(config), ends_object(config)};
-    int failed = all == NULL;
-    for (int i = 0; i < 3; i++) {
-        failed = failed || parts[i] == NULL || json_object_update(all, parts[i]) != 0;
-        json_decref(parts[i]);
+    json_t *all = json_object(), *derived = derived_object(config);
+    int failed = all == NULL || derived == NULL;
+    for (const struct clf__config_key *key = clf__config_keys; key->name != NULL && !failed; key++) {
+        failed = is_in_use(config, key) &&
+                 json_object_set_new(all, key->name, clf__config_key_value(config, key)) != 0;
     }
+    failed = failed || json_object_update(all, derived) != 0;
+    json_decref(derived);
     if (failed) {
         json_decref(all);
         return NULL;
@@ -123,15 +66,15 @@ static json_t *bad_words_array(const struct clf__search_options *options)
 
 json_t *clf__inspect_generation(const struct clf__search_options *options)
 {
-    static const char *const rules[] = {"huggingface", "gnmt", "none", "jadore"};
     static const char *const stops[] = {"false", "true", "never", "all"};
     return json_pack(
         "{s:i, s:i, s:i, s:i, s:s, s:f, s:s, s:b, s:i, s:i, s:o, s:o}", "beam", options->beams, "n_best",
         options->n_best, "min_length", options->min_length, "max_length", options->max_length, "length_rule",
-        rules[options->length_rule], "length_penalty", options->length_penalty, "early_stopping",
-        stops[options->early_stopping], "renormalize", options->renormalize, "forced_first",
-        options->forced_first, "forced_last", options->forced_last, "suppress",
-        ids_array(options->suppressed, options->suppressed_count), "bad_words", bad_words_array(options));
+        clf__config_key_word("length_rule", (int)options->length_rule), "length_penalty",
+        options->length_penalty, "early_stopping", stops[options->early_stopping], "renormalize",
+        options->renormalize, "forced_first", options->forced_first, "forced_last", options->forced_last,
+        "suppress", ids_array(options->suppressed, options->suppressed_count), "bad_words",
+        bad_words_array(options));
 }
 
 clf_status clf__inspect_say(json_t *sentences, const char *format, ...)
@@ -186,7 +129,7 @@ clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *con
     if (clf__family_of(config->system)->hugging_face &&
         json_object_get(file, "activation_function") == NULL) {
         CLF__TRY(clf__inspect_say(sentences, "config.json names no activation_function; %s is taken",
-                                  activation_word(config->activation)));
+                                  clf__config_key_word("activation_function", (int)config->activation)));
     }
     if (config->d_model % 16 != 0) {
         CLF__TRY(clf__inspect_say(sentences, "d_model %d is no multiple of 16: vectors stay part empty",

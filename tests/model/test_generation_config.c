@@ -87,7 +87,6 @@ static void test_bad_generation(void **state)
         "\"renormalize_logits\": 1",
         "\"decoder_start_token_id\": 40",
         "\"eos_token_id\": 40",
-        "\"length_rule\": \"short\"",
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         expect_bad_config(marian_config, "", members[i], CLF_FORMAT, "generation_config.json");
@@ -96,6 +95,8 @@ static void test_bad_generation(void **state)
                       CLF_FORMAT, "\"forced_bos_token_id\" 7 is among \"suppress_tokens\"");
     expect_bad_config(marian_config, "", "\"forced_eos_token_id\": 0, \"suppress_tokens\": [0]", CLF_FORMAT,
                       "\"forced_eos_token_id\" 0 is among \"suppress_tokens\"");
+    expect_bad_config(marian_config, "", "\"length_rule\": \"short\"", CLF_UNSUPPORTED,
+                      "\"length_rule\" is \"short\"; supported: huggingface, gnmt, none, jadore");
     expect_bad_config(marian_config, "", "\"forced_eos_token_id\": [0, 1]", CLF_UNSUPPORTED,
                       "forced_eos_token_id");
     expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 1]", CLF_UNSUPPORTED, "eos_token_id");

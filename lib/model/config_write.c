@@ -4,80 +4,9 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "model/config_build.h"
+#include "model/config_keys.h"
 #include "model/family.h"
 #include "model/save.h"
-
-/* A key that a description may hold. */
-struct key {
-    const char *name;
-    int for_marian;     /* a MarianMT folder has it; its own arrangement fixes the others */
-    int for_generation; /* it stands in generation_config.json */
-};
-
-static const struct key keys[] = {
-    {"d_model", 1, 0},
-    {"encoder_layers", 1, 0},
-    {"decoder_layers", 1, 0},
-    {"encoder_attention_heads", 1, 0},
-    {"decoder_attention_heads", 1, 0},
-    {"encoder_ffn_dim", 1, 0},
-    {"decoder_ffn_dim", 1, 0},
-    {"max_position_embeddings", 1, 0},
-    {"activation_function", 1, 0},
-    {"dropout", 1, 0},
-    {"attention_dropout", 1, 0},
-    {"activation_dropout", 1, 0},
-    {"embedding_dropout", 1, 0},
-    {"scale_embedding", 1, 0},
-    {"share_encoder_decoder_embeddings", 1, 0},
-    {"tie_word_embeddings", 1, 0},
-    {"emb_src_trg_weight_sharing", 0, 0},
-    {"trg_emb_prj_weight_sharing", 0, 0},
-    {"scale_emb_or_prj", 0, 0},
-    {"d_k", 0, 0},
-    {"d_v", 0, 0},
-    {"feature_size", 0, 0},
-    {"position_embedding_type", 0, 0},
-    {"sinusoid_layout", 0, 0},
-    {"sinusoid_frequency", 0, 0},
-    {"position_offset", 0, 0},
-    {"position_padding_aware", 0, 0},
-    {"relative_attention_num_buckets", 0, 0},
-    {"relative_attention_max_distance", 0, 0},
-    {"norm", 0, 0},
-    {"layer_norm_eps", 0, 0},
-    {"normalize_before", 0, 0},
-    {"add_final_layer_norm", 0, 0},
-    {"normalize_embedding", 0, 0},
-    {"q_proj_bias", 0, 0},
-    {"k_proj_bias", 0, 0},
-    {"v_proj_bias", 0, 0},
-    {"out_proj_bias", 0, 0},
-    {"feed_forward_bias", 0, 0},
-    {"add_bias_logits", 0, 0},
-    {"scale_attention", 0, 0},
-    {"gated_feed_forward", 0, 0},
-    {"mask_pad_tokens", 0, 0},
-    {"encoder_embedding_scale", 0, 0},
-    {"decoder_embedding_scale", 0, 0},
-    {"output_scale", 0, 0},
-    {"source_starts_with_bos", 0, 0},
-    {"source_ends_with_eos", 0, 0},
-    {"num_beams", 1, 1},
-    {"num_return_sequences", 1, 1},
-    {"length_penalty", 1, 1},
-    {"length_rule", 0, 1},
-    {"early_stopping", 1, 1},
-    {"max_length", 1, 1},
-    {"max_new_tokens", 1, 1},
-    {"min_length", 1, 1},
-    {"min_new_tokens", 1, 1},
-    {"forced_bos_token_id", 1, 1},
-    {"forced_eos_token_id", 1, 1},
-    {"bad_words_ids", 1, 1},
-    {"suppress_tokens", 1, 1},
-    {"renormalize_logits", 1, 1},
-};
 
 /* Both files while they are made; `failed` where jansson had no memory. */
 struct draft {
@@ -102,14 +31,11 @@ static void set_sizes(struct draft *draft)
 {
     struct clf__config preset;
     clf__config_preset(&preset, draft->system);
-    set(draft, draft->config, "d_model", json_integer(preset.d_model));
-    set(draft, draft->config, "encoder_layers", json_integer(preset.encoder_layers));
-    set(draft, draft->config, "decoder_layers", json_integer(preset.decoder_layers));
-    set(draft, draft->config, "encoder_attention_heads", json_integer(preset.encoder_heads));
-    set(draft, draft->config, "decoder_attention_heads", json_integer(preset.decoder_heads));
-    set(draft, draft->config, "encoder_ffn_dim", json_integer(preset.encoder_ffn));
-    set(draft, draft->config, "decoder_ffn_dim", json_integer(preset.decoder_ffn));
-    set(draft, draft->config, "max_position_embeddings", json_integer(preset.max_positions));
+    for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
+        if (key->stage == CLF__KEY_SIZE) {
+            set(draft, draft->config, key->name, clf__config_key_value(&preset, key));
+        }
+    }
 }
 
 static void set_ids(struct draft *draft)
@@ -141,31 +67,29 @@ static void set_ours(struct draft *draft)
     }
 }
 
-int clf__model_has_key(const char *key, size_t length)
+static const struct clf__config_key *find_choice(const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (strlen(keys[i].name) == length && strncmp(keys[i].name, key, length) == 0) {
-            return 1;
-        }
-    }
-    return 0;
+    const struct clf__config_key *key = clf__config_key_find(name, length);
+    return key != NULL && (key->uses & CLF__KEY_CHOSEN) ? key : NULL;
 }
 
-static clf_status find_key(const struct key **out, const struct draft *draft, const char *name)
+int clf__model_has_key(const char *key, size_t length)
 {
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (strcmp(keys[i].name, name) != 0) {
-            continue;
-        }
-        if (clf__family_of(draft->system)->hugging_face && !keys[i].for_marian) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "\"%s\" cannot be chosen for the preset %s, whose arrangement fixes it", name,
-                             clf__system_word(draft->system));
-        }
-        *out = &keys[i];
-        return CLF_OK;
+    return find_choice(key, length) != NULL;
+}
+
+static clf_status find_key(const struct clf__config_key **out, const struct draft *draft, const char *name)
+{
+    *out = find_choice(name, strlen(name));
+    if (*out == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "\"%.64s\" is no key of config.json that can be chosen", name);
     }
-    return clf__fail(CLF_BAD_ARGUMENT, "\"%.64s\" is no key of config.json that can be chosen", name);
+    if (clf__family_of(draft->system)->hugging_face && !((*out)->uses & CLF__KEY_EVERY)) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "\"%s\" cannot be chosen for the preset %s, whose arrangement fixes it", name,
+                         clf__system_word(draft->system));
+    }
+    return CLF_OK;
 }
 
 static clf_status take_choices(struct draft *draft)
@@ -173,14 +97,14 @@ static clf_status take_choices(struct draft *draft)
     const struct clf__model_description *description = draft->description;
     for (int i = 0; i < description->key_count; i++) {
         const char *name = description->keys[i], *text = description->values[i];
-        const struct key *key = NULL;
+        const struct clf__config_key *key;
         CLF__TRY(find_key(&key, draft, name));
         json_t *value = NULL;
         CLF__TRY(clf__json_word(&value, text));
         if (!value) {
             return clf__fail(CLF_BAD_ARGUMENT, "the value of \"%s\", %.64s, is no JSON", name, text);
         }
-        set(draft, key->for_generation ? draft->generation : draft->config, name, value);
+        set(draft, key->uses & CLF__KEY_GENERATION ? draft->generation : draft->config, name, value);
     }
     return CLF_OK;
 }
