@@ -24,6 +24,12 @@ const char *clf__activation_define(enum clf__activation kind)
     return NULL;
 }
 
+const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision)
+{
+    int is_clblast = clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST && precision == CLF_PRECISION_FP32;
+    return is_clblast ? &clf__gemm_clblast : &clf__gemm_native;
+}
+
 clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
                                   int columns)
 {
@@ -93,8 +99,7 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
     if (weight->copies) {
         CLF__TRY(clf__weight_rounded(&weight, weight));
     }
-    return weight->panel == 1 ? clf__clblast_gemm_weight(y, x, rows, weight, epilogue)
-                              : clf__native_gemm_weight(y, x, rows, weight, epilogue);
+    return weight->provider->multiply(y, x, rows, weight, epilogue);
 }
 
 struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,
@@ -147,8 +152,6 @@ clf_status clf__gemm_batched(struct clf__batched_matrix c, struct clf__batched_m
     CLF__TRY(check_batch("first operand", a, shape->batches, shape->m, shape->k));
     CLF__TRY(shape->transpose_b ? check_batch("second operand", b, shape->batches, shape->n, shape->k)
                                 : check_batch("second operand", b, shape->batches, shape->k, shape->n));
-    clf_gemm provider = clf__device_caps(clf__buffer_device(c.matrix.buffer))->gemm;
-    /* CLBlast refuses an empty k, whose products are zero. */
-    return provider == CLF_GEMM_CLBLAST && shape->k > 0 ? clf__clblast_gemm_batched(c, a, b, shape)
-                                                        : clf__native_gemm_batched(c, a, b, shape);
+    struct clf_device *device = clf__buffer_device(c.matrix.buffer);
+    return clf__gemm_provider_of(device, CLF_PRECISION_FP32)->multiply_batched(c, a, b, shape);
 }

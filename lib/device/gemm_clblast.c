@@ -162,9 +162,8 @@ static clf_status multiply_weight(struct clf__matrix y, struct clf__matrix x, in
     return multiply(weight->device, &product);
 }
 
-clf_status clf__clblast_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
-                                            const struct clf__weight *weight, float scale,
-                                            struct clf__matrix residual)
+static clf_status input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                 const struct clf__weight *weight, float scale, struct clf__matrix residual)
 {
     int in_place = residual.buffer == dx.buffer && residual.offset == dx.offset;
     const struct product product = {
@@ -189,8 +188,8 @@ clf_status clf__clblast_gemm_input_gradient(struct clf__matrix dx, struct clf__m
     return run_epilogue(weight->device, dx, dx, rows, weight->inputs, &epilogue);
 }
 
-clf_status clf__clblast_gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
-                                             struct clf__matrix x, int rows, float scale)
+static clf_status weight_gradient(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
+                                  int rows, float scale)
 {
     const struct product product = {
         .m = dweight->outputs,
@@ -210,8 +209,10 @@ clf_status clf__clblast_gemm_weight_gradient(struct clf__weight *dweight, struct
 
 /* The product itself, and its two gradients. Offsets of one element make CLBlast copy whatever it may have to
  * copy. */
-clf_status clf__clblast_reserve(struct clf_device *device, int rows, int outputs, int inputs)
+static clf_status reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
+                                    clf_precision precision)
 {
+    (void)precision; /* fp32 is all there is */
     const struct clf__matrix wide = {.offset = 1, .stride = inputs}, high = {.offset = 1, .stride = outputs};
     const struct product products[] = {
         {.m = rows, .n = outputs, .k = inputs, .a = wide, .b = wide, .c = high},
@@ -278,8 +279,9 @@ static clf_status multiply_few(struct clf__matrix y, struct clf__matrix x, int r
     return clf__launch(weight->device, &launch);
 }
 
-clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
-                                    const struct clf__weight *weight, const struct clf__epilogue *epilogue)
+static clf_status multiply_with_epilogue(struct clf__matrix y, struct clf__matrix x, int rows,
+                                         const struct clf__weight *weight,
+                                         const struct clf__epilogue *epilogue)
 {
     const struct clf__caps *caps = &weight->device->caps;
     if (caps->form == CLF_FORM_GPU && rows <= caps->tuning.values[CLF__KNOB_ROW_MAJOR_ROWS]) {
@@ -375,9 +377,12 @@ static clf_status multiply_strided(struct clf__batched_matrix c, struct clf__bat
     return finish(code, device, "CLBlastSgemmStridedBatched", shape, clf__batched_cost(shape), before, event);
 }
 
-clf_status clf__clblast_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
-                                     struct clf__batched_matrix b, const struct clf__batched_shape *shape)
+static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                                   struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
+    if (shape->k == 0) { /* which CLBlast refuses: zeros */
+        return clf__gemm_native.multiply_batched(c, a, b, shape);
+    }
     if (clf__buffer_device(c.matrix.buffer)->is_rehearsing) {
         return CLF_OK;
     }
@@ -388,3 +393,50 @@ clf_status clf__clblast_gemm_batched(struct clf__batched_matrix c, struct clf__b
                  (shape->transpose_b ? is_packed(b, shape->n, shape->k) : is_packed(b, shape->k, shape->n));
     return packed ? multiply_strided(c, a, b, shape) : multiply_offsets(c, a, b, shape);
 }
+
+/* Weights lie as PyTorch has them. */
+static size_t bytes_of(const struct clf__weight *weight, int rows)
+{
+    return (size_t)rows * (size_t)weight->inputs * sizeof(float);
+}
+
+static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
+{
+    (void)precision;
+    return (size_t)outputs * (size_t)inputs * sizeof(float);
+}
+
+static clf_status read_rows(const struct clf__weight *weight, int first, int count, float *target)
+{
+    return clf__buffer_read(weight->buffer, bytes_of(weight, first), bytes_of(weight, count), target);
+}
+
+static clf_status write_rows(struct clf__weight *weight, int first, int count, const float *source)
+{
+    return clf__buffer_write(weight->buffer, bytes_of(weight, first), bytes_of(weight, count), source);
+}
+
+static clf_status write_parts(struct clf__weight *weight, const struct clf__weight_part *parts,
+                              int part_count)
+{
+    for (int i = 0, first = 0; i < part_count; first += parts[i++].rows) {
+        if (parts[i].rows > 0) {
+            CLF__TRY(write_rows(weight, first, parts[i].rows, parts[i].data));
+        }
+    }
+    return CLF_OK;
+}
+
+const struct clf__gemm_provider clf__gemm_clblast = {
+    .panel = 1,
+    .rounds_weights = 0,
+    .weight_bytes = weight_bytes,
+    .write_parts = write_parts,
+    .read_rows = read_rows,
+    .write_rows = write_rows,
+    .multiply = multiply_with_epilogue,
+    .multiply_batched = multiply_batched,
+    .input_gradient = input_gradient,
+    .weight_gradient = weight_gradient,
+    .reserve_gradients = reserve_gradients,
+};

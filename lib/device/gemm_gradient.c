@@ -1,4 +1,4 @@
-/* The gradients of products with weights: the door of both providers. */
+/* The gradients of products with weights: the door of every provider. */
 #include <limits.h>
 
 #include "device/caps.h"
@@ -45,8 +45,7 @@ clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy
         }
         CLF__TRY(clf__gemm_check_matrix("residual", residual, 0, rows, weight->inputs));
     }
-    return weight->panel == 1 ? clf__clblast_gemm_input_gradient(dx, dy, rows, weight, scale, residual)
-                              : clf__native_gemm_input_gradient(dx, dy, rows, weight, scale, residual);
+    return weight->provider->input_gradient(dx, dy, rows, weight, scale, residual);
 }
 
 clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
@@ -56,8 +55,7 @@ clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__ma
         return CLF_OK;
     }
     CLF__TRY(check(dweight, dy, "operand", x, rows));
-    return dweight->panel == 1 ? clf__clblast_gemm_weight_gradient(dweight, dy, x, rows, scale)
-                               : clf__native_gemm_weight_gradient(dweight, dy, x, rows, scale);
+    return dweight->provider->weight_gradient(dweight, dy, x, rows, scale);
 }
 
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
@@ -69,7 +67,6 @@ clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int 
     if (rows < 1 || outputs < 1 || inputs < 1) {
         return CLF_OK;
     }
-    return clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST
-               ? clf__clblast_reserve(device, rows, outputs, inputs)
-               : clf__native_reserve_gradients(device, rows, outputs, inputs, precision);
+    return clf__gemm_provider_of(device, CLF_PRECISION_FP32)
+        ->reserve_gradients(device, rows, outputs, inputs, precision);
 }

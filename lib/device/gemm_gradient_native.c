@@ -91,7 +91,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
         .precision = precision,
         .inputs = weight->outputs,
         .outputs = weight->inputs,
-        .panel = CLF__PANEL,
+        .provider = &clf__gemm_native,
     };
     return CLF_OK;
 }
@@ -104,7 +104,7 @@ static clf_status multiply_on_gpu(struct clf__matrix dx, struct clf__matrix dy, 
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     epilogue.scale = scale;
     epilogue.residual = residual;
-    return clf__native_gemm_weight(dx, dy, rows, &transposed, &epilogue);
+    return clf__gemm_native.multiply(dx, dy, rows, &transposed, &epilogue);
 }
 
 static size_t groups_wanted(const struct clf__caps *caps)
@@ -160,9 +160,9 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
     return clf__launch(device, &launch);
 }
 
-clf_status clf__native_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
-                                           const struct clf__weight *weight, float scale,
-                                           struct clf__matrix residual)
+clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                      const struct clf__weight *weight, float scale,
+                                      struct clf__matrix residual)
 {
     return weight->device->caps.form == CLF_FORM_GPU ? multiply_on_gpu(dx, dy, rows, weight, scale, residual)
                                                      : multiply_on_cpu(dx, dy, rows, weight, scale, residual);
@@ -267,8 +267,8 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
     return clf__launch(dweight->device, &launch);
 }
 
-clf_status clf__native_gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
-                                            struct clf__matrix x, int rows, float scale)
+clf_status clf__native_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
+                                       struct clf__matrix x, int rows, float scale)
 {
     return dweight->device->caps.form == CLF_FORM_GPU ? add_on_gpu(dweight, dy, x, rows, scale)
                                                       : add_on_cpu(dweight, dy, x, rows, scale);

@@ -43,8 +43,8 @@ size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_grou
     return clf__ceil_divide(blocks, groups) * BLOCK_ROWS;
 }
 
-clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
-                                   const struct clf__weight *weight, const struct clf__epilogue *epilogue)
+static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
+                           const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
     if (weight->precision == CLF_PRECISION_INT8) {
         return clf__native_gemm_int8(y, x, rows, weight, epilogue);
@@ -103,8 +103,8 @@ clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, i
     return clf__launch(weight->device, &launch);
 }
 
-clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
-                                    struct clf__batched_matrix b, const struct clf__batched_shape *shape)
+static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                                   struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
     struct clf_device *device = clf__buffer_device(c.matrix.buffer);
     const struct clf__caps *caps = clf__device_caps(device);
@@ -140,3 +140,17 @@ clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__ba
     }
     return clf__launch(device, &launch);
 }
+
+const struct clf__gemm_provider clf__gemm_native = {
+    .panel = CLF__PANEL,
+    .rounds_weights = 1,
+    .weight_bytes = clf__weight_bytes,
+    .write_parts = clf__panels_write_parts,
+    .read_rows = clf__panels_read,
+    .write_rows = clf__panels_write,
+    .multiply = multiply,
+    .multiply_batched = multiply_batched,
+    .input_gradient = clf__native_input_gradient,
+    .weight_gradient = clf__native_weight_gradient,
+    .reserve_gradients = clf__native_reserve_gradients,
+};

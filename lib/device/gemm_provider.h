@@ -28,14 +28,14 @@ struct clf__weight {
     struct clf__buffer *buffer;
     clf_precision precision;
     int inputs, outputs;
-    int panel;                         /* CLF__PANEL, or 1: row-major fp32, for CLBlast */
+    const struct clf__gemm_provider *provider;
     struct clf__weight_copies *copies; /* NULL: products are in the weight's own precision */
 };
 static inline clf_precision clf__products_precision(const struct clf__weight *weight)
 {
     return weight->copies ? CLF_PRECISION_BF16 : weight->precision;
 }
-/* weight_trained.c: in bf16, of a weight that has copies. */
+/* weight_copies.c: in bf16, of a weight that has copies. */
 clf_status clf__weight_rounded(const struct clf__weight **out, const struct clf__weight *weight);
 void clf__weight_free_copies(struct clf__weight *weight);
 
@@ -68,33 +68,48 @@ size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_grou
 clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
                                   int columns);
 
-clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int rows,
-                                 const struct clf__weight *weight, const struct clf__epilogue *epilogue);
-clf_status clf__native_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
-                                   const struct clf__weight *weight, const struct clf__epilogue *epilogue);
-clf_status clf__native_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
-                                    struct clf__batched_matrix b, const struct clf__batched_shape *shape);
-
 struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *dweight);
 
+/* What computes products, and how a weight lies for it. */
+struct clf__gemm_provider {
+    int panel;          /* of clf__weight_layout */
+    int rounds_weights; /* products with weights in fp32 can be computed in bf16 */
+    size_t (*weight_bytes)(clf_precision precision, int outputs, int inputs);
+    clf_status (*write_parts)(struct clf__weight *weight, const struct clf__weight_part *parts,
+                              int part_count);
+    /* Of weights in fp32; count > 0. */
+    clf_status (*read_rows)(const struct clf__weight *weight, int first, int count, float *target);
+    clf_status (*write_rows)(struct clf__weight *weight, int first, int count, const float *source);
+    clf_status (*multiply)(struct clf__matrix y, struct clf__matrix x, int rows,
+                           const struct clf__weight *weight, const struct clf__epilogue *epilogue);
+    clf_status (*multiply_batched)(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                                   struct clf__batched_matrix b, const struct clf__batched_shape *shape);
+    clf_status (*input_gradient)(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                 const struct clf__weight *weight, float scale, struct clf__matrix residual);
+    clf_status (*weight_gradient)(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
+                                  int rows, float scale);
+    clf_status (*reserve_gradients)(struct clf_device *device, int rows, int outputs, int inputs,
+                                    clf_precision precision);
+};
+extern const struct clf__gemm_provider clf__gemm_native, clf__gemm_clblast;
+/* The device's for a precision: CLBlast serves fp32, everything else is the native kernels'. */
+const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision);
+
+/* weight_panels.c: the native layout. */
+clf_status clf__panels_write_parts(struct clf__weight *weight, const struct clf__weight_part *parts,
+                                   int part_count);
+clf_status clf__panels_read(const struct clf__weight *weight, int first, int count, float *target);
+clf_status clf__panels_write(struct clf__weight *weight, int first, int count, const float *source);
+
+/* The native provider's parts: gemm_int8.c, gemm_gradient_native.c. */
+clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int rows,
+                                 const struct clf__weight *weight, const struct clf__epilogue *epilogue);
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                          clf_precision precision);
-clf_status clf__native_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
-                                           const struct clf__weight *weight, float scale,
-                                           struct clf__matrix residual);
-clf_status clf__native_gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
-                                            struct clf__matrix x, int rows, float scale);
-
-clf_status clf__clblast_gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
-                                    const struct clf__weight *weight, const struct clf__epilogue *epilogue);
-clf_status clf__clblast_reserve(struct clf_device *device, int rows, int outputs, int inputs);
-clf_status clf__clblast_gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
-                                            const struct clf__weight *weight, float scale,
-                                            struct clf__matrix residual);
-clf_status clf__clblast_gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
-                                             struct clf__matrix x, int rows, float scale);
-/* k > 0 here. */
-clf_status clf__clblast_gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
-                                     struct clf__batched_matrix b, const struct clf__batched_shape *shape);
+clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                      const struct clf__weight *weight, float scale,
+                                      struct clf__matrix residual);
+clf_status clf__native_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
+                                       struct clf__matrix x, int rows, float scale);
 
 #endif
