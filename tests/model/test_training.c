@@ -126,9 +126,12 @@ static void check_steps(struct clf_device *device, const struct training_fixture
     close_subject(&subject);
 }
 
-static void check_all(struct clf_device *device)
+static void check_all(struct clf_device *device, int step)
 {
     for (const char *const *name = training_fixtures; *name != NULL; name++) {
+        if ((name - training_fixtures) % step != 0) {
+            continue;
+        }
         print_message("%s\n", *name);
         struct training_fixture fixture = training_fixture_load(*name);
         check_gradients(device, &fixture, &in_fp32);
@@ -140,9 +143,11 @@ static void check_all(struct clf_device *device)
 static void test_forms(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
-    {
-        check_all(device);
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
+        /* Heads of other widths are half a dozen kernels more: one form goes through all models, the other
+         * through one of each system. */
+        int step = form == support_first_form() ? 1 : 2;
+        check_all(support_device((clf_form)form), step);
     }
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cases/attention.h"
 #include "ops/cache.h"
 #include "support/attention_problem.h"
 
@@ -194,8 +195,8 @@ static void test_lengths(void **state)
 static void test_widths(void **state)
 {
     (void)state;
-    static const int widths[] = {1, 5, 16, 24, 33, 64, 80, 130};
-    int count = support_small() ? 3 : (int)(sizeof widths / sizeof *widths);
+    const int *widths = attention_edge_widths;
+    int count = support_small() ? 3 : attention_edge_width_count;
     for (int i = 0; i < count; i++) {
         struct attention_shape shape = {
             .heads = 3, .key_width = widths[i], .value_width = widths[count - 1 - i]};
