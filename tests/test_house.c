@@ -67,13 +67,13 @@ static int clblast_files; /* that include its header */
 
 static int check_system_include(const char *path, const char *name)
 {
-    int in_device = strncmp(path, "device/", 7) == 0;
+    int in_opencl = strncmp(path, "opencl/", 7) == 0;
     if (strncmp(name, "clblast", 7) == 0) {
         clblast_files++;
         return clblast_files > 1 ? report(path, name, "one file alone includes CLBlast's header") : 0;
     }
-    return strncmp(name, "CL/", 3) == 0 && !in_device
-               ? report(path, name, "only lib/device includes OpenCL's headers")
+    return strncmp(name, "CL/", 3) == 0 && !in_opencl
+               ? report(path, name, "only lib/opencl includes OpenCL's headers")
                : 0;
 }
 
@@ -223,9 +223,11 @@ static void test_each_rule_catches_its_breach(void **state)
         {"base/json.c", "#include \"json.h\"\n", 1},
         {"base/json.c", "  #  include \"text/batch.h\"\n", 1},
         {"ops/softmax.c", "#include <CL/cl.h>\n", 1},
-        {"device/platform.c", "#include <CL/cl.h>\n#include <string.h>\n", 0},
-        {"device/a.c", "#include <clblast_c.h>\n", 0},
-        {"device/b.c", "#include <clblast_c.h>\n", 1},
+        {"opencl/platform.c", "#include <CL/cl.h>\n#include <string.h>\n", 0},
+        {"gemm/a.c", "#include <clblast_c.h>\n", 0},
+        {"gemm/b.c", "#include <clblast_c.h>\n", 1},
+        {"device/caps.c", "#include \"gemm/gemm.h\"\n", 1},
+        {"opencl/choice.c", "#include \"device/caps.h\"\n", 1},
         {"base/log.c", "void f(void) { printf(\"x\"); }\n", 1},
         {"base/log.c", "#define SAY(x) fputs(x, stderr)\n", 1},
         {"base/log.c", "/* printf */ // exit\nchar *s = \"abort \\\" exit\", c = '\"'; int printf_count;\n",

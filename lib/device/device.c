@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/choice.h"
 #include "device/probe.h"
+#include "opencl/choice.h"
 
 /* Proves that the device computes, and lets all later programs use the instructions that it found. */
 static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)

@@ -6,11 +6,11 @@
 #include <clformer/device.h>
 
 #include "device/caps.h"
-#include "device/opencl.h"
-#include "device/platform.h"
 #include "device/profile.h"
 #include "device/program.h"
 #include "device/program_cache.h"
+#include "opencl/listed_device.h"
+#include "opencl/opencl.h"
 
 struct clf_device {
     struct clf_device_list *list; /* owns what info points at */
@@ -29,7 +29,7 @@ struct clf_device {
     int is_rehearsing;              /* rehearsal.h */
     struct clf__profile *profile;   /* NULL: off */
     struct clf__buffer *packed;     /* scratch of activations.c, NULL until it is needed */
-    struct clf__buffer *transposed; /* scratch of gemm_gradient_native.c, likewise */
+    struct clf__buffer *transposed; /* scratch of gemm/native_gradient.c, likewise */
     struct clf__slab *slab;         /* of slab.c, the last one; NULL: none, or all in it are gone */
     int has_no_slabs;               /* one could not be made, and no other is tried */
 };

@@ -3,7 +3,7 @@
 #define CLF_DEVICE_PROFILE_H
 
 #include "device/launch.h"
-#include "device/opencl.h"
+#include "opencl/opencl.h"
 
 struct clf__profile;
 

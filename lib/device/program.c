@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/device.h"

@@ -3,7 +3,7 @@
 #define CLF_DEVICE_PROGRAM_H
 
 #include "device/kernel_sources.h"
-#include "device/opencl.h"
+#include "opencl/opencl.h"
 
 struct clf_device;
 

@@ -5,14 +5,9 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "opencl/testing.h"
 
 struct clf_device;
-
-/* Makes the n-th OpenCL call from now fail (1 = the next; 0 = none) and starts counting from zero. */
-void clf__device_fail_at(uint64_t n);
-
-/* The OpenCL calls made since, or since the start. */
-uint64_t clf__device_call_count(void);
 
 /* Makes text known as cl/<name>.cl to this device alone; both are borrowed. */
 clf_status clf__program_add_source(struct clf_device *device, const char *name, const char *text);

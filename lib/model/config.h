@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
-#include "device/gemm.h"
+#include "gemm/gemm.h"
 #include "ops/layernorm.h"
 #include "ops/positions.h"
 #include "search/search.h"

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "device/caps.h"
-#include "device/gemm.h"
+#include "gemm/gemm.h"
 #include "ops/operand.h"
 #include "ops/rows.h"
 #include "ops/softmax.h"

@@ -3,8 +3,8 @@
 #include <assert.h>
 
 #include "base/larger.h"
-#include "device/activations.h"
 #include "device/caps.h"
+#include "gemm/activations.h"
 #include "ops/operand.h"
 #include "ops/rows.h"
 #include "ops/softmax.h"

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "device/buffer.h"
-#include "device/gemm.h"
+#include "gemm/gemm.h"
 
 enum clf__type { CLF__F32, CLF__I32, CLF__BF16 };
 

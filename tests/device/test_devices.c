@@ -8,9 +8,9 @@
 #include "base/memory.h"
 #include "device/cache_home.h"
 #include "device/caps.h"
-#include "device/platform.h"
 #include "device/probe.h"
 #include "device/testing.h"
+#include "opencl/listed_device.h"
 #include "support/support.h"
 
 static void test_list(void **state)

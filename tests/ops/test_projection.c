@@ -1,4 +1,4 @@
-/* The best candidates of projected rows, against the logits of the same weight's product (which test_gemm.c
+/* The best candidates of projected rows, against the logits of the same weight's product (which gemm/test_native.c
  * looks at), sorted and summed in double. */
 #include "ops/projection_problem.h"
 

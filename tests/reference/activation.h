@@ -2,7 +2,7 @@
 #ifndef CLF_TESTS_REFERENCE_ACTIVATION_H
 #define CLF_TESTS_REFERENCE_ACTIVATION_H
 
-#include "device/gemm.h"
+#include "gemm/gemm.h"
 
 /* ReLU's is 0 at 0. */
 double reference_activation_slope(enum clf__activation kind, double v);

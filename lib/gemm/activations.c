@@ -1,0 +1,125 @@
+#include "gemm/activations.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdint.h>
+
+#include "device/buffer.h"
+#include "device/device.h"
+#include "device/launch.h"
+#include "gemm/provider.h"
+
+enum { LINE = 64, MOST_GROUPS = 4096 };
+
+/* Who converts, and into what. Kernels: (out, pitch, x, x_offset, x_stride, rows, inputs); the CPU form takes
+ * any number of groups, the GPU form one a row, and has a float a work-item in local memory as its last
+ * argument. */
+struct conversion {
+    const char *program, *cpu_kernel, *gpu_kernel;
+    size_t element_bytes; /* an element's, of whose groups of four each row has whole ones */
+    size_t tail_bytes;    /* what else belongs to a row, at the end of its pitch */
+};
+
+static struct conversion conversion_of(const struct clf__caps *caps, clf_precision precision)
+{
+    if (precision == CLF_PRECISION_INT8) {
+        int is_fp32 = caps->form == CLF_FORM_CPU && !caps->has_dot_int8; /* whole numbers, but in fp32 */
+        return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu", is_fp32 ? sizeof(float) : 1,
+                                   sizeof(float) + sizeof(int32_t)};
+    }
+    if (precision == CLF_PRECISION_BF16 && caps->form == CLF_FORM_CPU) {
+        return (struct conversion){"round_bf16", "round_bf16_cpu", NULL, sizeof(uint16_t), 0};
+    }
+    return (struct conversion){.program = NULL};
+}
+
+int clf__activations_are_packed(const struct clf_device *device, clf_precision precision)
+{
+    return conversion_of(&device->caps, precision).program != NULL;
+}
+
+/* An odd number of cache lines, so that the rows of a block fall on different sets. */
+static size_t pitch_of(const struct conversion *conversion, int inputs)
+{
+    size_t elements = ((size_t)inputs + 3) / 4 * 4;
+    size_t lines = (elements * conversion->element_bytes + conversion->tail_bytes + LINE - 1) / LINE;
+    return (lines + (lines % 2 == 0)) * LINE;
+}
+
+clf_status clf__activations_reserve(struct clf_device *device, size_t bytes)
+{
+    if (device->packed != NULL && clf__buffer_bytes(device->packed) >= bytes) {
+        return CLF_OK;
+    }
+    /* First the old one, which kernels that are enqueued keep alive: both might not fit. */
+    clf__buffer_free(device->packed);
+    device->packed = NULL;
+    return clf__buffer_create_large(&device->packed, device, bytes, "copies of the operands of products");
+}
+
+clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision)
+{
+    struct conversion conversion = conversion_of(&device->caps, precision);
+    if (conversion.program == NULL || rows < 1 || inputs < 1) {
+        return CLF_OK;
+    }
+    return clf__activations_reserve(device, (size_t)rows * pitch_of(&conversion, inputs));
+}
+
+const struct clf__buffer *clf__gemm_scratch(const struct clf_device *device)
+{
+    return device->packed;
+}
+
+static clf_status convert(struct clf_device *device, const struct conversion *conversion,
+                          const struct clf__buffer *out, size_t pitch, struct clf__matrix x, int rows,
+                          int inputs)
+{
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(out),      CLF__INT((int)pitch),
+        CLF__BUFFER(x.buffer), CLF__INT((int)x.offset),
+        CLF__INT(x.stride),    CLF__INT(rows),
+        CLF__INT(inputs),      CLF__LOCAL(CLF__GROUP * sizeof(float)), /* the GPU form's alone */
+    };
+    int is_gpu = device->caps.form == CLF_FORM_GPU;
+    double values = (double)rows * inputs;
+    struct clf__launch launch = {
+        .program = conversion->program,
+        .kernel = is_gpu ? conversion->gpu_kernel : conversion->cpu_kernel,
+        .groups = {is_gpu || rows < MOST_GROUPS ? (size_t)rows : MOST_GROUPS},
+        .local = {is_gpu ? CLF__GROUP : 1},
+        .arguments = arguments,
+        .argument_count = (int)(sizeof arguments / sizeof *arguments) - !is_gpu,
+        .cost = {.bytes = values * (double)(sizeof(float) + conversion->element_bytes)},
+    };
+    return clf__launch(device, &launch);
+}
+
+clf_status clf__activations_pack(struct clf__activations *out, struct clf_device *device,
+                                 struct clf__matrix x, int rows, int inputs, clf_precision precision)
+{
+    struct conversion conversion = conversion_of(&device->caps, precision);
+    size_t pitch = pitch_of(&conversion, inputs);
+    if (pitch > INT_MAX) {
+        return clf__fail(CLF_UNSUPPORTED, "a matrix product over %d inputs in precision %d", inputs,
+                         (int)precision);
+    }
+    CLF__TRY(clf__gemm_reserve(device, rows, inputs, precision));
+    CLF__TRY(convert(device, &conversion, device->packed, pitch, x, rows, inputs));
+    *out = (struct clf__activations){.buffer = device->packed, .pitch = (int)pitch};
+    return CLF_OK;
+}
+
+clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns)
+{
+    struct clf_device *device = clf__buffer_device(y.buffer);
+    struct conversion conversion = conversion_of(&device->caps, CLF_PRECISION_BF16);
+    assert(conversion.program != NULL && y.precision == CLF_PRECISION_BF16 && y.offset == 0 &&
+           columns % 2 == 0);
+    if (rows == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__gemm_check_matrix("rounded operand", y, 0, rows, columns));
+    CLF__TRY(clf__gemm_check_matrix("operand", x, 0, rows, columns));
+    return convert(device, &conversion, y.buffer, (size_t)y.stride * sizeof(uint16_t), x, rows, columns);
+}

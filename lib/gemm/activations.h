@@ -1,0 +1,24 @@
+/* Activations in the precision of a product, for kernels that multiply by packed weights. */
+#ifndef CLF_GEMM_ACTIVATIONS_H
+#define CLF_GEMM_ACTIVATIONS_H
+
+#include "gemm/gemm.h"
+
+/* Rows of x as a product reads them: row r at r * pitch bytes, as cl/<program>.cl says that wrote them. */
+struct clf__activations {
+    const struct clf__buffer *buffer; /* the device's own, until the next call */
+    int pitch;
+};
+
+/* Enlarges the device's scratch memory, which whoever multiplies may fill with copies of its operands. */
+clf_status clf__activations_reserve(struct clf_device *device, size_t bytes);
+
+/* Whether products of this precision read packed rows, and not the fp32 rows themselves. */
+int clf__activations_are_packed(const struct clf_device *device, clf_precision precision);
+
+/* Enqueues the conversion of x (rows, inputs). Enlarges the device's scratch memory where clf__gemm_reserve()
+ * has not been told of so many. */
+clf_status clf__activations_pack(struct clf__activations *out, struct clf_device *device,
+                                 struct clf__matrix x, int rows, int inputs, clf_precision precision);
+
+#endif

@@ -1,0 +1,157 @@
+#include "gemm/gemm.h"
+
+#include <limits.h>
+
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "gemm/activations.h"
+#include "gemm/provider.h"
+
+const char *clf__activation_define(enum clf__activation kind)
+{
+    switch (kind) {
+    case CLF__IDENTITY:
+        return "-DACTIVATION=0";
+    case CLF__RELU:
+        return "-DACTIVATION=1";
+    case CLF__GELU_ERF:
+        return "-DACTIVATION=2";
+    case CLF__GELU_TANH:
+        return "-DACTIVATION=3";
+    case CLF__SILU:
+        return "-DACTIVATION=4";
+    }
+    return NULL;
+}
+
+const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision)
+{
+    int is_clblast = clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST && precision == CLF_PRECISION_FP32;
+    return is_clblast ? &clf__gemm_clblast : &clf__gemm_native;
+}
+
+clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
+                                  int columns)
+{
+    if (matrix.buffer == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's %s has no buffer", what);
+    }
+    if (matrix.stride < columns) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's %s has %d columns, more than its stride %d",
+                         what, columns, matrix.stride);
+    }
+    if (matrix.offset > INT_MAX) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "a matrix product's %s starts at element %zu; at most %d is supported", what,
+                         matrix.offset, INT_MAX);
+    }
+    size_t end = matrix.offset + first + (size_t)(rows - 1) * (size_t)matrix.stride + (size_t)columns;
+    size_t element_bytes = matrix.precision == CLF_PRECISION_FP32 ? sizeof(float) : 2;
+    size_t held = clf__buffer_bytes(matrix.buffer) / element_bytes;
+    if (end > held) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "a matrix product's %s (%d, %d) ends at element %zu of a buffer of %zu", what, rows,
+                         columns, end, held);
+    }
+    return CLF_OK;
+}
+
+clf_precision clf__gemm_operand(const struct clf__weight *weight)
+{
+    int reads_bf16 = weight->precision == CLF_PRECISION_BF16 &&
+                     clf__activations_are_packed(weight->device, CLF_PRECISION_BF16);
+    return reads_bf16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP32;
+}
+
+/* Whether x and y are in precisions that the kernels have. */
+static int are_readable(struct clf__matrix y, struct clf__matrix x, const struct clf__weight *weight)
+{
+    int takes_bf16 = clf__gemm_operand(weight) == CLF_PRECISION_BF16;
+    int is_paired = x.stride % 2 == 0 && x.offset % 2 == 0 && weight->inputs % 2 == 0;
+    return (x.precision == CLF_PRECISION_FP32 ||
+            (x.precision == CLF_PRECISION_BF16 && takes_bf16 && is_paired)) &&
+           (y.precision == CLF_PRECISION_FP32 || (y.precision == CLF_PRECISION_BF16 && takes_bf16));
+}
+
+clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
+                            const struct clf__weight *weight, const struct clf__epilogue *epilogue)
+{
+    if (rows == 0) {
+        return CLF_OK;
+    }
+    if (rows < 0 || clf__activation_define(epilogue->activation) == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product of %d rows with activation %d", rows,
+                         (int)epilogue->activation);
+    }
+    if (!are_readable(y, x, weight) || epilogue->residual.precision != CLF_PRECISION_FP32) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product of precisions %d and %d with a weight in %d",
+                         (int)y.precision, (int)x.precision, (int)weight->precision);
+    }
+    CLF__TRY(clf__gemm_check_matrix("result", y, 0, rows, weight->outputs));
+    CLF__TRY(clf__gemm_check_matrix("operand", x, 0, rows, weight->inputs));
+    if (epilogue->residual.buffer) {
+        CLF__TRY(clf__gemm_check_matrix("residual", epilogue->residual, 0, rows, weight->outputs));
+    }
+    if (epilogue->bias) {
+        struct clf__matrix bias = {.buffer = epilogue->bias, .stride = weight->outputs};
+        CLF__TRY(clf__gemm_check_matrix("bias", bias, 0, 1, weight->outputs));
+    }
+    if (weight->copies) {
+        CLF__TRY(clf__weight_rounded(&weight, weight));
+    }
+    return weight->provider->multiply(y, x, rows, weight, epilogue);
+}
+
+struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,
+                                  const struct clf__epilogue *epilogue)
+{
+    double m = rows, n = weight->outputs, k = weight->inputs;
+    double weight_bytes = n * k * (double)clf__packing_of(weight->precision)->bytes;
+    double values = m * k + m * n; /* the fp32 ones */
+    if (epilogue) {
+        values += (epilogue->bias ? n : 0.0) + (epilogue->residual.buffer ? m * n : 0.0);
+    }
+    return (struct clf__cost){.operations = 2.0 * m * n * k,
+                              .bytes = weight_bytes + values * sizeof(float),
+                              .precision = weight->precision};
+}
+
+struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape)
+{
+    double batches = shape->batches, m = shape->m, n = shape->n, k = shape->k;
+    return (struct clf__cost){.operations = 2.0 * batches * m * n * k,
+                              .bytes = batches * (m * k + k * n + m * n) * sizeof(float)};
+}
+
+static clf_status check_batch(const char *what, struct clf__batched_matrix matrix, int batches, int rows,
+                              int columns)
+{
+    if (rows == 0 || columns == 0) {
+        return CLF_OK;
+    }
+    size_t last = (size_t)(batches - 1) * matrix.batch_stride;
+    if (matrix.batch_stride > INT_MAX || last > SIZE_MAX / 4) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "a batched product's %s lies %zu elements apart; at most %d is supported", what,
+                         matrix.batch_stride, INT_MAX);
+    }
+    return clf__gemm_check_matrix(what, matrix.matrix, last, rows, columns);
+}
+
+clf_status clf__gemm_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                             struct clf__batched_matrix b, const struct clf__batched_shape *shape)
+{
+    if (shape->batches < 0 || shape->m < 0 || shape->n < 0 || shape->k < 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a batch of %d matrix products of (%d, %d) and (%d, %d)",
+                         shape->batches, shape->m, shape->k, shape->k, shape->n);
+    }
+    if (shape->batches == 0 || shape->m == 0 || shape->n == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(check_batch("result", c, shape->batches, shape->m, shape->n));
+    CLF__TRY(check_batch("first operand", a, shape->batches, shape->m, shape->k));
+    CLF__TRY(shape->transpose_b ? check_batch("second operand", b, shape->batches, shape->n, shape->k)
+                                : check_batch("second operand", b, shape->batches, shape->k, shape->n));
+    struct clf_device *device = clf__buffer_device(c.matrix.buffer);
+    return clf__gemm_provider_of(device, CLF_PRECISION_FP32)->multiply_batched(c, a, b, shape);
+}

@@ -1,0 +1,72 @@
+/* The gradients of products with weights: the door of every provider. */
+#include <limits.h>
+
+#include "device/caps.h"
+#include "gemm/gemm.h"
+#include "gemm/provider.h"
+
+/* Of y = scale * x Wᵀ: the gradient dy of y, and x or its gradient. */
+static clf_status check(const struct clf__weight *weight, struct clf__matrix dy, const char *what,
+                        struct clf__matrix x, int rows)
+{
+    if (rows < 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a gradient of a matrix product of %d rows", rows);
+    }
+    if (weight->precision != CLF_PRECISION_FP32 || dy.precision != CLF_PRECISION_FP32 ||
+        x.precision != CLF_PRECISION_FP32) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "a gradient of a matrix product in precisions %d, %d and %d; all are fp32",
+                         (int)weight->precision, (int)dy.precision, (int)x.precision);
+    }
+    CLF__TRY(clf__gemm_check_matrix("gradient of the result", dy, 0, rows, weight->outputs));
+    return clf__gemm_check_matrix(what, x, 0, rows, weight->inputs);
+}
+
+struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *weight)
+{
+    double m = rows, n = weight->outputs, k = weight->inputs;
+    return (struct clf__cost){.operations = 2.0 * m * n * k,
+                              .bytes = (m * n + m * k + 2.0 * n * k) * sizeof(float),
+                              .precision = clf__products_precision(weight)};
+}
+
+clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                    const struct clf__weight *weight, float scale,
+                                    struct clf__matrix residual)
+{
+    if (rows == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(check(weight, dy, "gradient of the operand", dx, rows));
+    if (residual.buffer) {
+        if (residual.precision != CLF_PRECISION_FP32) {
+            return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's residual in precision %d",
+                             (int)residual.precision);
+        }
+        CLF__TRY(clf__gemm_check_matrix("residual", residual, 0, rows, weight->inputs));
+    }
+    return weight->provider->input_gradient(dx, dy, rows, weight, scale, residual);
+}
+
+clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
+                                     int rows, float scale)
+{
+    if (rows == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(check(dweight, dy, "operand", x, rows));
+    return dweight->provider->weight_gradient(dweight, dy, x, rows, scale);
+}
+
+clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
+                                       clf_precision precision)
+{
+    if (precision != CLF_PRECISION_FP32 && precision != CLF_PRECISION_BF16) {
+        return clf__fail(CLF_BAD_ARGUMENT, "gradients of matrix products in precision %d", (int)precision);
+    }
+    if (rows < 1 || outputs < 1 || inputs < 1) {
+        return CLF_OK;
+    }
+    return clf__gemm_provider_of(device, CLF_PRECISION_FP32)
+        ->reserve_gradients(device, rows, outputs, inputs, precision);
+}

@@ -1,0 +1,156 @@
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "device/launch.h"
+#include "gemm/activations.h"
+#include "gemm/provider.h"
+
+/* Of the CPU forms: rows of a register block; the most rows that share one pass over a panel, and how few
+ * where their packed rows are large. */
+enum { BLOCK_ROWS = 8, MOST_ROWS = 256, LEAST_ROWS = 32 };
+
+/* Of the GPU forms of gemm.cl and gemm_batched.cl. */
+enum { TILE = 64, SKINNY_ROWS = 8, BATCHED_TILE = 32 };
+
+/* The macros of cl/gemm.cl. */
+static const char *gemm_defines(clf_precision precision, enum clf__activation activation,
+                                clf_precision result)
+{
+#define OF_ACTIVATION(options, a) options " -DACTIVATION=" #a
+#define OF_PRECISION(options)                                                                                \
+    {                                                                                                        \
+        OF_ACTIVATION(options, 0), OF_ACTIVATION(options, 1), OF_ACTIVATION(options, 2),                     \
+            OF_ACTIVATION(options, 3), OF_ACTIVATION(options, 4)                                             \
+    }
+    static const char *const defines[][5] = {OF_PRECISION("-DPRECISION=0"), OF_PRECISION("-DPRECISION=1"),
+                                             OF_PRECISION("-DPRECISION=2")};
+    static const char *const to_bf16[5] = OF_PRECISION("-DPRECISION=2 -DRESULT_BF16");
+    return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
+}
+
+size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
+                               const struct clf__caps *caps)
+{
+    const int *tuned = caps->tuning.values;
+    size_t groups_wanted = (size_t)tuned[CLF__KNOB_CPU_GROUPS] * caps->compute_units;
+    size_t wanted = clf__ceil_divide(rows, clf__ceil_divide(groups_wanted, column_groups));
+    /* The packed rows should stay in the second cache while panel after panel passes. */
+    size_t bytes = (size_t)tuned[CLF__KNOB_CPU_OPERAND] << 10;
+    size_t most = bytes / (row_bytes > 0 ? row_bytes : 1);
+    most = most < LEAST_ROWS ? LEAST_ROWS : most > MOST_ROWS ? MOST_ROWS : most;
+    wanted = wanted < most ? wanted : most;
+    size_t blocks = clf__ceil_divide(rows, BLOCK_ROWS);
+    size_t groups = clf__ceil_divide(rows, clf__ceil_divide(wanted, BLOCK_ROWS) * BLOCK_ROWS);
+    return clf__ceil_divide(blocks, groups) * BLOCK_ROWS;
+}
+
+static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
+                           const struct clf__weight *weight, const struct clf__epilogue *epilogue)
+{
+    if (weight->precision == CLF_PRECISION_INT8) {
+        return clf__native_gemm_int8(y, x, rows, weight, epilogue);
+    }
+    const struct clf__caps *caps = clf__device_caps(weight->device);
+    const struct clf__matrix *residual = &epilogue->residual;
+    size_t panels = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL);
+    size_t row_bytes = (size_t)weight->inputs * sizeof(float);
+    if (x.precision == CLF_PRECISION_BF16) {
+        x.offset /= 2; /* the kernel counts pairs */
+        x.stride /= 2;
+        row_bytes /= 2;
+    } else if (clf__activations_are_packed(weight->device, weight->precision)) {
+        struct clf__activations packed;
+        CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
+        x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch / 4};
+        row_bytes = (size_t)packed.pitch;
+    }
+    size_t block = clf__cpu_rows_per_group((size_t)rows, row_bytes, panels, caps);
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(y.buffer),
+        CLF__INT((int)y.offset),
+        CLF__INT(y.stride),
+        CLF__BUFFER(x.buffer),
+        CLF__INT((int)x.offset),
+        CLF__INT(x.stride),
+        CLF__INT(rows),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),
+        CLF__FLOAT(epilogue->scale),
+        CLF__BUFFER(epilogue->bias),
+        CLF__BUFFER(residual->buffer),
+        CLF__INT((int)residual->offset),
+        CLF__INT(residual->stride),
+        CLF__INT((int)block), /* the CPU form's alone */
+    };
+    int count = sizeof arguments / sizeof *arguments;
+    struct clf__launch launch = {
+        .program = "gemm",
+        .kernel = "gemm_weight_cpu",
+        .defines = gemm_defines(weight->precision, epilogue->activation, y.precision),
+        .groups = {panels, clf__ceil_divide((size_t)rows, block)},
+        .arguments = arguments,
+        .argument_count = count,
+        .cost = clf__weight_cost(rows, weight, epilogue),
+    };
+    if (caps->form == CLF_FORM_GPU) {
+        int skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + weight->precision];
+        launch.kernel = skinny ? "gemm_weight_skinny_gpu" : "gemm_weight_tile_gpu";
+        launch.groups[0] = skinny ? panels : clf__ceil_divide((size_t)weight->outputs, TILE);
+        launch.groups[1] = clf__ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE);
+        launch.local[0] = CLF__GROUP;
+        launch.argument_count = count - 1;
+    }
+    return clf__launch(weight->device, &launch);
+}
+
+static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                                   struct clf__batched_matrix b, const struct clf__batched_shape *shape)
+{
+    struct clf_device *device = clf__buffer_device(c.matrix.buffer);
+    const struct clf__caps *caps = clf__device_caps(device);
+    size_t batches = (size_t)shape->batches, m = (size_t)shape->m, n = (size_t)shape->n;
+    size_t panels = clf__ceil_divide(n, CLF__PANEL);
+    size_t block = clf__cpu_rows_per_group(m, (size_t)shape->k * sizeof(float), batches * panels, caps);
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(c.matrix.buffer), CLF__INT((int)c.matrix.offset),
+        CLF__INT(c.matrix.stride),    CLF__INT((int)c.batch_stride),
+        CLF__BUFFER(a.matrix.buffer), CLF__INT((int)a.matrix.offset),
+        CLF__INT(a.matrix.stride),    CLF__INT((int)a.batch_stride),
+        CLF__BUFFER(b.matrix.buffer), CLF__INT((int)b.matrix.offset),
+        CLF__INT(b.matrix.stride),    CLF__INT((int)b.batch_stride),
+        CLF__INT(shape->m),           CLF__INT(shape->n),
+        CLF__INT(shape->k),           CLF__INT(shape->transpose_b != 0),
+        CLF__FLOAT(shape->alpha),     CLF__INT((int)block), /* the CPU form's alone */
+    };
+    int count = sizeof arguments / sizeof *arguments;
+    struct clf__launch launch = {
+        .program = "gemm_batched",
+        .kernel = "gemm_batched_cpu",
+        .groups = {batches, panels, clf__ceil_divide(m, block)},
+        .arguments = arguments,
+        .argument_count = count,
+        .cost = clf__batched_cost(shape),
+    };
+    if (caps->form == CLF_FORM_GPU) {
+        launch.kernel = "gemm_batched_gpu";
+        launch.groups[1] = clf__ceil_divide(n, BATCHED_TILE);
+        launch.groups[2] = clf__ceil_divide(m, BATCHED_TILE);
+        launch.local[0] = CLF__GROUP;
+        launch.argument_count = count - 1;
+    }
+    return clf__launch(device, &launch);
+}
+
+const struct clf__gemm_provider clf__gemm_native = {
+    .panel = CLF__PANEL,
+    .rounds_weights = 1,
+    .weight_bytes = clf__weight_bytes,
+    .write_parts = clf__panels_write_parts,
+    .read_rows = clf__panels_read,
+    .write_rows = clf__panels_write,
+    .multiply = multiply,
+    .multiply_batched = multiply_batched,
+    .input_gradient = clf__native_input_gradient,
+    .weight_gradient = clf__native_weight_gradient,
+    .reserve_gradients = clf__native_reserve_gradients,
+};

@@ -1,0 +1,275 @@
+#include "device/buffer.h"
+#include "device/device.h"
+#include "device/launch.h"
+#include "gemm/activations.h"
+#include "gemm/provider.h"
+
+/* Of the CPU forms: the sizes of gemm_weight_gradient.cl, the fewest blocks worth a copy of the other
+ * operand, what a group of the copying kernel takes, and the rows that share a panel of W that was transposed
+ * for them. */
+enum { BLOCK = 8, DEPTH = 128, SLICE = DEPTH * BLOCK + 16 };
+enum { LEAST_BLOCKS = 4, BLOCKS_A_GROUP = 32, MOST_ROWS = 512, PACKED_BYTES = 1 << 21 };
+
+/* Of the GPU form of gemm_weight_gradient.cl. */
+enum { TILE = 64 };
+
+static const char *defines_of(clf_precision precision)
+{
+    return precision == CLF_PRECISION_BF16 ? "-DPRECISION=2" : "-DPRECISION=0";
+}
+
+/* Rows that lie together in what gemm_weight_gradient.cl reads. */
+static int together(clf_precision precision)
+{
+    return clf__packing_of(precision)->group;
+}
+
+static clf_status reserve_transposed(struct clf_device *device, size_t bytes)
+{
+    if (device->transposed != NULL && clf__buffer_bytes(device->transposed) >= bytes) {
+        return CLF_OK;
+    }
+    clf__buffer_free(device->transposed);
+    device->transposed = NULL;
+    return clf__buffer_create(&device->transposed, device, bytes, "a transposed weight");
+}
+
+/* Rows of x that are packed at a time, so that the copy stays in a cache. */
+static int packed_rows(int rows, int inputs, clf_precision precision)
+{
+    int slice = DEPTH * together(precision);
+    int most = PACKED_BYTES / (int)clf__packing_of(precision)->bytes / inputs / slice * slice;
+    most = most < slice ? slice : most;
+    return rows < most ? rows : most;
+}
+
+static size_t packed_bytes(int rows, int inputs, clf_precision precision)
+{
+    size_t slices =
+        clf__ceil_divide((size_t)packed_rows(rows, inputs, precision), DEPTH * (size_t)together(precision));
+    return slices * clf__ceil_divide((size_t)inputs, BLOCK) * SLICE * sizeof(float);
+}
+
+clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
+                                         clf_precision precision)
+{
+    if (device->caps.form == CLF_FORM_GPU) {
+        return reserve_transposed(device, clf__weight_bytes(precision, inputs, outputs));
+    }
+    CLF__TRY(clf__gemm_reserve(device, rows, outputs, precision));
+    return clf__activations_reserve(device, packed_bytes(rows, inputs, precision));
+}
+
+/* *out: the transpose of a weight, as a weight of its own in the device's scratch memory. */
+static clf_status transpose(struct clf__weight *out, const struct clf__weight *weight)
+{
+    struct clf_device *device = weight->device;
+    clf_precision precision = clf__products_precision(weight);
+    size_t bytes = clf__weight_bytes(precision, weight->inputs, weight->outputs);
+    CLF__TRY(reserve_transposed(device, bytes));
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(device->transposed),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),
+    };
+    const struct clf__launch launch = {
+        .program = "gemm_input_gradient",
+        .kernel = "transpose_weight_gpu",
+        .defines = defines_of(precision),
+        .groups = {clf__ceil_divide((size_t)weight->inputs, CLF__PANEL),
+                   clf__ceil_divide((size_t)weight->outputs, CLF__PANEL)},
+        .local = {CLF__GROUP},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = {.bytes = (double)(clf__buffer_bytes(weight->buffer) + bytes)},
+    };
+    CLF__TRY(clf__launch(device, &launch));
+    *out = (struct clf__weight){
+        .device = device,
+        .buffer = device->transposed,
+        .precision = precision,
+        .inputs = weight->outputs,
+        .outputs = weight->inputs,
+        .provider = &clf__gemm_native,
+    };
+    return CLF_OK;
+}
+
+static clf_status multiply_on_gpu(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                  const struct clf__weight *weight, float scale, struct clf__matrix residual)
+{
+    struct clf__weight transposed;
+    CLF__TRY(transpose(&transposed, weight));
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    epilogue.scale = scale;
+    epilogue.residual = residual;
+    return clf__gemm_native.multiply(dx, dy, rows, &transposed, &epilogue);
+}
+
+static size_t groups_wanted(const struct clf__caps *caps)
+{
+    return ((size_t)caps->tuning.values[CLF__KNOB_CPU_GROUPS] * caps->compute_units + 1) / 2;
+}
+
+static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                  const struct clf__weight *weight, float scale, struct clf__matrix residual)
+{
+    struct clf_device *device = weight->device;
+    clf_precision precision = clf__products_precision(weight);
+    if (precision == CLF_PRECISION_BF16) {
+        struct clf__activations packed;
+        CLF__TRY(clf__activations_pack(&packed, device, dy, rows, weight->outputs, precision));
+        dy = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch / 4};
+    }
+    size_t row_groups = clf__ceil_divide((size_t)rows, MOST_ROWS);
+    size_t share = clf__ceil_divide(clf__ceil_divide((size_t)rows, row_groups), BLOCK) * BLOCK;
+    size_t panels = clf__ceil_divide((size_t)weight->inputs, CLF__PANEL);
+    /* Few groups: each passes over all of its rows of dy, which no cache holds where outputs are many. */
+    size_t groups = clf__ceil_divide(groups_wanted(&device->caps), 2);
+    size_t panel_share = clf__ceil_divide(panels, clf__ceil_divide(groups, row_groups));
+    struct clf__cost cost = clf__weight_cost(rows, weight, NULL);
+    cost.precision = precision;
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(dx.buffer),
+        CLF__INT((int)dx.offset),
+        CLF__INT(dx.stride),
+        CLF__BUFFER(dy.buffer),
+        CLF__INT((int)dy.offset),
+        CLF__INT(dy.stride),
+        CLF__INT(rows),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),
+        CLF__FLOAT(scale),
+        CLF__BUFFER(residual.buffer),
+        CLF__INT((int)residual.offset),
+        CLF__INT(residual.stride),
+        CLF__INT((int)share),
+        CLF__INT((int)panel_share),
+    };
+    const struct clf__launch launch = {
+        .program = "gemm_input_gradient",
+        .kernel = "input_gradient_cpu",
+        .defines = defines_of(precision),
+        .groups = {clf__ceil_divide(panels, panel_share), clf__ceil_divide((size_t)rows, share)},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = cost,
+    };
+    return clf__launch(device, &launch);
+}
+
+clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                      const struct clf__weight *weight, float scale,
+                                      struct clf__matrix residual)
+{
+    return weight->device->caps.form == CLF_FORM_GPU ? multiply_on_gpu(dx, dy, rows, weight, scale, residual)
+                                                     : multiply_on_cpu(dx, dy, rows, weight, scale, residual);
+}
+
+/* Rows first .. first + rows - 1 of x in the device's scratch memory, as weight_gradient_cpu reads them. */
+static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int first, int rows, int inputs,
+                            clf_precision precision)
+{
+    CLF__TRY(clf__activations_reserve(device, packed_bytes(rows, inputs, precision)));
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(device->packed),
+        CLF__BUFFER(x.buffer),
+        CLF__INT((int)x.offset),
+        CLF__INT(x.stride),
+        CLF__INT(first),
+        CLF__INT(rows),
+        CLF__INT(inputs),
+        CLF__INT(BLOCKS_A_GROUP),
+    };
+    const struct clf__launch launch = {
+        .program = "gemm_weight_gradient",
+        .kernel = "pack_rows_cpu",
+        .defines = defines_of(precision),
+        .groups = {clf__ceil_divide((size_t)rows, DEPTH * (size_t)together(precision)),
+                   clf__ceil_divide((size_t)inputs, BLOCKS_A_GROUP * BLOCK)},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = {.bytes =
+                     (double)rows * inputs * (double)(sizeof(float) + clf__packing_of(precision)->bytes)},
+    };
+    return clf__launch(device, &launch);
+}
+
+/* Adds what rows first .. first + rows - 1, which are packed, give. */
+static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, int first, int rows,
+                           float scale)
+{
+    struct clf_device *device = dweight->device;
+    size_t panels = clf__ceil_divide((size_t)dweight->outputs, CLF__PANEL);
+    size_t blocks = clf__ceil_divide((size_t)dweight->inputs, BLOCK);
+    size_t share = clf__ceil_divide(blocks, clf__ceil_divide(groups_wanted(&device->caps), panels));
+    share = share < LEAST_BLOCKS ? LEAST_BLOCKS : share;
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(dweight->buffer),
+        CLF__BUFFER(dy.buffer),
+        CLF__INT((int)dy.offset),
+        CLF__INT(dy.stride),
+        CLF__BUFFER(device->packed),
+        CLF__INT(first),
+        CLF__INT(rows),
+        CLF__INT(dweight->inputs),
+        CLF__INT(dweight->outputs),
+        CLF__FLOAT(scale),
+        CLF__INT((int)share),
+    };
+    const struct clf__launch launch = {
+        .program = "gemm_weight_gradient",
+        .kernel = "weight_gradient_cpu",
+        .defines = defines_of(clf__products_precision(dweight)),
+        .groups = {panels, clf__ceil_divide(blocks, share)},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = clf__gradient_cost(rows, dweight),
+    };
+    return clf__launch(device, &launch);
+}
+
+static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
+                             int rows, float scale)
+{
+    clf_precision precision = clf__products_precision(dweight);
+    int most = packed_rows(rows, dweight->inputs, precision);
+    for (int first = 0; first < rows; first += most) {
+        int count = rows - first < most ? rows - first : most;
+        CLF__TRY(pack_rows(dweight->device, x, first, count, dweight->inputs, precision));
+        CLF__TRY(add_rows(dweight, dy, first, count, scale));
+    }
+    return CLF_OK;
+}
+
+static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
+                             int rows, float scale)
+{
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(dweight->buffer), CLF__BUFFER(dy.buffer), CLF__INT((int)dy.offset),
+        CLF__INT(dy.stride),          CLF__BUFFER(x.buffer),  CLF__INT((int)x.offset),
+        CLF__INT(x.stride),           CLF__INT(rows),         CLF__INT(dweight->inputs),
+        CLF__INT(dweight->outputs),   CLF__FLOAT(scale),
+    };
+    const struct clf__launch launch = {
+        .program = "gemm_weight_gradient",
+        .kernel = "weight_gradient_gpu",
+        .defines = defines_of(clf__products_precision(dweight)),
+        .groups = {clf__ceil_divide((size_t)dweight->inputs, TILE),
+                   clf__ceil_divide((size_t)dweight->outputs, TILE)},
+        .local = {CLF__GROUP},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = clf__gradient_cost(rows, dweight),
+    };
+    return clf__launch(dweight->device, &launch);
+}
+
+clf_status clf__native_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
+                                       struct clf__matrix x, int rows, float scale)
+{
+    return dweight->device->caps.form == CLF_FORM_GPU ? add_on_gpu(dweight, dy, x, rows, scale)
+                                                      : add_on_cpu(dweight, dy, x, rows, scale);
+}

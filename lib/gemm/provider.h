@@ -1,0 +1,115 @@
+/* What stands behind the door of gemm.h: for this room alone. The door has checked the arguments: every view
+ * lies in its buffer, offsets fit an int, and no size is zero except a batch's k. */
+#ifndef CLF_GEMM_PROVIDER_H
+#define CLF_GEMM_PROVIDER_H
+
+#include "device/caps.h"
+#include "device/launch.h"
+#include "gemm/gemm.h"
+
+/* The native kernels' panel (cl/gemm.cl). */
+enum { CLF__PANEL = 32 };
+
+/* The most inputs whose products, 254 * 127 each, sum up within 32 bits. */
+enum { CLF__INT8_INPUTS = 1 << 16 };
+
+/* What products of a weight in fp32 read instead, where they are computed in bf16. */
+struct clf__weight_copies {
+    struct clf__weight *rounded; /* NULL until a product reads it: those of gradients never do */
+};
+
+static inline size_t clf__ceil_divide(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+struct clf__weight {
+    struct clf_device *device;
+    struct clf__buffer *buffer;
+    clf_precision precision;
+    int inputs, outputs;
+    const struct clf__gemm_provider *provider;
+    struct clf__weight_copies *copies; /* NULL: products are in the weight's own precision */
+};
+static inline clf_precision clf__products_precision(const struct clf__weight *weight)
+{
+    return weight->copies ? CLF_PRECISION_BF16 : weight->precision;
+}
+/* weight_copies.c: in bf16, of a weight that has copies. */
+clf_status clf__weight_rounded(const struct clf__weight **out, const struct clf__weight *weight);
+void clf__weight_free_copies(struct clf__weight *weight);
+
+clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what);
+/* A weight of checked sizes whose contents are undefined. */
+clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
+                                int outputs, int inputs, const char *what);
+
+/* weight_pack.c: how the elements of a panel lie (see clf__weight_layout). */
+struct clf__packing {
+    int group;    /* inputs that lie together */
+    size_t bytes; /* of an element */
+    size_t tail;  /* bytes after a panel's elements */
+    /* Writes the inputs of output `lane` of a panel that is all zeros. */
+    void (*pack_row)(void *panel, int lane, const float *row, int inputs);
+};
+const struct clf__packing *clf__packing_of(clf_precision precision);
+
+/* "-DACTIVATION=<kind>", for cl/epilogue.cl; NULL for an unknown kind. */
+const char *clf__activation_define(enum clf__activation kind);
+
+struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
+
+/* Rows a group of a CPU form: as many as leave each core CLF__KNOB_CPU_GROUPS groups, since a group pays for
+ * its pass over the panel; all groups alike, so that none is a straggler. */
+size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
+                               const struct clf__caps *caps);
+
+/* gemm.c: first + (rows - 1) * stride + columns elements must lie in the buffer, rows and columns > 0. */
+clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
+                                  int columns);
+
+struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *dweight);
+
+/* What computes products, and how a weight lies for it. */
+struct clf__gemm_provider {
+    int panel;          /* of clf__weight_layout */
+    int rounds_weights; /* products with weights in fp32 can be computed in bf16 */
+    size_t (*weight_bytes)(clf_precision precision, int outputs, int inputs);
+    clf_status (*write_parts)(struct clf__weight *weight, const struct clf__weight_part *parts,
+                              int part_count);
+    /* Of weights in fp32; count > 0. */
+    clf_status (*read_rows)(const struct clf__weight *weight, int first, int count, float *target);
+    clf_status (*write_rows)(struct clf__weight *weight, int first, int count, const float *source);
+    clf_status (*multiply)(struct clf__matrix y, struct clf__matrix x, int rows,
+                           const struct clf__weight *weight, const struct clf__epilogue *epilogue);
+    clf_status (*multiply_batched)(struct clf__batched_matrix c, struct clf__batched_matrix a,
+                                   struct clf__batched_matrix b, const struct clf__batched_shape *shape);
+    clf_status (*input_gradient)(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                 const struct clf__weight *weight, float scale, struct clf__matrix residual);
+    clf_status (*weight_gradient)(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
+                                  int rows, float scale);
+    clf_status (*reserve_gradients)(struct clf_device *device, int rows, int outputs, int inputs,
+                                    clf_precision precision);
+};
+extern const struct clf__gemm_provider clf__gemm_native, clf__gemm_clblast;
+/* The device's for a precision: CLBlast serves fp32, everything else is the native kernels'. */
+const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision);
+
+/* weight_panels.c: the native layout. */
+clf_status clf__panels_write_parts(struct clf__weight *weight, const struct clf__weight_part *parts,
+                                   int part_count);
+clf_status clf__panels_read(const struct clf__weight *weight, int first, int count, float *target);
+clf_status clf__panels_write(struct clf__weight *weight, int first, int count, const float *source);
+
+/* The native provider's parts: native_int8.c, native_gradient.c. */
+clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int rows,
+                                 const struct clf__weight *weight, const struct clf__epilogue *epilogue);
+clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
+                                         clf_precision precision);
+clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
+                                      const struct clf__weight *weight, float scale,
+                                      struct clf__matrix residual);
+clf_status clf__native_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
+                                       struct clf__matrix x, int rows, float scale);
+
+#endif

@@ -1,0 +1,91 @@
+/* The copies in bf16 that products with a weight in fp32 read. */
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/device.h"
+#include "device/launch.h"
+#include "gemm/gemm.h"
+#include "gemm/provider.h"
+
+void clf__weight_free_copies(struct clf__weight *weight)
+{
+    if (weight->copies) {
+        clf__weight_free(weight->copies->rounded);
+        clf__free(weight->copies);
+        weight->copies = NULL;
+    }
+}
+
+clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision)
+{
+    if (weight->precision != CLF_PRECISION_FP32 ||
+        (precision != CLF_PRECISION_FP32 && precision != CLF_PRECISION_BF16)) {
+        return clf__fail(CLF_UNSUPPORTED, "products in precision %d of a weight in precision %d",
+                         (int)precision, (int)weight->precision);
+    }
+    if (precision == CLF_PRECISION_FP32) {
+        clf__weight_free_copies(weight);
+        return CLF_OK;
+    }
+    if (!weight->provider->rounds_weights) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "CLBlast has no products in bf16 with weights in fp32 on device "
+                         "%s; train in fp32, or with the native kernels "
+                         "(CLFORMER_GEMM=native)",
+                         weight->device->label);
+    }
+    return weight->copies ? CLF_OK : clf__allocate(&weight->copies, 1, sizeof *weight->copies);
+}
+
+static clf_status round_weight(struct clf__weight *rounded, const struct clf__weight *weight)
+{
+    enum { PAIRS = 32 }; /* a group of cl/round_weight.cl */
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(rounded->buffer),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+    };
+    struct clf__launch launch = {
+        .program = "round_weight",
+        .kernel = "round_weight_cpu",
+        .groups = {((size_t)weight->outputs + CLF__PANEL - 1) / CLF__PANEL},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments,
+        .cost = {.bytes = 1.5 * (double)clf__buffer_bytes(weight->buffer)},
+    };
+    if (clf__device_caps(weight->device)->form == CLF_FORM_GPU) {
+        launch.kernel = "round_weight_gpu";
+        launch.groups[1] = ((size_t)weight->inputs + 2 * PAIRS - 1) / (2 * PAIRS);
+        launch.local[0] = CLF__GROUP;
+    }
+    return clf__launch(weight->device, &launch);
+}
+
+clf_status clf__weight_rounded(const struct clf__weight **out, const struct clf__weight *weight)
+{
+    struct clf__weight_copies *copies = weight->copies;
+    if (copies->rounded == NULL) {
+        struct clf__weight *rounded = NULL;
+        CLF__TRY(clf__weight_allocate(&rounded, weight->device, CLF_PRECISION_BF16, weight->outputs,
+                                      weight->inputs, "a weight's copy in bf16"));
+        clf_status status = round_weight(rounded, weight);
+        if (status != CLF_OK) {
+            clf__weight_free(rounded);
+            return status;
+        }
+        copies->rounded = rounded;
+    }
+    *out = copies->rounded;
+    return CLF_OK;
+}
+
+clf_status clf__weight_prepare(struct clf__weight *weight)
+{
+    const struct clf__weight *rounded;
+    return weight->copies ? clf__weight_rounded(&rounded, weight) : CLF_OK;
+}
+
+clf_status clf__weight_changed(struct clf__weight *weight)
+{
+    int is_read = weight->copies && weight->copies->rounded;
+    return is_read ? round_weight(weight->copies->rounded, weight) : CLF_OK;
+}

@@ -1,0 +1,65 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "gemm/provider.h"
+
+static void pack_fp32(void *panel, int lane, const float *row, int inputs)
+{
+    float *to = (float *)panel + lane;
+    for (int k = 0; k < inputs; k++) {
+        to[(size_t)k * CLF__PANEL] = row[k];
+    }
+}
+
+static void pack_fp16(void *panel, int lane, const float *row, int inputs)
+{
+    uint16_t *to = (uint16_t *)panel + lane;
+    for (int k = 0; k < inputs; k++) {
+        to[(size_t)k * CLF__PANEL] = clf__fp16_of(row[k]);
+    }
+}
+
+static void pack_bf16(void *panel, int lane, const float *row, int inputs)
+{
+    uint16_t *to = (uint16_t *)panel + 2 * lane;
+    for (int k = 0; k < inputs; k++) {
+        to[(size_t)(k / 2) * 2 * CLF__PANEL + (size_t)(k % 2)] = clf__bf16_of(row[k]);
+    }
+}
+
+/* As cl/product_int8.cl says. An output with an infinity or NaN gets NaN as its scale, so that it shows. */
+static void pack_int8(void *panel, int lane, const float *row, int inputs)
+{
+    float largest = 0.0f;
+    for (int k = 0; k < inputs; k++) {
+        float size = fabsf(row[k]);
+        largest = size <= largest ? largest : isfinite(size) ? size : INFINITY;
+    }
+    size_t groups = ((size_t)inputs + 3) / 4;
+    float *scales = (float *)((int8_t *)panel + groups * 4 * CLF__PANEL);
+    int32_t *sums = (int32_t *)(scales + CLF__PANEL);
+    scales[lane] = isfinite(largest) ? largest / 127.0f : NAN;
+    if (!isfinite(largest) || largest == 0.0f) {
+        return;
+    }
+    int8_t *to = (int8_t *)panel + 4 * (size_t)lane;
+    for (int k = 0; k < inputs; k++) {
+        int8_t q = (int8_t)lrintf(row[k] / largest * 127.0f);
+        to[(size_t)(k / 4) * 4 * CLF__PANEL + (size_t)(k % 4)] = q;
+        sums[lane] += q;
+    }
+}
+
+const struct clf__packing *clf__packing_of(clf_precision precision)
+{
+    static const struct clf__packing packings[] = {
+        [CLF_PRECISION_FP32] = {1, sizeof(float), 0, pack_fp32},
+        [CLF_PRECISION_FP16] = {1, sizeof(uint16_t), 0, pack_fp16},
+        [CLF_PRECISION_BF16] = {2, sizeof(uint16_t), 0, pack_bf16},
+        [CLF_PRECISION_INT8] = {4, sizeof(int8_t), CLF__PANEL * (sizeof(float) + sizeof(int32_t)), pack_int8},
+    };
+    return (size_t)precision < sizeof packings / sizeof *packings && packings[precision].group > 0
+               ? &packings[precision]
+               : NULL;
+}

@@ -1,0 +1,292 @@
+#include "opencl/choice.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "opencl/identity.h"
+#include "opencl/quirks.h"
+
+/* Below this a GPU cannot hold a model of the usual size beside its work, and any CPU serves better. */
+static const uint64_t enough_memory = (uint64_t)512 << 20;
+
+/* The default order's classes, best first. */
+enum device_class {
+    CLASS_GPU,
+    CLASS_POCL,
+    CLASS_CPU,
+    CLASS_SMALL_GPU,
+    CLASS_OTHER,
+    CLASS_COUNT,
+    CLASS_NEVER
+};
+
+static enum device_class class_of(const struct clf__listed_device *device, const char **reason)
+{
+    const struct clf_device_info *info = &device->info;
+    if (!device->is_available || !info->has_compiler || device->version < 12) {
+        *reason = !device->is_available ? "its driver says that it is not available"
+                  : !info->has_compiler ? "its driver has no compiler for OpenCL C"
+                                        : "its driver does not reach OpenCL 1.2";
+        return CLASS_NEVER;
+    }
+    if (info->kind == CLF_DEVICE_GPU) {
+        int is_large = info->memory_bytes >= enough_memory;
+        *reason = is_large ? "GPUs come first" : "a GPU with less than 512 MiB comes after the CPUs";
+        return is_large ? CLASS_GPU : CLASS_SMALL_GPU;
+    }
+    if (info->kind == CLF_DEVICE_CPU) {
+        int is_pocl = clf__quirk_is_pocl(info);
+        *reason = is_pocl ? "among CPUs PoCL comes first" : "a CPU";
+        return is_pocl ? CLASS_POCL : CLASS_CPU;
+    }
+    *reason = "neither a GPU nor a CPU alone: an emulator or an accelerator comes last";
+    return CLASS_OTHER;
+}
+
+/* What two GPUs differ in, the weightiest first. */
+enum difference { BY_OWN_MEMORY, BY_ARITHMETIC, BY_MEMORY, BY_NOTHING };
+
+/* The clock counts only where every GPU tells it. */
+static int tell_clocks(const struct clf_device_list *list)
+{
+    for (int i = 0; i < list->count; i++) {
+        if (list->devices[i].info.kind == CLF_DEVICE_GPU && list->devices[i].info.clock_mhz == 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Multiply-adds, two operations each, in a second, or lanes where clocks do not count. */
+static double arithmetic_of(const struct clf__listed_device *device, int has_clocks)
+{
+    double lanes = (double)device->info.compute_units * device->lanes;
+    return has_clocks ? 2e6 * lanes * device->info.clock_mhz : lanes;
+}
+
+/* Below 0 where a comes before b, above where it comes after it, 0 where nothing tells them apart. */
+static int compare_gpus(const struct clf__listed_device *a, const struct clf__listed_device *b,
+                        int has_clocks, enum difference *difference)
+{
+    double first = arithmetic_of(a, has_clocks), second = arithmetic_of(b, has_clocks);
+    if (a->info.shares_memory != b->info.shares_memory) {
+        *difference = BY_OWN_MEMORY;
+        return a->info.shares_memory ? 1 : -1;
+    }
+    if (first < second || first > second) {
+        *difference = BY_ARITHMETIC;
+        return first > second ? -1 : 1;
+    }
+    if (a->info.memory_bytes != b->info.memory_bytes) {
+        *difference = BY_MEMORY;
+        return a->info.memory_bytes > b->info.memory_bytes ? -1 : 1;
+    }
+    *difference = BY_NOTHING;
+    return 0;
+}
+
+/* Whether device i is tried before device j. */
+static int is_before(const struct clf_device_list *list, int i, int j, int has_clocks)
+{
+    const char *reason;
+    enum difference difference;
+    enum device_class first = class_of(&list->devices[i], &reason);
+    enum device_class second = class_of(&list->devices[j], &reason);
+    if (first != second) {
+        return first < second;
+    }
+    int order = first == CLASS_GPU || first == CLASS_SMALL_GPU
+                    ? compare_gpus(&list->devices[i], &list->devices[j], has_clocks, &difference)
+                    : 0;
+    return order != 0 ? order < 0 : i < j;
+}
+
+/* Of two GPUs, one beside the other in the order: why this one stands where it does. */
+static void explain(struct clf__listed_device *device, const struct clf__listed_device *other, int has_clocks)
+{
+    enum difference difference;
+    const size_t size = sizeof device->reason;
+    int is_first = device->info.candidate_order == 0, index = other->info.index;
+    double own = arithmetic_of(device, has_clocks), others = arithmetic_of(other, has_clocks);
+    const char *twin = clf__identity_is_pci(device->info.pci_address, other->info.pci_address)
+                           ? "the same card by another driver, "
+                           : "";
+    char place[96];
+    snprintf(place, sizeof place, is_first ? "GPUs come first, before device %d, %s" : "after device %d, %s",
+             index, twin);
+    compare_gpus(device, other, has_clocks, &difference);
+    if (difference == BY_OWN_MEMORY) {
+        snprintf(device->reason, size, "%swhich %s", place,
+                 is_first ? "shares the processor's memory" : "has memory of its own");
+    } else if (difference == BY_ARITHMETIC && has_clocks) {
+        snprintf(device->reason, size, "%swhich promises %.3g TFLOP/s, this one %.3g (by units and clock)",
+                 place, others / 1e12, own / 1e12);
+    } else if (difference == BY_ARITHMETIC) {
+        snprintf(device->reason, size, "%swhich has %.0f lanes, this one %.0f", place, others, own);
+    } else if (difference == BY_MEMORY) {
+        snprintf(device->reason, size, "%swhich has %s memory", place, is_first ? "less" : "more");
+    } else {
+        snprintf(device->reason, size, "%swhich is its equal: the place in the list decides", place);
+    }
+}
+
+void clf__choice_order(struct clf_device_list *list)
+{
+    int has_clocks = tell_clocks(list);
+    for (int i = 0; i < list->count; i++) {
+        const char *reason;
+        struct clf_device_info *info = &list->devices[i].info;
+        enum device_class its = class_of(&list->devices[i], &reason);
+        info->order_reason = reason;
+        info->candidate_order = its == CLASS_NEVER ? -1 : 0;
+        for (int j = 0; j < list->count && its != CLASS_NEVER; j++) {
+            info->candidate_order += j != i && is_before(list, j, i, has_clocks);
+        }
+    }
+    for (int i = 0; i < list->count; i++) {
+        struct clf__listed_device *device = &list->devices[i];
+        const char *reason;
+        int order = device->info.candidate_order;
+        int other = clf__choice_candidate(list, order > 0 ? order - 1 : 1);
+        if (class_of(device, &reason) == CLASS_GPU && other >= 0 &&
+            class_of(&list->devices[other], &reason) == CLASS_GPU) {
+            explain(device, &list->devices[other], has_clocks);
+            device->info.order_reason = device->reason;
+        }
+    }
+}
+
+int clf__choice_candidate(const struct clf_device_list *list, int order)
+{
+    for (int i = 0; i < list->count; i++) {
+        if (order >= 0 && list->devices[i].info.candidate_order == order) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int is_index(const char *selector)
+{
+    return *selector != '\0' && strspn(selector, "0123456789") == strlen(selector);
+}
+
+static int fits(const struct clf_device_info *info, const char *selector)
+{
+    if (clf__equals(selector, "gpu")) {
+        return info->kind == CLF_DEVICE_GPU;
+    }
+    if (clf__equals(selector, "cpu")) {
+        return info->kind == CLF_DEVICE_CPU;
+    }
+    return clf__identity_is_pci(info->pci_address, selector) || clf__identity_is_uuid(info->uuid, selector) ||
+           clf__contains(info->name, selector) || clf__contains(info->vendor, selector) ||
+           clf__contains(info->version, selector) || clf__contains(info->platform_name, selector) ||
+           clf__contains(info->platform_vendor, selector) || clf__contains(info->platform_version, selector);
+}
+
+/* Whether a stands before b: the default order, then those that are never a default. */
+static int comes_before(const struct clf_device_info *a, const struct clf_device_info *b)
+{
+    unsigned first = (unsigned)a->candidate_order, second = (unsigned)b->candidate_order; /* -1 is last */
+    return first < second;
+}
+
+clf_status clf__choice_nothing(const struct clf_device_list *list)
+{
+    if (list->platform_count == 0) {
+        return clf__fail(CLF_NO_DEVICE, "no OpenCL driver is installed; install your GPU's, or for the CPU "
+                                        "Debian's package pocl-opencl-icd");
+    }
+    return clf__fail(CLF_NO_DEVICE, "no usable OpenCL device is there%s; see `clformer devices`",
+                     list->silent);
+}
+
+/* Replaces *text by itself, a comma where it is not empty, and a device: 0 "name" (platform, PCI address). */
+static clf_status append_device(char **text, const struct clf_device_info *info)
+{
+    char *longer = NULL;
+    const char *address = *info->pci_address != '\0' ? info->pci_address : info->uuid;
+    const char *bus = *info->pci_address != '\0' ? ", PCI " : *info->uuid != '\0' ? ", UUID " : "";
+    clf_status status = clf__format(&longer, "%s%s%d \"%s\" (%s%s%s)", *text, **text != '\0' ? ", " : "",
+                                    info->index, info->name, info->platform_name, bus, address);
+    if (status == CLF_OK) {
+        clf__free(*text);
+        *text = longer;
+    }
+    return status;
+}
+
+/* The devices that fit a selector (NULL: all) and, where `like` is not NULL, bear the same name. */
+static clf_status list_devices(char **out, int *count, const struct clf_device_list *list,
+                               const char *selector, const struct clf_device_info *like)
+{
+    *count = 0;
+    CLF__TRY(clf__copy_string(out, ""));
+    for (int i = 0; i < list->count; i++) {
+        const struct clf_device_info *info = &list->devices[i].info;
+        if ((selector == NULL || fits(info, selector)) &&
+            (like == NULL || strcmp(info->name, like->name) == 0)) {
+            CLF__TRY(append_device(out, info));
+            *count += 1;
+        }
+    }
+    return CLF_OK;
+}
+
+/* A name that several devices bear takes the first of them, which is said, and how to name another. "gpu" and
+ * "cpu" ask for no certain one. */
+static clf_status warn_of_namesakes(const struct clf_device_list *list, const char *selector, int taken)
+{
+    if (clf__equals(selector, "gpu") || clf__equals(selector, "cpu")) {
+        return CLF_OK;
+    }
+    int count = 0;
+    char *there = NULL;
+    clf_status status = list_devices(&there, &count, list, selector, &list->devices[taken].info);
+    if (status == CLF_OK && count > 1) {
+        clf__log(CLF_LOG_NOTICE,
+                 "\"%s\" fits several devices of one name: %s; %d is taken. Its index names a device alone, "
+                 "and a PCI address or UUID, where its driver tells them, a card",
+                 selector, there, taken);
+    }
+    clf__free(there);
+    return status;
+}
+
+clf_status clf__choice_select(int *index, const struct clf_device_list *list, const char *selector)
+{
+    if (list->count == 0) {
+        return clf__choice_nothing(list);
+    }
+    int found = -1;
+    if (is_index(selector)) {
+        unsigned long number = strtoul(selector, NULL, 10);
+        found = number < (unsigned long)list->count ? (int)number : -1;
+    } else {
+        for (int i = 0; i < list->count; i++) {
+            const struct clf_device_info *info = &list->devices[i].info;
+            if (fits(info, selector) && (found < 0 || comes_before(info, &list->devices[found].info))) {
+                found = i;
+            }
+        }
+    }
+    if (found >= 0) {
+        *index = found;
+        return is_index(selector) ? CLF_OK : warn_of_namesakes(list, selector, found);
+    }
+    int count = 0;
+    char *there = NULL;
+    clf_status status = list_devices(&there, &count, list, NULL, NULL);
+    if (status == CLF_OK) {
+        status =
+            clf__fail(CLF_NO_DEVICE, "no OpenCL device fits \"%s\"; there is %s%s; see `clformer devices`",
+                      selector, there, list->silent);
+    }
+    clf__free(there);
+    return status;
+}

@@ -1,0 +1,184 @@
+#include "opencl/identity.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/memory.h"
+#include "opencl/quirks.h"
+
+/* Of cl_nv_device_attribute_query, and in no public header of this age. A slot is device << 3 | function. */
+#ifndef CL_DEVICE_PCI_BUS_ID_NV
+#define CL_DEVICE_PCI_BUS_ID_NV 0x4008
+#endif
+#ifndef CL_DEVICE_PCI_SLOT_ID_NV
+#define CL_DEVICE_PCI_SLOT_ID_NV 0x4009
+#endif
+#ifndef CL_DEVICE_PCI_DOMAIN_ID_NV
+#define CL_DEVICE_PCI_DOMAIN_ID_NV 0x400A
+#endif
+
+enum { ADDRESS_TEXT = 32, UUID_TEXT = 2 * CL_UUID_SIZE_KHR + 5 };
+static const unsigned unknown_domain = 0xffffffffu;
+
+struct pci {
+    unsigned domain, bus, device, function;
+};
+
+int clf__identity_lists(const char *extensions, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = strstr(extensions, name); at; at = strstr(at + length, name)) {
+        int starts = at == extensions || at[-1] == ' ';
+        if (starts && (at[length] == ' ' || at[length] == '\0')) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether the driver told a value of exactly this size. */
+static int ask(void *out, size_t size, const struct clf__listed_device *device, cl_device_info what)
+{
+    size_t told = 0;
+    return CLF__CL(clGetDeviceInfo(device->id, what, size, out, &told)) == CL_SUCCESS && told == size;
+}
+
+static cl_uint ask_number(const struct clf__listed_device *device, cl_device_info what, cl_uint otherwise)
+{
+    cl_uint number = 0;
+    return ask(&number, sizeof number, device, what) ? number : otherwise;
+}
+
+/* By Khronos' extension, or else by the maker's own. AMD's has no domain. */
+static int ask_pci(struct pci *out, const struct clf__listed_device *device, const char *extensions)
+{
+    cl_device_pci_bus_info_khr khronos;
+    if (clf__identity_lists(extensions, "cl_khr_pci_bus_info") &&
+        ask(&khronos, sizeof khronos, device, CL_DEVICE_PCI_BUS_INFO_KHR)) {
+        *out = (struct pci){khronos.pci_domain, khronos.pci_bus, khronos.pci_device, khronos.pci_function};
+        return 1;
+    }
+    cl_uint bus, slot;
+    if (clf__identity_lists(extensions, "cl_nv_device_attribute_query") &&
+        ask(&bus, sizeof bus, device, CL_DEVICE_PCI_BUS_ID_NV) &&
+        ask(&slot, sizeof slot, device, CL_DEVICE_PCI_SLOT_ID_NV)) {
+        cl_uint domain = ask_number(device, CL_DEVICE_PCI_DOMAIN_ID_NV, unknown_domain);
+        *out = (struct pci){domain, bus, slot >> 3, slot & 7};
+        return 1;
+    }
+    cl_device_topology_amd topology;
+    if (clf__identity_lists(extensions, "cl_amd_device_attribute_query") &&
+        ask(&topology, sizeof topology, device, CL_DEVICE_TOPOLOGY_AMD) &&
+        topology.raw.type == CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD) {
+        *out = (struct pci){unknown_domain, (unsigned char)topology.pcie.bus,
+                            (unsigned char)topology.pcie.device, (unsigned char)topology.pcie.function};
+        return 1;
+    }
+    return 0;
+}
+
+static void write_pci(char text[ADDRESS_TEXT], const struct pci *pci)
+{
+    int used = pci->domain == unknown_domain ? 0 : snprintf(text, ADDRESS_TEXT, "%04x:", pci->domain);
+    snprintf(text + used, (size_t)(ADDRESS_TEXT - used), "%02x:%02x.%x", pci->bus & 0xff, pci->device & 0xff,
+             pci->function & 0xf);
+}
+
+/* In the five groups that every tool writes; nothing where it is all zero. */
+static void write_uuid(char text[UUID_TEXT], const cl_uchar uuid[CL_UUID_SIZE_KHR])
+{
+    static const cl_uchar none[CL_UUID_SIZE_KHR];
+    int used = 0;
+    for (int i = 0; i < CL_UUID_SIZE_KHR && memcmp(uuid, none, sizeof none) != 0; i++) {
+        const char *dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+        used += snprintf(text + used, (size_t)(UUID_TEXT - used), "%s%02x", dash, (unsigned)uuid[i]);
+    }
+}
+
+/* For how many numbers a unit computes at a time. */
+static unsigned ask_lanes(const struct clf__listed_device *device, const char *extensions)
+{
+    cl_uint major = 0, minor = 0;
+    if (clf__identity_lists(extensions, "cl_amd_device_attribute_query")) {
+        cl_uint lanes = ask_number(device, CL_DEVICE_SIMD_PER_COMPUTE_UNIT_AMD, 0) *
+                        ask_number(device, CL_DEVICE_SIMD_WIDTH_AMD, 0);
+        if (lanes > 0) {
+            return lanes;
+        }
+    }
+    if (clf__identity_lists(extensions, "cl_nv_device_attribute_query")) {
+        major = ask_number(device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, 0);
+        minor = ask_number(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, 0);
+    }
+    return clf__quirk_lanes(ask_number(device, CL_DEVICE_VENDOR_ID, 0), major, minor);
+}
+
+clf_status clf__identity_read(struct clf__listed_device *device, const char *extensions)
+{
+    struct clf_device_info *info = &device->info;
+    char address[ADDRESS_TEXT] = "", uuid[UUID_TEXT] = "";
+    struct pci pci;
+    cl_uchar bytes[CL_UUID_SIZE_KHR];
+    cl_bool is_shared = CL_FALSE, is_integrated = CL_FALSE;
+    if (ask_pci(&pci, device, extensions)) {
+        write_pci(address, &pci);
+    }
+    if (clf__identity_lists(extensions, "cl_khr_device_uuid") &&
+        ask(bytes, sizeof bytes, device, CL_DEVICE_UUID_KHR)) {
+        write_uuid(uuid, bytes);
+    }
+    info->clock_mhz = ask_number(device, CL_DEVICE_MAX_CLOCK_FREQUENCY, 0);
+    if (!ask(&is_shared, sizeof is_shared, device, CL_DEVICE_HOST_UNIFIED_MEMORY)) {
+        is_shared = CL_FALSE;
+    }
+    if (clf__identity_lists(extensions, "cl_nv_device_attribute_query") &&
+        !ask(&is_integrated, sizeof is_integrated, device, CL_DEVICE_INTEGRATED_MEMORY_NV)) {
+        is_integrated = CL_FALSE;
+    }
+    info->shares_memory = is_shared == CL_TRUE || is_integrated == CL_TRUE;
+    device->lanes = ask_lanes(device, extensions);
+    CLF__TRY(clf__copy_string(&device->texts[CLF__TEXT_PCI], address));
+    CLF__TRY(clf__copy_string(&device->texts[CLF__TEXT_UUID], uuid));
+    info->pci_address = device->texts[CLF__TEXT_PCI];
+    info->uuid = device->texts[CLF__TEXT_UUID];
+    return CLF_OK;
+}
+
+/* A whole address and nothing else. */
+static int parse_pci(struct pci *out, const char *text)
+{
+    int used = 0;
+    if (*text == '\0' || strspn(text, "0123456789abcdefABCDEF:.") != strlen(text)) {
+        return 0;
+    }
+    if (sscanf(text, "%8x:%2x:%2x.%1x%n", &out->domain, &out->bus, &out->device, &out->function, &used) ==
+        4) {
+        return text[used] == '\0';
+    }
+    out->domain = unknown_domain;
+    return sscanf(text, "%2x:%2x.%1x%n", &out->bus, &out->device, &out->function, &used) == 3 &&
+           text[used] == '\0';
+}
+
+int clf__identity_is_pci(const char *a, const char *b)
+{
+    struct pci x, y;
+    return parse_pci(&x, a) && parse_pci(&y, b) && x.bus == y.bus && x.device == y.device &&
+           x.function == y.function &&
+           (x.domain == y.domain || x.domain == unknown_domain || y.domain == unknown_domain);
+}
+
+int clf__identity_is_uuid(const char *uuid, const char *text)
+{
+    enum { FEWEST = 8 };
+    char first[UUID_TEXT];
+    snprintf(first, sizeof first, "%.4s", text);
+    text += clf__equals(first, "GPU-") ? strlen("GPU-") : 0;
+    size_t length = strlen(text);
+    if (length < FEWEST || length > strlen(uuid)) {
+        return 0;
+    }
+    snprintf(first, sizeof first, "%.*s", (int)length, uuid);
+    return clf__equals(first, text);
+}

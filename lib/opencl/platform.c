@@ -1,0 +1,346 @@
+#include "opencl/listed_device.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "opencl/choice.h"
+#include "opencl/identity.h"
+#include "opencl/quirks.h"
+
+/* PoCL 3.1, the one of Debian 12, sets itself up at the first question about its devices, and no lock of its
+ * own holds off a second thread that asks meanwhile: it crashes, or is told that there is no device. */
+static pthread_mutex_t one_listing = PTHREAD_MUTEX_INITIALIZER;
+
+static clf_status platform_text(char **out, cl_platform_id platform, cl_platform_info what)
+{
+    size_t size = 0;
+    cl_int error = CLF__CL(clGetPlatformInfo(platform, what, 0, NULL, &size));
+    if (error == CL_SUCCESS) {
+        CLF__TRY(clf__allocate(out, size + 1, 1));
+        error = CLF__CL(clGetPlatformInfo(platform, what, size, *out, NULL));
+    }
+    return error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking an OpenCL platform what it is");
+}
+
+static clf_status device_text(char **out, cl_device_id id, cl_device_info what)
+{
+    size_t size = 0;
+    cl_int error = CLF__CL(clGetDeviceInfo(id, what, 0, NULL, &size));
+    if (error == CL_SUCCESS) {
+        CLF__TRY(clf__allocate(out, size + 1, 1));
+        error = CLF__CL(clGetDeviceInfo(id, what, size, *out, NULL));
+    }
+    return error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking an OpenCL device what it is");
+}
+
+static clf_status device_value(void *out, size_t size, cl_device_id id, cl_device_info what)
+{
+    cl_int error = CLF__CL(clGetDeviceInfo(id, what, size, out, NULL));
+    return error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking an OpenCL device what it has");
+}
+
+/* "OpenCL 3.0 CUDA" and "OpenCL C 1.2 " give 30 and 12; anything else 0. */
+static int parse_version(const char *text, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    int major = 0, minor = 0;
+    if (strncmp(text, prefix, length) != 0 || sscanf(text + length, "%2d.%1d", &major, &minor) != 2) {
+        return 0;
+    }
+    return 10 * major + minor;
+}
+
+/* The newest OpenCL C: 3.0 drivers may keep saying 1.2 in CL_DEVICE_OPENCL_C_VERSION and list the rest. */
+static clf_status read_c_version(struct clf__listed_device *device)
+{
+    char *text = NULL;
+    clf_status status = device_text(&text, device->id, CL_DEVICE_OPENCL_C_VERSION);
+    if (status == CLF_OK) {
+        device->c_version = parse_version(text, "OpenCL C ");
+    }
+    clf__free(text);
+    CLF__TRY(status);
+    if (device->version >= 30) {
+        size_t size = 0;
+        if (CLF__CL(clGetDeviceInfo(device->id, CL_DEVICE_OPENCL_C_ALL_VERSIONS, 0, NULL, &size)) !=
+            CL_SUCCESS) {
+            return CLF_OK;
+        }
+        cl_name_version *versions = NULL;
+        CLF__TRY(clf__allocate(&versions, size / sizeof *versions + 1, sizeof *versions));
+        status = device_value(versions, size, device->id, CL_DEVICE_OPENCL_C_ALL_VERSIONS);
+        for (size_t i = 0; status == CLF_OK && i < size / sizeof *versions; i++) {
+            int version =
+                (int)(10 * CL_VERSION_MAJOR(versions[i].version) + CL_VERSION_MINOR(versions[i].version));
+            device->c_version = version > device->c_version ? version : device->c_version;
+        }
+        clf__free(versions);
+    }
+    return status;
+}
+
+static clf_status read_extensions(struct clf__listed_device *device)
+{
+    char *extensions = NULL;
+    clf_status status = device_text(&extensions, device->id, CL_DEVICE_EXTENSIONS);
+    if (status == CLF_OK) {
+        device->info.has_fp16 = clf__identity_lists(extensions, "cl_khr_fp16");
+        /* Both need OpenCL C 3.0: Intel's compilers hide these functions below it. */
+        int is_3 = device->c_version >= 30;
+        device->info.has_subgroups = is_3 && (clf__identity_lists(extensions, "cl_khr_subgroups") ||
+                                              clf__identity_lists(extensions, "cl_intel_subgroups"));
+        device->info.has_integer_dot_product =
+            is_3 && clf__identity_lists(extensions, "cl_khr_integer_dot_product");
+        status = clf__identity_read(device, extensions);
+    }
+    clf__free(extensions);
+    return status;
+}
+
+static clf_device_kind kind_of(cl_device_type type)
+{
+    switch (type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT) {
+    case CL_DEVICE_TYPE_GPU:
+        return CLF_DEVICE_GPU;
+    case CL_DEVICE_TYPE_CPU:
+        return CLF_DEVICE_CPU;
+    default: /* accelerators, and emulators that report every type at once */
+        return CLF_DEVICE_OTHER;
+    }
+}
+
+static clf_status read_numbers(struct clf__listed_device *device)
+{
+    struct clf_device_info *info = &device->info;
+    cl_device_type type = 0;
+    cl_uint compute_units = 0;
+    cl_ulong memory = 0, buffer = 0, local = 0;
+    cl_bool compiler = CL_FALSE, available = CL_FALSE;
+    cl_device_id id = device->id;
+    CLF__TRY(device_value(&type, sizeof type, id, CL_DEVICE_TYPE));
+    CLF__TRY(device_value(&compute_units, sizeof compute_units, id, CL_DEVICE_MAX_COMPUTE_UNITS));
+    CLF__TRY(device_value(&memory, sizeof memory, id, CL_DEVICE_GLOBAL_MEM_SIZE));
+    CLF__TRY(device_value(&buffer, sizeof buffer, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
+    CLF__TRY(device_value(&local, sizeof local, id, CL_DEVICE_LOCAL_MEM_SIZE));
+    CLF__TRY(device_value(&device->max_work_group, sizeof device->max_work_group, id,
+                          CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    CLF__TRY(device_value(&compiler, sizeof compiler, id, CL_DEVICE_COMPILER_AVAILABLE));
+    CLF__TRY(device_value(&available, sizeof available, id, CL_DEVICE_AVAILABLE));
+    info->kind = kind_of(type);
+    info->compute_units = compute_units;
+    info->memory_bytes = memory;
+    info->max_buffer_bytes = buffer;
+    info->local_memory_bytes = local;
+    info->has_compiler = compiler == CL_TRUE;
+    device->is_available = available == CL_TRUE;
+    /* A processor runs a work-group on one core: wide vectors in one work-item. A device that reports every
+     * type at once is emulated on a processor. */
+    info->form = type & CL_DEVICE_TYPE_CPU ? CLF_FORM_CPU : CLF_FORM_GPU;
+    return CLF_OK;
+}
+
+/* After the versions are known. */
+static clf_status read_atomics(struct clf__listed_device *device)
+{
+    const cl_device_atomic_capabilities wanted =
+        CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_SCOPE_DEVICE;
+    cl_device_atomic_capabilities atomics = 0;
+    if (device->version >= 30 && device->c_version >= 30) {
+        CLF__TRY(device_value(&atomics, sizeof atomics, device->id, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES));
+    }
+    device->has_device_atomics = (atomics & wanted) == wanted;
+    return CLF_OK;
+}
+
+static clf_status read_device(struct clf__listed_device *device)
+{
+    static const struct {
+        enum clf__text text;
+        cl_device_info what;
+    } device_texts[] = {{CLF__TEXT_NAME, CL_DEVICE_NAME},
+                        {CLF__TEXT_VENDOR, CL_DEVICE_VENDOR},
+                        {CLF__TEXT_VERSION, CL_DEVICE_VERSION},
+                        {CLF__TEXT_DRIVER, CL_DRIVER_VERSION}};
+    static const struct {
+        enum clf__text text;
+        cl_platform_info what;
+    } platform_texts[] = {{CLF__TEXT_PLATFORM_NAME, CL_PLATFORM_NAME},
+                          {CLF__TEXT_PLATFORM_VENDOR, CL_PLATFORM_VENDOR},
+                          {CLF__TEXT_PLATFORM_VERSION, CL_PLATFORM_VERSION}};
+    for (size_t i = 0; i < sizeof device_texts / sizeof *device_texts; i++) {
+        CLF__TRY(device_text(&device->texts[device_texts[i].text], device->id, device_texts[i].what));
+    }
+    for (size_t i = 0; i < sizeof platform_texts / sizeof *platform_texts; i++) {
+        CLF__TRY(
+            platform_text(&device->texts[platform_texts[i].text], device->platform, platform_texts[i].what));
+    }
+    struct clf_device_info *info = &device->info;
+    info->name = device->texts[CLF__TEXT_NAME];
+    info->vendor = device->texts[CLF__TEXT_VENDOR];
+    info->version = device->texts[CLF__TEXT_VERSION];
+    info->driver = device->texts[CLF__TEXT_DRIVER];
+    info->platform_name = device->texts[CLF__TEXT_PLATFORM_NAME];
+    info->platform_vendor = device->texts[CLF__TEXT_PLATFORM_VENDOR];
+    info->platform_version = device->texts[CLF__TEXT_PLATFORM_VERSION];
+    device->version = parse_version(info->version, "OpenCL ");
+    CLF__TRY(read_numbers(device));
+    CLF__TRY(read_c_version(device));
+    CLF__TRY(read_atomics(device));
+    return read_extensions(device);
+}
+
+static void free_device(struct clf__listed_device *device)
+{
+    for (int i = 0; i < CLF__TEXT_COUNT; i++) {
+        clf__free(device->texts[i]);
+    }
+}
+
+static clf_status add_device(struct clf_device_list *list, cl_platform_id platform, cl_device_id id)
+{
+    CLF__TRY(clf__resize(&list->devices, (size_t)list->count + 1, sizeof *list->devices));
+    struct clf__listed_device *device = &list->devices[list->count];
+    *device = (struct clf__listed_device){.platform = platform, .id = id};
+    clf_status status = read_device(device);
+    if (status != CLF_OK) {
+        free_device(device);
+        return status;
+    }
+    device->info.index = list->count++;
+    return CLF_OK;
+}
+
+/* Notes for the no-device message that a platform is there and shows nothing. */
+static clf_status add_silent(struct clf_device_list *list, cl_platform_id platform)
+{
+    char *name = NULL, *vendor = NULL, *version = NULL, *silent = NULL;
+    clf_status status = platform_text(&name, platform, CL_PLATFORM_NAME);
+    if (status == CLF_OK) {
+        status = platform_text(&vendor, platform, CL_PLATFORM_VENDOR);
+    }
+    if (status == CLF_OK) {
+        status = platform_text(&version, platform, CL_PLATFORM_VERSION);
+    }
+    if (status == CLF_OK) {
+        const char *advice = clf__quirk_no_devices(name, vendor, version);
+        status = clf__format(&silent, "%s; platform \"%s\" has no device%s%s%s", list->silent, name,
+                             *advice ? " (" : "", advice, *advice ? ")" : "");
+    }
+    if (status == CLF_OK) {
+        clf__free(list->silent);
+        list->silent = silent;
+    }
+    clf__free(version);
+    clf__free(vendor);
+    clf__free(name);
+    return status;
+}
+
+static clf_status add_platform(struct clf_device_list *list, cl_platform_id platform)
+{
+    cl_uint count = 0;
+    cl_int error = CLF__CL(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count));
+    if (error == CL_DEVICE_NOT_FOUND || (error == CL_SUCCESS && count == 0)) {
+        return add_silent(list, platform);
+    }
+    if (error != CL_SUCCESS) {
+        return clf__opencl_fail(error, "asking an OpenCL platform for its devices");
+    }
+    cl_device_id *ids = NULL;
+    CLF__TRY(clf__allocate(&ids, count, sizeof(cl_device_id)));
+    error = CLF__CL(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL));
+    clf_status status =
+        error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking an OpenCL platform for its devices");
+    for (cl_uint i = 0; status == CLF_OK && i < count; i++) {
+        status = add_device(list, platform, ids[i]);
+    }
+    clf__free(ids);
+    return status;
+}
+
+/* One broken driver does not take the others away; where nothing else is there, the message says why. */
+static clf_status leave_out(struct clf_device_list *list, cl_uint index)
+{
+    char *silent = NULL;
+    CLF__TRY(clf__format(&silent, "%s; platform %u is left out: %s", list->silent, (unsigned)index,
+                         clf_last_error()));
+    clf__free(list->silent);
+    list->silent = silent;
+    list->left_out++;
+    return CLF_OK;
+}
+
+static clf_status fill(struct clf_device_list *list)
+{
+    CLF__TRY(clf__copy_string(&list->silent, ""));
+    cl_uint count = 0;
+    cl_int error = CLF__CL(clGetPlatformIDs(0, NULL, &count));
+    if (error == CL_PLATFORM_NOT_FOUND_KHR || (error == CL_SUCCESS && count == 0)) {
+        return CLF_OK;
+    }
+    if (error != CL_SUCCESS) {
+        return clf__opencl_fail(error, "asking for the OpenCL platforms");
+    }
+    cl_platform_id *platforms = NULL;
+    CLF__TRY(clf__allocate(&platforms, count, sizeof(cl_platform_id)));
+    error = CLF__CL(clGetPlatformIDs(count, platforms, NULL));
+    clf_status status =
+        error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking for the OpenCL platforms");
+    for (cl_uint i = 0; status == CLF_OK && i < count; i++) {
+        status = add_platform(list, platforms[i]);
+        if (status == CLF_DEVICE) {
+            status = leave_out(list, i);
+        }
+    }
+    list->platform_count = (int)count;
+    clf__free(platforms);
+    clf__choice_order(list);
+    return status;
+}
+
+clf_status clf_device_list_create(struct clf_device_list **out)
+{
+    *out = NULL;
+    struct clf_device_list *list = NULL;
+    CLF__TRY(clf__allocate(&list, 1, sizeof *list));
+    pthread_mutex_lock(&one_listing);
+    clf_status status = fill(list);
+    pthread_mutex_unlock(&one_listing);
+    if (status != CLF_OK) {
+        clf_device_list_free(list);
+        return status;
+    }
+    if (list->left_out > 0) { /* told without the lock: the log's function may list devices, too */
+        clf__log(CLF_LOG_WARNING, "OpenCL platforms that are left out: %d of %d%s", list->left_out,
+                 list->platform_count, list->silent);
+    }
+    *out = list;
+    return CLF_OK;
+}
+
+int clf_device_list_count(const struct clf_device_list *list)
+{
+    return list->count;
+}
+
+const struct clf_device_info *clf_device_list_at(const struct clf_device_list *list, int index)
+{
+    return index >= 0 && index < list->count ? &list->devices[index].info : NULL;
+}
+
+void clf_device_list_free(struct clf_device_list *list)
+{
+    if (list == NULL) {
+        return;
+    }
+    for (int i = 0; i < list->count; i++) {
+        free_device(&list->devices[i]);
+    }
+    clf__free(list->devices);
+    clf__free(list->silent);
+    clf__free(list);
+}

@@ -1,0 +1,19 @@
+/* Exceptions for single vendors, each with its reason. Everything else is decided from what a device reports.
+ */
+#ifndef CLF_OPENCL_QUIRKS_H
+#define CLF_OPENCL_QUIRKS_H
+
+#include <clformer/device.h>
+
+/* Whether a device is PoCL's. */
+int clf__quirk_is_pocl(const struct clf_device_info *info);
+
+/* Why a platform that is installed may show no device, and what to do; "" where nothing is known. */
+const char *clf__quirk_no_devices(const char *platform_name, const char *platform_vendor,
+                                  const char *platform_version);
+
+/* For how many fp32 numbers a compute unit of this maker computes at a time, roughly: the vendor's number on
+ * the PCI bus, and NVIDIA's compute capability (0.0: not told). */
+unsigned clf__quirk_lanes(unsigned vendor, unsigned major, unsigned minor);
+
+#endif

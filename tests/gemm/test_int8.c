@@ -1,0 +1,448 @@
+/* The native product of weights in int8: in both forms, with the device's own dot products and without. Sums
+ * are exact, so that results are compared by their bits. */
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "device/device.h"
+#include "device/testing.h"
+#include "gemm/check.h"
+#include "gemm/provider.h"
+#include "ops/embedding.h"
+#include "reference/int8.h"
+
+/* The device in a form, and portable where that is something else; NULL: nothing else. */
+static struct clf_device *device_of(int form, int portable)
+{
+    struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    if (portable) {
+        const struct clf__caps *caps = clf__device_caps(device);
+        int differs = form == CLF_FORM_CPU ? caps->has_dot_int8 : caps->has_integer_dot_product;
+        return differs ? support_device_portable((clf_form)form) : NULL;
+    }
+    return device;
+}
+
+#define FOR_EACH_DEVICE(device)                                                                              \
+    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
+        for (int portable = 0; portable <= 1; portable++)                                                    \
+            for (struct clf_device *device = device_of(form, portable); device; device = NULL)
+
+static struct clf__weight *make_int8(struct clf_device *device, const float *w, int outputs, int inputs)
+{
+    struct clf__weight_part part = {.data = w, .rows = outputs};
+    struct clf__weight *weight = NULL;
+    assert_ok(clf__weight_create(&weight, device,
+                                 &(struct clf__weight_source){.parts = &part,
+                                                              .part_count = 1,
+                                                              .inputs = inputs,
+                                                              .precision = CLF_PRECISION_INT8,
+                                                              .what = "a test's weight"}));
+    return weight;
+}
+
+/* Rows that reach from -127/64 to 127/64, or from 0 to 254/64, or down as far, or parts of it by powers of
+ * two: their scale is a power of two, for which no device needs a rounded division, and so every device has
+ * the same q. */
+static float *make_rows(struct support_random *random, int rows, int inputs)
+{
+    float *x = support_uniform_array(random, (size_t)rows * (size_t)inputs, 127.0f / 64.0f);
+    for (int row = 0; row < rows; row++) {
+        float *values = x + (size_t)row * (size_t)inputs, unit = 1.0f / (float)(64 << row % 5);
+        float shift = row % 3 == 0 || inputs == 1 ? 127.0f * unit : row % 3 == 1 ? -127.0f * unit : 0.0f;
+        for (int k = 0; k < inputs; k++) {
+            values[k] = values[k] * 64.0f * unit + shift;
+        }
+        values[support_integer(random, inputs)] = (shift < 0 ? -127.0f : 127.0f) * unit + shift;
+        if (shift == 0) { /* two places that differ */
+            int first = support_integer(random, inputs);
+            values[first] = -127.0f * unit;
+            values[(first + 1) % inputs] = 127.0f * unit;
+        }
+    }
+    return x;
+}
+
+/* products (rows, outputs) */
+static float *make_expected(const float *x, const float *w, int rows, int outputs, int inputs)
+{
+    size_t k = (size_t)inputs;
+    int16_t *qx = support_array((size_t)rows * k, sizeof *qx);
+    int8_t *qw = support_array((size_t)outputs * k, sizeof *qw);
+    float *s = support_array((size_t)rows, sizeof *s), *t = support_array((size_t)outputs, sizeof *t);
+    float *products = support_array((size_t)rows * (size_t)outputs, sizeof *products);
+    for (int row = 0; row < rows; row++) {
+        s[row] = reference_quantize_row(qx + (size_t)row * k, x + (size_t)row * k, inputs);
+    }
+    for (int n = 0; n < outputs; n++) {
+        t[n] = reference_quantize_output(qw + (size_t)n * k, w + (size_t)n * k, inputs);
+    }
+    for (int row = 0; row < rows; row++) {
+        for (int n = 0; n < outputs; n++) {
+            products[(size_t)row * (size_t)outputs + (size_t)n] =
+                reference_int8_dot(qx + (size_t)row * k, s[row], qw + (size_t)n * k, t[n], inputs);
+        }
+    }
+    return products;
+}
+
+static void check_int8(struct clf_device *device, struct gemm_check check)
+{
+    int rows = check.shape.rows, outputs = check.shape.outputs, inputs = check.shape.inputs;
+    size_t count = (size_t)rows * (size_t)outputs;
+    struct support_random random = {.state = (uint64_t)(rows * 7919 + outputs * 31 + inputs)};
+    float *x = make_rows(&random, rows, inputs);
+    float *w = support_uniform_array(&random, (size_t)outputs * (size_t)inputs, 1.0f);
+    float *bias = support_uniform_array(&random, (size_t)outputs, 3.0f);
+    float *residual = support_uniform_array(&random, count, 1.0f);
+    struct clf__weight *weight = make_int8(device, w, outputs, inputs);
+    struct framed x_frame = make_framed(device, rows, inputs, check.offset, check.gap, x);
+    struct framed y_frame = make_framed(device, rows, outputs, 2 * check.offset, 2 * check.gap,
+                                        check.residual == RESIDUAL_IN_PLACE ? residual : NULL);
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    epilogue.scale = check.scale;
+    epilogue.activation = check.activation;
+    if (check.has_bias) {
+        epilogue.bias = support_tensor(device, CLF__F32, 1, outputs, bias).buffer;
+    }
+    if (check.residual != NO_RESIDUAL) {
+        epilogue.residual = check.residual == RESIDUAL_IN_PLACE
+                                ? y_frame.view
+                                : make_framed(device, rows, outputs, check.gap, check.offset, residual).view;
+    }
+    assert_ok(clf__gemm_weight(y_frame.view, x_frame.view, rows, weight, &epilogue));
+    float *products = make_expected(x, w, rows, outputs, inputs), *actual = read_framed(y_frame);
+    if (!check.has_bias && check.activation == CLF__IDENTITY && check.residual == NO_RESIDUAL) {
+        for (size_t i = 0; i < count; i++) {
+            assert_true(actual[i] == check.scale * products[i]);
+        }
+    } else {
+        double *expected = support_array(count, sizeof *expected);
+        for (size_t i = 0; i < count; i++) {
+            double v = (double)check.scale * (double)products[i];
+            v = reference_activation(check.activation,
+                                     v + (check.has_bias ? (double)bias[i % (size_t)outputs] : 0));
+            expected[i] = v + (check.residual != NO_RESIDUAL ? (double)residual[i] : 0);
+        }
+        assert_close(actual, expected, count, 2e-6);
+    }
+    clf__weight_free(weight);
+}
+
+static void shapes(void **state)
+{
+    (void)state;
+    FOR_EACH_DEVICE(device)
+    {
+        for (int i = 0; i < gemm_edge_case_count; i += support_small() ? 5 : 1) {
+            struct gemm_check check = {.shape = gemm_edge_cases[i], .scale = 1.0f};
+            check_int8(device, check); /* packed, bare */
+            check.activation = (enum clf__activation)(i % 5);
+            check.residual = i % 2 ? RESIDUAL : RESIDUAL_IN_PLACE;
+            check.has_bias = i % 3 != 0;
+            check.offset = 3;
+            check.gap = 1 + i % 5;
+            check.scale = 0.5f;
+            check_int8(device, check);
+            support_free_all();
+        }
+    }
+}
+
+/* More inputs than fp32 sums exactly. */
+static void many_inputs(void **state)
+{
+    (void)state;
+    static const struct gemm_case cases[] = {{1, 33, 1023}, {2, 40, 1025},  {8, 33, 2048}, {3, 20, 2049},
+                                             {9, 40, 3001}, {33, 65, 2500}, {1, 7, 60001}, {17, 5, 65536}};
+    FOR_EACH_DEVICE(device)
+    {
+        for (size_t i = 0; i < sizeof cases / sizeof *cases - (support_small() ? 2 : 0); i++) {
+            check_int8(device, (struct gemm_check){.shape = cases[i], .scale = 1.0f});
+            support_free_all();
+        }
+    }
+}
+
+/* Sums as large as they get, of either sign. */
+static void largest_sums(void **state)
+{
+    (void)state;
+    enum { INPUTS = 1 << 16, OUTPUTS = 2, ROWS = 9 };
+    int inputs = support_small() ? 2000 : INPUTS;
+    float *x = support_array((size_t)ROWS * INPUTS, sizeof *x),
+          *w = support_array((size_t)OUTPUTS * INPUTS, sizeof *w);
+    for (int i = 0; i < ROWS * inputs; i++) {
+        x[i] = i / inputs % 2 ? 127.0f : -127.0f;
+    }
+    for (int i = 0; i < OUTPUTS * inputs; i++) {
+        w[i] = i / inputs % 2 ? 127.0f : -127.0f;
+    }
+    FOR_EACH_DEVICE(device)
+    {
+        struct clf__weight *weight = make_int8(device, w, OUTPUTS, inputs);
+        for (int rows = 1; rows <= ROWS; rows += ROWS - 1) {
+            struct clf__tensor x_tensor = support_tensor(device, CLF__F32, rows, inputs, x);
+            struct clf__tensor y = support_tensor(device, CLF__F32, rows, OUTPUTS, NULL);
+            struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+            assert_ok(clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x_tensor), rows, weight,
+                                       &epilogue));
+            float *values = support_read(y);
+            for (int i = 0; i < rows * OUTPUTS; i++) {
+                float sum = (float)(127.0 * 127.0 * inputs);
+                assert_true(values[i] == (i / OUTPUTS % 2 == i % OUTPUTS ? sum : -sum));
+            }
+        }
+        clf__weight_free(weight);
+    }
+}
+
+static float *multiply(struct clf_device *device, const struct clf__weight *weight, const float *x, int rows)
+{
+    struct clf__tensor x_tensor = support_tensor(device, CLF__F32, rows, clf__weight_inputs(weight), x);
+    struct clf__tensor y = support_tensor(device, CLF__F32, rows, clf__weight_outputs(weight), NULL);
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    assert_ok(clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x_tensor), rows, weight, &epilogue));
+    return support_read(y);
+}
+
+static void bits_do_not_depend_on_the_batch(void **state)
+{
+    (void)state;
+    enum { ROWS = 70, OUTPUTS = 75, INPUTS = 83 };
+    int row_step = support_small() ? 33 : 1;
+    struct support_random random = {.state = 11};
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    FOR_EACH_DEVICE(device)
+    {
+        struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
+        float *alone = support_array(ROWS * OUTPUTS, sizeof *alone);
+        for (int row = 0; row < ROWS; row++) {
+            memcpy(alone + row * OUTPUTS, multiply(device, weight, x + row * INPUTS, 1), OUTPUTS * sizeof *x);
+        }
+        for (int rows = 2; rows <= ROWS; rows += row_step) {
+            int first = ROWS - rows; /* so that each row stands in every place of a block */
+            float *y = multiply(device, weight, x + first * INPUTS, rows);
+            assert_memory_equal(y, alone + first * OUTPUTS, (size_t)(rows * OUTPUTS) * sizeof *y);
+        }
+        clf__weight_free(weight);
+    }
+}
+
+/* Numbers that have no eight bits: a NaN or infinity makes its own row or column NaN and no other; rows and
+ * outputs of zeros, or next to zero, give zeros; rows of the largest numbers are as good as others. */
+static void strange_numbers(void **state)
+{
+    (void)state;
+    enum { ROWS = 66, OUTPUTS = 40, INPUTS = 21, NONE = -1 };
+    FOR_EACH_DEVICE(device)
+    {
+        struct support_random random = {.state = 8};
+        float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+        float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+        w[34 * INPUTS + 3] = NAN;
+        w[35 * INPUTS + 3] = -INFINITY;
+        x[5 * INPUTS + 20] = NAN;
+        x[65 * INPUTS] = INFINITY;
+        for (int k = 0; k < INPUTS; k++) {
+            x[7 * INPUTS + k] = 0.0f;
+            x[8 * INPUTS + k] = 1e-38f;
+            w[9 * INPUTS + k] = 0.0f;
+            x[9 * INPUTS + k] *= 1e37f;
+        }
+        struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
+        for (int first = 0; first < ROWS; first += ROWS - 4) { /* all, and few */
+            int rows = first == 0 ? ROWS : 4;
+            float *y = multiply(device, weight, x + first * INPUTS, rows);
+            for (int i = 0; i < rows * OUTPUTS; i++) {
+                int row = first + i / OUTPUTS, column = i % OUTPUTS;
+                int is_nan = row == 5 || row == 65 || column == 34 || column == 35;
+                assert_int_equal(isnan(y[i]), is_nan);
+                assert_true(is_nan || isfinite(y[i]));
+                assert_true(is_nan || (y[i] == 0.0f) == (row == 7 || row == 8 || column == 9));
+            }
+        }
+        clf__weight_free(weight);
+    }
+}
+
+/* Without numbers made for exactness the result is as near as eight bits are. */
+static void near_the_product(void **state)
+{
+    (void)state;
+    enum { ROWS = 12, OUTPUTS = 48, INPUTS = 512 };
+    struct support_random random = {.state = 4};
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 0.1f);
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 5.0f);
+    double *expected = support_array(ROWS * OUTPUTS, sizeof *expected);
+    for (int row = 0; row < ROWS; row++) {
+        reference_gemm_row(expected + row * OUTPUTS, x + row * INPUTS, w, OUTPUTS, INPUTS, 1, NULL,
+                           CLF__IDENTITY, NULL);
+    }
+    FOR_EACH_DEVICE(device)
+    {
+        struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
+        assert_close(multiply(device, weight, x, ROWS), expected, ROWS * OUTPUTS, 0.01);
+        clf__weight_free(weight);
+    }
+}
+
+/* cl/product_int8.cl's panels, and the embedding that reads them. */
+static void layout_is_as_said(void **state)
+{
+    (void)state;
+    enum { INPUTS = 7, OUTPUTS = 45, GROUPS = 2, PANELS = 2, PANEL_BYTES = GROUPS * 4 * 32 + 8 * 32 };
+    struct support_random random = {.state = 6};
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    int8_t q[INPUTS];
+    FOR_EACH_DEVICE(device)
+    {
+        struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
+        struct clf__weight_layout layout = clf__weight_layout(weight);
+        assert_int_equal(layout.precision, CLF_PRECISION_INT8);
+        assert_int_equal(layout.group, 4);
+        assert_int_equal(clf__buffer_bytes(layout.buffer), PANELS * PANEL_BYTES);
+        assert_int_equal(clf__weight_bytes(CLF_PRECISION_INT8, OUTPUTS, INPUTS), PANELS * PANEL_BYTES);
+        int8_t *packed = support_array(PANELS, PANEL_BYTES);
+        assert_ok(clf__buffer_read(layout.buffer, 0, PANELS * PANEL_BYTES, packed));
+        for (int n = 0; n < PANELS * 32; n++) {
+            const int8_t *panel = packed + n / 32 * PANEL_BYTES, *tail = panel + GROUPS * 4 * 32;
+            float scale = n < OUTPUTS ? reference_quantize_output(q, w + n * INPUTS, INPUTS) : 0.0f, stored;
+            int32_t stored_sum, sum = 0;
+            memcpy(&stored, tail + 4 * (n % 32), 4);
+            memcpy(&stored_sum, tail + 4 * (32 + n % 32), 4);
+            for (int k = 0; k < 4 * GROUPS; k++) {
+                int expected = n < OUTPUTS && k < INPUTS ? q[k] : 0;
+                assert_int_equal(panel[(k / 4 * 32 + n % 32) * 4 + k % 4], expected);
+                sum += expected;
+            }
+            assert_true(stored == scale);
+            assert_int_equal(stored_sum, sum);
+        }
+        clf__weight_free(weight);
+    }
+}
+
+static void embedding(void **state)
+{
+    (void)state;
+    enum { V = 75, N = 8, D = 37 };
+    static const int32_t ids[N] = {0, 74, 31, 32, 63, 64, -1, V};
+    struct support_random random = {.state = 9};
+    float *e = support_uniform_array(&random, V * D, 1.0f), expected[N * D] = {0};
+    for (int n = 0; n < N; n++) {
+        int8_t q[D];
+        if (ids[n] >= 0 && ids[n] < V) {
+            float scale = 22.5f * reference_quantize_output(q, e + ids[n] * D, D);
+            for (int k = 0; k < D; k++) {
+                expected[n * D + k] = scale * (float)q[k];
+            }
+        }
+    }
+    FOR_EACH_DEVICE(device)
+    {
+        struct clf__weight *weight = make_int8(device, e, V, D);
+        struct clf__tensor y = support_tensor(device, CLF__F32, N, D, NULL);
+        assert_ok(clf__embedding_forward(y, support_tensor(device, CLF__I32, 1, N, ids), weight, 22.5f));
+        assert_memory_equal(support_read(y), expected, sizeof expected);
+        clf__weight_free(weight);
+    }
+}
+
+/* What was reserved is enough: products take no more memory. */
+static void reserved_memory_is_enough(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, OUTPUTS = 5, INPUTS = 30 };
+    struct support_random random = {.state = 2};
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = (clf_form)support_first_form();
+    options.gemm = CLF_GEMM_NATIVE;
+    struct clf_device *device; /* a fresh one: nothing is reserved on it */
+    assert_ok(clf_device_open(&device, NULL, &options));
+    uint64_t before = clf__device_free_bytes(device);
+    assert_ok(clf__gemm_reserve(device, ROWS, INPUTS, CLF_PRECISION_FP32));
+    assert_int_equal(clf__device_free_bytes(device), before);
+    assert_ok(clf__gemm_reserve(device, ROWS, INPUTS, CLF_PRECISION_INT8));
+    uint64_t reserved = clf__device_free_bytes(device);
+    assert_true(reserved < before);
+    struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
+    for (int rows = 1; rows <= ROWS; rows += 13) {
+        multiply(device, weight, x, rows);
+    }
+    assert_ok(clf__gemm_reserve(device, ROWS / 2, INPUTS, CLF_PRECISION_INT8));
+    clf__weight_free(weight);
+    support_free_all();
+    assert_int_equal(clf__device_free_bytes(device), reserved);
+    clf_device_close(device);
+}
+
+static void too_many_inputs_are_refused(void **state)
+{
+    (void)state;
+    float *row = support_array((1 << 16) + 1, sizeof *row);
+    struct clf__weight_part part = {.data = row, .rows = 1};
+    struct clf__weight *weight = NULL;
+    assert_fails(clf__weight_create(&weight, device_of(support_first_form(), 0),
+                                    &(struct clf__weight_source){.parts = &part,
+                                                                 .part_count = 1,
+                                                                 .inputs = (1 << 16) + 1,
+                                                                 .precision = CLF_PRECISION_INT8,
+                                                                 .what = "a long weight"}),
+                 CLF_UNSUPPORTED, "a long weight: 65537 inputs");
+}
+
+/* Memory and OpenCL calls that fail on the way, the operand's room with them. */
+static void failures_are_told(void **state)
+{
+    (void)state;
+    enum { ROWS = 9 };
+    float numbers[ROWS * 20] = {0};
+    for (int calls = 0; calls <= 1; calls++) {
+        struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+        options.form = (clf_form)support_first_form();
+        options.gemm = CLF_GEMM_NATIVE;
+        options.use_program_cache = 0; /* what it lacks is no failure */
+        struct clf_device *device;     /* a fresh one: its kernels are to be built */
+        assert_ok(clf_device_open(&device, NULL, &options));
+        struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, ROWS, 20, numbers));
+        struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, ROWS, 3, NULL));
+        struct clf__weight *weight = make_int8(device, numbers, 3, 20);
+        struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+        clf_status status = CLF_DEVICE;
+        int failures = -1;
+        for (uint64_t n = 1; status != CLF_OK; n++, failures++) {
+            assert_true(n < 200);
+            clf__buffer_free(device->packed); /* so that it is made anew */
+            device->packed = NULL;
+            calls ? clf__device_fail_at(n) : clf__memory_fail_at(n);
+            status = clf__gemm_weight(y, x, ROWS, weight, &epilogue);
+            calls ? clf__device_fail_at(0) : clf__memory_fail_at(0);
+            assert_true(status == CLF_OK || strlen(clf_last_error()) > 10);
+        }
+        assert_true(failures >= 3);
+        clf__weight_free(weight);
+        support_free_all();
+        clf_device_close(device);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(shapes, support_teardown),
+        cmocka_unit_test_teardown(many_inputs, support_teardown),
+        cmocka_unit_test_teardown(largest_sums, support_teardown),
+        cmocka_unit_test_teardown(bits_do_not_depend_on_the_batch, support_teardown),
+        cmocka_unit_test_teardown(strange_numbers, support_teardown),
+        cmocka_unit_test_teardown(near_the_product, support_teardown),
+        cmocka_unit_test_teardown(layout_is_as_said, support_teardown),
+        cmocka_unit_test_teardown(embedding, support_teardown),
+        cmocka_unit_test_teardown(reserved_memory_is_enough, support_teardown),
+        cmocka_unit_test_teardown(too_many_inputs_are_refused, support_teardown),
+        cmocka_unit_test_teardown(failures_are_told, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,416 @@
+/* The native product of weights in fp16 and bf16: in both forms, with the device's own dot products and
+ * without. */
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "device/testing.h"
+#include "gemm/check.h"
+
+static const clf_precision precisions[] = {CLF_PRECISION_FP16, CLF_PRECISION_BF16};
+
+/* The device in a form, and portable where that is something else; NULL: nothing else. */
+static struct clf_device *device_of(int form, int portable)
+{
+    struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    if (portable) {
+        int differs = form == CLF_FORM_CPU && clf__device_caps(device)->has_dot_bf16;
+        return differs ? support_device_portable((clf_form)form) : NULL;
+    }
+    return device;
+}
+
+#define FOR_EACH_CASE(device, precision)                                                                     \
+    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
+        for (int portable = 0; portable <= 1; portable++)                                                    \
+            for (struct clf_device *device = device_of(form, portable); device; device = NULL)               \
+                for (clf_precision precision = precisions[portable]; precision <= CLF_PRECISION_BF16;        \
+                     precision = (clf_precision)(precision + 1))
+
+static void shapes(void **state)
+{
+    (void)state;
+    FOR_EACH_CASE(device, precision)
+    {
+        for (int i = 0; i < gemm_edge_case_count; i += support_small() ? 5 : 1) {
+            struct gemm_check check = {.shape = gemm_edge_cases[i], .scale = 1.0f, .precision = precision};
+            check_gemm(device, check); /* packed, bare */
+            check.activation = CLF__RELU;
+            check.residual = i % 2 ? RESIDUAL : RESIDUAL_IN_PLACE;
+            check.has_bias = i % 3 != 0;
+            check.offset = 3;
+            check.gap = 1 + i % 5;
+            check.scale = 0.5f;
+            check_gemm(device, check);
+            support_free_all();
+        }
+    }
+}
+
+static float *multiply(struct clf_device *device, const struct clf__weight *weight, const float *x, int rows)
+{
+    struct clf__tensor x_tensor = support_tensor(device, CLF__F32, rows, clf__weight_inputs(weight), x);
+    struct clf__tensor y = support_tensor(device, CLF__F32, rows, clf__weight_outputs(weight), NULL);
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    assert_ok(clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x_tensor), rows, weight, &epilogue));
+    return support_read(y);
+}
+
+static void bits_do_not_depend_on_the_batch(void **state)
+{
+    (void)state;
+    enum { ROWS = 70, OUTPUTS = 75, INPUTS = 83 };
+    int row_step = support_small() ? 33 : 1;
+    struct support_random random = {.state = 11};
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    FOR_EACH_CASE(device, precision)
+    {
+        struct clf__weight *weight = make_weight_in(device, precision, w, OUTPUTS, INPUTS);
+        float *alone = support_array(ROWS * OUTPUTS, sizeof *alone);
+        for (int row = 0; row < ROWS; row++) {
+            float *y = multiply(device, weight, x + row * INPUTS, 1);
+            memcpy(alone + row * OUTPUTS, y, OUTPUTS * sizeof *y);
+        }
+        for (int rows = 2; rows <= ROWS; rows += row_step) {
+            int first = ROWS - rows; /* so that each row stands in every place of a block */
+            float *y = multiply(device, weight, x + first * INPUTS, rows);
+            assert_memory_equal(y, alone + first * OUTPUTS, (size_t)(rows * OUTPUTS) * sizeof *y);
+        }
+        clf__weight_free(weight);
+    }
+}
+
+/* A NaN or infinity spoils its own row or column and no other. */
+static void not_finite_values_stay_where_they_are(void **state)
+{
+    (void)state;
+    enum { ROWS = 66, OUTPUTS = 40, INPUTS = 21 };
+    FOR_EACH_CASE(device, precision)
+    {
+        struct support_random random = {.state = 8};
+        float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+        float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+        w[34 * INPUTS + 3] = NAN;
+        x[5 * INPUTS + 20] = NAN;
+        x[65 * INPUTS] = INFINITY;
+        struct clf__weight *weight = make_weight_in(device, precision, w, OUTPUTS, INPUTS);
+        float *y = multiply(device, weight, x, ROWS);
+        for (int i = 0; i < ROWS * OUTPUTS; i++) {
+            int row = i / OUTPUTS, column = i % OUTPUTS;
+            if (row == 5 || column == 34) {
+                assert_true(isnan(y[i]));
+            } else if (row == 65) {
+                assert_true(y[i] == (w[column * INPUTS] > 0 ? INFINITY : -INFINITY));
+            } else {
+                assert_true(isfinite(y[i]));
+            }
+        }
+        clf__weight_free(weight);
+    }
+}
+
+/* The instruction's products and sums are the portable form's: their bits are equal. */
+static void portable_bits_are_the_instructions(void **state)
+{
+    (void)state;
+    enum { ROWS = 13, OUTPUTS = 70, INPUTS = 301 };
+    struct clf_device *device = device_of(CLF_FORM_CPU, 0), *portable = device_of(CLF_FORM_CPU, 1);
+    if (portable == NULL || support_first_form() != CLF_FORM_CPU) {
+        skip();
+    }
+    struct support_random random = {.state = 3};
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    struct clf__weight *weights[] = {make_weight_in(device, CLF_PRECISION_BF16, w, OUTPUTS, INPUTS),
+                                     make_weight_in(portable, CLF_PRECISION_BF16, w, OUTPUTS, INPUTS)};
+    assert_memory_equal(multiply(device, weights[0], x, ROWS), multiply(portable, weights[1], x, ROWS),
+                        ROWS * OUTPUTS * sizeof *x);
+    clf__weight_free(weights[0]);
+    clf__weight_free(weights[1]);
+}
+
+/* Every 16-bit number that a float can round to, from itself and from both sides of the middle to the next
+ * one. Sets values[i], i < 4 * 65536. */
+static float *make_roundings(clf_precision precision)
+{
+    float *values = support_array(4 * 65536, sizeof *values);
+    for (uint32_t pattern = 0; pattern < 65536; pattern++) {
+        float number, middle;
+        if (precision == CLF_PRECISION_BF16) {
+            uint32_t bits[2] = {pattern << 16, pattern << 16 | 0x8000u};
+            memcpy(&number, &bits[0], sizeof number);
+            memcpy(&middle, &bits[1], sizeof middle);
+        } else {
+            int exponent = (int)(pattern >> 10 & 31u), fraction = (int)(pattern & 1023u);
+            int steps = exponent == 0 ? fraction : fraction + 1024;
+            double step = ldexp(pattern & 0x8000u ? -1.0 : 1.0, (exponent == 0 ? 1 : exponent) - 25);
+            number = exponent < 31 ? (float)(steps * step) : fraction ? NAN : (float)(step * INFINITY);
+            middle = exponent < 31 ? (float)((steps + 0.5) * step) : number;
+        }
+        float *four = values + (size_t)4 * pattern;
+        four[0] = number;
+        four[1] = middle;
+        four[2] = nextafterf(middle, 0.0f);
+        four[3] = nextafterf(middle, middle < 0 ? -INFINITY : INFINITY);
+    }
+    return values;
+}
+
+static float unpack(clf_precision precision, uint16_t bits)
+{
+    float value;
+    uint32_t wide = (uint32_t)bits << 16;
+    memcpy(&value, &wide, sizeof value);
+    if (precision == CLF_PRECISION_FP16) {
+        int exponent = bits >> 10 & 31, fraction = bits & 1023;
+        double size = ldexp(exponent == 0 ? fraction : fraction + 1024, (exponent == 0 ? 1 : exponent) - 25);
+        size = exponent < 31 ? size : fraction ? (double)NAN : (double)INFINITY;
+        value = (float)(bits & 0x8000 ? -size : size);
+    }
+    return value;
+}
+
+static int is_same(float a, float b)
+{
+    return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b));
+}
+
+/* weight_pack.c against the reference. */
+static void weights_are_rounded_to_the_nearest(void **state)
+{
+    (void)state;
+    struct clf_device *device = device_of(support_first_form(), 0);
+    for (int p = 0; p < 2; p++) {
+        int count = 4 * 65536, group = precisions[p] == CLF_PRECISION_BF16 ? 2 : 1;
+        float *values = make_roundings(precisions[p]);
+        for (int i = 0; precisions[p] == CLF_PRECISION_FP16 && i < count; i++) {
+            values[i] =
+                fabsf(values[i]) >= 65520.0f ? copysignf(INFINITY, values[i]) : values[i]; /* refused */
+        }
+        struct clf__weight *weight = make_weight_in(device, precisions[p], values, count, 1);
+        struct clf__weight_layout layout = clf__weight_layout(weight);
+        assert_int_equal(layout.group, group);
+        assert_int_equal(clf__buffer_bytes(layout.buffer), clf__weight_bytes(precisions[p], count, 1));
+        uint16_t *packed = support_array((size_t)count * (size_t)group, sizeof *packed);
+        assert_ok(clf__buffer_read(layout.buffer, 0, (size_t)count * (size_t)group * sizeof *packed, packed));
+        for (int i = 0; i < count; i++) {
+            float held = unpack(precisions[p], packed[i * group]);
+            assert_true(is_same(held, reference_round(precisions[p], values[i])));
+            assert_true(group == 1 || packed[i * group + 1] == 0);
+        }
+        clf__weight_free(weight);
+        support_free_all();
+    }
+}
+
+/* round_bf16.cl and the GPU forms' own rounding: what 1 times x gives. */
+static void activations_are_rounded_to_the_nearest(void **state)
+{
+    (void)state;
+    const float one = 1.0f;
+    int step = support_small() ? 97 : 1;
+    float *values = make_roundings(CLF_PRECISION_BF16);
+    int count = 0;
+    for (int i = 0; i < 4 * 65536; i += step) {
+        values[count++] = values[i];
+    }
+    FOR_EACH_CASE(device, precision)
+    {
+        struct clf__weight *weight = make_weight_in(device, precision, &one, 1, 1);
+        float *y = multiply(device, weight, values, count);
+        for (int i = 0; i < count; i++) {
+            float expected =
+                precision == CLF_PRECISION_BF16 ? reference_round(precision, values[i]) : values[i];
+            int may_vanish = fabsf(expected) < 0x1p-126f; /* devices may take such for zero */
+            assert_true(y[i] == expected || (isnan(y[i]) && isnan(expected)) || (may_vanish && y[i] == 0));
+        }
+        clf__weight_free(weight);
+    }
+}
+
+/* A copy multiplies as the weight that it was made from, and outlives it. */
+static void copies_are_alike(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, INPUTS = 37, OUTPUTS = 45 };
+    struct support_random random = {.state = 8};
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    FOR_EACH_CASE(device, precision)
+    {
+        struct clf__weight *copy = NULL, *weight = make_weight_in(device, precision, w, OUTPUTS, INPUTS);
+        float *y = multiply(device, weight, x, ROWS);
+        assert_ok(clf__weight_create_copy(&copy, weight, "a copy"));
+        clf__weight_free(weight);
+        assert_memory_equal(multiply(device, copy, x, ROWS), y, ROWS * OUTPUTS * sizeof *y);
+        clf__weight_free(copy);
+    }
+}
+
+/* Groups of pairs, zero beyond the last input. */
+static void layout_is_as_said(void **state)
+{
+    (void)state;
+    enum { INPUTS = 7, OUTPUTS = 45, PAIRS = 4 };
+    struct support_random random = {.state = 6};
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    struct clf__weight *weight =
+        make_weight_in(device_of(support_first_form(), 0), CLF_PRECISION_BF16, w, OUTPUTS, INPUTS);
+    struct clf__weight_layout layout = clf__weight_layout(weight);
+    assert_int_equal(layout.precision, CLF_PRECISION_BF16);
+    assert_int_equal(clf__buffer_bytes(layout.buffer), 64 * PAIRS * 2 * sizeof(uint16_t));
+    uint16_t *packed = support_array(64 * PAIRS * 2, sizeof *packed);
+    assert_ok(clf__buffer_read(layout.buffer, 0, 64 * PAIRS * 2 * sizeof *packed, packed));
+    for (int n = 0; n < 64; n++) {
+        for (int k = 0; k < 2 * PAIRS; k++) {
+            int at = (((n / layout.panel) * PAIRS + k / 2) * layout.panel + n % layout.panel) * 2 + k % 2;
+            float expected =
+                n < OUTPUTS && k < INPUTS ? reference_round(CLF_PRECISION_BF16, w[n * INPUTS + k]) : 0.0f;
+            assert_true(unpack(CLF_PRECISION_BF16, packed[at]) == expected);
+        }
+    }
+    clf__weight_free(weight);
+}
+
+static struct clf__matrix bf16_matrix(struct clf__tensor tensor)
+{
+    return clf__tensor_matrix(clf__tensor_bf16(tensor));
+}
+
+/* The first `columns` of each row are `exact` rounded, and all else is as it was. wide: fp32, whose memory
+ * holds bf16. */
+static void check_rounded(struct clf__tensor wide, const float *exact, int columns)
+{
+    const uint16_t *rounded = (const uint16_t *)support_read(wide);
+    for (int i = 0; i < 2 * wide.rows * wide.columns; i++) {
+        int row = i / wide.columns, column = i % wide.columns;
+        if (row < wide.rows && column < columns) {
+            assert_true(unpack(CLF_PRECISION_BF16, rounded[i]) ==
+                        reference_round(CLF_PRECISION_BF16, exact[row * columns + column]));
+        } else {
+            assert_true(rounded[i] == (i % 2 ? 0x7fc0 : 0)); /* the poison's halves */
+        }
+    }
+}
+
+/* What a product writes in bf16 is its fp32 result rounded, and read by the next product it gives the same
+ * bits. */
+static void rows_in_bf16_pass_between_products(void **state)
+{
+    (void)state;
+    enum { ROWS = 19, HIDDEN = 70, INPUTS = 31, OUTPUTS = 33, GAP = 4, WIDE = HIDDEN + GAP };
+    struct support_random random = {.state = 21};
+    float *x_values = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    float *up_values = support_uniform_array(&random, HIDDEN * INPUTS, 1.0f);
+    float *down_values = support_uniform_array(&random, OUTPUTS * HIDDEN, 1.0f);
+    FOR_EACH_CASE(device, precision)
+    {
+        struct clf__weight *up = make_weight_in(device, precision, up_values, HIDDEN, INPUTS);
+        struct clf__weight *down = make_weight_in(device, precision, down_values, OUTPUTS, HIDDEN);
+        struct clf__tensor x = support_tensor(device, CLF__F32, ROWS, INPUTS, x_values);
+        struct clf__tensor hidden = support_tensor(device, CLF__F32, ROWS, HIDDEN, NULL);
+        struct clf__tensor wide = support_tensor(device, CLF__F32, ROWS, WIDE, NULL);
+        struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, OUTPUTS, NULL);
+        struct clf__matrix narrow = bf16_matrix(wide);
+        struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+        epilogue.activation = CLF__RELU;
+        if (clf__gemm_operand(down) == CLF_PRECISION_FP32) {
+            assert_fails(clf__gemm_weight(narrow, clf__tensor_matrix(x), ROWS, up, &epilogue),
+                         CLF_BAD_ARGUMENT, "precisions");
+            assert_fails(clf__gemm_weight(clf__tensor_matrix(y), narrow, ROWS, down, &epilogue),
+                         CLF_BAD_ARGUMENT, "precisions");
+        } else {
+            assert_int_equal(precision, CLF_PRECISION_BF16);
+            assert_ok(
+                clf__gemm_weight(clf__tensor_matrix(hidden), clf__tensor_matrix(x), ROWS, up, &epilogue));
+            assert_ok(clf__gemm_weight(narrow, clf__tensor_matrix(x), ROWS, up, &epilogue));
+            float *exact = support_read(hidden);
+            check_rounded(wide, exact, HIDDEN);
+            struct clf__tensor again = support_tensor(device, CLF__F32, ROWS, WIDE, NULL);
+            assert_ok(clf__gemm_round(bf16_matrix(again), clf__tensor_matrix(hidden), ROWS, HIDDEN));
+            assert_ok(clf__gemm_round(bf16_matrix(again), clf__tensor_matrix(hidden), 0, HIDDEN));
+            check_rounded(again, exact, HIDDEN);
+            struct clf__tensor small = support_tensor(device, CLF__F32, ROWS / 2, WIDE, NULL);
+            assert_fails(clf__gemm_round(bf16_matrix(small), clf__tensor_matrix(hidden), ROWS, HIDDEN),
+                         CLF_BAD_ARGUMENT, "rounded operand");
+            assert_fails(clf__gemm_round(bf16_matrix(again), clf__tensor_matrix(small), ROWS, HIDDEN),
+                         CLF_BAD_ARGUMENT, "operand");
+            assert_ok(clf__gemm_weight(clf__tensor_matrix(y), narrow, ROWS, down, &epilogue));
+            float *from_bf16 = support_read(y);
+            assert_ok(
+                clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(hidden), ROWS, down, &epilogue));
+            assert_memory_equal(from_bf16, support_read(y), ROWS * OUTPUTS * sizeof *from_bf16);
+            narrow.offset = 1; /* pairs would be torn */
+            assert_fails(clf__gemm_weight(clf__tensor_matrix(y), narrow, ROWS, down, &epilogue),
+                         CLF_BAD_ARGUMENT, "precisions");
+        }
+        clf__weight_free(up);
+        clf__weight_free(down);
+    }
+}
+
+/* Memory and OpenCL calls that fail on the way, the operand's room with them. */
+static void failures_are_told(void **state)
+{
+    (void)state;
+    float numbers[200 * 3] = {0};
+    for (int calls = 0; calls <= 1; calls++) {
+        struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+        options.form = (clf_form)support_first_form();
+        options.gemm = CLF_GEMM_NATIVE;
+        options.use_program_cache = 0;
+        struct clf_device *device; /* a fresh one: it has no room for operands yet */
+        assert_ok(clf_device_open(&device, NULL, &options));
+        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_BF16, numbers, 3, 200);
+        struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 200, numbers));
+        struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 3, NULL));
+        struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+        clf_status status = CLF_DEVICE;
+        int failures = -1;
+        for (uint64_t n = 1; status != CLF_OK; n++, failures++) {
+            assert_true(n < 200);
+            calls ? clf__device_fail_at(n) : clf__memory_fail_at(n);
+            status = clf__gemm_weight(y, x, 3, weight, &epilogue);
+            calls ? clf__device_fail_at(0) : clf__memory_fail_at(0);
+            assert_true(status == CLF_OK || strlen(clf_last_error()) > 10);
+        }
+        assert_true(failures >= 3);
+        clf__weight_free(weight);
+        support_free_all();
+        clf_device_close(device);
+    }
+}
+
+/* A finite weight does not become an infinite one unsaid. */
+static void too_large_weights_are_refused(void **state)
+{
+    (void)state;
+    const float w[] = {1.0f, -65536.0f, INFINITY};
+    struct clf__weight_part part = {w, 1};
+    struct clf__weight_source source = {&part, 1, 3, CLF_PRECISION_FP16, "a large weight"};
+    struct clf__weight *weight = NULL;
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    assert_fails(clf__weight_create(&weight, device, &source), CLF_UNSUPPORTED,
+                 "a large weight: a weight is -65536");
+    source.precision = CLF_PRECISION_BF16;
+    assert_ok(clf__weight_create(&weight, device, &source));
+    clf__weight_free(weight);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(shapes, support_teardown),
+        cmocka_unit_test_teardown(bits_do_not_depend_on_the_batch, support_teardown),
+        cmocka_unit_test_teardown(not_finite_values_stay_where_they_are, support_teardown),
+        cmocka_unit_test_teardown(portable_bits_are_the_instructions, support_teardown),
+        cmocka_unit_test_teardown(weights_are_rounded_to_the_nearest, support_teardown),
+        cmocka_unit_test_teardown(activations_are_rounded_to_the_nearest, support_teardown),
+        cmocka_unit_test_teardown(copies_are_alike, support_teardown),
+        cmocka_unit_test_teardown(layout_is_as_said, support_teardown),
+        cmocka_unit_test_teardown(rows_in_bf16_pass_between_products, support_teardown),
+        cmocka_unit_test_teardown(too_large_weights_are_refused, support_teardown),
+        cmocka_unit_test_teardown(failures_are_told, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
