@@ -39,7 +39,7 @@ typedef char weight_element;
           panel_depth(inputs))
 #if PRECISION == 2
 #include "round_bf16.cl"
-#define OPERAND_PITCH(inputs)         ((((inputs) + 3) / 4 * 4 * sizeof(ushort) + 63) / 64 * 64)
+#define OPERAND_PITCH(inputs)         CLF__PACKED_PITCH(inputs, sizeof(ushort), 0)
 #define CONVERT_ROW(to, from, inputs) round_row_bf16((__global ushort *)(to), from, inputs)
 #endif
 #endif

@@ -4,6 +4,7 @@
  *
  * Every kernel quantises by these functions, so that a row's q are the same wherever it is done. What lies in memory is
  * the form's: on the GPU form u - 128 as a char, on the CPU form what its product reads. */
+#include "layout.h"
 
 #ifdef HAS_DOT_INT8 /* vpdpbusd takes unsigned times signed: u */
 typedef uchar cpu_operand;
@@ -64,9 +65,8 @@ static inline float scale_of_row(const __global float *x, int inputs, float *inv
     return scale_of_range(*lo, max16(high), sum16(broken), inverse);
 }
 
-/* Bytes from row to row: whole groups of four operands, and at the end s as a float and zero as an integer; an odd number
- * of cache lines, so that the rows of a block fall on different sets. As lib/device/activations.c counts. */
-#define OPERAND_PITCH(inputs) (((((inputs) + 3) / 4 * 4 * sizeof(cpu_operand) + 8 + 63) / 64 | 1) * 64)
+/* Bytes from row to row, which ends with s as a float and zero as an integer. */
+#define OPERAND_PITCH(inputs) CLF__PACKED_PITCH(inputs, sizeof(cpu_operand), CLF__INT8_ROW_TAIL)
 
 /* One row, with zeros beyond its K inputs. */
 static inline void quantize_row_global(__global uchar *row, size_t pitch, const __global float *x, int inputs)

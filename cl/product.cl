@@ -9,7 +9,7 @@
 #error "product.cl needs PRECISION"
 #endif
 
-#define PANEL 32
+#include "layout.h"
 
 #if PRECISION == 0 || PRECISION == 1
 typedef float operand_element; /* of x, as the CPU forms read it */

@@ -8,7 +8,7 @@
  * kernel, so that it does not matter in which order and by which instructions they are made. */
 #include "operand_int8.cl"
 
-#define PANEL 32
+#include "layout.h"
 
 static inline int groups_of(int inputs)
 {
@@ -17,7 +17,7 @@ static inline int groups_of(int inputs)
 
 static inline size_t panel_bytes(int inputs)
 {
-    return (size_t)groups_of(inputs) * (4 * PANEL) + 8 * PANEL;
+    return (size_t)groups_of(inputs) * (4 * PANEL) + CLF__INT8_TAIL;
 }
 
 /* t and Σ w of the 32 outputs of a panel. */

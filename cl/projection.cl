@@ -52,8 +52,8 @@ static inline void multiply(float16 *tile, const __global operand_element *x, si
 #endif
 #include "candidates.cl"
 
-#define BLOCK_PANELS 32 /* a bit each */
-#define MOST_ROWS    64 /* of a group */
+#define BLOCK_PANELS CLF__PROJECTION_PANELS
+#define MOST_ROWS    CLF__PROJECTION_ROWS
 #define SHORT_LIST   16 /* candidates that a vector holds */
 
 /* A row's exponentials are taken from a base at most so far below its largest logit, which no sum of them overflows:

@@ -9,7 +9,7 @@
 #include "device/launch.h"
 #include "gemm/provider.h"
 
-enum { LINE = 64, MOST_GROUPS = 4096 };
+enum { MOST_GROUPS = 4096 };
 
 /* Who converts, and into what. Kernels: (out, pitch, x, x_offset, x_stride, rows, inputs); the CPU form takes
  * any number of groups, the GPU form one a row, and has a float a work-item in local memory as its last
@@ -25,7 +25,7 @@ static struct conversion conversion_of(const struct clf__caps *caps, clf_precisi
     if (precision == CLF_PRECISION_INT8) {
         int is_fp32 = caps->form == CLF_FORM_CPU && !caps->has_dot_int8; /* whole numbers, but in fp32 */
         return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu", is_fp32 ? sizeof(float) : 1,
-                                   sizeof(float) + sizeof(int32_t)};
+                                   CLF__INT8_ROW_TAIL};
     }
     if (precision == CLF_PRECISION_BF16 && caps->form == CLF_FORM_CPU) {
         return (struct conversion){"round_bf16", "round_bf16_cpu", NULL, sizeof(uint16_t), 0};
@@ -38,12 +38,9 @@ int clf__activations_are_packed(const struct clf_device *device, clf_precision p
     return conversion_of(&device->caps, precision).program != NULL;
 }
 
-/* An odd number of cache lines, so that the rows of a block fall on different sets. */
 static size_t pitch_of(const struct conversion *conversion, int inputs)
 {
-    size_t elements = ((size_t)inputs + 3) / 4 * 4;
-    size_t lines = (elements * conversion->element_bytes + conversion->tail_bytes + LINE - 1) / LINE;
-    return (lines + (lines % 2 == 0)) * LINE;
+    return CLF__PACKED_PITCH((size_t)inputs, conversion->element_bytes, conversion->tail_bytes);
 }
 
 clf_status clf__activations_reserve(struct clf_device *device, size_t bytes)

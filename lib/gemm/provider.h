@@ -6,9 +6,7 @@
 #include "device/caps.h"
 #include "device/launch.h"
 #include "gemm/gemm.h"
-
-/* The native kernels' panel (cl/gemm.cl). */
-enum { CLF__PANEL = 32 };
+#include "gemm/layout.h"
 
 /* The most inputs whose products, 254 * 127 each, sum up within 32 bits. */
 enum { CLF__INT8_INPUTS = 1 << 16 };

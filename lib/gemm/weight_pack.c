@@ -57,7 +57,7 @@ const struct clf__packing *clf__packing_of(clf_precision precision)
         [CLF_PRECISION_FP32] = {1, sizeof(float), 0, pack_fp32},
         [CLF_PRECISION_FP16] = {1, sizeof(uint16_t), 0, pack_fp16},
         [CLF_PRECISION_BF16] = {2, sizeof(uint16_t), 0, pack_bf16},
-        [CLF_PRECISION_INT8] = {4, sizeof(int8_t), CLF__PANEL * (sizeof(float) + sizeof(int32_t)), pack_int8},
+        [CLF_PRECISION_INT8] = {4, sizeof(int8_t), CLF__INT8_TAIL, pack_int8},
     };
     return (size_t)precision < sizeof packings / sizeof *packings && packings[precision].group > 0
                ? &packings[precision]

@@ -5,12 +5,13 @@
 #include "base/larger.h"
 #include "device/caps.h"
 #include "gemm/activations.h"
+#include "gemm/layout.h"
 #include "ops/operand.h"
 #include "ops/rows.h"
 #include "ops/softmax.h"
 
 /* Of cl/projection.cl. */
-enum { PANEL = 32, BLOCK_PANELS = 32, MOST_ROWS = 64, ROW_BLOCK = 8 };
+enum { BLOCK_PANELS = CLF__PROJECTION_PANELS, MOST_ROWS = CLF__PROJECTION_ROWS, ROW_BLOCK = 8 };
 
 /* Rows a call takes at a time: enough to fill the device; logits little enough for a large vocabulary. */
 enum { LOGITS_ROWS = 256, FUSED_ROWS = 1024 };
@@ -30,7 +31,7 @@ static int ceil_divide(int a, int b)
 static int is_fused(const struct clf_device *device, const struct clf__projection *projection)
 {
     struct clf__weight_layout layout = clf__weight_layout(projection->weight);
-    return clf__device_caps(device)->form == CLF_FORM_CPU && layout.panel == PANEL;
+    return clf__device_caps(device)->form == CLF_FORM_CPU && layout.panel == CLF__PANEL;
 }
 
 /* How the groups share rows and columns. Neither changes a bit of the result. */
@@ -46,7 +47,7 @@ static struct share share_of(const struct clf_device *device, int outputs, int r
     int row_groups = ceil_divide(rows, MOST_ROWS);
     share.rows_per_group = ceil_divide(ceil_divide(rows, ROW_BLOCK), row_groups) * ROW_BLOCK;
     share.row_groups = ceil_divide(rows, share.rows_per_group);
-    share.blocks = ceil_divide(ceil_divide(outputs, PANEL), BLOCK_PANELS);
+    share.blocks = ceil_divide(ceil_divide(outputs, CLF__PANEL), BLOCK_PANELS);
     int wanted =
         clf__larger(GROUPS_EACH, MOST_GROUPS_EACH / rows) * (int)clf__device_caps(device)->compute_units;
     share.lists = clf__smaller(share.blocks, ceil_divide(wanted, share.row_groups));

@@ -1,0 +1,27 @@
+/* How what the host packs and kernels read lies in memory: C and OpenCL include this one file. */
+#ifndef CLF_GEMM_LAYOUT_H
+#define CLF_GEMM_LAYOUT_H
+
+/* Outputs of a weight that lie together, zero beyond the last (clf__weight_layout). */
+#define CLF__PANEL 32
+
+/* What follows a panel in int8: a scale and a sum for each output, of four bytes each. */
+#define CLF__INT8_TAIL (8 * CLF__PANEL)
+
+/* Bytes from row to row of packed activations: whole groups of four elements and a tail, in an odd number of
+ * cache lines, so that the rows of a block fall on different sets. */
+#define CLF__PACKED_PITCH(inputs, element_bytes, tail_bytes)                                                 \
+    (((((inputs) + 3) / 4 * 4 * (element_bytes) + (tail_bytes) + 63) / 64 | 1) * 64)
+
+/* What follows a row in int8: its scale and its zero, of four bytes each. */
+#define CLF__INT8_ROW_TAIL 8
+
+/* Of a projection's groups: panels that are marked as seen, a bit each, and rows at most. */
+#define CLF__PROJECTION_PANELS 32
+#define CLF__PROJECTION_ROWS   64
+
+#ifdef __OPENCL_VERSION__
+#define PANEL CLF__PANEL
+#endif
+
+#endif
