@@ -52,11 +52,11 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
     struct clf__buffer *buffer = NULL;
     CLF__TRY(clf__buffer_allocate(&buffer, device, bytes, what));
     cl_int error = CL_SUCCESS;
-    if (!device->is_rehearsing) {
+    if (!device->is_dry_run) {
         buffer->memory =
             CLF__CL_CREATE(&error, clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &error));
     }
-    if (buffer->memory == NULL && !device->is_rehearsing) {
+    if (buffer->memory == NULL && !device->is_dry_run) {
         clf__free(buffer);
         if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
             error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE) {
@@ -109,7 +109,7 @@ static clf_status done(cl_int error, cl_event event, const struct clf__buffer *b
 static clf_status write_bytes(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source,
                               cl_bool waits)
 {
-    if (bytes == 0 || buffer->device->is_rehearsing) {
+    if (bytes == 0 || buffer->device->is_dry_run) {
         return CLF_OK;
     }
     cl_event event = NULL;
@@ -127,7 +127,7 @@ clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t b
 clf_status clf__buffer_scatter(struct clf__buffer *buffer, size_t offset, size_t pitch, int count,
                                const float *source)
 {
-    if (count == 0 || buffer->device->is_rehearsing) {
+    if (count == 0 || buffer->device->is_dry_run) {
         return CLF_OK;
     }
     const size_t to[] = {offset % pitch, offset / pitch, 0}, from[] = {0, 0, 0};
@@ -151,7 +151,7 @@ clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, siz
     if (bytes == 0) {
         return CLF_OK;
     }
-    if (buffer->device->is_rehearsing) {
+    if (buffer->device->is_dry_run) {
         memset(target, 0, bytes);
         return CLF_OK;
     }
@@ -165,7 +165,7 @@ clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, siz
 clf_status clf__buffer_copy(struct clf__buffer *target, size_t target_offset,
                             const struct clf__buffer *source, size_t source_offset, size_t bytes)
 {
-    if (bytes == 0 || target->device->is_rehearsing) {
+    if (bytes == 0 || target->device->is_dry_run) {
         return CLF_OK;
     }
     cl_event event = NULL;
@@ -177,7 +177,7 @@ clf_status clf__buffer_copy(struct clf__buffer *target, size_t target_offset,
 
 clf_status clf__buffer_fill(struct clf__buffer *buffer, size_t offset, size_t bytes, float value)
 {
-    if (bytes == 0 || buffer->device->is_rehearsing) {
+    if (bytes == 0 || buffer->device->is_dry_run) {
         return CLF_OK;
     }
     cl_event event = NULL;

@@ -26,7 +26,7 @@ struct clf_device {
     struct clf__program_cache cache;
     uint64_t used_bytes;            /* of all buffers alive */
     uint64_t peak_bytes;            /* the most that these were */
-    int is_rehearsing;              /* rehearsal.h */
+    int is_dry_run;                 /* dry_run.h */
     struct clf__profile *profile;   /* NULL: off */
     struct clf__buffer *packed;     /* scratch of activations.c, NULL until it is needed */
     struct clf__buffer *transposed; /* scratch of gemm/native_gradient.c, likewise */
@@ -36,7 +36,7 @@ struct clf_device {
 
 struct clf__buffer {
     struct clf_device *device;
-    cl_mem memory; /* NULL: made in a rehearsal */
+    cl_mem memory; /* NULL: made in a dry run */
     size_t bytes;
     struct clf__slab *slab; /* that it is a part of, or NULL */
     char what[];            /* for messages */

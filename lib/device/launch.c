@@ -26,7 +26,7 @@ static cl_int set_argument(cl_kernel kernel, cl_uint index, const struct clf__ar
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch)
 {
     struct clf__kernel *kernel = NULL;
-    if (device->is_rehearsing) {
+    if (device->is_dry_run) {
         return CLF_OK;
     }
     CLF__TRY(clf__program_kernel(&kernel, device, launch->program, launch->kernel, launch->defines));

@@ -13,7 +13,7 @@ static clf_status prefer_large_pages(struct clf__buffer *buffer)
 {
     struct clf_device *device = buffer->device;
     cl_int error = CL_SUCCESS;
-    if (device->is_rehearsing) {
+    if (device->is_dry_run) {
         return CLF_OK;
     }
     void *start = CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, buffer->memory, CL_TRUE,
@@ -80,7 +80,7 @@ static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, st
     CLF__TRY(clf__buffer_allocate(&buffer, device, bytes, what));
     cl_buffer_region region = {slab->used, bytes};
     cl_int error = CL_SUCCESS;
-    if (!device->is_rehearsing) {
+    if (!device->is_dry_run) {
         buffer->memory =
             CLF__CL_CREATE(&error, clCreateSubBuffer(slab->whole->memory, CL_MEM_READ_WRITE,
                                                      CL_BUFFER_CREATE_TYPE_REGION, &region, &error));

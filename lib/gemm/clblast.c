@@ -123,7 +123,7 @@ static clf_status multiply(struct clf_device *device, const struct product *p)
     cl_event before = NULL, event = NULL;
     cl_mem copies = NULL;
     CLF__TRY(reserve_copies(&copies, device, p));
-    if (device->is_rehearsing) {
+    if (device->is_dry_run) {
         return CLF_OK;
     }
     CLF__TRY(clf__profile_mark(device, &before));
@@ -383,7 +383,7 @@ static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__bat
     if (shape->k == 0) { /* which CLBlast refuses: zeros */
         return clf__gemm_native.multiply_batched(c, a, b, shape);
     }
-    if (clf__buffer_device(c.matrix.buffer)->is_rehearsing) {
+    if (clf__buffer_device(c.matrix.buffer)->is_dry_run) {
         return CLF_OK;
     }
     /* CLBlast's strided-batched product ignores offsets and strides on its path for large matrices and

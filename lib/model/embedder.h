@@ -31,7 +31,7 @@ struct clf__position_rows clf__position_rows(const struct clf__config *config);
 
 /* Lengthens the tables of positions, where they are too short for sequences of up to `length` tokens. They do
  * not begin with the configuration's maxima, which may be far beyond what any session uses. Never called in a
- * rehearsal. On failure the tables stay as they were. */
+ * dry run. On failure the tables stay as they were. */
 clf_status clf__embedder_reach(struct clf__embedder *embedder, const struct clf__config *config,
                                enum clf__side side, int length);
 /* A relative bias of zeros like another one's, for the gradients that are summed into the parameter's. */

@@ -63,13 +63,14 @@ clf_status clf__session_step(void *context, struct clf__step *step);
 
 /* Runs the decoder over one given sequence of inputs a source (start token first), after
  * clf__session_start(). */
-clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs);
+clf_status clf__session_teacher_force(struct clf__session *session, const struct clf__sequences *inputs);
 
-/* Logits (rows, V) of the last clf__session_force(), rows first .. first + count - 1 of the inputs, into
- * target; the session's limits ask for them. */
+/* Logits (rows, V) of the last clf__session_teacher_force(), rows first .. first + count - 1 of the inputs,
+ * into target; the session's limits ask for them. */
 clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target);
 
-/* log softmax(logits)[label] of every row of the last clf__session_force(); labels are inside the vocabulary.
+/* log softmax(logits)[label] of every row of the last clf__session_teacher_force(); labels are inside the
+ * vocabulary.
  */
 clf_status clf__session_pick(struct clf__session *session, const int32_t *labels, float *log_probabilities);
 

@@ -43,7 +43,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
 
 /* One row a hypothesis: where its ids, positions and candidates lie on the device. */
 struct step_views {
-    struct clf__tensor tokens, positions, table_positions, slots, parents, banned_offsets, banned;
+    struct clf__tensor tokens, positions, position_rows, slots, parents, banned_offsets, banned;
     struct clf__spans cross;
     double pairs; /* of self-attention: rows times the positions that they see */
 };
@@ -75,11 +75,11 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     struct clf__position_rows places = clf__position_rows(config);
     int rows = step->rows, banned_count = step->banned_offsets[rows];
     size_t bytes = (size_t)rows * sizeof(int32_t);
-    int32_t *tokens, *positions, *table_positions, *slots, *parents, *offsets, *banned, *spans;
+    int32_t *tokens, *positions, *position_rows, *slots, *parents, *offsets, *banned, *spans;
     upload->count = 0;
     views->tokens = clf__upload_take(upload, rows, &tokens);
     views->positions = clf__upload_take(upload, rows, &positions);
-    views->table_positions = clf__upload_take(upload, rows, &table_positions);
+    views->position_rows = clf__upload_take(upload, rows, &position_rows);
     views->slots = clf__upload_take(upload, rows, &slots);
     views->parents = clf__upload_take(upload, rows, &parents);
     views->banned_offsets = clf__upload_take(upload, rows + 1, &offsets);
@@ -95,7 +95,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     for (int r = 0; r < rows; r++) {
         views->pairs += step->positions[r] + 1;
         int is_pad = config->position_padding_aware && step->tokens[r] == config->pad_id;
-        table_positions[r] = is_pad ? places.pad : places.first + step->positions[r];
+        position_rows[r] = is_pad ? places.pad : places.first + step->positions[r];
     }
     fill_cross_spans(&views->cross, session, spans, step);
     clf__spans_count(&views->cross, spans, 0);
@@ -149,7 +149,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     CLF__TRY(clf__cache_follow(next, history, views.slots, views.parents, views.positions));
     struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, step->rows);
     CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.tokens, (struct clf__tensor){.buffer = NULL},
-                                   views.table_positions));
+                                   views.position_rows));
     struct clf__attention_history step_history = {
         .table = next,
         .slots = views.slots,

@@ -11,8 +11,8 @@
 #include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "device/dry_run.h"
 #include "device/launch.h"
-#include "device/rehearsal.h"
 #include "model/family.h"
 #include "train/checkpoint_files.h"
 #include "train/translation.h"
@@ -175,15 +175,15 @@ static clf_status measure(uint64_t *bytes, const struct clf__run *run,
                           const struct clf__training_limits *limits,
                           const struct clf__training_options *options)
 {
-    struct clf__rehearsal rehearsal;
+    struct clf__dry_run dry_run;
     struct clf__training *training = NULL;
-    clf__rehearsal_begin(&rehearsal, run->device);
+    clf__dry_run_begin(&dry_run, run->device);
     clf_status status = clf__training_create(&training, run->transformer, limits, options);
     if (status == CLF_OK && run->valid) {
-        status = clf__translated_rehearse(run);
+        status = clf__translated_dry_run(run);
     }
     clf__training_free(training);
-    *bytes = clf__rehearsal_end(&rehearsal);
+    *bytes = clf__dry_run_end(&dry_run);
     return status;
 }
 

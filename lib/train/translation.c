@@ -161,7 +161,7 @@ static clf_status translate_with(struct clf__translated *translated, const struc
     return status;
 }
 
-clf_status clf__translated_rehearse(const struct clf__run *run)
+clf_status clf__translated_dry_run(const struct clf__run *run)
 {
     int is_done = run->settings.bleu != CLF__BLEU_NONE || run->settings.samples > 0;
     return is_done ? translate_with(NULL, run) : CLF_OK;

@@ -12,7 +12,7 @@ struct clf__translated {
 /* Translates the validation text's pairs, `most` of them at most, with the last checkpoint. */
 clf_status clf__translated_make(struct clf__translated *out, const struct clf__run *run, int most);
 /* Takes of the device what validations take for that, and gives it back. */
-clf_status clf__translated_rehearse(const struct clf__run *run);
+clf_status clf__translated_dry_run(const struct clf__run *run);
 void clf__translated_free(struct clf__translated *translated);
 
 /* BLEU as the recipe wants it. */

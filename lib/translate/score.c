@@ -152,7 +152,7 @@ static clf_status force_batch(struct work *work, struct joined_targets *joined, 
     clf__joined_free(&sources);
     CLF__TRY(status);
     struct clf__sequences inputs = {.count = count, .first = joined->first, .ids = joined->inputs};
-    CLF__TRY(clf__session_force(session, &inputs));
+    CLF__TRY(clf__session_teacher_force(session, &inputs));
     CLF__TRY(clf__session_pick(session, joined->labels, joined->log_probabilities));
     times->decode += clf__seconds() - encoded;
     times->target_tokens += joined->first[count];

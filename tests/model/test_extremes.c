@@ -2,7 +2,7 @@
  * device of little memory: each folder is refused, or taken within a bound of the device's and of the host's
  * memory.
  *
- * In a rehearsal, so that nothing is compiled and the device's memory is counted and not taken. */
+ * In a dry run, so that nothing is compiled and the device's memory is counted and not taken. */
 #include "model/folder.h"
 
 #include <sys/resource.h>
@@ -12,8 +12,8 @@
 #include "base/checksum.h"
 #include "device/buffer.h"
 #include "device/caps.h"
+#include "device/dry_run.h"
 #include "device/launch.h"
-#include "device/rehearsal.h"
 #include "model/save.h"
 #include "model/sides.h"
 #include "model/training.h"
@@ -144,12 +144,12 @@ static clf_status train(struct clf_device *device)
 /* Returns whether it is taken. */
 static int check(struct clf_device *device, const struct kind *kind, int i, long at_i, int j, long at_j)
 {
-    struct clf__rehearsal rehearsal;
+    struct clf__dry_run dry_run;
     write_sizes(kind, i, at_i, j, at_j);
     write_weights();
     uint64_t before = clf__device_free_bytes(device);
     long host_before = host_peak();
-    clf__rehearsal_begin(&rehearsal, device);
+    clf__dry_run_begin(&dry_run, device);
     clf_status status = use(device);
     if (status == CLF_OK) {
         clf_status trained = train(device);
@@ -157,7 +157,7 @@ static int check(struct clf_device *device, const struct kind *kind, int i, long
     } else {
         assert_true(clf_last_error()[0] != '\0');
     }
-    uint64_t taken = clf__rehearsal_end(&rehearsal);
+    uint64_t taken = clf__dry_run_end(&dry_run);
     assert_true(clf__device_free_bytes(device) == before);
     long host = host_peak() - host_before;
     if (taken > DEVICE_BYTES || host > HOST_KIB) {

@@ -21,7 +21,7 @@ static void check_case(struct clf__transformer *transformer, const struct fixtur
     struct clf__session *session;
     assert_ok(clf__session_create(&session, transformer, &limits));
     assert_ok(clf__session_start(session, &fixture_case->sources));
-    assert_ok(clf__session_force(session, &fixture_case->targets));
+    assert_ok(clf__session_teacher_force(session, &fixture_case->targets));
     int rows = limits.target_tokens;
     size_t count = (size_t)rows * (size_t)transformer->config.target_vocabulary;
     float *logits = support_array(count, sizeof *logits);

@@ -38,7 +38,7 @@ static float *given_logits(struct clf__session *session, const struct fixture_ca
     int rows = fixture_case->targets.first[fixture_case->targets.count];
     float *logits = support_array((size_t)rows * (size_t)vocabulary, sizeof *logits);
     assert_ok(clf__session_start(session, &fixture_case->sources));
-    assert_ok(clf__session_force(session, &fixture_case->targets));
+    assert_ok(clf__session_teacher_force(session, &fixture_case->targets));
     assert_ok(clf__session_logits(session, 0, rows, logits));
     return logits;
 }

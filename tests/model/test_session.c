@@ -46,7 +46,7 @@ static float *logits_of(struct clf__session *session, struct clf__transformer *t
     int rows = fixture_case->targets.first[fixture_case->targets.count];
     float *logits =
         support_array((size_t)rows * (size_t)transformer->config.target_vocabulary, sizeof *logits);
-    assert_ok(clf__session_force(session, &fixture_case->targets));
+    assert_ok(clf__session_teacher_force(session, &fixture_case->targets));
     assert_ok(clf__session_logits(session, 0, rows, logits));
     return logits;
 }

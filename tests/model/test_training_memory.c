@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/caps.h"
-#include "device/rehearsal.h"
+#include "device/dry_run.h"
 #include "device/testing.h"
 #include "model/folder.h"
 #include "model/save.h"
@@ -36,7 +36,7 @@ static struct training_fixture make_large(struct training_copies *copies)
     return fixture;
 }
 
-/* What is rehearsed is what is taken, to the byte, and no update takes more; after the first two, which
+/* What a dry run takes is what is taken, to the byte, and no update takes more; after the first two, which
  * build programs, the host allocates nothing either. */
 static void check_memory(struct clf_device *device, const struct training_fixture *fixture,
                          clf_precision products)
@@ -48,13 +48,13 @@ static void check_memory(struct clf_device *device, const struct training_fixtur
     struct clf__training *training;
     assert_ok(clf__transformer_load(&transformer, device, fixture->folder, CLF_PRECISION_FP32));
     assert_ok(clf__transformer_reach(transformer, limits.source_length, limits.target_length));
-    struct clf__rehearsal rehearsal;
-    clf__rehearsal_begin(&rehearsal, device);
+    struct clf__dry_run dry_run;
+    clf__dry_run_begin(&dry_run, device);
     uint64_t before = clf__device_free_bytes(device);
     assert_ok(clf__training_create(&training, transformer, &limits, &options));
     clf__training_free(training);
     assert_true(clf__device_free_bytes(device) <= before);
-    uint64_t planned = clf__rehearsal_end(&rehearsal);
+    uint64_t planned = clf__dry_run_end(&dry_run);
     assert_true(planned > 0 && clf__device_free_bytes(device) == before);
     assert_ok(clf__training_create(&training, transformer, &limits, &options));
     assert_int_equal(before - clf__device_free_bytes(device), planned);
@@ -92,7 +92,7 @@ static void test_memory(void **state)
     }
 }
 
-/* What the device has not is refused, in a rehearsal too. */
+/* What the device has not is refused, in a dry run too. */
 static void test_too_large(void **state)
 {
     (void)state;
@@ -102,18 +102,18 @@ static void test_too_large(void **state)
     const struct clf__training_options options = {.smoothing = fixture.smoothing};
     struct clf__transformer *transformer;
     struct clf__training *training;
-    struct clf__rehearsal rehearsal;
+    struct clf__dry_run dry_run;
     assert_ok(clf__transformer_load(&transformer, device, fixture.folder, CLF_PRECISION_FP32));
     limits.target_tokens = limits.source_tokens = 1 << 26;
     assert_fails(clf__training_create(&training, transformer, &limits, &options), CLF_DEVICE_MEMORY, "");
-    clf__rehearsal_begin(&rehearsal, device);
+    clf__dry_run_begin(&dry_run, device);
     assert_fails(clf__training_create(&training, transformer, &limits, &options), CLF_DEVICE_MEMORY, "");
-    clf__rehearsal_end(&rehearsal);
+    clf__dry_run_end(&dry_run);
     clf__transformer_free(transformer);
 }
 
 /* A weight that an int does not count is refused though none of its parameters is too large: the layers of a
- * small model with such a weight among them, in a rehearsal, on a device that has the room. */
+ * small model with such a weight among them, in a dry run, on a device that has the room. */
 static void test_too_many_values(void **state)
 {
     (void)state;
@@ -124,13 +124,13 @@ static void test_too_many_values(void **state)
     const struct clf__training_options options = {.smoothing = fixture.smoothing};
     struct clf__transformer *transformer;
     struct clf__training *training = NULL;
-    struct clf__rehearsal rehearsal;
+    struct clf__dry_run dry_run;
     assert_ok(clf__transformer_load(&transformer, device, fixture.folder, CLF_PRECISION_FP32));
     struct clf__linear *input = &transformer->encoder.layers[0].self_attention.input;
     struct clf__weight *weight = input->weight;
     int outputs = clf__weight_outputs(weight);
     assert_ok(clf__transformer_reach(transformer, limits.source_length, limits.target_length));
-    clf__rehearsal_begin(&rehearsal, device);
+    clf__dry_run_begin(&dry_run, device);
     caps->memory_bytes = caps->max_buffer_bytes = (uint64_t)1 << 50;
     assert_ok(clf__weight_create_zero(&input->weight, device, outputs, INT_MAX / outputs + 1, "too much"));
     assert_fails(clf__training_create(&training, transformer, &limits, &options), CLF_UNSUPPORTED,
@@ -138,7 +138,7 @@ static void test_too_many_values(void **state)
     clf__weight_free(input->weight);
     input->weight = weight;
     *caps = before;
-    clf__rehearsal_end(&rehearsal);
+    clf__dry_run_end(&dry_run);
     assert_ok(clf__training_create(&training, transformer, &limits, &options));
     clf__training_free(training);
     clf__transformer_free(transformer);

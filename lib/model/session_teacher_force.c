@@ -63,7 +63,7 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
     return clf__session_run_decoder(session, rows, &call, maps);
 }
 
-clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs)
+clf_status clf__session_teacher_force(struct clf__session *session, const struct clf__sequences *inputs)
 {
     return force(session, inputs, NULL);
 }

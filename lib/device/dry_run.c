@@ -1,4 +1,4 @@
-#include "device/rehearsal.h"
+#include "device/dry_run.h"
 
 #include <assert.h>
 
@@ -12,11 +12,11 @@ static void give_up_scratch(struct clf_device *device)
     device->packed = device->transposed = NULL;
 }
 
-void clf__rehearsal_begin(struct clf__rehearsal *rehearsal, struct clf_device *device)
+void clf__dry_run_begin(struct clf__dry_run *dry_run, struct clf_device *device)
 {
-    assert(!device->is_rehearsing);
+    assert(!device->is_dry_run);
     give_up_scratch(device);
-    *rehearsal = (struct clf__rehearsal){
+    *dry_run = (struct clf__dry_run){
         .device = device,
         .used_bytes = device->used_bytes,
         .peak_bytes = device->peak_bytes,
@@ -24,20 +24,20 @@ void clf__rehearsal_begin(struct clf__rehearsal *rehearsal, struct clf_device *d
         .slab_used = device->slab != NULL ? device->slab->used : 0,
     };
     device->peak_bytes = device->used_bytes;
-    device->is_rehearsing = 1;
+    device->is_dry_run = 1;
 }
 
-uint64_t clf__rehearsal_end(const struct clf__rehearsal *rehearsal)
+uint64_t clf__dry_run_end(const struct clf__dry_run *dry_run)
 {
-    struct clf_device *device = rehearsal->device;
-    uint64_t most = device->peak_bytes - rehearsal->used_bytes;
+    struct clf_device *device = dry_run->device;
+    uint64_t most = device->peak_bytes - dry_run->used_bytes;
     give_up_scratch(device);
-    assert(device->used_bytes == rehearsal->used_bytes);
-    device->is_rehearsing = 0;
-    device->peak_bytes = rehearsal->peak_bytes;
-    device->slab = rehearsal->slab;
+    assert(device->used_bytes == dry_run->used_bytes);
+    device->is_dry_run = 0;
+    device->peak_bytes = dry_run->peak_bytes;
+    device->slab = dry_run->slab;
     if (device->slab != NULL) {
-        device->slab->used = rehearsal->slab_used;
+        device->slab->used = dry_run->slab_used;
     }
     return most;
 }

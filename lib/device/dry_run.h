@@ -1,10 +1,10 @@
 /* What work takes of a device, found by doing all that the work does before it begins.
  *
- * Until a rehearsal ends, the buffers that are made on its device are counted, and refused where they do not
+ * Until a dry run ends, the buffers that are made on its device are counted, and refused where they do not
  * fit, as always, but have no memory: what is written is lost, what is read is zero, and nothing is computed.
  * All that was made in it is freed in it. */
-#ifndef CLF_DEVICE_REHEARSAL_H
-#define CLF_DEVICE_REHEARSAL_H
+#ifndef CLF_DEVICE_DRY_RUN_H
+#define CLF_DEVICE_DRY_RUN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ struct clf_device;
 struct clf__slab;
 
 /* What the end gives back to the device. */
-struct clf__rehearsal {
+struct clf__dry_run {
     struct clf_device *device;
     uint64_t used_bytes, peak_bytes;
     struct clf__slab *slab;
@@ -21,8 +21,8 @@ struct clf__rehearsal {
 };
 
 /* The device's scratch memory, which is made as it is needed, is given up first. */
-void clf__rehearsal_begin(struct clf__rehearsal *rehearsal, struct clf_device *device);
+void clf__dry_run_begin(struct clf__dry_run *dry_run, struct clf_device *device);
 /* Returns the most bytes that were in use at a time, beside those from before. */
-uint64_t clf__rehearsal_end(const struct clf__rehearsal *rehearsal);
+uint64_t clf__dry_run_end(const struct clf__dry_run *dry_run);
 
 #endif
