@@ -205,10 +205,10 @@ clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct c
         CLF__TRY(drop_backward(dy, &training->dropout));
     }
     if (gradient->positions.buffer != NULL) {
-        CLF__TRY(clf__positions_backward(gradient->positions, dy, &training->gathered_positions));
+        CLF__TRY(clf__positions_backward(gradient->positions, dy, &training->position_groups));
     }
     if (embedder->tokens != NULL) {
-        return clf__embedding_backward(gradient->tokens, dy, &training->gathered, embedder->scale);
+        return clf__embedding_backward(gradient->tokens, dy, &training->id_groups, embedder->scale);
     }
     const struct clf__tensor none = {.buffer = NULL};
     return clf__linear_backward(none, &gradient->frontend, dy, training->frames, &embedder->frontend, none,

@@ -48,9 +48,9 @@ clf_status clf__embedder_forward(struct clf__tensor y, /* (N, D) */
 
 /* The rows of a batch and what training needs of them. */
 struct clf__embedder_training {
-    struct clf__tensor ids, frames, positions;         /* as above */
-    struct clf__gathered gathered, gathered_positions; /* unused where they are not trained */
-    struct clf__tensor sums;                           /* (N, D) what goes into the norm; unused without */
+    struct clf__tensor ids, frames, positions;        /* as above */
+    struct clf__id_groups id_groups, position_groups; /* unused where they are not trained */
+    struct clf__tensor sums;                          /* (N, D) what goes into the norm; unused without */
     struct clf__dropout dropout;
     int drops_before_norm; /* norm(dropout(sum)), else dropout(norm(sum)) */
 };

@@ -30,7 +30,7 @@ struct clf__pass {
     struct clf__sequence_views sources, inputs;
     struct clf__spans cross;
     struct clf__tensor labels;
-    struct clf__gathered source_ids, source_positions, input_ids, input_positions;
+    struct clf__id_groups source_ids, source_positions, input_ids, input_positions;
     int source_rows, rows;
     int64_t counted; /* labels that count */
     int is_training; /* 0: no dropout, no gradients */

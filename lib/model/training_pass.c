@@ -110,8 +110,8 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
         .ids = views->ids,
         .frames = cut(training->frames, pass->source_rows),
         .positions = views->positions,
-        .gathered = is_encoder ? pass->source_ids : pass->input_ids,
-        .gathered_positions = is_encoder ? pass->source_positions : pass->input_positions,
+        .id_groups = is_encoder ? pass->source_ids : pass->input_ids,
+        .position_groups = is_encoder ? pass->source_positions : pass->input_positions,
         .sums = is_encoder ? cut(training->encoder_sums, pass->source_rows)
                            : cut(training->decoder_sums, pass->rows),
         .dropout = dropout_at(training, pass, config->embedding_dropout,

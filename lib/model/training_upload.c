@@ -6,8 +6,8 @@
 int64_t clf__training_upload_size(const struct clf__training_limits *limits)
 {
     int64_t sources = limits->source_tokens, targets = limits->target_tokens, sequences = limits->sequences;
-    int64_t gathered = 2 * (3 * sources + 1) + 2 * (3 * targets + 1); /* ids and positions of both sides */
-    return 3 * sources + 4 * targets + 12 * sequences + gathered;
+    int64_t id_groups = 2 * (3 * sources + 1) + 2 * (3 * targets + 1); /* ids and positions of both sides */
+    return 3 * sources + 4 * targets + 12 * sequences + id_groups;
 }
 
 /* Takes the u-th of `count` distinct ids out, whose rows go after the last one. */
@@ -22,8 +22,8 @@ static void leave_out(int32_t *distinct, int32_t *first, int32_t *order, int cou
 }
 
 /* Rows by id; those of `padding` (-1: none) have no part. */
-static clf_status take_gathered(struct clf__gathered *out, struct clf__upload *upload, const int32_t *ids,
-                                int count, int padding)
+static clf_status take_groups(struct clf__id_groups *out, struct clf__upload *upload, const int32_t *ids,
+                              int count, int padding)
 {
     int32_t *distinct, *first, *order;
     int distinct_count;
@@ -42,16 +42,16 @@ static clf_status take_gathered(struct clf__gathered *out, struct clf__upload *u
     return CLF_OK;
 }
 
-static clf_status take_side(struct clf__gathered *ids, struct clf__gathered *positions,
+static clf_status take_side(struct clf__id_groups *ids, struct clf__id_groups *positions,
                             struct clf__upload *upload, const struct clf__config *config,
                             const struct clf__sequences *sequences, const struct clf__sequence_views *views)
 {
     int rows = sequences->first[sequences->count];
     if (sequences->ids != NULL) {
-        CLF__TRY(take_gathered(ids, upload, sequences->ids, rows, clf__padding_row(config)));
+        CLF__TRY(take_groups(ids, upload, sequences->ids, rows, clf__padding_row(config)));
     }
     return config->positions == CLF__POSITIONS_LEARNED
-               ? take_gathered(positions, upload, views->host_positions, rows, -1)
+               ? take_groups(positions, upload, views->host_positions, rows, -1)
                : CLF_OK;
 }
 

@@ -86,16 +86,16 @@ clf_status clf__gather_ids(int32_t *distinct, int32_t *first, int32_t *order, in
 }
 
 clf_status clf__embedding_backward(struct clf__weight *dweight, struct clf__tensor dy,
-                                   const struct clf__gathered *gathered, float scale)
+                                   const struct clf__id_groups *id_groups, float scale)
 {
     struct clf__weight_layout layout = clf__weight_layout(dweight);
     assert(layout.precision == CLF_PRECISION_FP32 && layout.group == 1);
-    assert(dy.columns == clf__weight_inputs(dweight) && gathered->order.columns == dy.rows);
-    const struct clf__tensor views[] = {dy, gathered->distinct, gathered->first, gathered->order};
+    assert(dy.columns == clf__weight_inputs(dweight) && id_groups->order.columns == dy.rows);
+    const struct clf__tensor views[] = {dy, id_groups->distinct, id_groups->first, id_groups->order};
     const struct clf__argument extras[] = {CLF__BUFFER(layout.buffer), CLF__INT(layout.panel),
                                            CLF__INT(clf__weight_outputs(dweight)), CLF__FLOAT(scale),
                                            CLF__INT(dy.rows)};
-    int ids = gathered->distinct.columns;
+    int ids = id_groups->distinct.columns;
     struct clf__rows_launch launch = {.program = "embedding",
                                       .defines = "-DPRECISION=0",
                                       .cpu_kernel = "embedding_backward_cpu",

@@ -22,9 +22,9 @@ clf_status clf__embedding_positions_forward(struct clf__tensor y,   /* (N, D) */
                                             struct clf__tensor table,      /* (P, D) */
                                             struct clf__tensor positions); /* (1, N) i32 */
 
-/* The rows of a batch gathered by id, so that each row of a gradient is summed by one work-group, in the
+/* The rows of a batch grouped by id, so that each row of a gradient is summed by one work-group, in the
  * order of n: distinct id u has the rows order[first[u]] .. order[first[u + 1] - 1], ascending. */
-struct clf__gathered {
+struct clf__id_groups {
     struct clf__tensor distinct; /* (1, U) i32, ascending */
     struct clf__tensor first;    /* (1, U + 1) i32 */
     struct clf__tensor order;    /* (1, N) i32 */
@@ -37,6 +37,6 @@ clf_status clf__gather_ids(int32_t *distinct, int32_t *first, int32_t *order, in
 /* dE[id] += scale * the sum of dy over the rows of id. */
 clf_status clf__embedding_backward(struct clf__weight *dweight, /* (V, D) fp32 */
                                    struct clf__tensor dy,       /* (N, D) */
-                                   const struct clf__gathered *gathered, float scale);
+                                   const struct clf__id_groups *id_groups, float scale);
 
 #endif

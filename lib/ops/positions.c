@@ -26,12 +26,12 @@ clf_status clf__positions_forward(struct clf__tensor y, struct clf__tensor x, st
 }
 
 clf_status clf__positions_backward(struct clf__tensor dtable, struct clf__tensor dy,
-                                   const struct clf__gathered *gathered)
+                                   const struct clf__id_groups *id_groups)
 {
-    assert(dy.columns == dtable.columns && gathered->order.columns == dy.rows);
-    const struct clf__tensor views[] = {dtable, dy, gathered->distinct, gathered->first, gathered->order};
+    assert(dy.columns == dtable.columns && id_groups->order.columns == dy.rows);
+    const struct clf__tensor views[] = {dtable, dy, id_groups->distinct, id_groups->first, id_groups->order};
     const struct clf__argument extras[] = {CLF__INT(dtable.rows), CLF__INT(dy.rows)};
-    int positions = gathered->distinct.columns;
+    int positions = id_groups->distinct.columns;
     struct clf__rows_launch launch = {.program = "positions",
                                       .cpu_kernel = "positions_backward_cpu",
                                       .gpu_kernel = "positions_backward_gpu",

@@ -10,12 +10,12 @@ clf_status clf__positions_forward(struct clf__tensor y,          /* (N, D) */
                                   struct clf__tensor table,      /* (positions, D) */
                                   struct clf__tensor positions); /* (1, N) i32 */
 
-struct clf__gathered;
+struct clf__id_groups;
 
 /* dtable[position] += the sum of dy over the rows of that position: for tables that are learned. */
 clf_status clf__positions_backward(struct clf__tensor dtable, /* (positions, D) */
                                    struct clf__tensor dy,     /* (N, D) */
-                                   const struct clf__gathered *gathered);
+                                   const struct clf__id_groups *id_groups);
 
 enum clf__sinusoid_layout { CLF__SINUSOID_INTERLEAVED, CLF__SINUSOID_HALVES };
 /* The angle of position p in pair i of h = ceil(D/2): p * 10000^(-2i/D) (Vaswani 2017, 3.5), or p *

@@ -164,7 +164,7 @@ clf_status clf__run_find_checkpoint(struct clf__run *run)
     CLF__TRY(keep_recipe(run));
     if (!run->saved) {
         run->state = (struct clf__train_state){.epoch = 1};
-        CLF__TRY(clf__run_make_first(run));
+        CLF__TRY(clf__run_make_initial_model(run));
         CLF__TRY(clf__checkpoints_path(&run->saved, &run->checkpoints, 0));
     }
     run->saved_update = run->state.update;

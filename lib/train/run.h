@@ -56,7 +56,7 @@ clf_status clf__run_find_checkpoint(struct clf__run *run);
 clf_status clf__run_discard(struct clf__run *run, clf_status status);
 
 /* Makes the checkpoint of update 0: tokenizer, configuration and first weights, or those of `from`. */
-clf_status clf__run_make_first(const struct clf__run *run);
+clf_status clf__run_make_initial_model(const struct clf__run *run);
 
 /* Everything before the first update; clf__run_close() also after a failure. */
 clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const struct clf_recipe *recipe,

@@ -5,7 +5,7 @@
 
 #include "cases/rows.h"
 #include "support/finite_difference.h"
-#include "support/gathered.h"
+#include "support/id_groups.h"
 #include "support/views.h"
 
 enum { V = 75, N = 12, P = 3 }; /* V: two panels and a part */
@@ -188,10 +188,10 @@ static void check_backward(struct clf_device *device, int columns)
     }
     struct clf__weight *dweight = weight_of(device, before, columns);
     struct support_view grad = support_view(device, ROWS, columns, dy);
-    struct clf__gathered gathered = support_gather(device, row_ids, ROWS);
+    struct clf__id_groups id_groups = support_group_ids(device, row_ids, ROWS);
     const float *all_before = read_all(dweight);
-    assert_ok(clf__embedding_backward(dweight, grad.tensor, &gathered, scale));
-    assert_ok(clf__embedding_backward(dweight, grad.tensor, &gathered, scale));
+    assert_ok(clf__embedding_backward(dweight, grad.tensor, &id_groups, scale));
+    assert_ok(clf__embedding_backward(dweight, grad.tensor, &id_groups, scale));
     float *all = read_all(dweight);
     float *actual = support_array(size, sizeof *actual);
     struct clf__weight_layout layout = clf__weight_layout(dweight);
@@ -231,11 +231,11 @@ static void test_wrong_rows(void **state)
     FOR_EACH_FORM(device)
     {
         struct clf__weight *dweight = weight_of(device, support_array((size_t)V * C, sizeof(float)), C);
-        struct clf__gathered gathered = {.distinct = support_tensor(device, CLF__I32, 1, 2, distinct),
-                                         .first = support_tensor(device, CLF__I32, 1, 3, first),
-                                         .order = support_tensor(device, CLF__I32, 1, 2, order)};
+        struct clf__id_groups id_groups = {.distinct = support_tensor(device, CLF__I32, 1, 2, distinct),
+                                           .first = support_tensor(device, CLF__I32, 1, 3, first),
+                                           .order = support_tensor(device, CLF__I32, 1, 2, order)};
         assert_ok(
-            clf__embedding_backward(dweight, support_tensor(device, CLF__F32, 2, C, dy), &gathered, 1.0f));
+            clf__embedding_backward(dweight, support_tensor(device, CLF__F32, 2, C, dy), &id_groups, 1.0f));
         float *all = read_all(dweight);
         for (int k = 0; k < C; k++) {
             assert_true(all[place_of(clf__weight_layout(dweight), C, 3, k)] == dy[C + k]);
@@ -258,8 +258,8 @@ static void test_differences(void **state)
     FOR_EACH_FORM(device)
     {
         struct clf__weight *dweight = weight_of(device, support_array((size_t)V * C, sizeof(float)), C);
-        struct clf__gathered gathered = support_gather(device, row_ids, ROWS);
-        assert_ok(clf__embedding_backward(dweight, support_tensor(device, CLF__F32, ROWS, C, dy), &gathered,
+        struct clf__id_groups id_groups = support_group_ids(device, row_ids, ROWS);
+        assert_ok(clf__embedding_backward(dweight, support_tensor(device, CLF__F32, ROWS, C, dy), &id_groups,
                                           scale));
         const float *gradient = read_all(dweight);
         struct clf__tensor id_tensor = support_tensor(device, CLF__I32, 1, ROWS, row_ids);

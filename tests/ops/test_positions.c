@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "support/finite_difference.h"
-#include "support/gathered.h"
+#include "support/id_groups.h"
 #include "support/views.h"
 
 static const int widths[] = {1, 15, 16, 17, 33, 64, 65, 129};
@@ -154,9 +154,9 @@ static void check_backward(struct clf_device *device, int columns)
     }
     struct support_view dtable = support_view(device, P, columns, before);
     struct support_view grad = support_view(device, ROWS, columns, dy);
-    struct clf__gathered gathered = support_gather(device, row_positions, ROWS);
-    assert_ok(clf__positions_backward(dtable.tensor, grad.tensor, &gathered));
-    assert_ok(clf__positions_backward(dtable.tensor, grad.tensor, &gathered));
+    struct clf__id_groups id_groups = support_group_ids(device, row_positions, ROWS);
+    assert_ok(clf__positions_backward(dtable.tensor, grad.tensor, &id_groups));
+    assert_ok(clf__positions_backward(dtable.tensor, grad.tensor, &id_groups));
     assert_close(support_read(dtable.tensor), expected, size, 1e-6);
     support_view_check(&dtable);
 }
@@ -197,8 +197,8 @@ static void test_finite_differences(void **state)
         const float *dy = support_uniform_array(&random, ROWS * C, 1.0f);
         struct clf__tensor dtable =
             support_tensor(device, CLF__F32, P, C, support_array(P * C, sizeof(float)));
-        struct clf__gathered gathered = support_gather(device, row_positions, ROWS);
-        assert_ok(clf__positions_backward(dtable, support_tensor(device, CLF__F32, ROWS, C, dy), &gathered));
+        struct clf__id_groups id_groups = support_group_ids(device, row_positions, ROWS);
+        assert_ok(clf__positions_backward(dtable, support_tensor(device, CLF__F32, ROWS, C, dy), &id_groups));
         struct support_function function = {forward, &a, a.y, dy};
         support_check_gradient(&function, a.table, support_read(dtable), 0.125, 1e-5);
         support_check_gradient(&function, a.x, dy, 0.125, 1e-5);

@@ -276,11 +276,11 @@ static void embeddings(struct trial *trial)
     struct clf__tensor dy = trial_tensor(trial, CLF__F32, N, C, function.dy),
                        dtable = zero_tensor(trial, V, C);
     RUN(trial, clf__gather_ids(distinct, first, order, &count, ids, N));
-    struct clf__gathered gathered = {trial_tensor(trial, CLF__I32, 1, count, distinct),
-                                     trial_tensor(trial, CLF__I32, 1, count + 1, first),
-                                     trial_tensor(trial, CLF__I32, 1, N, order)};
-    RUN(trial, clf__embedding_backward(dweight, dy, &gathered, 0.5f));
-    RUN(trial, clf__positions_backward(dtable, dy, &gathered));
+    struct clf__id_groups id_groups = {trial_tensor(trial, CLF__I32, 1, count, distinct),
+                                       trial_tensor(trial, CLF__I32, 1, count + 1, first),
+                                       trial_tensor(trial, CLF__I32, 1, N, order)};
+    RUN(trial, clf__embedding_backward(dweight, dy, &id_groups, 0.5f));
+    RUN(trial, clf__positions_backward(dtable, dy, &id_groups));
     if (trial->status == CLF_OK) {
         compare_gradient(trial, &function, (struct operand){.weight = l.weight},
                          (struct operand){.weight = dweight});

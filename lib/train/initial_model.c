@@ -289,7 +289,7 @@ static clf_status make(const char *folder, const struct clf__run *run)
     return status;
 }
 
-clf_status clf__run_make_first(const struct clf__run *run)
+clf_status clf__run_make_initial_model(const struct clf__run *run)
 {
     char *making;
     CLF__TRY(clf__checkpoints_begin(&making, &run->checkpoints, run->state.update));
