@@ -128,10 +128,10 @@ GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
 }
 
 #if PRECISION == 0
-/* dE[distinct[u]] += scale * the sum of the rows of dy (N, D) that group_sum.cl has for u. A group takes distinct ids one
+/* dE[distinct[u]] += scale * the sum of the rows of dy (N, D) that id_sum.cl has for u. A group takes distinct ids one
  * after the other; an id that is no row of E is left out. GPU form: work-item i columns 4i .. 4i + 3, then QUADS further
  * on. */
-#include "group_sum.cl"
+#include "id_sum.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \
     const __global float *dy, int dy_offset, int dy_stride, const __global int *distinct, int distinct_offset,         \
@@ -156,7 +156,7 @@ CPU_KERNEL void embedding_backward_cpu(BACKWARD_ARGUMENTS)
         __global float *row = (__global float *)row_of(e, panel, id, columns);
         for (int k = 0; k < columns; k += 16) {
             int left = columns - k;
-            float16 sum = group_sum16(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
+            float16 sum = id_sum16(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
             if (panel == 1 && left >= 16) {
                 vstore16(fma16(sum, (float16)(scale), vload16(0, row + k)), 0, row + k);
                 continue;
@@ -181,7 +181,7 @@ GPU_KERNEL void embedding_backward_gpu(BACKWARD_ARGUMENTS)
         __global float *row = (__global float *)row_of(e, panel, id, columns);
         for (int k = (int)get_local_id(0) * 4; k < columns; k += QUADS) {
             int left = columns - k;
-            float4 sum = group_sum4(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
+            float4 sum = id_sum4(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
             grow(row, panel, k, sum.x, scale);
             if (left > 1) {
                 grow(row, panel, k + 1, sum.y, scale);

@@ -46,9 +46,9 @@ GPU_KERNEL void positions_forward_gpu(__global float *y, int y_offset, int y_str
     }
 }
 
-/* dtable[distinct[u]] += the sum of the rows of dy (N, D) that group_sum.cl has for u: dtable (P, D). A group takes distinct
+/* dtable[distinct[u]] += the sum of the rows of dy (N, D) that id_sum.cl has for u: dtable (P, D). A group takes distinct
  * positions one after the other; one that is no row of the table is left out. */
-#include "group_sum.cl"
+#include "id_sum.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \
     __global float *dtable, int dtable_offset, int dtable_stride, const __global float *dy, int dy_offset,             \
@@ -67,7 +67,7 @@ CPU_KERNEL void positions_backward_cpu(BACKWARD_ARGUMENTS)
         __global float *row = dtable + dtable_offset + (size_t)position * dtable_stride;
         for (int k = 0; k < columns; k += 16) {
             int left = columns - k;
-            float16 sum = group_sum16(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
+            float16 sum = id_sum16(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
             if (left >= 16) {
                 vstore16(vload16(0, row + k) + sum, 0, row + k);
             } else {
@@ -88,7 +88,7 @@ GPU_KERNEL void positions_backward_gpu(BACKWARD_ARGUMENTS)
         __global float *row = dtable + dtable_offset + (size_t)position * dtable_stride;
         for (int k = (int)get_local_id(0) * 4; k < columns; k += QUADS) {
             int left = columns - k;
-            float4 sum = group_sum4(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
+            float4 sum = id_sum4(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
             store_quad(load_quad(row + k, left, 0.0f) + sum, row + k, left);
         }
     }
