@@ -42,7 +42,7 @@ static const struct clf__key_word rules[] = {{"huggingface", CLF__LENGTH_HUGGING
 #define KEY(name, type, stage, field, low, high, words, uses)                                                       \
     {name, CLF__KEY_##type, CLF__KEY_##stage, uses, offsetof(struct clf__config, field), low, high, words}
 /* Of the families of Hugging Face too, or of our own folders alone. */
-#define EVERY CLF__KEY_CHOSEN | CLF__KEY_EVERY
+#define EVERY (CLF__KEY_CHOSEN | CLF__KEY_EVERY)
 #define OURS  CLF__KEY_CHOSEN
 #define SHOWN CLF__KEY_SHOWN
 #define SIZE(name, field, high)      KEY(name, WHOLE, SIZE, field, 1, high, NULL, EVERY | SHOWN)
@@ -55,7 +55,7 @@ static const struct clf__key_word rules[] = {{"huggingface", CLF__LENGTH_HUGGING
 #define SHARED(name, field)          KEY(name, FLAG, ALONE, field, 0, 1, NULL, EVERY | SHOWN)
 #define DECODING(name, type, field, low, high, words)                                                               \
     KEY(name, type, DECODING, generation.field, low, high, words, EVERY | CLF__KEY_GENERATION)
-#define ALONE(word, bits)            {.name = word, .uses = bits}
+#define ALONE(word, bits)            {.name = (word), .uses = (bits)}
 
 const struct clf__config_key clf__config_keys[] = {
     SIZE("d_model", d_model, MAX_WIDTH),
