@@ -14,6 +14,11 @@ static inline int clf__smaller(int a, int b)
     return a < b ? a : b;
 }
 
+static inline size_t clf__smaller_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 static inline size_t clf__larger_size(size_t a, size_t b)
 {
     return a > b ? a : b;

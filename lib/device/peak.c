@@ -60,9 +60,8 @@ static clf_status measure_arithmetic(double *rate, struct clf_device *device, co
     struct measurement measurement = {
         .device = device,
         .launch = {.program = "peak",
-                   .kernel = kernel,
-                   .groups = {operands->groups},
-                   .local = {device->caps.form == CLF_FORM_GPU ? CLF__GROUP : 1}},
+                   .cpu = CLF__GRID(kernel, operands->groups),
+                   .gpu = CLF__GRID(kernel, operands->groups)},
         .arguments = {CLF__BUFFER(operands->sums), CLF__INT(1), CLF__FLOAT(0.5f)},
         .argument_count = 3,
     };
@@ -78,18 +77,21 @@ static clf_status measure_arithmetic(double *rate, struct clf_device *device, co
     }
 }
 
+static void set_groups(struct measurement *measurement, size_t groups)
+{
+    measurement->launch.cpu.groups[0] = measurement->launch.gpu.groups[0] = groups;
+}
+
 /* Readies a launch that reads x, or a part of it where a device is so slow that no cache can matter. Gives
  * its groups. */
 static clf_status prepare_read(struct measurement *out, size_t *groups, struct clf_device *device,
                                const struct operands *operands)
 {
-    int is_gpu = device->caps.form == CLF_FORM_GPU;
     *out = (struct measurement){
         .device = device,
         .launch = {.program = "peak",
-                   .kernel = is_gpu ? "peak_read_gpu" : "peak_read_cpu",
-                   .groups = {1},
-                   .local = {is_gpu ? CLF__GROUP : 1}},
+                   .cpu = CLF__GRID("peak_read_cpu", 1),
+                   .gpu = CLF__GRID("peak_read_gpu", 1)},
         .arguments = {CLF__BUFFER(operands->sums), CLF__BUFFER(operands->x), CLF__INT(READ_COUNT),
                       CLF__INT(0)},
         .argument_count = 4,
@@ -98,13 +100,13 @@ static clf_status prepare_read(struct measurement *out, size_t *groups, struct c
     CLF__TRY(run(&seconds, out)); /* some drivers compile now */
     *groups = operands->read_groups;
     for (size_t part = 32; part < *groups; part *= 4) {
-        out->launch.groups[0] = part;
+        set_groups(out, part);
         CLF__TRY(run(&seconds, out));
         if (seconds > 0.2) {
             *groups = part;
         }
     }
-    out->launch.groups[0] = *groups;
+    set_groups(out, *groups);
     out->work = (double)*groups * READ_COUNT * sizeof(float);
     return CLF_OK;
 }
@@ -115,7 +117,7 @@ static clf_status measure_read(double *rate, struct clf_device *device, const st
     size_t groups;
     CLF__TRY(prepare_read(&measurement, &groups, device, operands));
     size_t slice = groups < READ_SLICES ? groups : groups / READ_SLICES;
-    measurement.launch.groups[0] = slice;
+    set_groups(&measurement, slice);
     measurement.step = (int32_t)slice;
     measurement.end = (int32_t)(groups / slice * slice);
     measurement.work = (double)slice * READ_COUNT * sizeof(float);

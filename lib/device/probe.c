@@ -9,12 +9,10 @@ enum { COUNT = 37 }; /* COUNT: two whole vectors and a part */
 static clf_status run(struct clf_device *device, const char *program, struct clf__buffer *y,
                       struct clf__buffer *x, const float *input, float *answer)
 {
-    int is_cpu = device->caps.form == CLF_FORM_CPU;
     struct clf__argument arguments[] = {CLF__BUFFER(y), CLF__BUFFER(x), CLF__FLOAT(3.0f), CLF__INT(COUNT)};
     struct clf__launch launch = {.program = program,
-                                 .kernel = is_cpu ? "probe_cpu" : "probe_gpu",
-                                 .groups = {1},
-                                 .local = {is_cpu ? 1 : CLF__GROUP},
+                                 .cpu = CLF__GRID("probe_cpu", 1),
+                                 .gpu = CLF__GRID("probe_gpu", 1),
                                  .arguments = arguments,
                                  .argument_count = 4};
     CLF__TRY(clf__buffer_write(x, 0, COUNT * sizeof *input, input));

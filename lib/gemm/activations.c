@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdint.h>
 
+#include "base/larger.h"
 #include "device/buffer.h"
 #include "device/device.h"
 #include "device/launch.h"
@@ -76,17 +77,15 @@ static clf_status convert(struct clf_device *device, const struct conversion *co
         CLF__BUFFER(out),      CLF__INT((int)pitch),
         CLF__BUFFER(x.buffer), CLF__INT((int)x.offset),
         CLF__INT(x.stride),    CLF__INT(rows),
-        CLF__INT(inputs),      CLF__LOCAL(CLF__GROUP * sizeof(float)), /* the GPU form's alone */
+        CLF__INT(inputs),      CLF__LOCAL(CLF__GROUP * sizeof(float)),
     };
-    int is_gpu = device->caps.form == CLF_FORM_GPU;
     double values = (double)rows * inputs;
     struct clf__launch launch = {
         .program = conversion->program,
-        .kernel = is_gpu ? conversion->gpu_kernel : conversion->cpu_kernel,
-        .groups = {is_gpu || rows < MOST_GROUPS ? (size_t)rows : MOST_GROUPS},
-        .local = {is_gpu ? CLF__GROUP : 1},
+        .cpu = CLF__GRID(conversion->cpu_kernel, clf__smaller_size((size_t)rows, MOST_GROUPS)),
+        .gpu = CLF__GRID(conversion->gpu_kernel, (size_t)rows),
         .arguments = arguments,
-        .argument_count = (int)(sizeof arguments / sizeof *arguments) - !is_gpu,
+        .argument_count = sizeof arguments / sizeof *arguments,
         .cost = {.bytes = values * (double)(sizeof(float) + conversion->element_bytes)},
     };
     return clf__launch(device, &launch);

@@ -71,21 +71,15 @@ static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, 
         CLF__INT((int)residual->offset),
         CLF__INT(residual->stride),
     };
-    struct clf__launch launch = {
+    const struct clf__launch launch = {
         .program = "epilogue",
-        .kernel = "epilogue_cpu",
         .defines = clf__activation_define(epilogue->activation),
-        .groups = {((size_t)rows + CPU_ROWS - 1) / CPU_ROWS},
+        .cpu = CLF__GRID("epilogue_cpu", clf__ceil_divide((size_t)rows, CPU_ROWS)),
+        .gpu = CLF__GRID("epilogue_gpu", (size_t)rows, clf__ceil_divide((size_t)columns, GPU_COLUMNS)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = epilogue_cost(rows, columns, epilogue),
     };
-    if (device->caps.form == CLF_FORM_GPU) {
-        launch.kernel = "epilogue_gpu";
-        launch.groups[0] = (size_t)rows;
-        launch.groups[1] = ((size_t)columns + GPU_COLUMNS - 1) / GPU_COLUMNS;
-        launch.local[0] = CLF__GROUP;
-    }
     return clf__launch(device, &launch);
 }
 
@@ -268,10 +262,8 @@ static clf_status multiply_few(struct clf__matrix y, struct clf__matrix x, int r
     size_t output_groups = ((size_t)weight->outputs + GROUP_OUTPUTS - 1) / GROUP_OUTPUTS;
     const struct clf__launch launch = {
         .program = "gemm_row_major",
-        .kernel = "gemm_row_major_gpu",
         .defines = row_major_defines(epilogue->activation, is_aligned),
-        .groups = {row_groups * output_groups},
-        .local = {CLF__GROUP},
+        .gpu = CLF__GRID("gemm_row_major_gpu", row_groups * output_groups),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__weight_cost(rows, weight, epilogue),

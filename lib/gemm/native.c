@@ -80,26 +80,20 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
         CLF__BUFFER(residual->buffer),
         CLF__INT((int)residual->offset),
         CLF__INT(residual->stride),
-        CLF__INT((int)block), /* the CPU form's alone */
+        CLF__CPU_INT((int)block),
     };
-    int count = sizeof arguments / sizeof *arguments;
-    struct clf__launch launch = {
+    int skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + weight->precision];
+    size_t tiles = clf__ceil_divide((size_t)weight->outputs, TILE);
+    const struct clf__launch launch = {
         .program = "gemm",
-        .kernel = "gemm_weight_cpu",
         .defines = gemm_defines(weight->precision, epilogue->activation, y.precision),
-        .groups = {panels, clf__ceil_divide((size_t)rows, block)},
+        .cpu = CLF__GRID("gemm_weight_cpu", panels, clf__ceil_divide((size_t)rows, block)),
+        .gpu = CLF__GRID(skinny ? "gemm_weight_skinny_gpu" : "gemm_weight_tile_gpu", skinny ? panels : tiles,
+                         clf__ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE)),
         .arguments = arguments,
-        .argument_count = count,
+        .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__weight_cost(rows, weight, epilogue),
     };
-    if (caps->form == CLF_FORM_GPU) {
-        int skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + weight->precision];
-        launch.kernel = skinny ? "gemm_weight_skinny_gpu" : "gemm_weight_tile_gpu";
-        launch.groups[0] = skinny ? panels : clf__ceil_divide((size_t)weight->outputs, TILE);
-        launch.groups[1] = clf__ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE);
-        launch.local[0] = CLF__GROUP;
-        launch.argument_count = count - 1;
-    }
     return clf__launch(weight->device, &launch);
 }
 
@@ -120,24 +114,17 @@ static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__bat
         CLF__INT(b.matrix.stride),    CLF__INT((int)b.batch_stride),
         CLF__INT(shape->m),           CLF__INT(shape->n),
         CLF__INT(shape->k),           CLF__INT(shape->transpose_b != 0),
-        CLF__FLOAT(shape->alpha),     CLF__INT((int)block), /* the CPU form's alone */
+        CLF__FLOAT(shape->alpha),     CLF__CPU_INT((int)block),
     };
-    int count = sizeof arguments / sizeof *arguments;
-    struct clf__launch launch = {
+    const struct clf__launch launch = {
         .program = "gemm_batched",
-        .kernel = "gemm_batched_cpu",
-        .groups = {batches, panels, clf__ceil_divide(m, block)},
+        .cpu = CLF__GRID("gemm_batched_cpu", batches, panels, clf__ceil_divide(m, block)),
+        .gpu = CLF__GRID("gemm_batched_gpu", batches, clf__ceil_divide(n, BATCHED_TILE),
+                         clf__ceil_divide(m, BATCHED_TILE)),
         .arguments = arguments,
-        .argument_count = count,
+        .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__batched_cost(shape),
     };
-    if (caps->form == CLF_FORM_GPU) {
-        launch.kernel = "gemm_batched_gpu";
-        launch.groups[1] = clf__ceil_divide(n, BATCHED_TILE);
-        launch.groups[2] = clf__ceil_divide(m, BATCHED_TILE);
-        launch.local[0] = CLF__GROUP;
-        launch.argument_count = count - 1;
-    }
     return clf__launch(device, &launch);
 }
 

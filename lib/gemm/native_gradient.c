@@ -75,11 +75,9 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
     };
     const struct clf__launch launch = {
         .program = "gemm_input_gradient",
-        .kernel = "transpose_weight_gpu",
         .defines = defines_of(precision),
-        .groups = {clf__ceil_divide((size_t)weight->inputs, CLF__PANEL),
-                   clf__ceil_divide((size_t)weight->outputs, CLF__PANEL)},
-        .local = {CLF__GROUP},
+        .gpu = CLF__GRID("transpose_weight_gpu", clf__ceil_divide((size_t)weight->inputs, CLF__PANEL),
+                         clf__ceil_divide((size_t)weight->outputs, CLF__PANEL)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = {.bytes = (double)(clf__buffer_bytes(weight->buffer) + bytes)},
@@ -150,9 +148,9 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
     };
     const struct clf__launch launch = {
         .program = "gemm_input_gradient",
-        .kernel = "input_gradient_cpu",
         .defines = defines_of(precision),
-        .groups = {clf__ceil_divide(panels, panel_share), clf__ceil_divide((size_t)rows, share)},
+        .cpu = CLF__GRID("input_gradient_cpu", clf__ceil_divide(panels, panel_share),
+                         clf__ceil_divide((size_t)rows, share)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = cost,
@@ -185,10 +183,9 @@ static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int
     };
     const struct clf__launch launch = {
         .program = "gemm_weight_gradient",
-        .kernel = "pack_rows_cpu",
         .defines = defines_of(precision),
-        .groups = {clf__ceil_divide((size_t)rows, DEPTH * (size_t)together(precision)),
-                   clf__ceil_divide((size_t)inputs, BLOCKS_A_GROUP * BLOCK)},
+        .cpu = CLF__GRID("pack_rows_cpu", clf__ceil_divide((size_t)rows, DEPTH * (size_t)together(precision)),
+                         clf__ceil_divide((size_t)inputs, BLOCKS_A_GROUP * BLOCK)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = {.bytes =
@@ -221,9 +218,8 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
     };
     const struct clf__launch launch = {
         .program = "gemm_weight_gradient",
-        .kernel = "weight_gradient_cpu",
         .defines = defines_of(clf__products_precision(dweight)),
-        .groups = {panels, clf__ceil_divide(blocks, share)},
+        .cpu = CLF__GRID("weight_gradient_cpu", panels, clf__ceil_divide(blocks, share)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__gradient_cost(rows, dweight),
@@ -255,11 +251,9 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
     };
     const struct clf__launch launch = {
         .program = "gemm_weight_gradient",
-        .kernel = "weight_gradient_gpu",
         .defines = defines_of(clf__products_precision(dweight)),
-        .groups = {clf__ceil_divide((size_t)dweight->inputs, TILE),
-                   clf__ceil_divide((size_t)dweight->outputs, TILE)},
-        .local = {CLF__GROUP},
+        .gpu = CLF__GRID("weight_gradient_gpu", clf__ceil_divide((size_t)dweight->inputs, TILE),
+                         clf__ceil_divide((size_t)dweight->outputs, TILE)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__gradient_cost(rows, dweight),

@@ -44,19 +44,15 @@ static clf_status round_weight(struct clf__weight *rounded, const struct clf__we
         CLF__BUFFER(weight->buffer),
         CLF__INT(weight->inputs),
     };
-    struct clf__launch launch = {
+    size_t panels = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL);
+    const struct clf__launch launch = {
         .program = "round_weight",
-        .kernel = "round_weight_cpu",
-        .groups = {((size_t)weight->outputs + CLF__PANEL - 1) / CLF__PANEL},
+        .cpu = CLF__GRID("round_weight_cpu", panels),
+        .gpu = CLF__GRID("round_weight_gpu", panels, clf__ceil_divide((size_t)weight->inputs, 2 * PAIRS)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = {.bytes = 1.5 * (double)clf__buffer_bytes(weight->buffer)},
     };
-    if (clf__device_caps(weight->device)->form == CLF_FORM_GPU) {
-        launch.kernel = "round_weight_gpu";
-        launch.groups[1] = ((size_t)weight->inputs + 2 * PAIRS - 1) / (2 * PAIRS);
-        launch.local[0] = CLF__GROUP;
-    }
     return clf__launch(weight->device, &launch);
 }
 

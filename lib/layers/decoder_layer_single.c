@@ -188,9 +188,8 @@ clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, i
     }
     const struct clf__launch launch = {
         .program = "decoder_layer",
-        .kernel = "decoder_layer_step_cpu",
         .defines = defines,
-        .groups = {clf__device_caps(device)->compute_units},
+        .cpu = CLF__GRID("decoder_layer_step_cpu", clf__device_caps(device)->compute_units),
         .arguments = arguments,
         .argument_count = COMMON_ARGUMENTS + count * LAYER_ARGUMENTS,
         .cost = cost,

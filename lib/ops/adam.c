@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/larger.h"
 #include "device/caps.h"
 #include "ops/operand.h"
 
@@ -17,12 +18,10 @@ static size_t stretches_of(size_t n)
 static clf_status launch_stretches(struct clf__launch *launch, struct clf_device *device,
                                    const char *cpu_kernel, const char *gpu_kernel, int n)
 {
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
-    size_t stretches = stretches_of((size_t)n), most = is_cpu ? MOST_CPU_GROUPS : MOST_GPU_GROUPS;
+    size_t stretches = stretches_of((size_t)n);
     launch->program = "adam";
-    launch->kernel = is_cpu ? cpu_kernel : gpu_kernel;
-    launch->groups[0] = stretches < most ? stretches : most;
-    launch->local[0] = is_cpu ? 1 : CLF__GROUP;
+    launch->cpu = (struct clf__grid)CLF__GRID(cpu_kernel, clf__smaller_size(stretches, MOST_CPU_GROUPS));
+    launch->gpu = (struct clf__grid)CLF__GRID(gpu_kernel, clf__smaller_size(stretches, MOST_GPU_GROUPS));
     return clf__launch(device, launch);
 }
 

@@ -124,13 +124,11 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
             "and kernels count to %d; use a smaller --batch-tokens",
             spans->sequences, spans->max_queries, heads->count, tasks, INT32_MAX);
     }
-    const char *gpu_kernel = by_rows ? "attention_rows_gpu" : "attention_forward_gpu";
     const struct clf__launch launch = {
         .program = by_rows ? "attention_step" : "attention",
-        .kernel = is_cpu ? "attention_forward_cpu" : gpu_kernel,
         .defines = defines,
-        .groups = {clf__groups(tasks)},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID("attention_forward_cpu", clf__groups(tasks)),
+        .gpu = CLF__GRID(by_rows ? "attention_rows_gpu" : "attention_forward_gpu", clf__groups(tasks)),
         .arguments = arguments,
         .argument_count = argument_count,
         .cost = count_cost(heads, spans, q.rows),

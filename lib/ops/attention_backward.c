@@ -15,8 +15,7 @@ enum {
     BLOCK = 32,
     MOST_SLICE = 64,
     LOCAL = 3 * BLOCK * (BLOCK + 1) + 2 * CLF__GROUP + BLOCK,
-    LOCAL_HEAD = 256,
-    LOCALS = 2
+    LOCAL_HEAD = 256
 };
 
 size_t clf__attention_backward_scratch(const struct clf__heads *heads, int query_rows, int sequences,
@@ -70,7 +69,7 @@ static clf_status launch(const struct operands *operands, const struct part *par
     const struct clf__spans *spans = &call->spans;
     const struct clf__mask *mask = &call->mask;
     struct clf_device *device = clf__buffer_device(operands->dy.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU, has_dropout = call->dropout.rate > 0.0f;
+    int has_dropout = call->dropout.rate > 0.0f;
     if (part->tasks > INT32_MAX) {
         return clf__fail(
             CLF_UNSUPPORTED,
@@ -107,15 +106,13 @@ static clf_status launch(const struct operands *operands, const struct part *par
         CLF__INT(mask->causal),
         CLF__DROPOUT(call->dropout),
     };
-    int left_out = is_cpu ? LOCALS : 0; /* the first ones */
     const struct clf__launch launch = {
         .program = "attention_backward",
-        .kernel = part->kernel,
         .defines = defines,
-        .groups = {clf__groups(part->tasks)},
-        .local = {is_cpu ? 1 : CLF__GROUP},
-        .arguments = arguments + left_out,
-        .argument_count = (int)(sizeof arguments / sizeof *arguments) - left_out - (has_dropout ? 0 : 6),
+        .cpu = CLF__GRID(part->kernel, clf__groups(part->tasks)),
+        .gpu = CLF__GRID(part->kernel, clf__groups(part->tasks)),
+        .arguments = arguments,
+        .argument_count = (int)(sizeof arguments / sizeof *arguments) - (has_dropout ? 0 : 6),
         .cost = count_cost(call, operands->q.rows, part),
     };
     return clf__launch(device, &launch);
@@ -165,7 +162,6 @@ static clf_status add_relative(const struct operands *operands)
     const struct clf__heads *heads = &operands->call->heads;
     int sequences = operands->call->spans.sequences, width = gradients->relative.columns;
     struct clf_device *device = clf__buffer_device(operands->dy.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     char defines[96];
     write_defines(defines, sizeof defines, operands->call);
     const struct clf__argument arguments[] = {
@@ -179,10 +175,9 @@ static clf_status add_relative(const struct operands *operands)
     double elements = (double)heads->count * width;
     const struct clf__launch launch = {
         .program = "attention_backward",
-        .kernel = is_cpu ? "attention_backward_relative_cpu" : "attention_backward_relative_gpu",
         .defines = defines,
-        .groups = {clf__groups((size_t)heads->count)},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID("attention_backward_relative_cpu", clf__groups((size_t)heads->count)),
+        .gpu = CLF__GRID("attention_backward_relative_gpu", clf__groups((size_t)heads->count)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = {.operations = elements * sequences, .bytes = elements * (sequences + 2.0) * sizeof(float)},

@@ -49,7 +49,6 @@ static clf_status move_heads(int gather, struct clf__tensor padded, struct clf__
                              int length, const struct clf__attention_call *call)
 {
     struct clf_device *device = clf__buffer_device(padded.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     const struct clf__argument arguments[] = {
         CLF__BUFFER(padded.buffer),  CLF__OPERAND(x),  CLF__VECTOR(call->spans.table), CLF__INT(part),
         CLF__INT(call->heads.count), CLF__INT(length), CLF__INT(padded.columns),       CLF__INT(padded.rows),
@@ -58,9 +57,8 @@ static clf_status move_heads(int gather, struct clf__tensor padded, struct clf__
     const char *gpu = gather ? "heads_gather_gpu" : "heads_scatter_gpu";
     const struct clf__launch launch = {
         .program = "attention_batched",
-        .kernel = is_cpu ? cpu : gpu,
-        .groups = {clf__groups(is_cpu ? ((size_t)padded.rows + 15) / 16 : (size_t)padded.rows)},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID(cpu, clf__groups(((size_t)padded.rows + 15) / 16)),
+        .gpu = CLF__GRID(gpu, clf__groups((size_t)padded.rows)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__rows_cost(padded.rows, padded.columns, 0, 2),

@@ -16,7 +16,6 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(y.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     char defines[64];
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d", heads->key_width,
              heads->value_width);
@@ -41,10 +40,9 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     };
     const struct clf__launch launch = {
         .program = "attention_step",
-        .kernel = is_cpu ? "attention_step_cpu" : "attention_step_gpu",
         .defines = defines,
-        .groups = {clf__groups((size_t)q.rows * (size_t)heads->count)},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID("attention_step_cpu", clf__groups((size_t)q.rows * (size_t)heads->count)),
+        .gpu = CLF__GRID("attention_step_gpu", clf__groups((size_t)q.rows * (size_t)heads->count)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__attention_cost(heads, q.rows, pairs, pairs),

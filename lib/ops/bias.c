@@ -22,17 +22,16 @@ clf_status clf__bias_backward(struct clf__tensor dbias, struct clf__tensor dy, f
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(dbias.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
-    int stretch = is_cpu ? CPU_COLUMNS : GPU_COLUMNS;
     struct clf__chunks chunks = clf__chunks(dy.rows, CHUNK_ROWS);
     const struct clf__argument arguments[] = {CLF__VECTOR(scratch), CLF__OPERAND(dy), CLF__INT(dy.rows),
                                               CLF__INT(dy.columns), CLF__INT(chunks.rows)};
     double numbers = (double)dy.rows * dy.columns;
     struct clf__launch launch = {
         .program = "bias",
-        .kernel = is_cpu ? "bias_backward_cpu" : "bias_backward_gpu",
-        .groups = {(size_t)((dy.columns - 1) / stretch + 1), (size_t)chunks.count},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID("bias_backward_cpu", (size_t)((dy.columns - 1) / CPU_COLUMNS + 1),
+                         (size_t)chunks.count),
+        .gpu = CLF__GRID("bias_backward_gpu", (size_t)((dy.columns - 1) / GPU_COLUMNS + 1),
+                         (size_t)chunks.count),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = {.operations = numbers,

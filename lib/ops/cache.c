@@ -13,16 +13,14 @@ clf_status clf__cache_place(struct clf__tensor cache, struct clf__tensor x, stru
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(cache.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     const struct clf__argument arguments[] = {
         CLF__OPERAND(cache), CLF__INT(cache.rows), CLF__OPERAND(x),
         CLF__VECTOR(places), CLF__INT(x.rows),     CLF__INT(x.columns),
     };
     const struct clf__launch launch = {
         .program = "cache",
-        .kernel = is_cpu ? "cache_place_cpu" : "cache_place_gpu",
-        .groups = {clf__groups((size_t)x.rows)},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID("cache_place_cpu", clf__groups((size_t)x.rows)),
+        .gpu = CLF__GRID("cache_place_gpu", clf__groups((size_t)x.rows)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__rows_cost(x.rows, x.columns, 0, 2),
@@ -38,16 +36,14 @@ clf_status clf__cache_follow(struct clf__tensor next, struct clf__tensor history
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(next.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     const struct clf__argument arguments[] = {
         CLF__OPERAND(next), CLF__OPERAND(history), CLF__INT(next.rows),    CLF__INT(next.columns),
         CLF__VECTOR(slots), CLF__VECTOR(parents),  CLF__VECTOR(positions), CLF__INT(slots.columns),
     };
     const struct clf__launch launch = {
         .program = "cache",
-        .kernel = is_cpu ? "cache_follow_cpu" : "cache_follow_gpu",
-        .groups = {clf__groups((size_t)slots.columns)},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID("cache_follow_cpu", clf__groups((size_t)slots.columns)),
+        .gpu = CLF__GRID("cache_follow_gpu", clf__groups((size_t)slots.columns)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__rows_cost(slots.columns, next.columns, 0, 2), /* of the longest histories */

@@ -16,16 +16,15 @@ struct clf__chunks clf__chunks(int rows, int least_rows)
 clf_status clf__chunks_add(struct clf__tensor target, struct clf__tensor sums, float scale)
 {
     struct clf_device *device = clf__buffer_device(target.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
-    int stretch = is_cpu ? CPU_COLUMNS : GPU_COLUMNS;
     const struct clf__argument arguments[] = {CLF__VECTOR(target), CLF__OPERAND(sums), CLF__INT(sums.rows),
                                               CLF__INT(target.columns), CLF__FLOAT(scale)};
     double numbers = (double)sums.rows * target.columns;
     struct clf__launch launch = {
         .program = "chunks",
-        .kernel = is_cpu ? "chunks_add_cpu" : "chunks_add_gpu",
-        .groups = {clf__groups(((size_t)target.columns + (size_t)stretch - 1) / (size_t)stretch)},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID("chunks_add_cpu",
+                         clf__groups(((size_t)target.columns + CPU_COLUMNS - 1) / CPU_COLUMNS)),
+        .gpu = CLF__GRID("chunks_add_gpu",
+                         clf__groups(((size_t)target.columns + GPU_COLUMNS - 1) / GPU_COLUMNS)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = {.operations = numbers, .bytes = sizeof(float) * (numbers + 2.0 * target.columns)},

@@ -83,10 +83,9 @@ clf_status clf__layernorm_backward(struct clf__tensor dx, struct clf__tensor dga
                                               CLF__INT(x.columns), CLF__INT(chunks.rows), CLF__FLOAT(eps)};
     struct clf__launch launch = {
         .program = "layernorm",
-        .kernel = is_cpu ? "layernorm_backward_cpu" : "layernorm_backward_gpu",
         .defines = defines[kind][dbeta.buffer != NULL],
-        .groups = {(size_t)chunks.count},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID("layernorm_backward_cpu", (size_t)chunks.count),
+        .gpu = CLF__GRID("layernorm_backward_gpu", (size_t)chunks.count),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 15 : 20, 3),

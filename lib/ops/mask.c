@@ -11,7 +11,6 @@ clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__spans 
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(scores.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     int terms = (mask->additive.buffer != NULL) + (mask->relative.buffer != NULL);
     const struct clf__argument arguments[] = {
         CLF__OPERAND(scores),
@@ -28,9 +27,8 @@ clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__spans 
     };
     const struct clf__launch launch = {
         .program = "mask",
-        .kernel = is_cpu ? "mask_forward_cpu" : "mask_forward_gpu",
-        .groups = {clf__groups(is_cpu ? ((size_t)scores.rows + 15) / 16 : (size_t)scores.rows)},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID("mask_forward_cpu", clf__groups(((size_t)scores.rows + 15) / 16)),
+        .gpu = CLF__GRID("mask_forward_gpu", clf__groups((size_t)scores.rows)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = clf__rows_cost(scores.rows, scores.columns, terms, 2 + (mask->additive.buffer != NULL)),

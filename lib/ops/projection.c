@@ -165,9 +165,8 @@ static clf_status launch_tiles(const struct tiles *tiles)
     };
     const struct clf__launch launch = {
         .program = "projection",
-        .kernel = "projection_tiles_cpu",
         .defines = defines_of(projection),
-        .groups = {(size_t)tiles->share.row_groups, (size_t)tiles->share.lists},
+        .cpu = CLF__GRID("projection_tiles_cpu", (size_t)tiles->share.row_groups, (size_t)tiles->share.lists),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
         .cost = tiles_cost(tiles),

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/larger.h"
 #include "device/caps.h"
 
 enum {
@@ -15,9 +16,9 @@ static clf_status add_view(struct clf__argument *arguments, const struct clf__ro
 {
     if (view.offset > INT32_MAX) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "kernel %s of cl/%s.cl would start at element %zu of a buffer, and kernels count "
+                         "a kernel of cl/%s.cl would start at element %zu of a buffer, and kernels count "
                          "to %d; use a smaller --batch-tokens or --beam",
-                         launch->gpu_kernel, launch->program, view.offset, INT32_MAX);
+                         launch->program, view.offset, INT32_MAX);
     }
     arguments[0] = (struct clf__argument)CLF__BUFFER(view.buffer);
     arguments[1] = (struct clf__argument)CLF__INT((int32_t)view.offset);
@@ -32,7 +33,7 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
     }
     struct clf__argument arguments[MOST_ARGUMENTS];
     int count = 0;
-    assert(3 * launch->view_count + 2 + launch->extra_count + launch->gpu_local_count <= MOST_ARGUMENTS);
+    assert(3 * launch->view_count + 2 + launch->extra_count <= MOST_ARGUMENTS);
     for (int i = 0; i < launch->view_count; i++) {
         CLF__TRY(add_view(arguments + count, launch, launch->views[i]));
         count += 3;
@@ -47,17 +48,12 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
         present++;
     }
     struct clf_device *device = clf__buffer_device(launch->views[present].buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
-    for (int i = 0; !is_cpu && i < launch->gpu_local_count; i++) {
-        arguments[count++] = launch->gpu_local[i];
-    }
-    int most_groups = is_cpu ? MOST_CPU_GROUPS : MOST_GPU_GROUPS;
+    size_t rows = (size_t)launch->rows;
     struct clf__launch kernel = {
         .program = launch->program,
-        .kernel = is_cpu ? launch->cpu_kernel : launch->gpu_kernel,
         .defines = launch->defines,
-        .groups = {(size_t)(launch->rows < most_groups ? launch->rows : most_groups)},
-        .local = {is_cpu ? 1 : CLF__GROUP},
+        .cpu = CLF__GRID(launch->cpu_kernel, clf__smaller_size(rows, MOST_CPU_GROUPS)),
+        .gpu = CLF__GRID(launch->gpu_kernel, clf__smaller_size(rows, MOST_GPU_GROUPS)),
         .arguments = arguments,
         .argument_count = count,
         .cost = launch->cost,

@@ -6,13 +6,12 @@
 #include "tensor/tensor.h"
 
 /* A kernel's parameters are, in this order: buffer, offset and stride of each view; rows and columns; the
- * extras; in the GPU form the local memory. Its groups share the rows: group g takes rows g, g + groups, g +
+ * extras. Its groups share the rows: group g takes rows g, g + groups, g +
  * 2 * groups ... */
 struct clf__rows_launch {
     const char *program;
-    const char *cpu_kernel;
-    const char *gpu_kernel;
-    const char *defines; /* NULL: none */
+    const char *cpu_kernel, *gpu_kernel; /* NULL: that form has none */
+    const char *defines;                 /* NULL: none */
     const struct clf__tensor
         *views; /* buffer NULL passes a null pointer; the first other one names the device */
     int view_count;
@@ -20,8 +19,6 @@ struct clf__rows_launch {
     int columns;
     const struct clf__argument *extras;
     int extra_count;
-    const struct clf__argument *gpu_local; /* NULL: none */
-    int gpu_local_count;
     struct clf__cost cost;
 };
 

@@ -22,8 +22,8 @@ clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
     assert(ids.columns == k && statistics.columns == 4 && banned_offsets.columns == logits.rows + 1);
     CLF__TRY(clf__top_k_check(k));
     const struct clf__tensor views[] = {values, ids, statistics, logits, banned, banned_offsets};
-    const struct clf__argument extras[] = {CLF__INT(k), CLF__INT(banned.columns), CLF__INT(both)};
-    const struct clf__argument local[] = {CLF__LOCAL(CLF__GROUP * 4), CLF__LOCAL(CLF__GROUP * 8)};
+    const struct clf__argument extras[] = {CLF__INT(k), CLF__INT(banned.columns), CLF__INT(both),
+                                           CLF__LOCAL(CLF__GROUP * 4), CLF__LOCAL(CLF__GROUP * 8)};
     struct clf__rows_launch launch = {.program = "top_k",
                                       .cpu_kernel = "top_k_forward_cpu",
                                       .gpu_kernel = "top_k_forward_gpu",
@@ -32,9 +32,7 @@ clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
                                       .rows = logits.rows,
                                       .columns = logits.columns,
                                       .extras = extras,
-                                      .extra_count = 3,
-                                      .gpu_local = local,
-                                      .gpu_local_count = 2,
+                                      .extra_count = 5,
                                       .cost = clf__rows_cost(logits.rows, logits.columns, both ? 8 : 5, 1)};
     return clf__rows_launch(&launch);
 }

@@ -23,7 +23,7 @@ static clf_status compute(struct clf_device *device, struct clf__buffer **buffer
     }
     struct clf__argument arguments[] = {CLF__BUFFER(buffers[1]), CLF__BUFFER(buffers[0]), CLF__INT(2)};
     struct clf__launch launch = {
-        .program = "twice", .kernel = "twice", .arguments = arguments, .argument_count = 3};
+        .program = "twice", CLF__ON_BOTH("twice", {1}, {1}), .arguments = arguments, .argument_count = 3};
     CLF__TRY(clf__program_add_source(device, "twice", source));
     CLF__TRY(clf__buffer_write(buffers[0], 0, sizeof(float), values));
     CLF__TRY(clf__buffer_fill(buffers[0], sizeof(float), sizeof(float), 4.0f));

@@ -65,10 +65,8 @@ static void check(struct clf_device *device, const char *defines)
     struct clf__tensor y = support_tensor(device, CLF__F32, GROUPS, 3 * ITEMS, NULL);
     const struct clf__argument arguments[] = {CLF__BUFFER(y.buffer), CLF__BUFFER(x.buffer)};
     struct clf__launch launch = {.program = "reduce",
-                                 .kernel = "reduce",
                                  .defines = defines,
-                                 .groups = {GROUPS},
-                                 .local = {CLF__GROUP},
+                                 CLF__ON_BOTH("reduce", {GROUPS}, {CLF__GROUP}),
                                  .arguments = arguments,
                                  .argument_count = 2};
     assert_ok(clf__launch(device, &launch));
@@ -114,7 +112,7 @@ static void sub_groups_are_used(void **state)
         skip();
     }
     assert_ok(clf__program_add_source(device, "reduce", source));
-    struct clf__launch launch = {.program = "reduce", .kernel = "with_sub_groups", .local = {CLF__GROUP}};
+    struct clf__launch launch = {.program = "reduce", CLF__ON_BOTH("with_sub_groups", {1}, {CLF__GROUP})};
     assert_ok(clf__launch(device, &launch));
     assert_ok(clf__device_finish(device));
     clf_device_close(device);

@@ -37,12 +37,13 @@ static struct clf_device *open_with(const char *name, const char *source)
 static void run_arguments(struct clf_device *device, const struct clf__buffer *y, const struct clf__buffer *x,
                           size_t local)
 {
-    struct clf__argument arguments[] = {CLF__BUFFER(y), CLF__BUFFER(x), CLF__INT(-7), CLF__FLOAT(0.5f),
-                                        CLF__LOCAL(4 * sizeof(float))};
+    struct clf__argument arguments[] = {CLF__BUFFER(y),
+                                        CLF__BUFFER(x),
+                                        CLF__INT(-7),
+                                        CLF__FLOAT(0.5f),
+                                        {.kind = CLF__ARGUMENT_LOCAL, .bytes = 4 * sizeof(float)}};
     struct clf__launch launch = {.program = "arguments_of_test",
-                                 .kernel = "arguments",
-                                 .groups = {3, 2, 2},
-                                 .local = {local},
+                                 CLF__ON_BOTH("arguments", {3, 2, 2}, {local}),
                                  .arguments = arguments,
                                  .argument_count = 5};
     assert_ok(clf__launch(device, &launch));
@@ -92,8 +93,10 @@ static void test_defines(void **state)
     struct clf__buffer *y;
     assert_ok(clf__buffer_create(&y, device, sizeof(float), "the output"));
     struct clf__argument arguments[] = {CLF__BUFFER(y)};
-    struct clf__launch launch = {
-        .program = "arguments_of_test", .kernel = "defined", .arguments = arguments, .argument_count = 1};
+    struct clf__launch launch = {.program = "arguments_of_test",
+                                 CLF__ON_BOTH("defined", {1}, {1}),
+                                 .arguments = arguments,
+                                 .argument_count = 1};
     static const char *const defines[] = {"-DWIDTH=3", "-DWIDTH=5", "-DWIDTH=3"};
     static const float widths[] = {3, 5, 3};
     int built, loaded, built_before;
@@ -180,7 +183,8 @@ static void test_build_failure(void **state)
                                                     "{\n"
                                                     "    y[0] = nothing_of_this_name;\n"
                                                     "}\n");
-    struct clf__launch launch = {.program = "broken", .kernel = "fine", .defines = "-DUNUSED=1"};
+    struct clf__launch launch = {
+        .program = "broken", CLF__ON_BOTH("fine", {1}, {1}), .defines = "-DUNUSED=1"};
     clf_log_set(keep_log, NULL);
     assert_fails(clf__launch(device, &launch), CLF_BUILD, "does not compile cl/broken.cl");
     clf_log_set(NULL, NULL);
@@ -199,13 +203,14 @@ static void test_wrong_launches(void **state)
 {
     (void)state;
     struct clf_device *device = open_with("arguments_of_test", arguments_source);
-    struct clf__launch launch = {.program = "missing_program", .kernel = "defined", .defines = "-DWIDTH=1"};
+    struct clf__launch launch = {
+        .program = "missing_program", CLF__ON_BOTH("defined", {1}, {1}), .defines = "-DWIDTH=1"};
     assert_fails(clf__launch(device, &launch), CLF_BUILD, "cl/missing_program.cl");
     launch.program = "arguments_of_test";
-    launch.kernel = "missing_kernel";
+    launch.cpu.kernel = launch.gpu.kernel = "missing_kernel";
     assert_fails(clf__launch(device, &launch), CLF_DEVICE,
                  "taking kernel missing_kernel from cl/arguments_of_test.cl");
-    launch.kernel = "defined";
+    launch.cpu.kernel = launch.gpu.kernel = "defined";
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
                  "kernel defined of cl/arguments_of_test.cl takes 1 arguments, not 0");
     clf_device_close(device);

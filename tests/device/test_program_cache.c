@@ -74,7 +74,7 @@ static struct use use_device(const char *kernel, int added)
     snprintf(defines, sizeof defines, "-DADDED=%d", added);
     struct clf__argument arguments[] = {CLF__BUFFER(y)};
     struct clf__launch launch = {.program = "cached",
-                                 .kernel = kernel,
+                                 CLF__ON_BOTH(kernel, {1}, {1}),
                                  .defines = defines,
                                  .arguments = arguments,
                                  .argument_count = 1};
