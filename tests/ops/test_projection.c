@@ -1,5 +1,5 @@
-/* The best candidates of projected rows, against the logits of the same weight's product (which gemm/test_native.c
- * looks at), sorted and summed in double. */
+/* The best candidates of projected rows, against the logits of the same weight's product (which
+ * gemm/test_native.c looks at), sorted and summed in double. */
 #include "ops/projection_problem.h"
 
 #include <string.h>
