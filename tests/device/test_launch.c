@@ -213,6 +213,11 @@ static void test_wrong_launches(void **state)
     launch.cpu.kernel = launch.gpu.kernel = "defined";
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
                  "kernel defined of cl/arguments_of_test.cl takes 1 arguments, not 0");
+    /* A kernel of the other form is not this one's. */
+    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    *(is_cpu ? &launch.cpu : &launch.gpu) = (struct clf__grid){.kernel = NULL};
+    assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
+                 is_cpu ? "no such kernel for the CPU form" : "no such kernel for the GPU form");
     clf_device_close(device);
 }
 
