@@ -20,7 +20,7 @@
 #define CLF__PROJECTION_PANELS 32
 #define CLF__PROJECTION_ROWS   64
 
-#ifdef __OPENCL_VERSION__
+#ifdef __OPENCL_C_VERSION__
 #define PANEL CLF__PANEL
 #endif
 
