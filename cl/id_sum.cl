@@ -2,10 +2,10 @@
  * order[first[u + 1] - 1], added in this order; a number that is no row of dy is left out. */
 
 /* Columns 0 .. 15 of the rows order[i], begin <= i < end; `left` >= 1 of these columns are there. */
-#define id_sum16(dy, stride, rows, order, begin, end, left)                                                      \
+#define id_sum16(dy, stride, rows, order, begin, end, left)                                                            \
     (wide_id_sum(dy, stride, rows, order, begin, end, left).v)
 static struct wide wide_id_sum(const __global float *dy, int stride, int rows, const __global int *order,
-                                     int begin, int end, int left)
+                               int begin, int end, int left)
 {
     float16 sum = (float16)(0.0f);
     for (int i = begin; i < end; i++) {
@@ -20,7 +20,7 @@ static struct wide wide_id_sum(const __global float *dy, int stride, int rows, c
 
 /* The same of four columns. */
 static float4 id_sum4(const __global float *dy, int stride, int rows, const __global int *order, int begin, int end,
-                            int left)
+                      int left)
 {
     float4 sum = 0.0f;
     for (int i = begin; i < end; i++) {

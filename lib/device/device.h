@@ -28,7 +28,7 @@ struct clf_device {
     uint64_t peak_bytes;            /* the most that these were */
     int is_dry_run;                 /* dry_run.h */
     struct clf__profile *profile;   /* NULL: off */
-    struct clf__buffer *packed;     /* scratch of activations.c, NULL until it is needed */
+    struct clf__buffer *packed;     /* scratch of gemm/activations.c, NULL until it is needed */
     struct clf__buffer *transposed; /* scratch of gemm/native_gradient.c, likewise */
     struct clf__slab *slab;         /* of slab.c, the last one; NULL: none, or all in it are gone */
     int has_no_slabs;               /* one could not be made, and no other is tried */

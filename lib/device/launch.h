@@ -30,10 +30,10 @@ struct clf__argument {
 };
 
 /* clang-format off */
-#define CLF__BUFFER(b) { .kind = CLF__ARGUMENT_BUFFER, .buffer = (b) }
-#define CLF__INT(i)    { .kind = CLF__ARGUMENT_INT, .integer = (i) }
-#define CLF__FLOAT(f)  { .kind = CLF__ARGUMENT_FLOAT, .real = (f) }
-#define CLF__LOCAL(n)  { .kind = CLF__ARGUMENT_LOCAL, .form = CLF__OF_GPU, .bytes = (n) }
+#define CLF__BUFFER(b)  { .kind = CLF__ARGUMENT_BUFFER, .buffer = (b) }
+#define CLF__INT(i)     { .kind = CLF__ARGUMENT_INT, .integer = (i) }
+#define CLF__FLOAT(f)   { .kind = CLF__ARGUMENT_FLOAT, .real = (f) }
+#define CLF__LOCAL(n)   { .kind = CLF__ARGUMENT_LOCAL, .form = CLF__OF_GPU, .bytes = (n) }
 #define CLF__CPU_INT(i) { .kind = CLF__ARGUMENT_INT, .form = CLF__OF_CPU, .integer = (i) }
 /* clang-format on */
 

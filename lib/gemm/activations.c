@@ -74,10 +74,8 @@ static clf_status convert(struct clf_device *device, const struct conversion *co
                           int inputs)
 {
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(out),      CLF__INT((int)pitch),
-        CLF__BUFFER(x.buffer), CLF__INT((int)x.offset),
-        CLF__INT(x.stride),    CLF__INT(rows),
-        CLF__INT(inputs),      CLF__LOCAL(CLF__GROUP * sizeof(float)),
+        CLF__BUFFER(out), CLF__INT((int)pitch), CLF__MATRIX(x),
+        CLF__INT(rows),   CLF__INT(inputs),     CLF__LOCAL(CLF__GROUP * sizeof(float)),
     };
     double values = (double)rows * inputs;
     struct clf__launch launch = {

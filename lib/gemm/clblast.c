@@ -56,20 +56,9 @@ static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, 
                                int rows, int columns, const struct clf__epilogue *epilogue)
 {
     enum { CPU_ROWS = 16, GPU_COLUMNS = 256 };
-    const struct clf__matrix *residual = &epilogue->residual;
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(y.buffer),
-        CLF__INT((int)y.offset),
-        CLF__INT(y.stride),
-        CLF__BUFFER(product.buffer),
-        CLF__INT((int)product.offset),
-        CLF__INT(product.stride),
-        CLF__INT(rows),
-        CLF__INT(columns),
-        CLF__BUFFER(epilogue->bias),
-        CLF__BUFFER(residual->buffer),
-        CLF__INT((int)residual->offset),
-        CLF__INT(residual->stride),
+        CLF__MATRIX(y),    CLF__MATRIX(product),        CLF__INT(rows),
+        CLF__INT(columns), CLF__BUFFER(epilogue->bias), CLF__MATRIX(epilogue->residual),
     };
     const struct clf__launch launch = {
         .program = "epilogue",
@@ -239,23 +228,11 @@ static clf_status multiply_few(struct clf__matrix y, struct clf__matrix x, int r
                                const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
     enum { GROUP_ROWS = 8, GROUP_OUTPUTS = 8 };
-    const struct clf__matrix *residual = &epilogue->residual;
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(y.buffer),
-        CLF__INT((int)y.offset),
-        CLF__INT(y.stride),
-        CLF__BUFFER(x.buffer),
-        CLF__INT((int)x.offset),
-        CLF__INT(x.stride),
-        CLF__INT(rows),
-        CLF__BUFFER(weight->buffer),
-        CLF__INT(weight->inputs),
-        CLF__INT(weight->outputs),
-        CLF__FLOAT(epilogue->scale),
-        CLF__BUFFER(epilogue->bias),
-        CLF__BUFFER(residual->buffer),
-        CLF__INT((int)residual->offset),
-        CLF__INT(residual->stride),
+        CLF__MATRIX(y),           CLF__MATRIX(x),
+        CLF__INT(rows),           CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs), CLF__INT(weight->outputs),
+        CLF__EPILOGUE(epilogue),
     };
     int is_aligned = x.offset % 4 == 0 && x.stride % 4 == 0 && weight->inputs % 4 == 0;
     size_t row_groups = ((size_t)rows + GROUP_ROWS - 1) / GROUP_ROWS;

@@ -50,7 +50,6 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
         return clf__native_gemm_int8(y, x, rows, weight, epilogue);
     }
     const struct clf__caps *caps = clf__device_caps(weight->device);
-    const struct clf__matrix *residual = &epilogue->residual;
     size_t panels = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL);
     size_t row_bytes = (size_t)weight->inputs * sizeof(float);
     if (x.precision == CLF_PRECISION_BF16) {
@@ -65,22 +64,10 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
     }
     size_t block = clf__cpu_rows_per_group((size_t)rows, row_bytes, panels, caps);
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(y.buffer),
-        CLF__INT((int)y.offset),
-        CLF__INT(y.stride),
-        CLF__BUFFER(x.buffer),
-        CLF__INT((int)x.offset),
-        CLF__INT(x.stride),
-        CLF__INT(rows),
-        CLF__BUFFER(weight->buffer),
-        CLF__INT(weight->inputs),
-        CLF__INT(weight->outputs),
-        CLF__FLOAT(epilogue->scale),
-        CLF__BUFFER(epilogue->bias),
-        CLF__BUFFER(residual->buffer),
-        CLF__INT((int)residual->offset),
-        CLF__INT(residual->stride),
-        CLF__CPU_INT((int)block),
+        CLF__MATRIX(y),           CLF__MATRIX(x),
+        CLF__INT(rows),           CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs), CLF__INT(weight->outputs),
+        CLF__EPILOGUE(epilogue),  CLF__CPU_INT((int)block),
     };
     int skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + weight->precision];
     size_t tiles = clf__ceil_divide((size_t)weight->outputs, TILE);
@@ -106,15 +93,12 @@ static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__bat
     size_t panels = clf__ceil_divide(n, CLF__PANEL);
     size_t block = clf__cpu_rows_per_group(m, (size_t)shape->k * sizeof(float), batches * panels, caps);
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(c.matrix.buffer), CLF__INT((int)c.matrix.offset),
-        CLF__INT(c.matrix.stride),    CLF__INT((int)c.batch_stride),
-        CLF__BUFFER(a.matrix.buffer), CLF__INT((int)a.matrix.offset),
-        CLF__INT(a.matrix.stride),    CLF__INT((int)a.batch_stride),
-        CLF__BUFFER(b.matrix.buffer), CLF__INT((int)b.matrix.offset),
-        CLF__INT(b.matrix.stride),    CLF__INT((int)b.batch_stride),
-        CLF__INT(shape->m),           CLF__INT(shape->n),
-        CLF__INT(shape->k),           CLF__INT(shape->transpose_b != 0),
-        CLF__FLOAT(shape->alpha),     CLF__CPU_INT((int)block),
+        CLF__MATRIX(c.matrix),    CLF__INT((int)c.batch_stride),
+        CLF__MATRIX(a.matrix),    CLF__INT((int)a.batch_stride),
+        CLF__MATRIX(b.matrix),    CLF__INT((int)b.batch_stride),
+        CLF__INT(shape->m),       CLF__INT(shape->n),
+        CLF__INT(shape->k),       CLF__INT(shape->transpose_b != 0),
+        CLF__FLOAT(shape->alpha), CLF__CPU_INT((int)block),
     };
     const struct clf__launch launch = {
         .program = "gemm_batched",

@@ -129,22 +129,11 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
     struct clf__cost cost = clf__weight_cost(rows, weight, NULL);
     cost.precision = precision;
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(dx.buffer),
-        CLF__INT((int)dx.offset),
-        CLF__INT(dx.stride),
-        CLF__BUFFER(dy.buffer),
-        CLF__INT((int)dy.offset),
-        CLF__INT(dy.stride),
-        CLF__INT(rows),
-        CLF__BUFFER(weight->buffer),
-        CLF__INT(weight->inputs),
-        CLF__INT(weight->outputs),
-        CLF__FLOAT(scale),
-        CLF__BUFFER(residual.buffer),
-        CLF__INT((int)residual.offset),
-        CLF__INT(residual.stride),
-        CLF__INT((int)share),
-        CLF__INT((int)panel_share),
+        CLF__MATRIX(dx),          CLF__MATRIX(dy),
+        CLF__INT(rows),           CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs), CLF__INT(weight->outputs),
+        CLF__FLOAT(scale),        CLF__MATRIX(residual),
+        CLF__INT((int)share),     CLF__INT((int)panel_share),
     };
     const struct clf__launch launch = {
         .program = "gemm_input_gradient",
@@ -172,13 +161,7 @@ static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int
 {
     CLF__TRY(clf__activations_reserve(device, packed_bytes(rows, inputs, precision)));
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(device->packed),
-        CLF__BUFFER(x.buffer),
-        CLF__INT((int)x.offset),
-        CLF__INT(x.stride),
-        CLF__INT(first),
-        CLF__INT(rows),
-        CLF__INT(inputs),
+        CLF__BUFFER(device->packed), CLF__MATRIX(x), CLF__INT(first), CLF__INT(rows), CLF__INT(inputs),
         CLF__INT(BLOCKS_A_GROUP),
     };
     const struct clf__launch launch = {
@@ -205,9 +188,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
     share = share < LEAST_BLOCKS ? LEAST_BLOCKS : share;
     const struct clf__argument arguments[] = {
         CLF__BUFFER(dweight->buffer),
-        CLF__BUFFER(dy.buffer),
-        CLF__INT((int)dy.offset),
-        CLF__INT(dy.stride),
+        CLF__MATRIX(dy),
         CLF__BUFFER(device->packed),
         CLF__INT(first),
         CLF__INT(rows),
@@ -244,10 +225,13 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
                              int rows, float scale)
 {
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(dweight->buffer), CLF__BUFFER(dy.buffer), CLF__INT((int)dy.offset),
-        CLF__INT(dy.stride),          CLF__BUFFER(x.buffer),  CLF__INT((int)x.offset),
-        CLF__INT(x.stride),           CLF__INT(rows),         CLF__INT(dweight->inputs),
-        CLF__INT(dweight->outputs),   CLF__FLOAT(scale),
+        CLF__BUFFER(dweight->buffer),
+        CLF__MATRIX(dy),
+        CLF__MATRIX(x),
+        CLF__INT(rows),
+        CLF__INT(dweight->inputs),
+        CLF__INT(dweight->outputs),
+        CLF__FLOAT(scale),
     };
     const struct clf__launch launch = {
         .program = "gemm_weight_gradient",

@@ -17,13 +17,16 @@ clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int
     int skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + CLF_PRECISION_INT8];
     struct clf__activations packed;
     CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
-    const struct clf__matrix *residual = &epilogue->residual;
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(y.buffer),           CLF__INT((int)y.offset),     CLF__INT(y.stride),
-        CLF__BUFFER(packed.buffer),      CLF__INT(packed.pitch),      CLF__INT(rows),
-        CLF__BUFFER(weight->buffer),     CLF__INT(weight->inputs),    CLF__INT(weight->outputs),
-        CLF__FLOAT(epilogue->scale),     CLF__BUFFER(epilogue->bias), CLF__BUFFER(residual->buffer),
-        CLF__INT((int)residual->offset), CLF__INT(residual->stride),  CLF__CPU_INT((int)share),
+        CLF__MATRIX(y),
+        CLF__BUFFER(packed.buffer),
+        CLF__INT(packed.pitch),
+        CLF__INT(rows),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),
+        CLF__EPILOGUE(epilogue),
+        CLF__CPU_INT((int)share),
     };
     const struct clf__launch launch = {
         .program = "gemm_int8",

@@ -52,6 +52,10 @@ struct clf__packing {
 };
 const struct clf__packing *clf__packing_of(clf_precision precision);
 
+/* What kernels take of a matrix, and of an epilogue. */
+#define CLF__MATRIX(m)   CLF__BUFFER((m).buffer), CLF__INT((int)(m).offset), CLF__INT((m).stride)
+#define CLF__EPILOGUE(e) CLF__FLOAT((e)->scale), CLF__BUFFER((e)->bias), CLF__MATRIX((e)->residual)
+
 /* "-DACTIVATION=<kind>", for cl/epilogue.cl; NULL for an unknown kind. */
 const char *clf__activation_define(enum clf__activation kind);
 

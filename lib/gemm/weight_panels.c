@@ -13,13 +13,12 @@ static size_t panel_bytes(clf_precision precision, int inputs)
 {
     const struct clf__packing *packing = clf__packing_of(precision);
     size_t group = (size_t)packing->group;
-    return ((size_t)inputs + group - 1) / group * group * CLF__PANEL * packing->bytes + packing->tail;
+    return clf__ceil_divide((size_t)inputs, group) * group * CLF__PANEL * packing->bytes + packing->tail;
 }
 
 size_t clf__weight_bytes(clf_precision precision, int outputs, int inputs)
 {
-    size_t panels = ((size_t)outputs + CLF__PANEL - 1) / CLF__PANEL;
-    return panels * panel_bytes(precision, inputs);
+    return clf__ceil_divide((size_t)outputs, CLF__PANEL) * panel_bytes(precision, inputs);
 }
 
 /* The rows of the stacked parts, one after the other. */
@@ -56,7 +55,7 @@ clf_status clf__panels_write_parts(struct clf__weight *weight, const struct clf_
                                    int part_count)
 {
     size_t bytes = panel_bytes(weight->precision, weight->inputs);
-    size_t total = ((size_t)weight->outputs + CLF__PANEL - 1) / CLF__PANEL;
+    size_t total = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL);
     size_t chunk = STAGING_BYTES / bytes;
     chunk = chunk == 0 ? 1 : chunk < total ? chunk : total;
     char *staging = NULL;

@@ -26,11 +26,11 @@ enum clf__key_type { CLF__KEY_WHOLE, CLF__KEY_REAL, CLF__KEY_FLAG, CLF__KEY_WORD
 
 /* What else a key is. */
 enum {
-    CLF__KEY_CHOSEN = 1,     /* a new model's description may choose it */
-    CLF__KEY_EVERY = 2,      /* and so for the families of Hugging Face, which fix the others */
-    CLF__KEY_GENERATION = 4, /* it is written to generation_config.json */
-    CLF__KEY_SHOWN = 8,      /* inspect shows its field */
-    CLF__KEY_OF_SINUSOID = 16 /* and so where positions are of this kind alone */,
+    CLF__KEY_CHOSEN = 1,       /* a new model's description may choose it */
+    CLF__KEY_EVERY = 2,        /* and so for the families of Hugging Face, which fix the others */
+    CLF__KEY_GENERATION = 4,   /* it is written to generation_config.json */
+    CLF__KEY_SHOWN = 8,        /* inspect shows its field */
+    CLF__KEY_OF_SINUSOID = 16, /* but only where positions are of this kind */
     CLF__KEY_OF_RELATIVE = 32
 };
 

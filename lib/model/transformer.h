@@ -17,8 +17,8 @@ struct clf__transformer {
 
 clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
                                  clf_precision precision);
-/* Makes the tables of positions long enough for sources and targets of so many tokens. Never called in a
- * dry run: they must be long enough before it. */
+/* Lengthens the tables of positions to serve sources and targets of these lengths, in tokens. To be called
+ * before a dry run, never in one. */
 clf_status clf__transformer_reach(struct clf__transformer *transformer, int source_length, int target_length);
 struct clf__stacks clf__transformer_stacks(struct clf__transformer *transformer);
 void clf__transformer_free(struct clf__transformer *transformer);
