@@ -11,9 +11,9 @@
 #include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "config/family.h"
 #include "device/dry_run.h"
 #include "device/launch.h"
-#include "model/family.h"
 #include "train/checkpoint_files.h"
 #include "train/translation.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "config/sides.h"
 #include "device/caps.h"
-#include "model/sides.h"
 #include "translate/internal.h"
 
 enum {

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "backprop/training.h"
 #include "base/memory.h"
 #include "bench/bench.h"
 #include "device/launch.h"
-#include "model/training.h"
 #include "translate/internal.h"
 
 /* The lines of one side, one after the other. */
