@@ -158,7 +158,7 @@ static clf_status measure(struct stage_case *one, struct timing *timing, const s
         CLF__TRY(prepare_encode(one, model));
     }
     return timing_measure(timing, stage->work, one,
-                          call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
+                          call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS, signals_interrupted);
 }
 
 /* Returns -1, or the exit status of a wrong call. */

@@ -1,9 +1,8 @@
-#include "shared/timing.h"
+#include "timings/timing.h"
 
 #include <stdlib.h>
 
-#include "shared/command.h"
-#include "shared/progress.h"
+#include "base/clock.h"
 
 static int compare(const void *a, const void *b)
 {
@@ -23,17 +22,18 @@ void timing_conclude(struct timing *out, double *seconds, int count)
     };
 }
 
-clf_status timing_measure(struct timing *out, timed_work *work, void *context, int repeats)
+clf_status timing_measure(struct timing *out, timed_work *work, void *context, int repeats,
+                          timing_interrupted *interrupted)
 {
     double seconds[TIMING_MOST_REPEATS];
     clf_status status = work(context);
     for (int i = 0; i < repeats && status == CLF_OK; i++) {
-        if (signals_interrupted(NULL)) {
+        if (interrupted(NULL)) {
             return CLF_INTERRUPTED;
         }
-        double start = seconds_now();
+        double start = clf__seconds();
         status = work(context);
-        seconds[i] = seconds_now() - start;
+        seconds[i] = clf__seconds() - start;
     }
     if (status == CLF_OK) {
         timing_conclude(out, seconds, repeats);

@@ -1,6 +1,6 @@
 /* Dropout's mask, straight from Philox4x32-10 as lib/ops/dropout.h counts its elements. */
-#ifndef CLF_TESTS_REFERENCE_PHILOX_H
-#define CLF_TESTS_REFERENCE_PHILOX_H
+#ifndef CLF_BENCH_REFERENCE_PHILOX_H
+#define CLF_BENCH_REFERENCE_PHILOX_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "cases/attention.h"
-#include "op_bench.h"
 #include "ops/attention.h"
+#include "timings/internal.h"
 
 enum { COLUMNS = SPEED_HEADS * SPEED_HEAD_WIDTH };
 

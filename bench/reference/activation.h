@@ -1,6 +1,6 @@
 /* The derivatives of the activations in double. */
-#ifndef CLF_TESTS_REFERENCE_ACTIVATION_H
-#define CLF_TESTS_REFERENCE_ACTIVATION_H
+#ifndef CLF_BENCH_REFERENCE_ACTIVATION_H
+#define CLF_BENCH_REFERENCE_ACTIVATION_H
 
 #include "gemm/gemm.h"
 

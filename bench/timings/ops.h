@@ -1,14 +1,14 @@
-/* How fast each op is on a device, at the sizes of a Transformer-base: the cases are the tests'
- * (tests/cases).
+/* How fast each op is on a device, at the sizes of a Transformer-base: the cases are those of
+ * the tests (bench/cases).
  *
  * The time is the device's own, from the events of its kernels; what they compute and move is what the
  * launches say of themselves. */
-#ifndef CLF_BENCH_OPS_H
-#define CLF_BENCH_OPS_H
+#ifndef CLF_BENCH_TIMINGS_OPS_H
+#define CLF_BENCH_TIMINGS_OPS_H
 
 #include <clformer/device.h>
 
-#include "shared/timing.h"
+#include "timings/timing.h"
 
 /* One op at one size. */
 struct op_result {
@@ -29,8 +29,9 @@ typedef int op_report(void *user, const struct op_result *result);
 struct op_choice {
     clf_precision precision; /* of the weights */
     int only_products;
-    int least;      /* repeats of a case, */
-    double seconds; /* and as many more as fit here */
+    int least;                       /* repeats of a case, */
+    double seconds;                  /* and as many more as fit here */
+    timing_interrupted *interrupted; /* asked after each case */
 };
 
 /* Times the cases on a device that was opened with options.profile. A case that fails is reported, and the

@@ -1,6 +1,6 @@
 /* Attention in double precision, straight from the formula. */
-#ifndef CLF_TESTS_REFERENCE_ATTENTION_H
-#define CLF_TESTS_REFERENCE_ATTENTION_H
+#ifndef CLF_BENCH_REFERENCE_ATTENTION_H
+#define CLF_BENCH_REFERENCE_ATTENTION_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Matrix products in double precision, element by element. */
-#ifndef CLF_TESTS_REFERENCE_GEMM_H
-#define CLF_TESTS_REFERENCE_GEMM_H
+#ifndef CLF_BENCH_REFERENCE_GEMM_H
+#define CLF_BENCH_REFERENCE_GEMM_H
 
 #include <stddef.h>
 

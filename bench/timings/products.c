@@ -5,8 +5,8 @@
 #include "cases/gemm.h"
 #include "cases/rows.h"
 #include "device/caps.h"
-#include "op_bench.h"
 #include "ops/projection.h"
+#include "timings/internal.h"
 
 /* Decoding steps meet weights that no cache holds: products of few rows go round weights of this size. */
 enum { FEW_ROWS = 8, COLD_BYTES = 1 << 28 };

@@ -3,11 +3,11 @@
 
 #include "base/memory.h"
 #include "cases/rows.h"
-#include "op_bench.h"
 #include "ops/embedding.h"
 #include "ops/layernorm.h"
 #include "ops/softmax.h"
 #include "ops/top_k.h"
+#include "timings/internal.h"
 
 /* Operands; each op takes what it needs. */
 struct rows {

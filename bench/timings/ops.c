@@ -1,13 +1,12 @@
-#include "ops.h"
+#include "timings/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "device/launch.h"
-#include "op_bench.h"
-#include "shared/command.h"
-#include "shared/progress.h"
+#include "timings/internal.h"
 
 static void keep_buffer(struct op_bench *bench, struct clf__tensor *tensor, int rows, int columns)
 {
@@ -109,8 +108,8 @@ static clf_status measure(struct op_bench *bench, struct op_result *result, char
     struct clf_kernel_time sum;
     int count = 0;
     CLF__TRY(run_once(bench, &sum, work, context)); /* compiles */
-    for (end = seconds_now() + bench->choice.seconds;
-         count < bench->choice.least || (count < TIMING_MOST_REPEATS && seconds_now() < end); count++) {
+    for (end = clf__seconds() + bench->choice.seconds;
+         count < bench->choice.least || (count < TIMING_MOST_REPEATS && clf__seconds() < end); count++) {
         CLF__TRY(run_once(bench, &sum, work, context));
         seconds[count] = sum.seconds;
     }
@@ -130,7 +129,7 @@ void op_end(struct op_bench *bench, const char *op, const char *shape, op_work *
     if (!bench->stopped) {
         OP_TRY(bench, measure(bench, &result, kernel, sizeof kernel, work, context));
         result.status = bench->status;
-        bench->stopped = bench->report(bench->user, &result) != 0 || signals_interrupted(NULL);
+        bench->stopped = bench->report(bench->user, &result) != 0 || bench->choice.interrupted(NULL);
     }
     release(bench);
 }

@@ -1,6 +1,6 @@
 /* The contract of lib/ops/top_k.h in double, by sorting whole rows. */
-#ifndef CLF_TESTS_REFERENCE_TOP_K_H
-#define CLF_TESTS_REFERENCE_TOP_K_H
+#ifndef CLF_BENCH_REFERENCE_TOP_K_H
+#define CLF_BENCH_REFERENCE_TOP_K_H
 
 #include <stdint.h>
 

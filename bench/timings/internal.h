@@ -1,9 +1,9 @@
-/* What the files of bench/ share: one op while it is timed. */
-#ifndef CLF_BENCH_OP_BENCH_H
-#define CLF_BENCH_OP_BENCH_H
+/* What the files of this folder share: one op while it is timed. */
+#ifndef CLF_BENCH_TIMINGS_INTERNAL_H
+#define CLF_BENCH_TIMINGS_INTERNAL_H
 
-#include "ops.h"
 #include "tensor/tensor.h"
+#include "timings/ops.h"
 
 enum { OP_MOST_BUFFERS = 16, OP_MOST_WEIGHTS = 256 };
 

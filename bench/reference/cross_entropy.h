@@ -1,6 +1,6 @@
 /* Label-smoothed cross-entropy in double, straight from the formulas of lib/ops/cross_entropy.h. */
-#ifndef CLF_TESTS_REFERENCE_CROSS_ENTROPY_H
-#define CLF_TESTS_REFERENCE_CROSS_ENTROPY_H
+#ifndef CLF_BENCH_REFERENCE_CROSS_ENTROPY_H
+#define CLF_BENCH_REFERENCE_CROSS_ENTROPY_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Shapes of attention, for the tests and the bench. */
-#ifndef CLF_TESTS_CASES_ATTENTION_H
-#define CLF_TESTS_CASES_ATTENTION_H
+#ifndef CLF_BENCH_CASES_ATTENTION_H
+#define CLF_BENCH_CASES_ATTENTION_H
 
 /* Queries or keys of a sequence, and widths of a head, around vectors, blocks and work-groups. */
 extern const int attention_edge_lengths[];

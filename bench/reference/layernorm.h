@@ -1,6 +1,6 @@
 /* Normalisation in double, straight from the formulas of lib/ops/layernorm.h. */
-#ifndef CLF_TESTS_REFERENCE_LAYERNORM_H
-#define CLF_TESTS_REFERENCE_LAYERNORM_H
+#ifndef CLF_BENCH_REFERENCE_LAYERNORM_H
+#define CLF_BENCH_REFERENCE_LAYERNORM_H
 
 #include "ops/layernorm.h"
 

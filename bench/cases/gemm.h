@@ -1,6 +1,6 @@
 /* Shapes of matrix products, for the tests and the bench. */
-#ifndef CLF_TESTS_CASES_GEMM_H
-#define CLF_TESTS_CASES_GEMM_H
+#ifndef CLF_BENCH_CASES_GEMM_H
+#define CLF_BENCH_CASES_GEMM_H
 
 /* y (rows, outputs) = x (rows, inputs) Wᵀ */
 struct gemm_case {

@@ -1,6 +1,6 @@
 /* Matrix products in 8 bits, number by number. */
-#ifndef CLF_TESTS_REFERENCE_INT8_H
-#define CLF_TESTS_REFERENCE_INT8_H
+#ifndef CLF_BENCH_REFERENCE_INT8_H
+#define CLF_BENCH_REFERENCE_INT8_H
 
 #include <stdint.h>
 

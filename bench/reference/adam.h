@@ -1,6 +1,6 @@
 /* Adam and AdamW in double, as lib/ops/adam.h has them. */
-#ifndef CLF_TESTS_REFERENCE_ADAM_H
-#define CLF_TESTS_REFERENCE_ADAM_H
+#ifndef CLF_BENCH_REFERENCE_ADAM_H
+#define CLF_BENCH_REFERENCE_ADAM_H
 
 #include <stddef.h>
 

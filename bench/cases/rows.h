@@ -1,6 +1,6 @@
 /* Shapes of the ops that work row by row, for the tests and the bench. */
-#ifndef CLF_TESTS_CASES_ROWS_H
-#define CLF_TESTS_CASES_ROWS_H
+#ifndef CLF_BENCH_CASES_ROWS_H
+#define CLF_BENCH_CASES_ROWS_H
 
 struct rows_case {
     int rows, columns;
