@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "device/launch.h"
+#include "program/launch.h"
 #include "timings/internal.h"
 
 static void keep_buffer(struct op_bench *bench, struct clf__tensor *tensor, int rows, int columns)

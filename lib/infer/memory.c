@@ -1,9 +1,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "device/launch.h"
+#include "device/queue.h"
 #include "infer/internal.h"
 #include "ops/cache.h"
+#include "program/launch.h"
 
 /* Where a place's rows end. */
 static int end_of(const struct clf__session *session, int place)

@@ -2,9 +2,10 @@
 #include <string.h>
 
 #include "config/sides.h"
-#include "device/launch.h"
+#include "device/queue.h"
 #include "infer/internal.h"
 #include "ops/cache.h"
+#include "program/launch.h"
 
 struct clf__projection clf__session_projection(const struct clf__session *session)
 {

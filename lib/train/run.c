@@ -13,7 +13,8 @@
 #include "base/memory.h"
 #include "config/family.h"
 #include "device/dry_run.h"
-#include "device/launch.h"
+#include "device/queue.h"
+#include "program/launch.h"
 #include "train/checkpoint_files.h"
 #include "train/translation.h"
 

@@ -4,7 +4,8 @@
 
 #include "base/memory.h"
 #include "bench/bench.h"
-#include "device/launch.h"
+#include "device/queue.h"
+#include "program/launch.h"
 #include "shared/lines.h"
 #include "shared/page.h"
 #include "translate/internal.h"

@@ -5,7 +5,8 @@
 #include "backprop/training.h"
 #include "base/memory.h"
 #include "bench/bench.h"
-#include "device/launch.h"
+#include "device/queue.h"
+#include "program/launch.h"
 #include "translate/internal.h"
 
 /* The lines of one side, one after the other. */

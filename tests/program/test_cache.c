@@ -14,10 +14,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/cache_home.h"
-#include "device/launch.h"
-#include "device/program_cache.h"
-#include "device/testing.h"
+#include "program/cache.h"
+#include "program/launch.h"
+#include "program/testing.h"
+#include "support/cache_home.h"
 #include "support/support.h"
 
 static const char source[] = "__kernel void one(__global float *y) { y[0] = 1.0f + ADDED; }\n"
@@ -461,5 +461,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stray_files, start, finish),
     };
     umask(022); /* what a test writes is its own */
-    return cmocka_run_group_tests_name("device/program_cache", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("program/cache", tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
-#include "device/launch.h"
+#include "program/launch.h"
 
 #include "device/device.h"
+#include "device/profile.h"
+#include "program/program.h"
 
 static cl_int set_argument(cl_kernel kernel, cl_uint index, const struct clf__argument *argument)
 {
@@ -78,21 +80,4 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
     }
     kernel->has_run = 1;
     return clf__profile_add(device, kernel->name, launch->cost, NULL, event);
-}
-
-clf_status clf__device_finish(struct clf_device *device)
-{
-    cl_int error = CLF__CL(clFinish(device->queue));
-    return error == CL_SUCCESS ? CLF_OK
-                               : clf__opencl_fail(error, "waiting for the work of device %s", device->label);
-}
-
-void clf__device_settle(struct clf_device *device)
-{
-    (void)clFinish(device->queue);
-}
-
-clf_status clf__device_finish_stage(struct clf_device *device)
-{
-    return device->profile ? clf__device_finish(device) : CLF_OK;
 }

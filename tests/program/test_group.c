@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "device/buffer.h"
-#include "device/launch.h"
-#include "device/testing.h"
+#include "device/queue.h"
+#include "program/launch.h"
+#include "program/testing.h"
 #include "support/support.h"
 
 /* y (3, 64) of each group = the sum, the largest, and the sum of the squares, as every work-item got them. */

@@ -1,6 +1,6 @@
 /* The first small kernel on a device. */
-#ifndef CLF_DEVICE_PROBE_H
-#define CLF_DEVICE_PROBE_H
+#ifndef CLF_OPENING_PROBE_H
+#define CLF_OPENING_PROBE_H
 
 #include "base/status.h"
 

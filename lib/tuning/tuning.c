@@ -1,4 +1,4 @@
-#include "device/tuning.h"
+#include "tuning/tuning.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/owned.h"
-#include "device/device.h"
 
 static const size_t largest_file = 1 << 16;
 
@@ -299,9 +298,4 @@ void clf__tuning_choose(struct clf_device_options *options, const struct clf__tu
     if (options->instructions == CLF_INSTRUCTIONS_AUTO && clf__environment_instructions() == NULL) {
         options->instructions = (clf_instructions)values[CLF__KNOB_INSTRUCTIONS];
     }
-}
-
-void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int value)
-{
-    device->caps.tuning.values[knob] = value;
 }

@@ -1,10 +1,10 @@
-#include "device/program_source.h"
+#include "program/source.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/program.h"
+#include "program/program.h"
 
 #define INCLUDE "#include \""
 

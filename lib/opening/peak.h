@@ -1,6 +1,6 @@
 /* A peak by itself, for what is measured beside it; all of them: clf_device_measure_peaks(). */
-#ifndef CLF_DEVICE_PEAK_H
-#define CLF_DEVICE_PEAK_H
+#ifndef CLF_OPENING_PEAK_H
+#define CLF_OPENING_PEAK_H
 
 #include <clformer/device.h>
 

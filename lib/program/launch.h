@@ -1,19 +1,16 @@
 /* Running a kernel of cl/. */
-#ifndef CLF_DEVICE_LAUNCH_H
-#define CLF_DEVICE_LAUNCH_H
+#ifndef CLF_PROGRAM_LAUNCH_H
+#define CLF_PROGRAM_LAUNCH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include <clformer/device.h>
-
 #include "base/status.h"
+#include "device/caps.h"
+#include "device/cost.h"
 
 struct clf_device;
 struct clf__buffer;
-
-/* Work-items a group of every GPU form: GROUP in cl/prelude.cl. */
-enum { CLF__GROUP = 64 };
 
 enum clf__argument_kind { CLF__ARGUMENT_BUFFER, CLF__ARGUMENT_INT, CLF__ARGUMENT_FLOAT, CLF__ARGUMENT_LOCAL };
 
@@ -36,13 +33,6 @@ struct clf__argument {
 #define CLF__LOCAL(n)   { .kind = CLF__ARGUMENT_LOCAL, .form = CLF__OF_GPU, .bytes = (n) }
 #define CLF__CPU_INT(i) { .kind = CLF__ARGUMENT_INT, .form = CLF__OF_CPU, .integer = (i) }
 /* clang-format on */
-
-/* What a launch computes (an fma is two operations, a function such as exp one) and the bytes it has to move
- * at least, each operand once. Where only the device knows the exact number, an upper bound. */
-struct clf__cost {
-    double operations, bytes;
-    clf_precision precision; /* of what it multiplies; fp32 but for products with weights */
-};
 
 /* A kernel of one form, and how often it runs. */
 struct clf__grid {
@@ -68,13 +58,5 @@ struct clf__launch {
 
 /* Enqueues on the device's in-order queue. A failure names the kernel and the device. */
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch);
-
-/* Waits until everything enqueued is done. */
-clf_status clf__device_finish(struct clf_device *device);
-/* The same after a failure, of which alone is to be told. */
-void clf__device_settle(struct clf_device *device);
-/* clf__device_finish() where the device profiles, so that the host's clock tells stages apart; nothing
- * elsewhere. */
-clf_status clf__device_finish_stage(struct clf_device *device);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "device/buffer.h"
 #include "device/caps.h"
-#include "device/launch.h"
-#include "device/testing.h"
+#include "program/launch.h"
+#include "program/testing.h"
 #include "support/support.h"
 
 static const char arguments_source[] =

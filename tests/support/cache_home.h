@@ -1,6 +1,6 @@
 /* Moving the library's cache without moving PoCL's: a cold PoCL is slow, and leaks when it compiles. */
-#ifndef CLF_TESTS_DEVICE_CACHE_HOME_H
-#define CLF_TESTS_DEVICE_CACHE_HOME_H
+#ifndef CLF_TESTS_SUPPORT_CACHE_HOME_H
+#define CLF_TESTS_SUPPORT_CACHE_HOME_H
 
 #include <stdio.h>
 #include <stdlib.h>

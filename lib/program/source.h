@@ -1,6 +1,6 @@
 /* The text that a program is compiled from. */
-#ifndef CLF_DEVICE_PROGRAM_SOURCE_H
-#define CLF_DEVICE_PROGRAM_SOURCE_H
+#ifndef CLF_PROGRAM_SOURCE_H
+#define CLF_PROGRAM_SOURCE_H
 
 #include "base/status.h"
 

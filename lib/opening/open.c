@@ -4,8 +4,10 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/probe.h"
+#include "device/profile.h"
 #include "opencl/choice.h"
+#include "opening/probe.h"
+#include "program/program.h"
 
 /* Proves that the device computes, and lets all later programs use the instructions that it found. */
 static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)
@@ -48,9 +50,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     if (device->queue == NULL) {
         return clf__opencl_fail(error, "making a queue on device %s", device->label);
     }
-    if (options->use_program_cache) {
-        CLF__TRY(clf__program_cache_open(device));
-    }
+    CLF__TRY(clf__programs_create(device, options->use_program_cache));
     CLF__TRY(probe(device, listed));
     return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
 }
@@ -59,7 +59,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
 static void free_device(struct clf_device *device)
 {
     clf__profile_free(device->profile);
-    clf__programs_free(&device->programs);
+    clf__programs_free(device->programs);
     clf__buffer_free(device->packed);
     clf__buffer_free(device->transposed);
     if (device->queue) {
@@ -68,7 +68,6 @@ static void free_device(struct clf_device *device)
     if (device->context) {
         clReleaseContext(device->context);
     }
-    clf__free(device->cache.folder);
     clf__free(device->build_options);
     clf__free(device->label);
     clf__free(device);

@@ -1,6 +1,6 @@
 /* Compiled programs on disk, so that a start need not compile. */
-#ifndef CLF_DEVICE_PROGRAM_CACHE_H
-#define CLF_DEVICE_PROGRAM_CACHE_H
+#ifndef CLF_PROGRAM_CACHE_H
+#define CLF_PROGRAM_CACHE_H
 
 #include <stdint.h>
 

@@ -6,9 +6,10 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/cache_home.h"
-#include "device/launch.h"
-#include "device/testing.h"
+#include "device/queue.h"
+#include "program/launch.h"
+#include "program/testing.h"
+#include "support/cache_home.h"
 #include "support/support.h"
 
 static const char source[] = "__kernel void twice(__global float *y, const __global float *x, int n)\n"

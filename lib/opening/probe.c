@@ -1,8 +1,8 @@
-#include "device/probe.h"
+#include "opening/probe.h"
 
 #include "device/buffer.h"
 #include "device/device.h"
-#include "device/launch.h"
+#include "program/launch.h"
 
 enum { COUNT = 37 }; /* COUNT: two whole vectors and a part */
 

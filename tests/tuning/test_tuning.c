@@ -1,5 +1,5 @@
 /* The file of `clformer tune`: what it says, what is wrong with it, and who is asked first. */
-#include "device/tuning.h"
+#include "tuning/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "device/cache_home.h"
 #include "device/caps.h"
 #include "device/testing.h"
+#include "support/cache_home.h"
 #include "support/support.h"
 
 static char warnings[4096];

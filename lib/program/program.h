@@ -1,9 +1,10 @@
 /* The programs of an opened device: compiled at first use and kept. */
-#ifndef CLF_DEVICE_PROGRAM_H
-#define CLF_DEVICE_PROGRAM_H
+#ifndef CLF_PROGRAM_PROGRAM_H
+#define CLF_PROGRAM_PROGRAM_H
 
-#include "device/kernel_sources.h"
 #include "opencl/opencl.h"
+#include "program/cache.h"
+#include "program/kernel_sources.h"
 
 struct clf_device;
 
@@ -34,16 +35,15 @@ struct clf__programs {
     int kernel_capacity;
     struct clf__kernel_source *added; /* beside the embedded ones */
     int added_count;
+    struct clf__program_cache cache;
 };
 
 /* The kernel of cl/<program>.cl built with defines (NULL: none). CLF_BUILD when it does not compile. */
 clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *device, const char *program,
                                const char *kernel, const char *defines);
 
-/* Compiles a program's source with its options, whatever the cache holds. */
-clf_status clf__program_compile(cl_program *out, struct clf_device *device,
-                                const struct clf__program *program);
-
-void clf__programs_free(struct clf__programs *programs);
+/* Gives a device its programs, none of them compiled yet; are_kept: on disk too, for the next start. */
+clf_status clf__programs_create(struct clf_device *device, int are_kept);
+void clf__programs_free(struct clf__programs *programs); /* NULL is ignored */
 
 #endif

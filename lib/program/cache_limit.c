@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "device/program_cache.h"
+#include "program/cache.h"
 
 static const time_t day = 24 * 60 * 60;
 

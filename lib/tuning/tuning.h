@@ -1,7 +1,7 @@
 /* What `clformer tune` found for a device: choices and sizes that change how fast it computes, kept as lines
  * of text beside the compiled programs. */
-#ifndef CLF_DEVICE_TUNING_H
-#define CLF_DEVICE_TUNING_H
+#ifndef CLF_TUNING_TUNING_H
+#define CLF_TUNING_TUNING_H
 
 #include <clformer/device.h>
 
@@ -77,8 +77,5 @@ clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct
 
 /* Makes the choices that neither the options nor the environment make. */
 void clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning);
-
-/* Changes a number (no choice) of an open device, for those who measure. */
-void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int value);
 
 #endif

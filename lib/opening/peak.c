@@ -1,9 +1,10 @@
-#include "device/peak.h"
+#include "opening/peak.h"
 
 #include "base/clock.h"
 #include "device/buffer.h"
 #include "device/device.h"
-#include "device/launch.h"
+#include "device/queue.h"
+#include "program/launch.h"
 
 /* What is read: more than caches hold, in groups of READ_COUNT floats, one of READ_SLICES a launch, in turn:
  * other load on the machine meets some of the short launches, and all of the long ones. */

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "device/cache_home.h"
 #include "device/caps.h"
-#include "device/probe.h"
-#include "device/testing.h"
 #include "opencl/listed_device.h"
+#include "opening/probe.h"
+#include "program/testing.h"
+#include "support/cache_home.h"
 #include "support/support.h"
 
 static void test_list(void **state)

@@ -1,6 +1,6 @@
 /* The kernels of cl/, embedded at build time by cl/embed.cmake. */
-#ifndef CLF_DEVICE_KERNEL_SOURCES_H
-#define CLF_DEVICE_KERNEL_SOURCES_H
+#ifndef CLF_PROGRAM_KERNEL_SOURCES_H
+#define CLF_PROGRAM_KERNEL_SOURCES_H
 
 struct clf__kernel_source {
     const char *name; /* "softmax" for cl/softmax.cl */

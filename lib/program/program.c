@@ -1,14 +1,13 @@
-#include "device/program.h"
+#include "program/program.h"
 
 #include <string.h>
 
-#include "base/ascii.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "device/device.h"
-#include "device/program_cache.h"
-#include "device/program_source.h"
-#include "device/testing.h"
+#include "program/cache.h"
+#include "program/compile.h"
+#include "program/source.h"
+#include "program/testing.h"
 
 /* FNV-1a over strings and the NUL between them. */
 static uint64_t hash_string(uint64_t hash, const char *string)
@@ -17,70 +16,6 @@ static uint64_t hash_string(uint64_t hash, const char *string)
         hash = (hash ^ (unsigned char)*string) * 0x100000001b3ULL;
     } while (*string++ != '\0');
     return hash;
-}
-
-/* The first line of a build log that holds an error, cut to what fits into a sentence. */
-static clf_status first_error(char **out, const char *log)
-{
-    const char *line = log;
-    while (*line != '\0') {
-        size_t length = strcspn(line, "\n");
-        char *text = NULL;
-        CLF__TRY(clf__copy_bytes(&text, line, length < 300 ? length : 300));
-        if (clf__contains(text, "error")) {
-            *out = text;
-            return CLF_OK;
-        }
-        clf__free(text);
-        line += length + (line[length] == '\n');
-    }
-    return clf__copy_string(out, *log ? "the driver's log names no error" : "the driver gave no log");
-}
-
-static clf_status build_failed(const struct clf_device *device, const struct clf__program *program,
-                               cl_program built, cl_int error)
-{
-    size_t size = 0;
-    char *log = NULL, *line = NULL;
-    if (CLF__CL(clGetProgramBuildInfo(built, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size)) !=
-        CL_SUCCESS) {
-        size = 0;
-    }
-    CLF__TRY(clf__allocate(&log, size + 1, 1));
-    if (size > 0 && CLF__CL(clGetProgramBuildInfo(built, device->id, CL_PROGRAM_BUILD_LOG, size, log,
-                                                  NULL)) != CL_SUCCESS) {
-        log[0] = '\0';
-    }
-    clf__log(CLF_LOG_DEBUG, "build log of cl/%s.cl with \"%s\" on device %s:\n%s", program->name,
-             program->options, device->label, log);
-    clf_status status = first_error(&line, log);
-    if (status == CLF_OK) {
-        status = clf__fail(CLF_BUILD, "device %s does not compile cl/%s.cl: %s (%d): %s", device->label,
-                           program->name, clf__opencl_error_name(error), (int)error, line);
-    }
-    clf__free(line);
-    clf__free(log);
-    return status;
-}
-
-clf_status clf__program_compile(cl_program *out, struct clf_device *device,
-                                const struct clf__program *program)
-{
-    cl_int error = CL_SUCCESS;
-    const char *source = program->source;
-    cl_program built =
-        CLF__CL_CREATE(&error, clCreateProgramWithSource(device->context, 1, &source, NULL, &error));
-    if (built == NULL) {
-        return clf__opencl_fail(error, "handing cl/%s.cl to device %s", program->name, device->label);
-    }
-    error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
-    if (error != CL_SUCCESS) {
-        clf_status status = build_failed(device, program, built, error);
-        clReleaseProgram(built);
-        return status;
-    }
-    *out = built;
-    return CLF_OK;
 }
 
 static void free_program(struct clf__program *program)
@@ -102,7 +37,7 @@ static clf_status fill_program(struct clf_device *device, struct clf__program *p
     CLF__TRY(clf__copy_string(&program->name, name));
     CLF__TRY(clf__copy_string(&program->defines, defines));
     CLF__TRY(clf__format(&program->options, "%s%s%s", device->build_options, *defines ? " " : "", defines));
-    CLF__TRY(clf__program_source(&program->source, &device->programs, name));
+    CLF__TRY(clf__program_source(&program->source, device->programs, name));
     CLF__TRY(clf__program_cache_load(device, program));
     if (program->program) {
         return CLF_OK;
@@ -114,7 +49,7 @@ static clf_status fill_program(struct clf_device *device, struct clf__program *p
 static clf_status get_program(struct clf__program **out, struct clf_device *device, const char *name,
                               const char *defines)
 {
-    struct clf__programs *programs = &device->programs;
+    struct clf__programs *programs = device->programs;
     for (int i = 0; i < programs->count; i++) {
         struct clf__program *program = programs->programs[i];
         if (strcmp(program->name, name) == 0 && strcmp(program->defines, defines) == 0) {
@@ -211,7 +146,7 @@ static clf_status make_room(struct clf__programs *programs)
 clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *device, const char *program,
                                const char *kernel, const char *defines)
 {
-    struct clf__programs *programs = &device->programs;
+    struct clf__programs *programs = device->programs;
     defines = defines ? defines : "";
     uint64_t hash = hash_string(hash_string(hash_string(0xcbf29ce484222325ULL, program), kernel), defines);
     CLF__TRY(make_room(programs));
@@ -230,7 +165,7 @@ clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *devi
 
 clf_status clf__program_add_source(struct clf_device *device, const char *name, const char *text)
 {
-    struct clf__programs *programs = &device->programs;
+    struct clf__programs *programs = device->programs;
     CLF__TRY(clf__resize(&programs->added, (size_t)programs->added_count + 1, sizeof *programs->added));
     programs->added[programs->added_count++] = (struct clf__kernel_source){name, text};
     return CLF_OK;
@@ -239,13 +174,22 @@ clf_status clf__program_add_source(struct clf_device *device, const char *name, 
 void clf__program_counts(const struct clf_device *device, int *built, int *loaded)
 {
     *built = *loaded = 0;
-    for (int i = 0; i < device->programs.count; i++) {
-        ++*(device->programs.programs[i]->stored_kernels ? loaded : built);
+    for (int i = 0; i < device->programs->count; i++) {
+        ++*(device->programs->programs[i]->stored_kernels ? loaded : built);
     }
+}
+
+clf_status clf__programs_create(struct clf_device *device, int are_kept)
+{
+    CLF__TRY(clf__allocate(&device->programs, 1, sizeof *device->programs));
+    return are_kept ? clf__program_cache_open(device) : CLF_OK;
 }
 
 void clf__programs_free(struct clf__programs *programs)
 {
+    if (programs == NULL) {
+        return;
+    }
     for (int i = 0; i < programs->kernel_capacity; i++) {
         if (programs->kernels[i]) {
             free_kernel(programs->kernels[i]);
@@ -257,5 +201,6 @@ void clf__programs_free(struct clf__programs *programs)
     clf__free(programs->kernels);
     clf__free(programs->programs);
     clf__free(programs->added);
-    *programs = (struct clf__programs){0};
+    clf__free(programs->cache.folder);
+    clf__free(programs);
 }

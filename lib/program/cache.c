@@ -1,4 +1,4 @@
-#include "device/program_cache.h"
+#include "program/cache.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +14,8 @@
 #include "base/memory.h"
 #include "base/owned.h"
 #include "device/device.h"
+#include "program/compile.h"
+#include "program/program.h"
 
 /* A file: this header, the key, the kernels, the binary. A binary is code that runs as this user: it is taken
  * from a file that nobody else can have written. Drivers crash on damaged binaries, so nothing of a file is
@@ -31,8 +33,8 @@ static const size_t largest_file = (size_t)256 << 20;
 
 static void warn_once(struct clf_device *device, const char *problem)
 {
-    if (!device->cache.has_warned) {
-        device->cache.has_warned = 1;
+    if (!device->programs->cache.has_warned) {
+        device->programs->cache.has_warned = 1;
         clf__log(CLF_LOG_WARNING, "compiled programs: %s; kernels are compiled again", problem);
     }
 }
@@ -53,7 +55,7 @@ static int is_news(const char *problem)
 
 clf_status clf__program_cache_open(struct clf_device *device)
 {
-    struct clf__program_cache *cache = &device->cache;
+    struct clf__program_cache *cache = &device->programs->cache;
     char *path = NULL;
     CLF__TRY(clf__environment_cache_bytes(&cache->most_bytes));
     if (cache->most_bytes == 0) {
@@ -87,7 +89,7 @@ static clf_status make_key(char **out, const struct clf_device *device, const st
 static clf_status make_path(char **out, const struct clf_device *device, const struct clf__program *program,
                             const char *key)
 {
-    return clf__format(out, "%s/%s-%016" PRIx64 ".bin", device->cache.folder, program->name,
+    return clf__format(out, "%s/%s-%016" PRIx64 ".bin", device->programs->cache.folder, program->name,
                        clf__checksum(key, strlen(key)));
 }
 
@@ -168,7 +170,7 @@ static clf_status load(struct clf_device *device, struct clf__program *program, 
 
 clf_status clf__program_cache_load(struct clf_device *device, struct clf__program *program)
 {
-    if (device->cache.folder == NULL) {
+    if (device->programs->cache.folder == NULL) {
         return CLF_OK;
     }
     char *key = NULL, *path = NULL;
@@ -220,7 +222,7 @@ static clf_status list_kernels(char **out, int *grew, const struct clf__programs
 
 void clf__program_cache_tell(struct clf_device *device)
 {
-    struct clf__program_cache *cache = &device->cache;
+    struct clf__program_cache *cache = &device->programs->cache;
     if (cache->folder == NULL || cache->has_told) {
         return;
     }
@@ -305,9 +307,10 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
  * that takes as long as compiling did, and there is no other way to the binary. */
 static void tell_end(struct clf_device *device)
 {
-    if (!device->cache.has_told_end) {
-        device->cache.has_told_end = 1;
-        clf__log(CLF_LOG_NOTICE, "writing compiled kernels to %s, for the next start", device->cache.folder);
+    if (!device->programs->cache.has_told_end) {
+        device->programs->cache.has_told_end = 1;
+        clf__log(CLF_LOG_NOTICE, "writing compiled kernels to %s, for the next start",
+                 device->programs->cache.folder);
     }
 }
 
@@ -315,7 +318,7 @@ static clf_status store(struct clf_device *device, const struct clf__program *pr
 {
     char *kernels = NULL;
     int grew = 0;
-    clf_status status = list_kernels(&kernels, &grew, &device->programs, program);
+    clf_status status = list_kernels(&kernels, &grew, device->programs, program);
     if (status == CLF_OK && grew) {
         tell_end(device);
         *wrote = 1;
@@ -327,16 +330,16 @@ static clf_status store(struct clf_device *device, const struct clf__program *pr
 
 void clf__program_cache_store_all(struct clf_device *device)
 {
-    if (device->cache.folder == NULL || device->programs.count == 0) {
+    if (device->programs->cache.folder == NULL || device->programs->count == 0) {
         return;
     }
     clf_status status = CLF_OK;
     int wrote = 0;
-    for (int i = 0; status == CLF_OK && i < device->programs.count; i++) {
-        status = store(device, device->programs.programs[i], &wrote);
+    for (int i = 0; status == CLF_OK && i < device->programs->count; i++) {
+        status = store(device, device->programs->programs[i], &wrote);
     }
     if (status == CLF_OK && wrote) {
-        status = clf__program_cache_limit(device->cache.folder, device->cache.most_bytes);
+        status = clf__program_cache_limit(device->programs->cache.folder, device->programs->cache.most_bytes);
     }
     if (status != CLF_OK) {
         warn_once(device, clf_last_error());
