@@ -35,9 +35,9 @@ static inline clf_precision clf__products_precision(const struct clf__weight *we
 }
 /* weight_copies.c: in bf16, of a weight that has copies. */
 clf_status clf__weight_rounded(const struct clf__weight **out, const struct clf__weight *weight);
-void clf__weight_free_copies(struct clf__weight *weight);
 
 clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what);
+void clf__weight_free_copies(struct clf__weight *weight);
 /* A weight of checked sizes whose contents are undefined. */
 clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
                                 int outputs, int inputs, const char *what);
@@ -66,7 +66,7 @@ struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps);
 
-/* gemm.c: first + (rows - 1) * stride + columns elements must lie in the buffer, rows and columns > 0. */
+/* first + (rows - 1) * stride + columns elements must lie in the buffer, rows and columns > 0. */
 clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
                                   int columns);
 

@@ -6,15 +6,6 @@
 #include "gemm/provider.h"
 #include "program/launch.h"
 
-void clf__weight_free_copies(struct clf__weight *weight)
-{
-    if (weight->copies) {
-        clf__weight_free(weight->copies->rounded);
-        clf__free(weight->copies);
-        weight->copies = NULL;
-    }
-}
-
 clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision)
 {
     if (weight->precision != CLF_PRECISION_FP32 ||
