@@ -11,12 +11,17 @@
 
 struct clf__model_description;
 
-enum { CLF__MOST_SPECIALS = 4 };
+enum { CLF__MOST_SPECIALS = 4, CLF__MOST_RECIPE_DEFAULTS = 4 };
 
 /* The tokens that are no text, where they stand in a vocabulary. */
 struct clf__specials {
     const char *first[CLF__MOST_SPECIALS + 1]; /* the first ids; ends with NULL */
     const char *last;                          /* the last id, or NULL */
+};
+
+/* What a choice of a recipe is where nothing is chosen and the family trains otherwise than most. */
+struct clf__family_default {
+    const char *key, *fallback;
 };
 
 struct clf__family {
@@ -51,6 +56,7 @@ struct clf__family {
     int has_fixed_logits_bias;        /* final_logits_bias is a constant, zeros where the file has none */
     int stores_embeddings_variously;  /* one matrix for embeddings that are not shared, or a spare one */
     /* Training. */
+    struct clf__family_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */
     int drops_before_norm;        /* dropout comes before the norm of the embedding sum */
     int drops_feed_forward_alone; /* of what sub-layers give, the feed-forward's alone is dropped out */
     int drops_activations;        /* "dropout" is that of the activation too */

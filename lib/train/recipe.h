@@ -70,7 +70,7 @@ enum clf__recipe_kind {
 /* One row of the table. */
 struct clf__recipe_entry {
     double low, high;     /* of a number */
-    const char *fallback; /* what it is where nothing is chosen, or NULL; exceptions come before it */
+    const char *fallback; /* where nothing is chosen, or NULL; the family's and exceptions come before it */
     size_t field;         /* of struct clf__settings */
     enum clf__recipe_kind kind;
     int may_change; /* where a run goes on */
@@ -81,7 +81,9 @@ const struct clf__recipe_entry *clf__recipe_entry(int index);
 /* The index of a key, or -1. */
 int clf__recipe_find(const char *name);
 
-/* A default of `key` where another choice has a certain value. */
+/* A default of `key` where another choice has a certain value. What a preset changes is its family's
+ * `recipe`.
+ */
 struct clf__recipe_exception {
     const char *when, *is;
     const char *key, *fallback;

@@ -1,6 +1,7 @@
 /* The table of choices: set, load, write and the command's help all come from it. */
 #include <string.h>
 
+#include "config/config.h"
 #include "search/search.h"
 #include "text/vocabulary.h"
 #include "train/recipe.h"
@@ -22,6 +23,10 @@
  * bound. */
 #define LEAST_EPSILON 1e-18
 
+/* The families' words with "|" between them, in the order of enum clf__system. */
+#define PRESET(name, word) "|" #word
+#define PRESETS            (CLF__SYSTEM_LIST(PRESET) + 1)
+
 enum { FIXED, FREE }; /* whether it may change where a run goes on */
 
 static const struct clf_recipe_key keys[] = {
@@ -40,15 +45,6 @@ static const struct clf__recipe_entry entries[] = {
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
 static const struct clf__recipe_exception exceptions[] = {
-    {"preset", "marian", "schedule", "inverse-sqrt"},
-    {"preset", "jadore", "noam-factor", "2"},
-    {"preset", "jadore", "normalize", "none"},
-    {"preset", "annotated", "loss", "kl"},
-    {"preset", "annotated", "warm-up", "3000"},
-    {"preset", "speech", "label-smoothing", "0"},
-    {"preset", "speech", "schedule", "inverse-sqrt"},
-    {"preset", "speech", "max-source-length", "3000"},
-    {"preset", "speech", "vocabulary", "0"},
     {"tokens", "true", "vocabulary", "0"},
     {"tokens", "true", "bleu", "spaces"},
     {"bleu", "none", "best", "loss"},

@@ -1,8 +1,8 @@
 /* The choices of a recipe, one row each: KEY(kind, name, value, group, field of the settings, low, high,
  * default, may change where a run goes on, meaning with the default in brackets). No guard: included once for
  * each table that is made of it. */
-KEY(CLF__WORD, "preset", "marian|paper|jadore|annotated|speech|illustrated", MODEL, preset, 0, 0, "marian",
-    FIXED, "the published system whose model and training are the defaults (marian; with from its folder's)")
+KEY(CLF__WORD, "preset", PRESETS, MODEL, preset, 0, 0, "marian", FIXED,
+    "the published system whose model and training are the defaults (marian; with from its folder's)")
 KEY(CLF__WORD, "size", "tiny|small|base|big", MODEL, size, 0, 0, "base", FIXED,
     "layers, width, inner width and heads: tiny 4+4 128 256 4, small 3+3 256 1024 4, base 6+6 512 2048 8, "
     "big 6+6 1024 4096 16 (base)")

@@ -66,6 +66,7 @@ const struct clf__family clf__family_annotated = {
     .specials = {.first = {"<s>", "</s>", "<pad>", "<unk>"}},
     .frames_sources = 1,
     .hides_start_pad = 1,
+    .recipe = {{"loss", "kl"}, {"warm-up", "3000"}},
     .drops_activations = 1,
     /* It leaves its rate to PyTorch's LambdaLR, which goes by what is done; the paper and jadore count the
      * update that is being made. */

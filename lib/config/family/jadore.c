@@ -60,6 +60,7 @@ const struct clf__family clf__family_jadore = {
     .hides_start_pad = 1,
     .scales_tied_projection_alone = 1,
     .keeps_pad_row = 1,
+    .recipe = {{"noam-factor", "2"}, {"normalize", "none"}},
     .drops_before_norm = 1,
     .validates_unsmoothed = 1,
 };

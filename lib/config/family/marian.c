@@ -68,4 +68,5 @@ const struct clf__family clf__family_marian = {
     .begins_with_zero_pad = 1,
     .has_fixed_logits_bias = 1,
     .stores_embeddings_variously = 1,
+    .recipe = {{"schedule", "inverse-sqrt"}},
 };
