@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "config/family.h"
+#include "config/family/family.h"
 
 struct choice {
     char **words;
@@ -196,4 +196,10 @@ struct clf__texts clf__recipe_default(const struct clf_recipe *recipe, int index
 int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name)
 {
     return recipe->choices[clf__recipe_find(name)].count > 0;
+}
+
+int clf__recipe_is_from(const struct clf_recipe *recipe, int index)
+{
+    return clf__recipe_entry(index)->change == CLF__CHANGE_OF_MODEL &&
+           clf__recipe_is_chosen(recipe, "from") && recipe->choices[index].count == 0;
 }

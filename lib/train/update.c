@@ -90,21 +90,6 @@ static clf_status turn_epoch(struct clf__run *run)
     return clf__dataset_plan(run->train, &run->batching, (uint64_t)run->settings.seed, run->state.epoch);
 }
 
-int64_t clf__run_expected_updates(const struct clf__run *run)
-{
-    const struct clf__settings *settings = &run->settings;
-    const struct clf__train_state *state = &run->state;
-    if (settings->max_epochs == 0) {
-        return settings->max_updates;
-    }
-    int64_t batches = clf__dataset_batches(run->train), accumulate = settings->accumulate;
-    int64_t each = (batches + accumulate - 1) / accumulate;
-    int64_t epochs = settings->max_epochs - state->epoch; /* after this one; -1 where it is past the last */
-    int64_t left = epochs < 0 ? 0 : (batches - state->batch + accumulate - 1) / accumulate + epochs * each;
-    int64_t updates = state->update + left;
-    return settings->max_updates > 0 && settings->max_updates < updates ? settings->max_updates : updates;
-}
-
 clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out)
 {
     double start = clf__seconds();

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "config/config.h"
-#include "config/family.h"
+#include "config/family/family.h"
 #include "config/write.h"
 #include "train/recipe.h"
 #include "train/recipe_choices.h"

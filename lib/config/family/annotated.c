@@ -1,5 +1,5 @@
 /* The Annotated Transformer (Rush 2018, Huang et al. 2022). */
-#include "config/family.h"
+#include "config/family/family.h"
 
 static const struct clf__name_rule rules[] = {
     {"model.encoder.embed_tokens.weight", "src_embed.0.lut.weight"},

@@ -1,5 +1,5 @@
 /* jadore's "attention-is-all-you-need-pytorch". */
-#include "config/family.h"
+#include "config/family/family.h"
 
 static const struct clf__name_rule rules[] = {
     {"model.encoder.embed_tokens.weight", "encoder.src_word_emb.weight"},

@@ -1,5 +1,5 @@
 /* MarianMT, as Hugging Face's folders have it (Junczys-Dowmunt et al. 2018). */
-#include "config/family.h"
+#include "config/family/family.h"
 #include "config/write.h"
 
 /* What transformers' MarianConfig defaults to. */

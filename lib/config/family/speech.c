@@ -1,5 +1,5 @@
 /* The speech system: frames of filterbanks in, characters out. */
-#include "config/family.h"
+#include "config/family/family.h"
 
 #include <math.h>
 

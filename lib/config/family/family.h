@@ -1,7 +1,7 @@
 /* A family: what a system's own code fixes beside what its config.json says. One file each in family/, and
  * one row of CLF__SYSTEM_LIST; no other code asks for a family by its name. */
-#ifndef CLF_CONFIG_FAMILY_H
-#define CLF_CONFIG_FAMILY_H
+#ifndef CLF_CONFIG_FAMILY_FAMILY_H
+#define CLF_CONFIG_FAMILY_FAMILY_H
 
 #include <jansson.h>
 
@@ -10,6 +10,13 @@
 #include "config/initial.h"
 
 struct clf__model_description;
+
+/* The preset of a new model where nothing else is said. */
+#define CLF__DEFAULT_PRESET "marian"
+/* The words of "length_rule" that are a family's own. */
+/* clang-format off */
+#define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_JADORE }
+/* clang-format on */
 
 enum { CLF__MOST_SPECIALS = 4, CLF__MOST_RECIPE_DEFAULTS = 4 };
 
