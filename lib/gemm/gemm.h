@@ -2,7 +2,7 @@
  *
  * Activations are row-major fp32; weights have a precision. The native provider sums each output element in
  * one order, whatever the number of rows, so that its bits do not depend on it: in fp32 and fp16 one fma
- * chain over k = 0 .. K-1, in bf16 as cl/product_bf16.cl says, in int8 exactly. */
+ * chain over k = 0 .. K-1, in bf16 as cl/include/product_bf16.cl says, in int8 exactly. */
 #ifndef CLF_GEMM_GEMM_H
 #define CLF_GEMM_GEMM_H
 
@@ -55,7 +55,7 @@ int clf__weight_outputs(const struct clf__weight *weight);
  * In a panel `group` neighbouring inputs of an output lie together: element (output n, input k) is at
  *     (((n / panel) * groups + k / group) * panel + n % panel) * group + k % group, groups = ceil(inputs /
  * group) counted in elements of the precision. Row-major (n * inputs + k) is panel 1 and group 1. In int8 a
- * panel is followed by its outputs' scales (float) and what else cl/product_int8.cl says. */
+ * panel is followed by its outputs' scales (float) and what else cl/include/product_int8.cl says. */
 struct clf__weight_layout {
     const struct clf__buffer *buffer;
     clf_precision precision;

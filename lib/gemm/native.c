@@ -7,7 +7,7 @@
 /* Of the GPU forms of gemm.cl and gemm_batched.cl. */
 enum { TILE = 64, SKINNY_ROWS = 8, BATCHED_TILE = 32 };
 
-/* The macros of cl/gemm.cl. */
+/* The macros of cl/gemm/gemm.cl. */
 static const char *gemm_defines(clf_precision precision, enum clf__activation activation,
                                 clf_precision result)
 {

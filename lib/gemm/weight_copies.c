@@ -29,7 +29,7 @@ clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision pre
 
 static clf_status round_weight(struct clf__weight *rounded, const struct clf__weight *weight)
 {
-    enum { PAIRS = 32 }; /* a group of cl/round_weight.cl */
+    enum { PAIRS = 32 }; /* a group of cl/gemm/round_weight.cl */
     const struct clf__argument arguments[] = {
         CLF__BUFFER(rounded->buffer),
         CLF__BUFFER(weight->buffer),

@@ -94,7 +94,7 @@ static clf_status create_kernel(struct clf__kernel **out, const struct clf_devic
                                             &kernel->argument_count, NULL));
         }
         if (error != CL_SUCCESS) {
-            status = clf__opencl_fail(error, "taking kernel %s from cl/%s.cl on device %s", name,
+            status = clf__opencl_fail(error, "taking kernel %s from program %s on device %s", name,
                                       program->name, device->label);
         }
     }
@@ -167,7 +167,7 @@ clf_status clf__program_add_source(struct clf_device *device, const char *name, 
 {
     struct clf__programs *programs = device->programs;
     CLF__TRY(clf__resize(&programs->added, (size_t)programs->added_count + 1, sizeof *programs->added));
-    programs->added[programs->added_count++] = (struct clf__kernel_source){name, text};
+    programs->added[programs->added_count++] = (struct clf__kernel_source){name, name, text};
     return CLF_OK;
 }
 

@@ -11,7 +11,7 @@
  * the cache, leaves exp(d) in dx, the third makes it the gradient. GPU form: a group takes a row, work-item i its columns
  * 4i .. 4i + 3, then QUADS further on, and computes exp(d) twice. No macros are needed. */
 
-#include "exp2.cl"
+#include "include/exp2.cl"
 
 #define ARGUMENTS                                                                                                      \
     __global float *losses, int losses_offset, int losses_stride, __global float *dx, int dx_offset, int dx_stride,    \

@@ -3,7 +3,7 @@
  *
  * CPU form: a group takes whole rows, 64 columns at a time. GPU form: a group takes a row, work-item i its columns 4i ..
  * 4i + 3, then QUADS further on. No macros are needed. */
-#include "philox.cl"
+#include "include/philox.cl"
 
 #define DROPOUT_KERNEL_ARGUMENTS                                                                                       \
     __global float *y, int y_offset, int y_stride, const __global float *x, int x_offset, int x_stride,                \

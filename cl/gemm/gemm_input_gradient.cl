@@ -11,8 +11,8 @@
 #endif
 #pragma OPENCL FP_CONTRACT OFF
 
-#include "product.cl"
-#include "fetch.cl"
+#include "include/product.cl"
+#include "include/fetch.cl"
 
 /* ---- CPU form ---- */
 

@@ -1,6 +1,6 @@
 /* out = W (N, K) rounded to bf16 from fp32: from the panels of product.cl to those of product_bf16.cl. */
-#include "bf16.cl"
-#include "layout.h"
+#include "include/bf16.cl"
+#include "gemm/layout.h"
 
 /* A group: one panel. */
 CPU_KERNEL void round_weight_cpu(__global uint *out, const __global float *w, int inputs)

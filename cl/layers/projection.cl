@@ -20,7 +20,7 @@
  *
  * How W lies and in which order is summed say product.cl and product_int8.cl. Needs PRECISION, one of clf_precision. */
 #if PRECISION == 3
-#include "product_int8.cl"
+#include "include/product_int8.cl"
 
 typedef char weight_element;
 typedef uchar operand_element; /* rows of bytes as quantize.cl writes them */
@@ -37,7 +37,7 @@ static inline void multiply(float16 *tile, const __global operand_element *x, si
     block_global(tile, (const __global cpu_operand *)x, x_stride, count, panel, groups_of(inputs));
 }
 #else
-#include "product.cl"
+#include "include/product.cl"
 
 static inline const __global weight_element *panel_of(const __global weight_element *w, int panel, int inputs)
 {
@@ -50,7 +50,7 @@ static inline void multiply(float16 *tile, const __global operand_element *x, si
     block(tile, x, x_stride, count, panel, panel_depth(inputs));
 }
 #endif
-#include "candidates.cl"
+#include "include/candidates.cl"
 
 #define BLOCK_PANELS CLF__PROJECTION_PANELS
 #define MOST_ROWS    CLF__PROJECTION_ROWS

@@ -19,26 +19,26 @@
 /* What the others make kernels of is called here. */
 #undef CPU_KERNEL
 #define CPU_KERNEL static
-#include "attention_step.cl"
-#include "layernorm.cl"
-#include "finish.cl"
+#include "attention/attention_step.cl"
+#include "rows/layernorm.cl"
+#include "include/finish.cl"
 
 /* PANEL_AT: where panel p of a weight begins. MULTIPLY_ROWS: a tile of count <= 8 rows. CONVERT_ROW: a row for that. */
 #if PRECISION == 3
-#include "product_int8.cl"
+#include "include/product_int8.cl"
 typedef char weight_element;
 #define CONVERT_ROW(to, from, inputs) quantize_row_global(to, OPERAND_PITCH(inputs), from, inputs)
 #define PANEL_AT(w, p, inputs)        ((w) + (size_t)(p)*panel_bytes(inputs))
 #define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs)                                                         \
     block_global(tile, (const __global cpu_operand *)(rows), pitch, count, panel, groups_of(inputs))
 #else
-#include "product.cl"
+#include "include/product.cl"
 #define PANEL_AT(w, p, inputs) ((w) + (size_t)(p)*PANEL * panel_depth(inputs))
 #define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs)                                                         \
     block(tile, (const __global operand_element *)(rows), (pitch) / sizeof(operand_element), count, panel,             \
           panel_depth(inputs))
 #if PRECISION == 2
-#include "round_bf16.cl"
+#include "gemm/round_bf16.cl"
 #define OPERAND_PITCH(inputs)         CLF__PACKED_PITCH(inputs, sizeof(ushort), 0)
 #define CONVERT_ROW(to, from, inputs) round_row_bf16((__global ushort *)(to), from, inputs)
 #endif

@@ -1,13 +1,13 @@
 /* The CPU form of attention.cl, for kernels that do other things too: included, never built alone. Lanes are keys for the
  * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. y is in bf16 with
  * RESULT_BF16. */
-#include "exp2.cl"
-#include "result.cl"
+#include "include/exp2.cl"
+#include "include/result.cl"
 
 /* With -DHAS_DROPOUT, in training, weights are hidden after their sum was taken: key j's from query row r in head h as
  * element (r * heads + h, j) of the mask. */
 #ifdef HAS_DROPOUT
-#include "philox.cl"
+#include "include/philox.cl"
 #define COMMA_DROPOUT_ARGUMENTS , DROPOUT_ARGUMENTS
 #define COMMA_DROPOUT_NAMES     , DROPOUT_NAMES
 #else

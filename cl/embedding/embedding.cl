@@ -131,7 +131,7 @@ GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
 /* dE[distinct[u]] += scale * the sum of the rows of dy (N, D) that id_sum.cl has for u. A group takes distinct ids one
  * after the other; an id that is no row of E is left out. GPU form: work-item i columns 4i .. 4i + 3, then QUADS further
  * on. */
-#include "id_sum.cl"
+#include "include/id_sum.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \
     const __global float *dy, int dy_offset, int dy_stride, const __global int *distinct, int distinct_offset,         \

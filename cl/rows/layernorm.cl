@@ -10,7 +10,7 @@
  * columns 4i .. 4i + 3, then QUADS further on.
  *
  * Macros: NORM; HAS_BETA where there is a beta (its buffer is null otherwise). */
-#include "bf16.cl"
+#include "include/bf16.cl"
 
 #ifndef NORM
 #error "NORM: 0 (layer), 1 (RMS) or 2 (std)"

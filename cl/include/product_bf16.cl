@@ -9,7 +9,7 @@
  * zero; otherwise its bits are those of the portable form. GPU forms: one chain over k = 0 .. K-1.
  *
  * The host sets HAS_DOT_BF16 where the device has that instruction. */
-#include "bf16.cl"
+#include "include/bf16.cl"
 
 typedef uint weight_element; /* a pair */
 typedef uint operand_element;

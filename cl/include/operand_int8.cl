@@ -4,7 +4,7 @@
  *
  * Every kernel quantises by these functions, so that a row's q are the same wherever it is done. What lies in memory is
  * the form's: on the GPU form u - 128 as a char, on the CPU form what its product reads. */
-#include "layout.h"
+#include "gemm/layout.h"
 
 #ifdef HAS_DOT_INT8 /* vpdpbusd takes unsigned times signed: u */
 typedef uchar cpu_operand;

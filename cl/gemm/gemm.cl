@@ -10,8 +10,8 @@
 #endif
 #pragma OPENCL FP_CONTRACT OFF
 
-#include "product.cl"
-#include "finish.cl"
+#include "include/product.cl"
+#include "include/finish.cl"
 
 /* ---- CPU form ---- */
 

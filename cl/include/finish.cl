@@ -2,8 +2,8 @@
  * built alone.
  *
  * Needs ACTIVATION, a value of enum clf__activation. RESULT_BF16: y is rounded to bf16, for the next product. */
-#include "fetch.cl"
-#include "result.cl"
+#include "include/fetch.cl"
+#include "include/result.cl"
 
 /* One vector of the result: count <= 16 columns of a row. Where it does not activate, the activation is the identity. */
 static inline void finish16(const float16 *product, __global result_element *y, const __global float *bias,

@@ -5,7 +5,7 @@
  * the latter twice where `both` is 0. A row without a number has { -inf, -inf }.
  *
  * No macros are needed. */
-#include "candidates.cl"
+#include "include/candidates.cl"
 
 #define ARGUMENTS                                                                                                      \
     __global float *values, int values_offset, int values_stride, __global int *ids, int ids_offset, int ids_stride,   \

@@ -5,7 +5,7 @@
 #define RESULT_COLUMNS 16 /* of a vector */
 
 #ifdef RESULT_BF16
-#include "bf16.cl"
+#include "include/bf16.cl"
 typedef ushort result_element;
 
 static inline void wide_store_result(struct wide value, __global result_element *y, int count)

@@ -6,8 +6,8 @@
 #error "gemm_int8.cl needs ACTIVATION"
 #endif
 
-#include "product_int8.cl"
-#include "finish.cl"
+#include "include/product_int8.cl"
+#include "include/finish.cl"
 
 /* ---- CPU form ---- */
 

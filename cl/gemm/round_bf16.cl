@@ -1,7 +1,7 @@
 /* Rows of activations in bf16, for the CPU form's products with bf16 weights; GPU forms round what they load.
  *
  * out: a row is `pitch` bytes: its inputs, zero to an even number of them. */
-#include "bf16.cl"
+#include "include/bf16.cl"
 
 static inline void round_row_bf16(__global ushort *to, const __global float *from, int inputs)
 {

@@ -26,7 +26,7 @@
         int positions_total, int slots_total, const __global float *relative, int relative_offset,                     \
         int relative_stride, int reach, int rows, int heads, float scale
 
-#include "attention_blocks.cl"
+#include "include/attention_blocks.cl"
 
 /* How many keys row r sees: none where its slot or position lies outside the cache. */
 static inline int count_keys(int slot, int position, int slots_total, int positions_total)

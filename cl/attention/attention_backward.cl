@@ -16,7 +16,7 @@
 #error "attention_backward.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
-#include "attention_blocks.cl"
+#include "include/attention_blocks.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \
     __global float *dq, int dq_offset, int dq_stride, __global float *dk, int dk_offset, int dk_stride,                \
@@ -90,7 +90,7 @@ static inline void find_head(struct backward_head *head, int sequence, int numbe
     head->scale = scale;
 }
 
-#include "attention_backward_cpu.cl"
+#include "include/attention_backward_cpu.cl"
 
 CPU_KERNEL void attention_backward_cpu(BACKWARD_ARGUMENTS)
 {
@@ -146,7 +146,7 @@ GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
 #define WIDEST     (KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH)
 #define DOT_WIDTH  WIDEST
 #define SUM_WIDTH  WIDEST
-#include "attention_tiles.cl"
+#include "include/attention_tiles.cl"
 
 #define SLICES_OF(width) (((width) + SLICE - 1) / SLICE)
 

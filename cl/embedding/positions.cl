@@ -48,7 +48,7 @@ GPU_KERNEL void positions_forward_gpu(__global float *y, int y_offset, int y_str
 
 /* dtable[distinct[u]] += the sum of the rows of dy (N, D) that id_sum.cl has for u: dtable (P, D). A group takes distinct
  * positions one after the other; one that is no row of the table is left out. */
-#include "id_sum.cl"
+#include "include/id_sum.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \
     __global float *dtable, int dtable_offset, int dtable_stride, const __global float *dy, int dy_offset,             \

@@ -2,7 +2,7 @@
  * Row-major; the b-th matrix starts at offset + b * step, its rows are stride apart. K = 0 gives zeros.
  * Every element is one chain acc = fma(a[m, k], b[k, n], acc) over k = 0 .. K-1. */
 
-#include "layout.h"
+#include "gemm/layout.h"
 
 /* ---- CPU form ---- */
 

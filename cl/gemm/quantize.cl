@@ -2,7 +2,7 @@
  *
  * out: a row is `pitch` bytes: its operands, zeros to a multiple of four of them, and in the last eight bytes s as a float
  * and as an integer what is to be subtracted from the operands to make them q. */
-#include "operand_int8.cl"
+#include "include/operand_int8.cl"
 
 /* Groups: any number, each takes whole rows. */
 CPU_KERNEL void quantize_cpu(__global uchar *out, int pitch, const __global float *x, int x_offset, int x_stride,

@@ -15,7 +15,7 @@
 #error "attention.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
-#include "attention_blocks.cl"
+#include "include/attention_blocks.cl"
 
 /* ---- the CPU form: a work-item takes block_queries queries of one head of one sequence ---- */
 
@@ -32,7 +32,7 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 
 #define DOT_WIDTH KEY_WIDTH
 #define SUM_WIDTH VALUE_WIDTH
-#include "attention_tiles.cl"
+#include "include/attention_tiles.cl"
 
 #ifdef HAS_DROPOUT
 /* Drops a work-item's half of a query's weights of the keys from `tile` on; row is the query's in the mask. */

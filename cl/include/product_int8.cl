@@ -6,9 +6,9 @@
  *
  * An element of x Wᵀ is s t Σ q w, x ≈ s q as operand_int8.cl says, and Σ q w = Σ u w - zero Σ w. The sums are exact in every
  * kernel, so that it does not matter in which order and by which instructions they are made. */
-#include "operand_int8.cl"
+#include "include/operand_int8.cl"
 
-#include "layout.h"
+#include "gemm/layout.h"
 
 static inline int groups_of(int inputs)
 {

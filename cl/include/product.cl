@@ -9,7 +9,7 @@
 #error "product.cl needs PRECISION"
 #endif
 
-#include "layout.h"
+#include "gemm/layout.h"
 
 #if PRECISION == 0 || PRECISION == 1
 typedef float operand_element; /* of x, as the CPU forms read it */
@@ -47,7 +47,7 @@ static inline void store_weight4(__local float *tile, int pitch, weight4 w)
     *(__local float4 *)tile = w;
 }
 #elif PRECISION == 2
-#include "product_bf16.cl"
+#include "include/product_bf16.cl"
 #else
 #error "no such PRECISION"
 #endif
