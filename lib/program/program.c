@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "program/cache.h"
@@ -9,13 +10,10 @@
 #include "program/source.h"
 #include "program/testing.h"
 
-/* FNV-1a over strings and the NUL between them. */
+/* Goes on with a string and the NUL that parts it from the next one. */
 static uint64_t hash_string(uint64_t hash, const char *string)
 {
-    do {
-        hash = (hash ^ (unsigned char)*string) * 0x100000001b3ULL;
-    } while (*string++ != '\0');
-    return hash;
+    return clf__fnv(hash, string, strlen(string) + 1);
 }
 
 static void free_program(struct clf__program *program)
@@ -148,7 +146,7 @@ clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *devi
 {
     struct clf__programs *programs = device->programs;
     defines = defines ? defines : "";
-    uint64_t hash = hash_string(hash_string(hash_string(0xcbf29ce484222325ULL, program), kernel), defines);
+    uint64_t hash = hash_string(hash_string(hash_string(CLF__FNV_BEGIN, program), kernel), defines);
     CLF__TRY(make_room(programs));
     struct clf__kernel **slot =
         find_slot(programs->kernels, programs->kernel_capacity, hash, program, kernel, defines);
