@@ -1,4 +1,4 @@
-#include "text/protobuf.h"
+#include "text/segmenters/protobuf.h"
 
 static void skip(struct clf__span *span, size_t size)
 {

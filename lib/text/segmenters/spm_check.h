@@ -1,9 +1,9 @@
 /* Whether a .spm file is safe to give to the SentencePiece library. */
-#ifndef CLF_TEXT_SPM_CHECK_H
-#define CLF_TEXT_SPM_CHECK_H
+#ifndef CLF_TEXT_SEGMENTERS_SPM_CHECK_H
+#define CLF_TEXT_SEGMENTERS_SPM_CHECK_H
 
 #include "base/status.h"
-#include "text/charsmap.h"
+#include "text/segmenters/charsmap.h"
 #include "text/split.h"
 
 /* The longest text that SentencePiece cuts at once, normalised: its time grows with the square of a run of

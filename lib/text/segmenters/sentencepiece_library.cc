@@ -13,8 +13,8 @@ extern "C" {
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/sentencepiece.h"
-#include "text/spm_check.h"
+#include "text/segmenters/sentencepiece_library.h"
+#include "text/segmenters/spm_check.h"
 }
 
 /* In the library's binary, not in its public header. */

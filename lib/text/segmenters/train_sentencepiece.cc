@@ -21,7 +21,7 @@
 extern "C" {
 #include "base/file.h"
 #include "base/utf8.h"
-#include "text/train_sentencepiece.h"
+#include "text/segmenters/train_sentencepiece.h"
 }
 
 namespace

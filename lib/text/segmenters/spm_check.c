@@ -1,4 +1,4 @@
-#include "text/spm_check.h"
+#include "text/segmenters/spm_check.h"
 
 #include <stdlib.h>
 #include <string.h>

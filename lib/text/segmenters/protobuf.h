@@ -1,6 +1,6 @@
 /* The fields of a protobuf message, one after the other. */
-#ifndef CLF_TEXT_PROTOBUF_H
-#define CLF_TEXT_PROTOBUF_H
+#ifndef CLF_TEXT_SEGMENTERS_PROTOBUF_H
+#define CLF_TEXT_SEGMENTERS_PROTOBUF_H
 
 #include <stddef.h>
 #include <stdint.h>

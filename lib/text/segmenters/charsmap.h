@@ -1,9 +1,9 @@
 /* A normaliser table of SentencePiece (precompiled_charsmap). */
-#ifndef CLF_TEXT_CHARSMAP_H
-#define CLF_TEXT_CHARSMAP_H
+#ifndef CLF_TEXT_SEGMENTERS_CHARSMAP_H
+#define CLF_TEXT_SEGMENTERS_CHARSMAP_H
 
 #include "base/status.h"
-#include "text/protobuf.h"
+#include "text/segmenters/protobuf.h"
 
 /* The size of a trie, the trie, and the replacement texts, each ended by NUL. The trie is a double array of
  * 32-bit units. At node p with unit u, the children lie at (p ^ offset(u)) ^ c for the bytes c, a child being

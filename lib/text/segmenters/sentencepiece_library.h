@@ -1,6 +1,6 @@
 /* SentencePiece's C++ library behind C functions. Its own memory is C++'s. */
-#ifndef CLF_TEXT_SENTENCEPIECE_H
-#define CLF_TEXT_SENTENCEPIECE_H
+#ifndef CLF_TEXT_SEGMENTERS_SENTENCEPIECE_LIBRARY_H
+#define CLF_TEXT_SEGMENTERS_SENTENCEPIECE_LIBRARY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Learning SentencePiece models through its library. */
-#ifndef CLF_TEXT_TRAIN_SENTENCEPIECE_H
-#define CLF_TEXT_TRAIN_SENTENCEPIECE_H
+#ifndef CLF_TEXT_SEGMENTERS_TRAIN_SENTENCEPIECE_H
+#define CLF_TEXT_SEGMENTERS_TRAIN_SENTENCEPIECE_H
 
 #include <stddef.h>
 #include <stdint.h>

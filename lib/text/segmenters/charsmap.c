@@ -1,4 +1,4 @@
-#include "text/charsmap.h"
+#include "text/segmenters/charsmap.h"
 
 #include <string.h>
 
