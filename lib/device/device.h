@@ -39,13 +39,14 @@ struct clf__buffer {
     cl_mem memory; /* NULL: made in a dry run */
     size_t bytes;
     struct clf__slab *slab; /* that it is a part of, or NULL */
+    size_t first;           /* its first byte there */
     char what[];            /* for messages */
 };
 
 /* Memory that buffers share. */
 struct clf__slab {
-    struct clf__buffer *whole;
-    size_t used; /* from its start on */
+    struct clf__buffer *whole; /* NULL: not made yet */
+    size_t used;               /* from its start on */
     int users;
 };
 
@@ -53,7 +54,12 @@ struct clf__slab {
 clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                 const char *what);
 
-/* One of its buffers is gone; with the last one goes the slab. */
+/* Whether so many bytes more would end within `limit`. */
+int clf__slab_has_room(const struct clf__slab *slab, size_t bytes, size_t limit);
+/* Sets a buffer's place aside in a slab, of which it is a user from now on; and gives it the memory there. */
+void clf__slab_reserve(struct clf__slab *slab, struct clf__buffer *buffer);
+clf_status clf__slab_cut(struct clf__buffer *buffer);
+/* One of its users is gone; with the last one goes the slab. */
 void clf__slab_leave(struct clf__slab *slab);
 
 /* The device's memory object, or NULL for a NULL buffer. */
