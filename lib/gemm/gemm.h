@@ -14,6 +14,7 @@
 
 struct clf_device;
 struct clf__buffer;
+struct clf__pool;
 struct clf__weight;
 
 /* A matrix in a buffer: element (row, column) is at offset + row * stride + column, counted in elements:
@@ -88,6 +89,9 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
 /* A weight of zeros, laid out as every fp32 weight of these sizes on this device. */
 clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *device, int outputs,
                                    int inputs, const char *what);
+/* The same of another one's sizes, whose memory comes from a pool, with what else that holds. */
+clf_status clf__weight_reserve_zero(struct clf__weight **out, struct clf__pool *pool,
+                                    const struct clf__weight *like, const char *what);
 
 /* Blocking copies of rows first .. first + count - 1 of an fp32 weight, from and to (count, inputs) host
  * values. Writing one row allocates nothing. */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/caps.h"
+#include "device/pool.h"
 #include "gemm/gemm.h"
 #include "gemm/provider.h"
 
@@ -70,8 +71,9 @@ clf_status clf__weight_check(long long outputs, int inputs, clf_precision precis
     return CLF_OK;
 }
 
-clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
-                                int outputs, int inputs, const char *what)
+/* Its memory is of the pool where there is one. */
+static clf_status allocate(struct clf__weight **out, struct clf_device *device, struct clf__pool *pool,
+                           clf_precision precision, int outputs, int inputs, const char *what)
 {
     struct clf__weight *weight = NULL;
     CLF__TRY(clf__allocate(&weight, 1, sizeof *weight));
@@ -81,13 +83,26 @@ clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *dev
     weight->outputs = outputs;
     weight->provider = clf__gemm_provider_of(device, precision);
     size_t bytes = weight->provider->weight_bytes(precision, outputs, inputs);
-    clf_status status = clf__buffer_create_streamed(&weight->buffer, device, bytes, what);
+    clf_status status = pool != NULL ? clf__pool_reserve(&weight->buffer, pool, bytes, what)
+                                     : clf__buffer_create_streamed(&weight->buffer, device, bytes, what);
     if (status != CLF_OK) {
         clf__weight_free(weight);
         return status;
     }
     *out = weight;
     return CLF_OK;
+}
+
+clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
+                                int outputs, int inputs, const char *what)
+{
+    return allocate(out, device, NULL, precision, outputs, inputs, what);
+}
+
+clf_status clf__weight_reserve_zero(struct clf__weight **out, struct clf__pool *pool,
+                                    const struct clf__weight *like, const char *what)
+{
+    return allocate(out, pool->device, pool, CLF_PRECISION_FP32, like->outputs, like->inputs, what);
 }
 
 clf_status clf__weight_create_copy(struct clf__weight **out, const struct clf__weight *weight,
