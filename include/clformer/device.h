@@ -73,6 +73,7 @@ struct clf_device_info {
 
 /* How to open a device; start from CLF_DEVICE_OPTIONS_INIT. */
 struct clf_device_options {
+    size_t size; /* of this struct: see clformer.h */
     clf_form form;
     clf_gemm gemm;
     clf_attention attention;
@@ -82,10 +83,12 @@ struct clf_device_options {
     int use_program_cache;
     int profile;    /* take the time of every kernel, for clf_device_profile() */
     int use_tuning; /* what is AUTO, and sizes inside: as `clformer tune` found them for the device */
+    int reserved;   /* 0 */
 };
 #define CLF_DEVICE_OPTIONS_INIT                                                                              \
     {                                                                                                        \
-        CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO, CLF_INSTRUCTIONS_AUTO, 1, 0, 1                     \
+        sizeof(struct clf_device_options), CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO,                 \
+            CLF_INSTRUCTIONS_AUTO, 1, 0, 1, 0                                                                \
     }
 
 /**
@@ -166,8 +169,10 @@ struct clf_device_peaks {
 /**
  * Measures what the device can do at most, the best of many rounds, in about two seconds; nothing of it shows
  * in the profile.
+ *
+ * @param out receives the peaks; borrowed from the device until the next call of this function.
  */
-clf_status clf_device_measure_peaks(struct clf_device *device, struct clf_device_peaks *out);
+clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out);
 
 /**
  * Writes newly compiled programs to the cache and closes the device.

@@ -2,6 +2,7 @@
 #ifndef CLFORMER_MODEL_H
 #define CLFORMER_MODEL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <clformer/device.h>
@@ -33,11 +34,13 @@ struct clf_model_info {
 
 /* How to load a model; start from CLF_MODEL_OPTIONS_INIT. */
 struct clf_model_options {
+    size_t size; /* of this struct: see clformer.h */
     clf_precision precision;
+    int reserved; /* 0 */
 };
 #define CLF_MODEL_OPTIONS_INIT                                                                               \
     {                                                                                                        \
-        CLF_PRECISION_FP32                                                                                   \
+        sizeof(struct clf_model_options), CLF_PRECISION_FP32, 0                                              \
     }
 
 /**

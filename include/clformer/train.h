@@ -2,6 +2,7 @@
 #ifndef CLFORMER_TRAIN_H
 #define CLFORMER_TRAIN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <clformer/device.h>
@@ -69,20 +70,26 @@ struct clf_train_times {
     double checkpoint; /* writing them, and the final model */
 };
 
-/* What the caller hears of; each may be NULL. A run that goes on from a checkpoint may tell updates and the
+/* What the caller hears of; start from CLF_TRAIN_HOOKS_INIT. Each may be NULL, and what one is given is
+ * borrowed for the call. A run that goes on from a checkpoint may tell updates and the
  * last validation again that were told before it was stopped. */
 struct clf_train_hooks {
+    size_t size; /* of this struct: see clformer.h */
     void (*started)(void *user, const struct clf_train_start *start);
     void (*updated)(void *user, const struct clf_train_update *update);
     void (*validated)(void *user, const struct clf_train_validation *validation);
+    void (*ended)(void *user, const struct clf_train_times *times); /* last, whether the run failed or not */
     int (*interrupted)(
         void *user); /* asked between updates: non-zero saves a checkpoint and ends with CLF_INTERRUPTED.
                         Asked as a vocabulary is learned and as the first weights are drawn, too; before the
                         first update nothing is kept. SentencePiece cannot be stopped: it goes on by itself
                         on a thread of its own, and exit() waits for it */
     void *user;
-    struct clf_train_times *times; /* receives where time went, when clf_train() returns */
 };
+#define CLF_TRAIN_HOOKS_INIT                                                                                 \
+    {                                                                                                        \
+        sizeof(struct clf_train_hooks), NULL, NULL, NULL, NULL, NULL, NULL                                   \
+    }
 
 /**
  * Trains a model as a recipe says, or goes on where an earlier call with the same output stopped.

@@ -35,6 +35,7 @@ typedef enum clf_early_stopping {
 
 /* How to search; start from clf_translate_options_init(), which takes the model's own values. */
 struct clf_translate_options {
+    size_t size;    /* of this struct: see clformer.h */
     int beam;       /* 1: greedy */
     int n_best;     /* translations returned a line, at most beam */
     int min_length; /* generated tokens, the end token included */
@@ -54,8 +55,16 @@ struct clf_translate_options {
     void *user;
 };
 
-/** Fills options with the model's own values. */
-void clf_translate_options_init(struct clf_translate_options *options, const struct clf_model *model);
+/** Fills the `size` bytes of options with the model's own values. */
+void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
+                                      const struct clf_model *model);
+
+/** The same for the struct that the caller was compiled with. */
+static inline void clf_translate_options_init(struct clf_translate_options *options,
+                                              const struct clf_model *model)
+{
+    clf_translate_options_init_sized(options, sizeof *options, model);
+}
 
 /* A line of input: size bytes of text, or for a speech model the path of a .npy file; need not end in NUL. */
 struct clf_line {
@@ -185,8 +194,8 @@ const char *clf_target_piece(const struct clf_model *model, int32_t id);
 /** The id of a target piece, or -1. */
 int32_t clf_target_id(const struct clf_model *model, const char *piece);
 
-/** Where time went so far. */
-void clf_translator_times(const struct clf_translator *translator, struct clf_stage_times *out);
+/** Where time went so far; borrowed from the translator, and counted on by its next call. */
+const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator);
 
 #ifdef __cplusplus
 }

@@ -94,9 +94,7 @@ static int run(struct job *job)
     }
     status = write_page(job);
     if (job->flags.verbose) {
-        struct clf_stage_times times;
-        clf_translator_times(job->translator, &times);
-        print_stage_times(&times);
+        print_stage_times(clf_translator_times(job->translator));
         fprintf(stderr, "\n");
     }
     return print_kernel_times(job->setup.device, status);

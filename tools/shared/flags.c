@@ -183,6 +183,7 @@ static void set_defaults(struct flags *flags)
 {
     *flags = (struct flags){
         .device_options = CLF_DEVICE_OPTIONS_INIT,
+        .model_options = CLF_MODEL_OPTIONS_INIT,
         .beam = -1,
         .n_best = -1,
         .min_length = -1,

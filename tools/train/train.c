@@ -26,6 +26,7 @@ struct job {
     json_t *start; /* until it stands in the first line */
     struct train_history history;
     int page_is_begun; /* this run has written it */
+    struct clf_train_times times;
     int made_folder, made_log;
     int failed; /* an exit status: of the log or the page, which do not end the training */
 };
@@ -171,6 +172,12 @@ static void validated(void *user, const struct clf_train_validation *validation)
     write_page(job);
 }
 
+static void ended(void *user, const struct clf_train_times *times)
+{
+    struct job *job = user;
+    job->times = *times;
+}
+
 /* A reader of standard output that went away ends the run, as it ends other verbs. */
 static int interrupted(void *user)
 {
@@ -239,8 +246,8 @@ static int check_page(const struct flags *flags)
 static int train(struct job *job)
 {
     const struct flags *flags = &job->flags;
-    struct clf_train_times times;
-    struct clf_train_hooks hooks = {started, updated, validated, interrupted, job, &times};
+    struct clf_train_hooks hooks = {sizeof hooks, started, updated, validated, ended, interrupted, job};
+    const struct clf_train_times *times = &job->times;
     clf_log_set(print_message, job);
     clf_status done = clf_train(job->setup.device, job->recipe, flags->output, &hooks);
     terminal_clear(&job->terminal);
@@ -249,7 +256,7 @@ static int train(struct job *job)
         fprintf(stderr,
                 "clformer: data %.3f s, forward and backward %.3f s, update %.3f s, validation %.3f s, "
                 "checkpoints %.3f s\n",
-                times.data, times.passes, times.update, times.validation, times.checkpoint);
+                times->data, times->passes, times->update, times->validation, times->checkpoint);
     }
     if (done != CLF_OK) {
         return report_failure(done);
