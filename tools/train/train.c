@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/memory.h"
+#include "base/json.h"
 #include "shared/command.h"
 #include "shared/page.h"
 #include "train/arguments.h"
@@ -31,24 +31,13 @@ struct job {
     int failed; /* an exit status: of the log or the page, which do not end the training */
 };
 
-/* Keeps <folder>/<key>.json beside what the data is. */
-static void add_file(json_t *start, const char *folder, const char *key)
+/* Keeps a file of settings beside what the data is. */
+static void add_file(json_t *start, const char *key, const char *folder, const char *name)
 {
-    size_t size = strlen(folder) + strlen(key) + sizeof "/.json";
-    char *path = malloc(size);
-    if (path != NULL) {
-        snprintf(path, size, "%s/%s.json", folder, key);
-        char *text = NULL;
-        size_t length = 0;
-        json_t *value = NULL;
-        if (clf__file_read(&text, &length, path, 1 << 20) == CLF_OK) {
-            value = json_loadb(text, length, 0, NULL);
-        }
-        if (value != NULL) {
-            json_object_set_new(start, key, value);
-        }
-        clf__free(text);
-        free(path);
+    struct clf__json settings;
+    if (clf__json_load_in(&settings, folder, name) == CLF_OK) {
+        json_object_set(start, key, settings.root);
+        clf__json_free(&settings);
     }
 }
 
@@ -150,8 +139,9 @@ static void started(void *user, const struct clf_train_start *start)
     terminal_started(&job->terminal, start, device);
     job->start = log_start(start, device, job->flags.output);
     if (job->start != NULL) {
-        add_file(job->start, job->flags.output, "recipe");
-        add_file(job->start, start->checkpoint, "config"); /* with from, the recipe does not say it */
+        add_file(job->start, "recipe", job->flags.output, "recipe.json");
+        /* With from, the recipe does not say it. */
+        add_file(job->start, "config", start->checkpoint, "config.json");
     }
 }
 
