@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/config.h"
+#include "config/config.h"
 
-enum { MAX_ROOMS = 16, MAX_SOURCE = 1 << 20 };
+enum { MAX_ROOMS = 32, MAX_SOURCE = 1 << 20 };
 
 static struct {
     char name[32];
@@ -112,8 +112,8 @@ static int check_word(const char *path, const char *word)
         CLF__SYSTEM_LIST(FAMILY)
 #undef FAMILY
             NULL};
-    if (is_named(word, families) && strncmp(path, "model/family/", strlen("model/family/")) != 0) {
-        return report(path, word, "only lib/model/family asks for a family by its name");
+    if (is_named(word, families) && strncmp(path, "config/family/", strlen("config/family/")) != 0) {
+        return report(path, word, "only lib/config/family asks for a family by its name");
     }
     if (is_named(word, printing)) {
         return report(path, word, "lib/ never prints");
@@ -219,7 +219,7 @@ static void test_each_rule_catches_its_breach(void **state)
     } cases[] = {
         {"tensor/tensor.c", "#include \"ops/softmax.h\"\n", 1},
         {"text/batch.c", "#include \"device/caps.h\"\n", 1},
-        {"model/family/marian.c", "#include \"model/config.h\"\n#include \"base/json.h\"\n", 0},
+        {"config/family/marian.c", "#include \"config/config.h\"\n#include \"base/json.h\"\n", 0},
         {"base/json.c", "#include \"json.h\"\n", 1},
         {"base/json.c", "  #  include \"text/batch.h\"\n", 1},
         {"ops/softmax.c", "#include <CL/cl.h>\n", 1},
@@ -237,7 +237,7 @@ static void test_each_rule_catches_its_breach(void **state)
         {"base/environment.c", "char *f(void) { return getenv(\"HOME\"); }\n", 0},
         {"text/batch.c", "void *f(void) { return malloc(1); }\n", 1},
         {"train/run.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 1},
-        {"model/family/marian.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 0},
+        {"config/family/marian.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 0},
     };
     clblast_files = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -6,8 +6,8 @@
 #include "base/environment.h"
 #include "base/memory.h"
 #include "base/owned.h"
-#include "device/tuning.h"
 #include "shared/command.h"
+#include "tuning/tuning.h"
 
 static const char help[] = "Usage: clformer devices [--json]\n\n"
                            "Lists every OpenCL device, which one is the default, and why: the first in\n"

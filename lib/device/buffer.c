@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
+#include "device/profile.h"
 #include "device/testing.h"
 
 /* error: what the driver said, or CL_SUCCESS where it was not asked. */
@@ -72,16 +73,19 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
 
 void clf__buffer_free(struct clf__buffer *buffer)
 {
-    if (buffer) {
-        if (buffer->memory) {
-            clReleaseMemObject(buffer->memory);
-        }
-        if (buffer->slab) {
-            clf__slab_leave(buffer->slab);
-        } else {
-            buffer->device->used_bytes -= buffer->bytes;
-        }
-        clf__free(buffer);
+    if (buffer == NULL) {
+        return;
+    }
+    struct clf_device *device = buffer->device;
+    struct clf__buffer *slab = buffer->slab;
+    if (buffer->memory) {
+        clReleaseMemObject(buffer->memory);
+    }
+    device->used_bytes -= slab ? 0 : buffer->bytes;
+    device->slab = device->slab == buffer ? NULL : device->slab;
+    clf__free(buffer);
+    if (slab && --slab->parts == 0) {
+        clf__buffer_free(slab);
     }
 }
 

@@ -5,7 +5,6 @@
 #include "base/environment.h"
 #include "base/memory.h"
 #include "device/device.h"
-#include "device/launch.h"
 
 /* Replaces an AUTO (0) choice by the environment's; words[i] means choice i, the last may be NULL. */
 static clf_status from_environment(int *choice, const char *variable, const char *value,
@@ -108,4 +107,9 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
 const struct clf__caps *clf__device_caps(const struct clf_device *device)
 {
     return &device->caps;
+}
+
+void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int value)
+{
+    device->caps.tuning.values[knob] = value;
 }

@@ -4,7 +4,10 @@
 
 #include <clformer/device.h>
 
-#include "device/tuning.h"
+#include "tuning/tuning.h"
+
+/* Work-items a group of every GPU form: GROUP in cl/prelude.cl. */
+enum { CLF__GROUP = 64 };
 
 struct clf__caps {
     clf_form form;           /* CLF_FORM_CPU or CLF_FORM_GPU, never AUTO */
@@ -27,6 +30,9 @@ struct clf__caps {
 };
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device);
+
+/* Changes a number that is tuned (no choice) of an open device, for those who measure. */
+void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int value);
 
 struct clf__listed_device;
 

@@ -1,14 +1,11 @@
-/* The inside of an opened device: for this room alone. One thread at a time uses a device and all made on it.
- */
+/* The inside of an opened device, for those who call OpenCL themselves. One thread at a time uses a device
+ * and all made on it. */
 #ifndef CLF_DEVICE_DEVICE_H
 #define CLF_DEVICE_DEVICE_H
 
 #include <clformer/device.h>
 
 #include "device/caps.h"
-#include "device/profile.h"
-#include "device/program.h"
-#include "device/program_cache.h"
 #include "opencl/listed_device.h"
 #include "opencl/opencl.h"
 
@@ -21,17 +18,16 @@ struct clf_device {
     cl_context context;
     cl_command_queue queue; /* in order */
     struct clf__caps caps;
-    char *build_options; /* of every program */
-    struct clf__programs programs;
-    struct clf__program_cache cache;
+    char *build_options;            /* of every program */
+    struct clf__programs *programs; /* program/program.h */
     uint64_t used_bytes;            /* of all buffers alive */
     uint64_t peak_bytes;            /* the most that these were */
     int is_dry_run;                 /* dry_run.h */
-    struct clf__profile *profile;   /* NULL: off */
+    struct clf__profile *profile;   /* profile.h; NULL: off */
     struct clf_device_peaks peaks;  /* as they were last measured */
     struct clf__buffer *packed;     /* scratch of gemm/activations.c, NULL until it is needed */
     struct clf__buffer *transposed; /* scratch of gemm/native_gradient.c, likewise */
-    struct clf__slab *slab;         /* of slab.c, the last one; NULL: none, or all in it are gone */
+    struct clf__buffer *slab;       /* of slab.c, the last one; NULL: none, or all in it are gone */
     int has_no_slabs;               /* one could not be made, and no other is tried */
 };
 
@@ -39,23 +35,15 @@ struct clf__buffer {
     struct clf_device *device;
     cl_mem memory; /* NULL: made in a dry run */
     size_t bytes;
-    struct clf__slab *slab; /* that it is a part of, or NULL */
-    char what[];            /* for messages */
-};
-
-/* Memory that buffers share. */
-struct clf__slab {
-    struct clf__buffer *whole;
-    size_t used; /* from its start on */
-    int users;
+    struct clf__buffer *slab; /* that it is a part of, or NULL */
+    size_t shared_bytes;      /* of a slab: those that its parts have taken, from its start on */
+    int parts;                /* of a slab, that are alive; the last one takes the slab with it */
+    char what[];              /* for messages */
 };
 
 /* All of a buffer but its memory. */
 clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                 const char *what);
-
-/* One of its buffers is gone; with the last one goes the slab. */
-void clf__slab_leave(struct clf__slab *slab);
 
 /* The device's memory object, or NULL for a NULL buffer. */
 static inline cl_mem clf__buffer_memory(const struct clf__buffer *buffer)

@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 struct clf_device;
-struct clf__slab;
+struct clf__buffer;
 
 /* What the end gives back to the device. */
 struct clf__dry_run {
     struct clf_device *device;
     uint64_t used_bytes, peak_bytes;
-    struct clf__slab *slab;
-    size_t slab_used;
+    struct clf__buffer *slab;
+    size_t slab_bytes; /* of it, that were taken */
 };
 
 /* The device's scratch memory, which is made as it is needed, is given up first. */

@@ -1,8 +1,9 @@
-/* Time by kernel, from OpenCL's own events: for this room alone. */
+/* Time by kernel, from OpenCL's own events: for those who enqueue. */
 #ifndef CLF_DEVICE_PROFILE_H
 #define CLF_DEVICE_PROFILE_H
 
-#include "device/launch.h"
+#include "base/status.h"
+#include "device/cost.h"
 #include "opencl/opencl.h"
 
 struct clf__profile;

@@ -45,44 +45,16 @@ clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device 
     return CLF_OK;
 }
 
-static clf_status create_slab(struct clf__slab **out, struct clf_device *device)
-{
-    struct clf__slab *slab = NULL;
-    CLF__TRY(clf__allocate(&slab, 1, sizeof *slab));
-    clf_status status = clf__buffer_create_large(&slab->whole, device, SLAB_BYTES, "room for weights");
-    if (status != CLF_OK) {
-        clf__free(slab);
-        return status;
-    }
-    *out = slab;
-    return CLF_OK;
-}
-
-static void slab_free(struct clf__slab *slab)
-{
-    struct clf_device *device = slab->whole->device;
-    device->slab = device->slab == slab ? NULL : device->slab;
-    clf__buffer_free(slab->whole);
-    clf__free(slab);
-}
-
-void clf__slab_leave(struct clf__slab *slab)
-{
-    if (--slab->users == 0) {
-        slab_free(slab);
-    }
-}
-
-static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, struct clf_device *device,
+static clf_status create_in(struct clf__buffer *slab, struct clf__buffer **out, struct clf_device *device,
                             size_t bytes, const char *what)
 {
     struct clf__buffer *buffer = NULL;
     CLF__TRY(clf__buffer_allocate(&buffer, device, bytes, what));
-    cl_buffer_region region = {slab->used, bytes};
+    cl_buffer_region region = {slab->shared_bytes, bytes};
     cl_int error = CL_SUCCESS;
     if (!device->is_dry_run) {
         buffer->memory =
-            CLF__CL_CREATE(&error, clCreateSubBuffer(slab->whole->memory, CL_MEM_READ_WRITE,
+            CLF__CL_CREATE(&error, clCreateSubBuffer(slab->memory, CL_MEM_READ_WRITE,
                                                      CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
     }
     if (error != CL_SUCCESS) {
@@ -91,8 +63,8 @@ static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, st
                                 device->label);
     }
     buffer->slab = slab;
-    slab->users++;
-    slab->used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    slab->parts++;
+    slab->shared_bytes += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     *out = buffer;
     return CLF_OK;
 }
@@ -100,13 +72,13 @@ static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, st
 static clf_status create_shared(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                 const char *what, int has_room)
 {
-    struct clf__slab *slab = device->slab;
-    if (!has_room) {
-        CLF__TRY(create_slab(&slab, device)); /* those in the last one keep it */
+    struct clf__buffer *slab = device->slab;
+    if (!has_room) { /* those in the last one keep it */
+        CLF__TRY(clf__buffer_create_large(&slab, device, SLAB_BYTES, "room for weights"));
     }
     clf_status status = create_in(slab, out, device, bytes, what);
-    if (status != CLF_OK && slab->users == 0) {
-        slab_free(slab);
+    if (status != CLF_OK && slab->parts == 0) {
+        clf__buffer_free(slab);
         return status;
     }
     device->slab = slab;
@@ -118,7 +90,7 @@ clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_devi
 {
     int is_shared = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES && bytes <= SLAB_BYTES / 4 &&
                     device->caps.max_buffer_bytes >= SLAB_BYTES && !device->has_no_slabs;
-    int has_room = device->slab != NULL && device->slab->used + bytes <= SLAB_BYTES;
+    int has_room = device->slab != NULL && device->slab->shared_bytes + bytes <= SLAB_BYTES;
     if (!is_shared || (!has_room && clf__device_free_bytes(device) / 4 < SLAB_BYTES)) {
         return clf__buffer_create_large(out, device, bytes, what);
     }

@@ -7,8 +7,8 @@
 #include "base/larger.h"
 #include "device/buffer.h"
 #include "device/device.h"
-#include "device/launch.h"
 #include "gemm/provider.h"
+#include "program/launch.h"
 
 enum { MOST_GROUPS = 4096 };
 

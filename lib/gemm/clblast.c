@@ -2,14 +2,15 @@
 #include <stddef.h>
 
 #include "device/device.h"
+#include "device/profile.h"
 
 #include <clblast_c.h>
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/launch.h"
 #include "gemm/activations.h"
 #include "gemm/provider.h"
+#include "program/launch.h"
 
 /* CLBlast 1.5.3, the one of Debian 12, is not thread-safe: calls from several threads, even on devices of
  * their own, crash or give wrong results. Only one at a time is inside it. */

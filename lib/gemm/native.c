@@ -1,8 +1,8 @@
 #include "device/buffer.h"
 #include "device/caps.h"
-#include "device/launch.h"
 #include "gemm/activations.h"
 #include "gemm/provider.h"
+#include "program/launch.h"
 
 /* Of the CPU forms: rows of a register block; the most rows that share one pass over a panel, and how few
  * where their packed rows are large. */

@@ -1,8 +1,8 @@
 #include "device/buffer.h"
 #include "device/device.h"
-#include "device/launch.h"
 #include "gemm/activations.h"
 #include "gemm/provider.h"
+#include "program/launch.h"
 
 /* Of the CPU forms: the sizes of gemm_weight_gradient.cl, the fewest blocks worth a copy of the other
  * operand, what a group of the copying kernel takes, and the rows that share a panel of W that was transposed

@@ -1,8 +1,8 @@
 #include "device/buffer.h"
 #include "device/caps.h"
-#include "device/launch.h"
 #include "gemm/activations.h"
 #include "gemm/provider.h"
+#include "program/launch.h"
 
 /* Of cl/gemm_int8.cl's GPU form. */
 enum { TILE = 64, SKINNY_ROWS = 8 };

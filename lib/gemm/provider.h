@@ -4,9 +4,9 @@
 #define CLF_GEMM_PROVIDER_H
 
 #include "device/caps.h"
-#include "device/launch.h"
 #include "gemm/gemm.h"
 #include "gemm/layout.h"
+#include "program/launch.h"
 
 /* The most inputs whose products, 254 * 127 each, sum up within 32 bits. */
 enum { CLF__INT8_INPUTS = 1 << 16 };

@@ -2,9 +2,9 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/device.h"
-#include "device/launch.h"
 #include "gemm/gemm.h"
 #include "gemm/provider.h"
+#include "program/launch.h"
 
 void clf__weight_free_copies(struct clf__weight *weight)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "device/caps.h"
-#include "device/launch.h"
 #include "ops/operand.h"
+#include "program/launch.h"
 
 enum { PRODUCTS = 6, COMMON_ARGUMENTS = 40, LAYER_ARGUMENTS = 21 };
 

@@ -2,9 +2,9 @@
 #ifndef CLF_MODEL_EMBEDDER_H
 #define CLF_MODEL_EMBEDDER_H
 
+#include "config/sides.h"
 #include "layers/linear.h"
 #include "layers/norm.h"
-#include "model/sides.h"
 #include "ops/embedding.h"
 
 struct clf__embedder {

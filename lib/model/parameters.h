@@ -3,9 +3,9 @@
 #define CLF_MODEL_PARAMETERS_H
 
 #include "base/status.h"
-#include "model/config.h"
-#include "model/initial.h"
-#include "model/safetensors.h"
+#include "checkpoint/safetensors.h"
+#include "config/config.h"
+#include "config/initial.h"
 
 /* Canonical names, each only where the configuration has it. SIDE is encoder or decoder, N a layer, ATTENTION
  * self_attn, and in the decoder encoder_attn too.

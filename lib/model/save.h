@@ -1,5 +1,5 @@
-/* Writing model folders: config.json, model.safetensors, and the first weights of a model that is to be
- * trained. */
+/* Writing a model's weights: as they are, as they begin before training, and as the mean of several models.
+ */
 #ifndef CLF_MODEL_SAVE_H
 #define CLF_MODEL_SAVE_H
 
@@ -20,24 +20,6 @@ clf_status clf__parameters_save(const char *path, const struct clf__parameter_li
  * as it goes on: non-zero ends with CLF_INTERRUPTED, and no file. */
 clf_status clf__model_initialise(const char *folder, uint64_t seed, int (*interrupted)(void *user),
                                  void *user);
-
-/* Writes config.json and generation_config.json of a new model; a tokenizer_config.json that is there gets
- * the model's model_max_length where it has none. */
-struct clf__model_description {
-    const char *preset; /* "marian", "paper", ... */
-    int source_vocabulary, target_vocabulary;
-    int separate_vocabularies;
-    int pad_id, start_id, end_id; /* start -1: none */
-    const char *const *keys;      /* further keys of config.json and their JSON values, over the preset's */
-    const char *const *values;
-    int key_count;
-};
-clf_status clf__model_describe(const char *folder, const struct clf__model_description *description);
-/* The same without a folder: fails where the files would not describe a model. `name` stands for them in the
- * sentence. */
-clf_status clf__model_check(const struct clf__model_description *description, const char *name);
-/* Whether there is such a key, of length bytes; not each fits each preset. */
-int clf__model_has_key(const char *key, size_t length);
 
 /* Writes the mean of several folders' weights to a new model.safetensors in fp32, fp16 or bf16, with the
  * first one's other files beside it, checkpoint state left out. The folder appears whole or not at all. */

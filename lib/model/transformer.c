@@ -3,9 +3,9 @@
 #include <inttypes.h>
 
 #include "base/memory.h"
+#include "config/sides.h"
 #include "device/buffer.h"
 #include "device/caps.h"
-#include "model/sides.h"
 #include "model/stacks.h"
 
 struct clf__stacks clf__transformer_stacks(struct clf__transformer *transformer)

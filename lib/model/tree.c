@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "model/family.h"
-#include "model/sides.h"
+#include "config/family.h"
+#include "config/sides.h"
 
 /* Sizes that depend on the stack. */
 enum extent { MODEL_WIDTH, KEYS, VALUES, FFN };

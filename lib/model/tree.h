@@ -3,10 +3,10 @@
 #ifndef CLF_MODEL_TREE_H
 #define CLF_MODEL_TREE_H
 
-#include "model/config.h"
+#include "config/config.h"
+#include "config/initial.h"
 #include "model/decoder.h"
 #include "model/encoder.h"
-#include "model/initial.h"
 
 enum clf__module_kind {
     CLF__MODULE_LINEAR, /* struct clf__linear; its parts are stacked. No weight: it is the target embedding */

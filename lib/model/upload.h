@@ -2,7 +2,7 @@
 #ifndef CLF_MODEL_UPLOAD_H
 #define CLF_MODEL_UPLOAD_H
 
-#include "model/config.h"
+#include "config/config.h"
 #include "ops/mask.h"
 #include "tensor/tensor.h"
 

@@ -2,9 +2,9 @@
 #ifndef CLF_OPS_ATTENTION_H
 #define CLF_OPS_ATTENTION_H
 
-#include "device/launch.h"
 #include "ops/dropout.h"
 #include "ops/mask.h"
+#include "program/launch.h"
 #include "tensor/tensor.h"
 
 /* Heads lie side by side: head h of a query or key is columns h * key_width .. of its row. */

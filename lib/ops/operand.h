@@ -2,8 +2,8 @@
 #ifndef CLF_OPS_OPERAND_H
 #define CLF_OPS_OPERAND_H
 
-#include "device/launch.h"
 #include "ops/dropout.h"
+#include "program/launch.h"
 #include "tensor/tensor.h"
 
 /* clang-format off */

@@ -2,7 +2,7 @@
 #ifndef CLF_OPS_ROWS_H
 #define CLF_OPS_ROWS_H
 
-#include "device/launch.h"
+#include "program/launch.h"
 #include "tensor/tensor.h"
 
 /* A kernel's parameters are, in this order: buffer, offset and stride of each view; rows and columns; the

@@ -6,7 +6,7 @@
 #ifndef CLF_TRAIN_CHECKPOINT_H
 #define CLF_TRAIN_CHECKPOINT_H
 
-#include "model/training.h"
+#include "backprop/training.h"
 #include "train/lock.h"
 #include "train/recipe.h"
 #include "train/state.h"

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "model/training.h"
+#include "backprop/training.h"
 
 /* Sizes and checksums of all files in a folder but state.json; the caller ends with json_decref(). */
 clf_status clf__checkpoint_files_mark(json_t **files, const char *folder);

@@ -2,8 +2,8 @@
 #ifndef CLF_TRAIN_DATASET_H
 #define CLF_TRAIN_DATASET_H
 
-#include "model/config.h"
-#include "model/training.h"
+#include "backprop/training.h"
+#include "config/config.h"
 #include "text/tokenizer.h"
 
 struct clf__dataset_options {

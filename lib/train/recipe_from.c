@@ -1,7 +1,7 @@
 /* What `from` decides: its folder says what the model is. */
 #include <string.h>
 
-#include "model/config.h"
+#include "config/config.h"
 #include "train/recipe.h"
 
 static const char *const fixed[] = {"size", "vocabulary", "separate-vocabularies", "source-vocabulary",

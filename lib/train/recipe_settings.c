@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "model/family.h"
-#include "model/save.h"
+#include "config/family.h"
+#include "config/write.h"
 #include "train/recipe.h"
 
 static clf_status check_pair(const char *name, const char *word)

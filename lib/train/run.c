@@ -11,9 +11,10 @@
 #include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "config/family.h"
 #include "device/dry_run.h"
-#include "device/launch.h"
-#include "model/family.h"
+#include "device/queue.h"
+#include "program/launch.h"
 #include "train/checkpoint_files.h"
 #include "train/translation.h"
 

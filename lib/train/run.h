@@ -4,7 +4,7 @@
 
 #include <clformer/train.h>
 
-#include "model/training.h"
+#include "backprop/training.h"
 #include "model/transformer.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint.h"

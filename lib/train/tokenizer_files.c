@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "model/family.h"
+#include "config/family.h"
 #include "text/sentencepiece.h"
 #include "text/split.h"
 #include "text/train_sentencepiece.h"

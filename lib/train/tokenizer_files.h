@@ -2,8 +2,8 @@
 #ifndef CLF_TRAIN_TOKENIZER_FILES_H
 #define CLF_TRAIN_TOKENIZER_FILES_H
 
-#include "model/config.h"
-#include "model/save.h"
+#include "config/config.h"
+#include "config/write.h"
 
 struct clf__tokenizer_making {
     enum clf__system system;

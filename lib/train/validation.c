@@ -1,7 +1,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "model/family.h"
+#include "config/family.h"
 #include "train/translation.h"
 
 /* Loss without dropout over the whole validation text. */

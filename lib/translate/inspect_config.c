@@ -2,8 +2,8 @@
 #include <stdarg.h>
 
 #include "base/memory.h"
-#include "model/config_keys.h"
-#include "model/family.h"
+#include "config/family.h"
+#include "config/keys.h"
 #include "translate/inspect_internal.h"
 
 static int is_in_use(const struct clf__config *config, const struct clf__config_key *key)

@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-#include "model/config.h"
-#include "model/safetensors.h"
+#include "checkpoint/safetensors.h"
+#include "config/config.h"
 
 /* A configuration as a JSON object, by the keys of config.json where it has them; NULL without memory. */
 json_t *clf__inspect_configuration(const struct clf__config *config);

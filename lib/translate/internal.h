@@ -5,7 +5,7 @@
 #include <clformer/translator.h>
 
 #include "base/clock.h"
-#include "model/session.h"
+#include "infer/session.h"
 #include "text/batch.h"
 #include "text/tokenizer.h"
 

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "config/sides.h"
 #include "device/caps.h"
-#include "model/sides.h"
 #include "translate/internal.h"
 
 enum {

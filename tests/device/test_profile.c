@@ -5,9 +5,9 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/launch.h"
 #include "device/testing.h"
 #include "gemm/gemm.h"
+#include "program/launch.h"
 #include "support/support.h"
 
 enum { ROWS = 5, OUTPUTS = 33, INPUTS = 17 };

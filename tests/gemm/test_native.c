@@ -1,10 +1,10 @@
 /* The native product of a weight: cl/gemm.cl in both forms. */
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/launch.h"
 #include "device/testing.h"
 #include "gemm/check.h"
 #include "gemm/provider.h"
+#include "program/launch.h"
 
 #define FOR_EACH_NATIVE(device)                                                                              \
     for (int form = support_first_form(); form <= support_last_form(); form++)                               \

@@ -9,14 +9,14 @@
 
 #include <clformer/clformer.h>
 
+#include "backprop/training.h"
 #include "base/checksum.h"
+#include "config/sides.h"
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/dry_run.h"
-#include "device/launch.h"
 #include "model/save.h"
-#include "model/sides.h"
-#include "model/training.h"
+#include "program/launch.h"
 
 #ifdef __SANITIZE_ADDRESS__ /* which keeps what was freed, up to 256 MiB */
 enum { HOST_KIB = 512 << 10 };

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "config/write.h"
 #include "model/save.h"
 
 enum { SEED = 5, MAX_KEYS = 16 };

@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "base/memory.h"
-#include "model/config.h"
-#include "model/save.h"
+#include "config/config.h"
+#include "config/write.h"
 #include "train/recipe.h"
 #include "train/recipe_choices.h"
 
@@ -294,14 +294,14 @@ static void test_fine_tuning_has_the_preset_of_its_folder(void **state)
     assert_int_equal(settings.warm_up, 3000);
 }
 
-/* The table of lib/model/README.md: every key of config.json can be set, but those that other choices make.
+/* The table of lib/config/README.md: every key of config.json can be set, but those that other choices make.
  */
 static void test_every_key_of_the_configuration_can_be_set(void **state)
 {
     (void)state;
     static const char *const made[] = {"vocab_size",   "decoder_vocab_size", "pad_token_id",
                                        "bos_token_id", "eos_token_id",       "decoder_start_token_id"};
-    FILE *readme = fopen(CLF_SOURCE_FOLDER "/lib/model/README.md", "r");
+    FILE *readme = fopen(CLF_SOURCE_FOLDER "/lib/config/README.md", "r");
     assert_non_null(readme);
     char line[1024];
     int found = 0;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "model/config.h"
+#include "config/config.h"
 #include "train/schedule.h"
 
 #define assert_near(actual, expected) assert_true(fabs((actual) - (expected)) <= 1e-12 * fabs(expected))

@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/cache_home.h"
 #include "device/testing.h"
+#include "support/cache_home.h"
 #include "support/support.h"
 
 /* What a run does, in order; each begins anew what calls the driver gets. */

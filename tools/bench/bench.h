@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "shared/command.h"
-#include "shared/timing.h"
+#include "timings/timing.h"
 
 /* In the order of --stage. */
 enum bench_stage {

@@ -1,5 +1,5 @@
 /* The stages "ops" and "products": each op on a device, beside the device's own peaks. */
-#include "ops.h"
+#include "timings/ops.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,6 +102,7 @@ int bench_ops_run(struct bench_call *call)
         .only_products = flags.stage == BENCH_PRODUCTS,
         .least = flags.repeats > 0 ? flags.repeats : BENCH_REPEATS,
         .seconds = flags.repeats > 0 ? 0 : OP_SECONDS,
+        .interrupted = signals_interrupted,
     };
     job.device = setup.device;
     clf_status done = clf_device_measure_peaks(setup.device, &job.peaks);

@@ -4,7 +4,8 @@
 
 #include "base/memory.h"
 #include "bench/bench.h"
-#include "device/launch.h"
+#include "device/queue.h"
+#include "program/launch.h"
 #include "shared/lines.h"
 #include "shared/page.h"
 #include "translate/internal.h"
@@ -158,7 +159,7 @@ static clf_status measure(struct stage_case *one, struct timing *timing, const s
         CLF__TRY(prepare_encode(one, model));
     }
     return timing_measure(timing, stage->work, one,
-                          call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
+                          call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS, signals_interrupted);
 }
 
 /* Returns -1, or the exit status of a wrong call. */

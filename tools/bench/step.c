@@ -1,6 +1,6 @@
 /* Times a decoding step, beside a stream read: a step of few rows does little but read its weights once. */
 #include "bench/bench.h"
-#include "device/peak.h"
+#include "opening/peak.h"
 #include "shared/progress.h"
 #include "translate/internal.h"
 

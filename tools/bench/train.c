@@ -2,10 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "backprop/training.h"
 #include "base/memory.h"
 #include "bench/bench.h"
-#include "device/launch.h"
-#include "model/training.h"
+#include "device/queue.h"
+#include "program/launch.h"
 #include "translate/internal.h"
 
 /* The lines of one side, one after the other. */
@@ -166,8 +167,9 @@ int bench_train_run(struct bench_call *call, const struct setup *setup, const st
     struct timing timing;
     clf_status status = prepare(&one, call, setup->model, lines);
     if (status == CLF_OK) {
-        status = timing_measure(&timing, step, &one,
-                                call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS);
+        status =
+            timing_measure(&timing, step, &one, call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS,
+                           signals_interrupted);
     }
     json_t *row = status == CLF_OK ? train_row(call, &one, &timing) : NULL;
     int result = bench_end_case(call, &(struct bench_case){setup->device, batch, 1}, status, row);

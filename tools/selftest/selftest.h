@@ -1,7 +1,7 @@
 /* What the files of the self-test share: memory, tensors and the comparison of one check.
  *
  * The self-test proves the library's kernels, not its interface, so it calls lib/'s own functions, as `bench`
- * and `tune` do. The references in double are those of the tests (tests/reference). */
+ * and `tune` do. The references in double are those of the tests (bench/reference). */
 #ifndef CLF_TOOLS_SELFTEST_H
 #define CLF_TOOLS_SELFTEST_H
 

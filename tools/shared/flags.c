@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/config.h"
+#include "config/config.h"
 #include "shared/command.h"
 #include "shared/help.h"
 #include "shared/nearest.h"

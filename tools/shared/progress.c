@@ -2,16 +2,14 @@
 
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "shared/erase_line.h"
 
 double seconds_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return clf__seconds();
 }
 
 void progress_begin(struct progress *progress, int quiet, int input)

@@ -5,7 +5,8 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/launch.h"
+#include "device/queue.h"
+#include "program/launch.h"
 #include "reference/gemm.h"
 #include "tune/tune.h"
 

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/launch.h"
+#include "device/queue.h"
+#include "program/launch.h"
 #include "tune/tune.h"
 
 /* Of a quick look and of a proper one. */

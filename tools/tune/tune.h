@@ -2,10 +2,10 @@
 #ifndef CLF_TOOLS_TUNE_H
 #define CLF_TOOLS_TUNE_H
 
-#include "device/tuning.h"
 #include "shared/command.h"
 #include "shared/progress.h"
 #include "translate/internal.h"
+#include "tuning/tuning.h"
 
 /* names.c: whether this call measures a knob: it wants all, or those that it names. */
 int tune_is_wanted(const struct flags *flags, enum clf__knob knob);

@@ -1,0 +1,11 @@
+/* Adam and AdamW in double, as lib/ops/adam.h has them. */
+#ifndef CLF_BENCH_REFERENCE_ADAM_H
+#define CLF_BENCH_REFERENCE_ADAM_H
+
+#include <stddef.h>
+
+#include "ops/adam.h"
+
+void reference_adam(double *w, double *m, double *v, const float *dw, size_t n, const struct clf__adam *adam);
+
+#endif

@@ -1,0 +1,38 @@
+/* Attention in double precision, straight from the formula. */
+#ifndef CLF_BENCH_REFERENCE_ATTENTION_H
+#define CLF_BENCH_REFERENCE_ATTENTION_H
+
+#include <stdint.h>
+
+/* One problem; every matrix packed, NULL where there is none. */
+struct reference_attention {
+    int heads, key_width, value_width;
+    double scale;
+    int sequences, max_queries, max_keys;
+    const int32_t *spans; /* (sequences, 4) of { first query, queries, first key, keys } */
+    int causal;
+    const int32_t *hidden; /* (key rows) */
+    const float *additive; /* (sequences * max_queries, max_keys) */
+    const float *relative; /* (heads, 2 * reach + 1) */
+    int reach;
+    float dropout; /* the rate; 0 for none */
+    uint64_t dropout_seed;
+    uint32_t dropout_step, dropout_site;
+};
+
+/* y (query rows, heads * value_width); rows outside every span are untouched. maps (sequences * heads *
+ * max_queries, max_keys) with zero padding, or NULL. */
+void reference_attention_forward(double *y, double *maps, const float *q, const float *k, const float *v,
+                                 const struct reference_attention *problem);
+
+/* Gradients of sum(dy * y) (overwritten; packed as q, k, v and relative, which may be NULL): of rows outside
+ * every span untouched, but for drelative. */
+void reference_attention_backward(double *dq, double *dk, double *dv, double *drelative, const float *dy,
+                                  const float *q, const float *k, const float *v,
+                                  const struct reference_attention *problem);
+
+/* What is added to the scaled score of key j for query i of sequence b and head h: -INFINITY where i must not
+ * look at j. */
+double reference_attention_mask(const struct reference_attention *problem, int b, int h, int i, int j);
+
+#endif

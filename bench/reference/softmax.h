@@ -1,0 +1,9 @@
+/* Softmax in double, straight from the formulas of lib/ops/softmax.h. */
+#ifndef CLF_BENCH_REFERENCE_SOFTMAX_H
+#define CLF_BENCH_REFERENCE_SOFTMAX_H
+
+/* y and x (rows, columns), packed. */
+void reference_softmax(double *y, const float *x, int rows, int columns);
+void reference_log_softmax(double *y, const float *x, int rows, int columns);
+
+#endif

@@ -1,0 +1,11 @@
+/* The contract of lib/ops/top_k.h in double, by sorting whole rows. */
+#ifndef CLF_BENCH_REFERENCE_TOP_K_H
+#define CLF_BENCH_REFERENCE_TOP_K_H
+
+#include <stdint.h>
+
+/* One row: logits (vocabulary) is written. statistics (4). */
+void reference_top_k(float *values, int32_t *ids, int k, double *statistics, float *logits, int vocabulary,
+                     const int32_t *banned, int banned_count, int both);
+
+#endif

@@ -1,0 +1,138 @@
+/* Attention: whole sequences, and one decoding step. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "cases/attention.h"
+#include "ops/attention.h"
+#include "timings/internal.h"
+
+enum { COLUMNS = SPEED_HEADS * SPEED_HEAD_WIDTH };
+
+static struct clf__heads speed_heads(void)
+{
+    return (struct clf__heads){SPEED_HEADS, SPEED_HEAD_WIDTH, SPEED_HEAD_WIDTH,
+                               1.0f / sqrtf(SPEED_HEAD_WIDTH)};
+}
+
+struct attention {
+    struct clf__tensor y, q, k, v;
+    struct clf__attention_call call;
+};
+
+static clf_status attend(struct op_bench *bench, void *context)
+{
+    (void)bench;
+    const struct attention *one = context;
+    return clf__attention_forward(one->y, one->q, one->k, one->v, &one->call);
+}
+
+/* Zeros on the host; NULL where something failed. */
+static int32_t *integers(struct op_bench *bench, size_t count)
+{
+    int32_t *values = NULL;
+    OP_TRY(bench, clf__allocate(&values, count, sizeof *values));
+    return values;
+}
+
+static struct clf__spans make_spans(struct op_bench *bench, const struct attention_case *shape)
+{
+    struct clf__spans spans = {
+        .sequences = shape->sequences, .max_queries = shape->length, .max_keys = shape->length};
+    int32_t *table = integers(bench, 4 * (size_t)shape->sequences);
+    for (int b = 0; b < shape->sequences && table != NULL; b++) {
+        table[4 * b] = table[4 * b + 2] = b * shape->length;
+        table[4 * b + 1] = table[4 * b + 3] = shape->length;
+    }
+    if (table != NULL) {
+        spans.table = op_integers(bench, shape->sequences, 4, table);
+        clf__spans_count(&spans, table, shape->causal);
+    }
+    clf__free(table);
+    return spans;
+}
+
+static void attention(struct op_bench *bench, const struct attention_case *shape)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%d of %d tokens, %d heads%s", shape->sequences, shape->length, SPEED_HEADS,
+             shape->causal ? ", causal" : "");
+    int rows = shape->sequences * shape->length;
+    struct clf__attention_scratch scratch = {.scores = {.buffer = NULL}};
+    struct attention one = {
+        .y = op_floats(bench, rows, COLUMNS),
+        .q = op_floats(bench, rows, COLUMNS),
+        .k = op_floats(bench, rows, COLUMNS),
+        .v = op_floats(bench, rows, COLUMNS),
+        .call = {.heads = speed_heads(), .mask = CLF__MASK_NONE, .scratch = &scratch},
+    };
+    one.call.mask.causal = shape->causal;
+    one.call.spans = make_spans(bench, shape);
+    struct clf__arena arena; /* what the batched form takes */
+    clf__arena_init(&arena, bench->device);
+    OP_TRY(bench, clf__attention_scratch_reserve(&scratch, &arena, shape->sequences, &one.call.heads,
+                                                 shape->length, shape->length));
+    OP_TRY(bench, clf__arena_allocate(&arena));
+    bench->repeats = 1;
+    op_end(bench, "attention", text, attend, &one);
+    clf__arena_free(&arena);
+}
+
+struct attention_step {
+    struct clf__tensor y, q, k, v;
+    struct clf__heads heads;
+    struct clf__attention_history history;
+};
+
+static clf_status attend_step(struct op_bench *bench, void *context)
+{
+    (void)bench;
+    const struct attention_step *one = context;
+    return clf__attention_step_forward(one->y, one->q, one->k, one->v, &one->heads, &one->history);
+}
+
+static void attention_step(struct op_bench *bench, const struct attention_step_case *shape)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%d rows, %d positions, %d heads", shape->rows, shape->length, SPEED_HEADS);
+    int rows = shape->rows, length = shape->length;
+    int32_t *table = integers(bench, (size_t)rows * (size_t)length), *slots = integers(bench, (size_t)rows);
+    int32_t *positions = integers(bench, (size_t)rows);
+    struct attention_step one = {.heads = speed_heads()};
+    if (bench->status == CLF_OK) {
+        for (int r = 0; r < rows; r++) {
+            slots[r] = r;
+            positions[r] = length - 1;
+            for (int t = 0; t < length; t++) {
+                table[r * length + t] = r;
+            }
+        }
+        one.y = op_floats(bench, rows, COLUMNS);
+        one.q = op_floats(bench, rows, COLUMNS);
+        one.k = op_floats(bench, rows, COLUMNS);
+        one.v = op_floats(bench, rows, COLUMNS);
+        one.history = (struct clf__attention_history){
+            .keys = op_floats(bench, length * rows, COLUMNS),
+            .values = op_floats(bench, length * rows, COLUMNS),
+            .table = op_integers(bench, rows, length, table),
+            .slots = op_integers(bench, 1, rows, slots),
+            .positions = op_integers(bench, 1, rows, positions),
+            .slots_total = rows,
+        };
+    }
+    clf__free(table);
+    clf__free(slots);
+    clf__free(positions);
+    bench->repeats = 1;
+    op_end(bench, "attention step", text, attend_step, &one);
+}
+
+void op_attentions(struct op_bench *bench)
+{
+    for (int i = 0; i < attention_speed_case_count && !bench->stopped; i++) {
+        attention(bench, &attention_speed_cases[i]);
+    }
+    for (int i = 0; i < attention_step_speed_case_count && !bench->stopped; i++) {
+        attention_step(bench, &attention_step_speed_cases[i]);
+    }
+}

@@ -1,0 +1,102 @@
+/* What the files of training share. */
+#ifndef CLF_BACKPROP_INTERNAL_H
+#define CLF_BACKPROP_INTERNAL_H
+
+#include "backprop/training.h"
+#include "layers/workspace.h"
+#include "model/upload.h"
+
+/* Values, gradients and moments, in the order of enum clf__training_values. */
+enum { CLF__TRAINED_KINDS = 4 };
+
+/* Where a parameter lies: rows first .. of a weight, or numbers first .. of a vector. */
+struct clf__place {
+    struct clf__weight *weights[CLF__TRAINED_KINDS]; /* NULL where it is a vector */
+    struct clf__tensor vectors[CLF__TRAINED_KINDS];  /* (1, n); buffer NULL: not trained */
+    int first;
+};
+
+/* One array on the device that is trained, with the three that lie as it does: one parameter, or several that
+ * are stacked. */
+struct clf__trained {
+    struct clf__tensor arrays[CLF__TRAINED_KINDS]; /* (1, n) */
+    struct clf__weight *weight;                    /* whose values they are; NULL for a vector */
+    int decays;
+    int first_part, parts; /* of the sums of squares */
+};
+
+/* One forward pass: what was uploaded, and how dropout goes. */
+struct clf__pass {
+    struct clf__sequence_views sources, inputs;
+    struct clf__spans cross;
+    struct clf__tensor labels;
+    struct clf__id_groups source_ids, source_positions, input_ids, input_positions;
+    int source_rows, rows;
+    int64_t counted; /* labels that count */
+    int is_training; /* 0: no dropout, no gradients */
+    uint32_t number;
+    float gradient_scale;
+};
+
+struct clf__training {
+    struct clf__transformer *transformer;
+    struct clf__training_limits limits;
+    struct clf__training_options options;
+    struct clf__arena arena;
+    struct clf__mirror gradients, moments[2];
+    struct clf__parameter_list list;
+    struct clf__place *places; /* one a parameter */
+    struct clf__trained *trained;
+    int trained_count;
+    struct clf__tensor *untrained; /* gradients of parts of stacked biases that the model does not have */
+    int untrained_count;
+    /* Activations. */
+    struct clf__tensor encoder_sums, decoder_sums;     /* (N, D) before the embeddings' norms */
+    struct clf__tensor encoder_inputs, decoder_inputs; /* (N, D) what the first layers get */
+    struct clf__encoder_layer_record *encoder_layers;
+    struct clf__decoder_layer_record *decoder_layers;
+    struct clf__tensor encoder_normed, decoder_normed; /* (N, D) after the final norms */
+    struct clf__tensor dencoded;                       /* (N, D) the gradient of the encoder's output */
+    struct clf__gradient_workspace workspace;
+    struct clf__attention_scratch scratch;
+    struct clf__tensor frames;
+    struct clf__tensor logits; /* (rows of a chunk, V), then their gradient */
+    struct clf__tensor losses; /* (target tokens, 2) */
+    struct clf__tensor parts;  /* (1, n) sums of squares */
+    struct clf__upload upload;
+    float *host;  /* what is read of losses and parts */
+    float *zeros; /* (D) where the padding is kept, else NULL */
+};
+
+/* CLF_UNSUPPORTED where so many values outgrow an int, in which kernels count. */
+clf_status clf__training_check_count(const char *name, int64_t count);
+
+/* The stacks that hold values, gradients or moments. */
+struct clf__stacks clf__training_stacks(struct clf__training *training, int form);
+
+/* Finds every parameter: fills places, trained and untrained. */
+clf_status clf__training_place(struct clf__training *training);
+
+/* Fills and uploads what a batch needs. */
+clf_status clf__training_upload(struct clf__training *training, struct clf__pass *pass,
+                                const struct clf__training_batch *batch);
+/* How many integers that can be. */
+int64_t clf__training_upload_size(const struct clf__training_limits *limits);
+
+/* The stacks forward, *decoded being what the projection gets, and backward from its gradient in the
+ * workspace. */
+clf_status clf__training_forward(struct clf__training *training, const struct clf__pass *pass,
+                                 struct clf__tensor *decoded);
+clf_status clf__training_stacks_backward(struct clf__training *training, const struct clf__pass *pass);
+
+/* Logits, losses and, in training, their gradients back to `decoded`'s in the workspace, a chunk of rows at a
+ * time. */
+clf_status clf__training_project(struct clf__training *training, const struct clf__pass *pass,
+                                 struct clf__tensor decoded);
+/* The sums over all rows; waits for the device. */
+clf_status clf__training_read_losses(struct clf__training *training, const struct clf__pass *pass,
+                                     struct clf__training_loss *loss);
+/* Rows of a chunk. */
+int clf__training_logits_rows(const struct clf__training *training);
+
+#endif

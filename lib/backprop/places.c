@@ -1,0 +1,186 @@
+/* From named parameters to arrays on the device: walks the modules, and with them the list of parameters. */
+#include <assert.h>
+
+#include "backprop/internal.h"
+#include "base/memory.h"
+
+struct walker {
+    struct clf__training *training;
+    int index; /* of the next parameter */
+};
+
+static struct clf__tensor vector_of(struct clf__buffer *buffer, int count)
+{
+    return (struct clf__tensor){
+        .buffer = buffer, .type = CLF__F32, .rows = 1, .columns = count, .stride = count};
+}
+
+/* A weight's whole array, whatever its layout; it was checked that an int counts it. */
+static struct clf__tensor array_of(const struct clf__weight *weight)
+{
+    struct clf__buffer *buffer = (struct clf__buffer *)clf__weight_layout(weight).buffer;
+    return vector_of(buffer, (int)clf__weight_elements(weight));
+}
+
+/* Parameters of one stacked layer alternate between its weight and its bias. */
+static int is_known(const struct clf__training *training, const struct clf__buffer *buffer)
+{
+    enum { STACKED = 2 };
+    for (int i = training->trained_count - 1; i >= 0 && i >= training->trained_count - STACKED; i--) {
+        if (training->trained[i].arrays[CLF__VALUES].buffer == buffer) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void add_trained(struct walker *walker, const struct clf__tensor *arrays, struct clf__weight *weight)
+{
+    struct clf__training *training = walker->training;
+    const struct clf__parameter *item = &training->list.items[walker->index];
+    if (!item->is_trained || is_known(training, arrays[CLF__VALUES].buffer)) {
+        return;
+    }
+    struct clf__trained *trained = &training->trained[training->trained_count++];
+    const struct clf__trained *before = training->trained_count > 1 ? trained - 1 : NULL;
+    *trained = (struct clf__trained){
+        .weight = weight,
+        .decays = item->decays,
+        .first_part = before != NULL ? before->first_part + before->parts : 0,
+        .parts = clf__sum_squares_parts((size_t)arrays[CLF__VALUES].columns),
+    };
+    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+        trained->arrays[form] = arrays[form];
+    }
+}
+
+static clf_status walk_weight(struct walker *walker, struct clf__weight *const weights[CLF__TRAINED_KINDS],
+                              int first)
+{
+    struct clf__place *place = &walker->training->places[walker->index];
+    struct clf__tensor arrays[CLF__TRAINED_KINDS];
+    /* Its own rows are not too many; those stacked with them, and what a layout adds, are counted too. */
+    const char *name = walker->training->list.items[walker->index].name;
+    CLF__TRY(clf__training_check_count(name, (int64_t)clf__weight_elements(weights[CLF__VALUES])));
+    place->first = first;
+    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+        place->weights[form] = weights[form];
+        arrays[form] = array_of(weights[form]);
+    }
+    add_trained(walker, arrays, weights[CLF__VALUES]);
+    walker->index++;
+    return CLF_OK;
+}
+
+static void walk_vector(struct walker *walker, const struct clf__tensor vectors[CLF__TRAINED_KINDS],
+                        int first)
+{
+    struct clf__place *place = &walker->training->places[walker->index];
+    place->first = first;
+    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+        place->vectors[form] = vectors[form];
+    }
+    add_trained(walker, vectors, NULL);
+    walker->index++;
+}
+
+/* The same module in values, gradients and moments. */
+struct forms {
+    void *at[CLF__TRAINED_KINDS];
+};
+
+/* A table or a norm's vector, seen as one row. */
+static void walk_tensor(struct walker *walker, const struct forms *forms, size_t offset)
+{
+    struct clf__tensor vectors[CLF__TRAINED_KINDS];
+    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+        const struct clf__tensor *tensor = (const void *)((const char *)forms->at[form] + offset);
+        vectors[form] = vector_of(tensor->buffer, tensor->rows * tensor->columns);
+    }
+    walk_vector(walker, vectors, 0);
+}
+
+static void walk_bias(struct walker *walker, const struct forms *forms, int first)
+{
+    struct clf__tensor vectors[CLF__TRAINED_KINDS];
+    const struct clf__linear *values = forms->at[CLF__VALUES];
+    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+        const struct clf__linear *linear = forms->at[form];
+        vectors[form] = vector_of(linear->bias, clf__weight_outputs(values->weight));
+    }
+    walk_vector(walker, vectors, first);
+}
+
+/* Where other parts of a stacked layer have a bias and one has none, zeros stand in the bias and stay. */
+static clf_status walk_linear(struct walker *walker, const struct forms *forms,
+                              const struct clf__module *module)
+{
+    struct clf__training *training = walker->training;
+    const struct clf__linear *gradients = forms->at[CLF__GRADIENTS];
+    struct clf__weight *weights[CLF__TRAINED_KINDS];
+    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+        weights[form] = ((const struct clf__linear *)forms->at[form])->weight;
+    }
+    for (int i = 0, first = 0; i < module->part_count; first += module->parts[i].rows, i++) {
+        const struct clf__module_part *part = &module->parts[i];
+        if (part->weight[0] != '\0') {
+            CLF__TRY(walk_weight(walker, weights, first));
+        }
+        if (part->bias[0] != '\0') {
+            walk_bias(walker, forms, first);
+        } else if (gradients->bias != NULL) {
+            struct clf__tensor bias = vector_of(gradients->bias, first + part->rows);
+            training->untrained[training->untrained_count++] = clf__tensor_columns(bias, first, part->rows);
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status walk_module(void *context, const struct clf__module *module)
+{
+    struct walker *walker = context;
+    struct forms forms;
+    struct clf__weight *weights[CLF__TRAINED_KINDS];
+    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+        forms.at[form] = clf__tree_module(module, clf__training_stacks(walker->training, form));
+    }
+    switch (module->kind) {
+    case CLF__MODULE_LINEAR:
+        return walk_linear(walker, &forms, module);
+    case CLF__MODULE_NORM:
+        walk_tensor(walker, &forms, offsetof(struct clf__norm, gamma));
+        if (module->parts[0].bias[0] != '\0') {
+            walk_tensor(walker, &forms, offsetof(struct clf__norm, beta));
+        }
+        return CLF_OK;
+    case CLF__MODULE_TABLE:
+        walk_tensor(walker, &forms, 0);
+        return CLF_OK;
+    case CLF__MODULE_WEIGHT:
+        break;
+    }
+    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+        weights[form] = *(struct clf__weight *const *)forms.at[form];
+    }
+    return walk_weight(walker, weights, 0);
+}
+
+struct clf__stacks clf__training_stacks(struct clf__training *training, int form)
+{
+    struct clf__mirror *mirrors[] = {NULL, &training->gradients, &training->moments[0],
+                                     &training->moments[1]};
+    return mirrors[form] == NULL ? clf__transformer_stacks(training->transformer)
+                                 : clf__mirror_stacks(mirrors[form]);
+}
+
+clf_status clf__training_place(struct clf__training *training)
+{
+    size_t count = (size_t)training->list.count;
+    CLF__TRY(clf__allocate(&training->places, count, sizeof *training->places));
+    CLF__TRY(clf__allocate(&training->trained, count, sizeof *training->trained));
+    CLF__TRY(clf__allocate(&training->untrained, count, sizeof *training->untrained));
+    struct walker walker = {.training = training};
+    CLF__TRY(clf__tree_visit(&training->transformer->config, walk_module, &walker));
+    assert(walker.index == training->list.count);
+    return CLF_OK;
+}

@@ -1,0 +1,172 @@
+/* One pass over a batch, and what is done with the gradients. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "backprop/internal.h"
+
+static int has_relative(const struct clf__training *training)
+{
+    return training->transformer->config.positions == CLF__POSITIONS_RELATIVE;
+}
+
+static clf_status zero(struct clf__tensor vector)
+{
+    return clf__buffer_fill(vector.buffer, vector.offset * sizeof(float),
+                            (size_t)vector.columns * sizeof(float), 0.0f);
+}
+
+/* What the layers' gradients still lack to be those of the parameters. */
+static clf_status finish_gradients(struct clf__training *training)
+{
+    const struct clf__config *config = &training->transformer->config;
+    for (int i = 0; i < training->untrained_count; i++) {
+        CLF__TRY(zero(training->untrained[i]));
+    }
+    if (training->options.keeps_padding && config->pad_id < config->target_vocabulary) {
+        CLF__TRY(clf__weight_write(training->gradients.decoder.projection.weight, config->pad_id, 1,
+                                   training->zeros));
+    }
+    if (!has_relative(training)) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__embedder_relative_backward(&training->gradients.encoder.embedder, config, CLF__ENCODER));
+    return clf__embedder_relative_backward(&training->gradients.decoder.embedder, config, CLF__DECODER);
+}
+
+clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
+                                  float gradient_scale, uint32_t pass, struct clf__training_loss *loss)
+{
+    struct clf__pass its = {.is_training = 1, .number = pass, .gradient_scale = gradient_scale};
+    struct clf__tensor decoded;
+    CLF__TRY(clf__training_upload(training, &its, batch));
+    CLF__TRY(clf__training_forward(training, &its, &decoded));
+    CLF__TRY(clf__training_project(training, &its, decoded));
+    CLF__TRY(clf__training_stacks_backward(training, &its));
+    CLF__TRY(clf__training_read_losses(training, &its, loss));
+    return finish_gradients(training);
+}
+
+clf_status clf__training_evaluate(struct clf__training *training, const struct clf__training_batch *batch,
+                                  struct clf__training_loss *loss)
+{
+    struct clf__pass pass = {.is_training = 0};
+    struct clf__tensor decoded;
+    CLF__TRY(clf__training_upload(training, &pass, batch));
+    CLF__TRY(clf__training_forward(training, &pass, &decoded));
+    CLF__TRY(clf__training_project(training, &pass, decoded));
+    return clf__training_read_losses(training, &pass, loss);
+}
+
+clf_status clf__training_gradient_norm(struct clf__training *training, double *norm)
+{
+    int count = 0;
+    for (int i = 0; i < training->trained_count; i++) {
+        const struct clf__trained *trained = &training->trained[i];
+        CLF__TRY(clf__sum_squares(clf__tensor_columns(training->parts, trained->first_part, trained->parts),
+                                  trained->arrays[CLF__GRADIENTS]));
+        count += trained->parts;
+    }
+    CLF__TRY(clf__tensor_read(clf__tensor_columns(training->parts, 0, count), training->host));
+    double sum = 0.0;
+    for (int i = 0; i < count; i++) {
+        sum += training->host[i];
+    }
+    *norm = sqrt(sum);
+    return CLF_OK;
+}
+
+/* The tables of relative biases follow the parameters. */
+static clf_status renew_relative(struct clf__training *training)
+{
+    const struct clf__config *config = &training->transformer->config;
+    if (!has_relative(training)) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__embedder_renew_relative(&training->transformer->encoder.embedder, config, CLF__ENCODER));
+    return clf__embedder_renew_relative(&training->transformer->decoder.embedder, config, CLF__DECODER);
+}
+
+/* The gradient of the table by distance, which is no parameter. */
+static clf_status clear_relative(struct clf__training *training)
+{
+    struct clf__tensor tables[] = {training->gradients.encoder.embedder.relative,
+                                   training->gradients.decoder.embedder.relative};
+    for (int i = 0; has_relative(training) && i < 2; i++) {
+        size_t count = (size_t)tables[i].rows * (size_t)tables[i].columns;
+        CLF__TRY(clf__buffer_fill(tables[i].buffer, 0, count * sizeof(float), 0.0f));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__training_update(struct clf__training *training, const struct clf__adam *adam)
+{
+    for (int i = 0; i < training->trained_count; i++) {
+        const struct clf__trained *trained = &training->trained[i];
+        struct clf__adam its = *adam;
+        if (!trained->decays) {
+            its.decay = its.coupled_decay = 0.0f;
+        }
+        CLF__TRY(clf__adam_update(trained->arrays[CLF__VALUES], trained->arrays[CLF__FIRST_MOMENTS],
+                                  trained->arrays[CLF__SECOND_MOMENTS], trained->arrays[CLF__GRADIENTS],
+                                  &its));
+        if (trained->weight != NULL) {
+            CLF__TRY(clf__weight_changed(trained->weight));
+        }
+    }
+    CLF__TRY(clear_relative(training));
+    return renew_relative(training);
+}
+
+clf_status clf__training_clear(struct clf__training *training)
+{
+    for (int i = 0; i < training->trained_count; i++) {
+        CLF__TRY(zero(training->trained[i].arrays[CLF__GRADIENTS]));
+    }
+    return clear_relative(training);
+}
+
+const struct clf__parameter_list *clf__training_parameters(const struct clf__training *training)
+{
+    return &training->list;
+}
+
+/* A parameter's numbers in a vector. */
+static struct clf__tensor vector_at(const struct clf__training *training, enum clf__training_values which,
+                                    int index)
+{
+    const struct clf__place *place = &training->places[index];
+    const struct clf__parameter *item = &training->list.items[index];
+    return clf__tensor_columns(place->vectors[which], place->first, item->rows * item->columns);
+}
+
+clf_status clf__training_read(const struct clf__training *training, enum clf__training_values which,
+                              int index, float *target)
+{
+    assert(index >= 0 && index < training->list.count);
+    const struct clf__place *place = &training->places[index];
+    const struct clf__parameter *item = &training->list.items[index];
+    if (place->weights[which] != NULL) {
+        return clf__weight_read(place->weights[which], place->first, item->rows, target);
+    }
+    if (place->vectors[which].buffer == NULL) {
+        memset(target, 0, (size_t)item->rows * (size_t)item->columns * sizeof *target);
+        return CLF_OK;
+    }
+    return clf__tensor_read(vector_at(training, which, index), target);
+}
+
+clf_status clf__training_write(struct clf__training *training, enum clf__training_values which, int index,
+                               const float *source)
+{
+    assert(index >= 0 && index < training->list.count);
+    const struct clf__place *place = &training->places[index];
+    const struct clf__parameter *item = &training->list.items[index];
+    if (place->weights[which] != NULL) {
+        return clf__weight_write(place->weights[which], place->first, item->rows, source);
+    }
+    if (place->vectors[which].buffer != NULL) {
+        CLF__TRY(clf__tensor_write(vector_at(training, which, index), source));
+    }
+    return which == CLF__VALUES ? renew_relative(training) : CLF_OK;
+}

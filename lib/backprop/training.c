@@ -1,0 +1,284 @@
+#include "backprop/training.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "backprop/internal.h"
+#include "base/larger.h"
+#include "base/memory.h"
+#include "config/sides.h"
+#include "device/caps.h"
+#include "model/stacks.h"
+#include "ops/bias.h"
+
+static int trains_logits_bias(const struct clf__training *training)
+{
+    const struct clf__parameter *last = &training->list.items[training->list.count - 1];
+    return training->transformer->config.logits_bias && last->is_trained;
+}
+
+/* What the sums over any number of rows up to `rows` need: fewer rows may be cut into more parts. */
+static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int))
+{
+    size_t most = 0;
+    for (int count = 1; count <= rows; count++) {
+        most = clf__larger_size(most, needed(count, columns));
+    }
+    return most;
+}
+
+static size_t attention_scratch(const struct clf__training *training, enum clf__side side, int query_rows)
+{
+    const struct clf__config *config = &training->transformer->config;
+    const struct clf__transformer *transformer = training->transformer;
+    const struct clf__embedder *embedder =
+        side == CLF__ENCODER ? &transformer->encoder.embedder : &transformer->decoder.embedder;
+    struct clf__heads heads = clf__config_heads(config, side);
+    return clf__attention_backward_scratch(&heads, query_rows, training->limits.sequences,
+                                           embedder->relative.columns);
+}
+
+static struct clf__gradient_sizes gradient_sizes(const struct clf__training *training)
+{
+    const struct clf__config *config = &training->transformer->config;
+    const struct clf__training_limits *limits = &training->limits;
+    struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
+    struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
+    int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
+    struct clf__gradient_sizes sizes = {
+        .widths = {.d_model = config->d_model,
+                   .projected = clf__larger(clf__self_projection_width(&encoder),
+                                            clf__self_projection_width(&decoder)),
+                   .context =
+                       clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
+                   .hidden = config->ffn_gated ? 2 * ffn : ffn},
+        .rows = clf__larger(limits->source_tokens, limits->target_tokens),
+        .source_rows = limits->source_tokens,
+        .activated = ffn,
+        .memory = clf__memory_projection_width(&decoder),
+    };
+    int widest = clf__larger(clf__larger(sizes.widths.projected, sizes.widths.hidden),
+                             clf__larger(sizes.memory, sizes.widths.d_model));
+    sizes.scratch =
+        clf__larger_size(row_sums_scratch(sizes.rows, widest, clf__bias_backward_scratch),
+                         row_sums_scratch(sizes.rows, sizes.widths.d_model, clf__layernorm_backward_scratch));
+    if (trains_logits_bias(training)) {
+        sizes.scratch = clf__larger_size(sizes.scratch, row_sums_scratch(clf__training_logits_rows(training),
+                                                                         config->target_vocabulary,
+                                                                         clf__bias_backward_scratch));
+    }
+    sizes.scratch =
+        clf__larger_size(sizes.scratch, attention_scratch(training, CLF__ENCODER, limits->source_tokens));
+    sizes.scratch =
+        clf__larger_size(sizes.scratch, attention_scratch(training, CLF__DECODER, limits->target_tokens));
+    return sizes;
+}
+
+/* The rows that flow through one side: into its embedding's norm, its first layer, out of its final norm. */
+static clf_status reserve_rows(struct clf__training *training, struct clf__tensor *sums,
+                               struct clf__tensor *inputs, struct clf__tensor *normed, int rows)
+{
+    const struct clf__config *config = &training->transformer->config;
+    struct clf__arena *arena = &training->arena;
+    if (config->norm_embedding) {
+        CLF__TRY(
+            clf__arena_reserve(arena, sums, CLF__F32, rows, config->d_model, "the sums of the embeddings"));
+    }
+    if (config->norm_final) {
+        CLF__TRY(clf__arena_reserve(arena, normed, CLF__F32, rows, config->d_model, "the final norm's rows"));
+    }
+    return clf__arena_reserve(arena, inputs, CLF__F32, rows, config->d_model, "the embeddings' rows");
+}
+
+static clf_status reserve_records(struct clf__training *training)
+{
+    const struct clf__encoder *encoder = &training->transformer->encoder;
+    const struct clf__decoder *decoder = &training->transformer->decoder;
+    const struct clf__training_limits *limits = &training->limits;
+    struct clf__arena *arena = &training->arena;
+    CLF__TRY(reserve_rows(training, &training->encoder_sums, &training->encoder_inputs,
+                          &training->encoder_normed, limits->source_tokens));
+    CLF__TRY(reserve_rows(training, &training->decoder_sums, &training->decoder_inputs,
+                          &training->decoder_normed, limits->target_tokens));
+    CLF__TRY(clf__allocate(&training->encoder_layers, (size_t)encoder->layer_count,
+                           sizeof *training->encoder_layers));
+    CLF__TRY(clf__allocate(&training->decoder_layers, (size_t)decoder->layer_count,
+                           sizeof *training->decoder_layers));
+    for (int i = 0; i < encoder->layer_count; i++) {
+        CLF__TRY(clf__encoder_layer_record_reserve(&training->encoder_layers[i], arena, &encoder->layers[i],
+                                                   limits->source_tokens));
+    }
+    for (int i = 0; i < decoder->layer_count; i++) {
+        CLF__TRY(clf__decoder_layer_record_reserve(&training->decoder_layers[i], arena, &decoder->layers[i],
+                                                   limits->target_tokens, limits->source_tokens));
+    }
+    return CLF_OK;
+}
+
+/* Scores of a device that does not take attention in one pass. */
+static clf_status reserve_attention(struct clf__training *training)
+{
+    const struct clf__training_limits *limits = &training->limits;
+    const struct clf__config *config = &training->transformer->config;
+    if (clf__device_caps(training->transformer->device)->attention == CLF_ATTENTION_FUSED) {
+        return CLF_OK;
+    }
+    struct clf__heads largest = clf__config_largest_heads(config);
+    int longest = clf__larger(limits->source_length, limits->target_length);
+    return clf__attention_scratch_reserve(&training->scratch, &training->arena, limits->sequences, &largest,
+                                          longest, longest);
+}
+
+static clf_status reserve(struct clf__training *training)
+{
+    const struct clf__training_limits *limits = &training->limits;
+    const struct clf__config *config = &training->transformer->config;
+    struct clf__arena *arena = &training->arena;
+    struct clf__gradient_sizes sizes = gradient_sizes(training);
+    CLF__TRY(reserve_records(training));
+    CLF__TRY(clf__gradient_workspace_reserve(&training->workspace, arena, &sizes));
+    CLF__TRY(clf__arena_reserve(arena, &training->dencoded, CLF__F32, limits->source_tokens, config->d_model,
+                                "the gradient of the encoder's output"));
+    if (config->feature_size > 0) {
+        CLF__TRY(clf__arena_reserve(arena, &training->frames, CLF__F32, limits->source_tokens,
+                                    config->feature_size, "the frames"));
+    }
+    CLF__TRY(clf__arena_reserve(arena, &training->logits, CLF__F32, clf__training_logits_rows(training),
+                                config->target_vocabulary, "the logits"));
+    CLF__TRY(clf__arena_reserve(arena, &training->losses, CLF__F32, limits->target_tokens, 2, "the losses"));
+    CLF__TRY(clf__upload_reserve(&training->upload, arena, clf__training_upload_size(limits)));
+    return reserve_attention(training);
+}
+
+clf_status clf__training_check_count(const char *name, int64_t count)
+{
+    return count <= INT32_MAX
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED, "%s has %" PRId64 " values, and training takes %d at most", name,
+                           count, INT32_MAX);
+}
+
+static clf_status check_counts(const struct clf__parameter_list *list)
+{
+    for (int i = 0; i < list->count; i++) {
+        const struct clf__parameter *item = &list->items[i];
+        CLF__TRY(clf__training_check_count(item->name, (int64_t)item->rows * item->columns));
+    }
+    return CLF_OK;
+}
+
+/* What is read back: sums of squares, losses. */
+static clf_status reserve_host(struct clf__training *training)
+{
+    const struct clf__trained *last = &training->trained[training->trained_count - 1];
+    int parts = last->first_part + last->parts;
+    size_t count = clf__larger_size((size_t)parts, 2 * (size_t)training->limits.target_tokens);
+    CLF__TRY(clf__arena_reserve(&training->arena, &training->parts, CLF__F32, 1, parts, "sums of squares"));
+    return clf__allocate(&training->host, clf__larger_size(count, 1), sizeof *training->host);
+}
+
+/* Weights and the gradients that products write. */
+static clf_status prepare_products(struct clf__training *training)
+{
+    const struct clf__transformer *transformer = training->transformer;
+    struct clf_device *device = transformer->device;
+    clf_precision products = training->options.products;
+    const struct clf__weight *projection = transformer->decoder.projection.weight;
+    int most = clf__larger(training->limits.source_tokens, training->limits.target_tokens);
+    for (int i = 0; i < training->list.count; i++) {
+        struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
+        int is_looked_up =
+            weight == transformer->encoder.embedder.tokens || weight == transformer->decoder.embedder.tokens;
+        if (weight == NULL || training->places[i].first > 0 || (is_looked_up && weight != projection)) {
+            continue;
+        }
+        int outputs = clf__weight_outputs(weight), inputs = clf__weight_inputs(weight);
+        int rows = weight == projection ? training->logits.rows : most;
+        CLF__TRY(clf__weight_multiply_in(weight, products));
+        CLF__TRY(clf__weight_prepare(weight));
+        CLF__TRY(clf__weight_multiply_in(training->places[i].weights[CLF__GRADIENTS], products));
+        CLF__TRY(clf__gemm_reserve(device, rows, inputs, products));
+        CLF__TRY(clf__gemm_reserve_gradients(device, rows, outputs, inputs, products));
+    }
+    return CLF_OK;
+}
+
+static clf_status make_zeros(struct clf__training *training)
+{
+    size_t width = (size_t)training->transformer->config.d_model;
+    return training->options.keeps_padding ? clf__allocate(&training->zeros, width, sizeof *training->zeros)
+                                           : CLF_OK;
+}
+
+static clf_status make(struct clf__training *training)
+{
+    const struct clf__transformer *transformer = training->transformer;
+    CLF__TRY(clf__config_check_heads(&transformer->config, transformer->device, NULL, 1));
+    CLF__TRY(clf__parameter_list_create(&training->list, &transformer->config));
+    CLF__TRY(check_counts(&training->list));
+    CLF__TRY(clf__transformer_reach(training->transformer, training->limits.source_length,
+                                    training->limits.target_length));
+    CLF__TRY(reserve(training));
+    for (int form = CLF__GRADIENTS; form < CLF__TRAINED_KINDS; form++) {
+        CLF__TRY(clf__stacks_create_zero(clf__training_stacks(training, form),
+                                         clf__transformer_stacks(training->transformer),
+                                         &transformer->config));
+    }
+    CLF__TRY(clf__training_place(training));
+    CLF__TRY(reserve_host(training));
+    CLF__TRY(make_zeros(training));
+    CLF__TRY(clf__arena_allocate(&training->arena));
+    return prepare_products(training);
+}
+
+clf_status clf__training_create(struct clf__training **out, struct clf__transformer *transformer,
+                                const struct clf__training_limits *limits,
+                                const struct clf__training_options *options)
+{
+    struct clf__training *training;
+    CLF__TRY(clf__allocate(&training, 1, sizeof *training));
+    training->transformer = transformer;
+    training->limits = *limits;
+    training->options = *options;
+    clf__arena_init_swept(&training->arena, transformer->device);
+    clf_status status = make(training);
+    if (status != CLF_OK) {
+        clf__training_free(training);
+        return status;
+    }
+    *out = training;
+    return CLF_OK;
+}
+
+/* The transformer's weights multiply as they did before; that needs nothing and cannot fail. */
+static void leave_weights(struct clf__training *training)
+{
+    for (int i = 0; training->places != NULL && i < training->list.count; i++) {
+        struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
+        if (weight != NULL) {
+            (void)clf__weight_multiply_in(weight, CLF_PRECISION_FP32);
+        }
+    }
+}
+
+void clf__training_free(struct clf__training *training)
+{
+    if (training == NULL) {
+        return;
+    }
+    clf__arena_free(&training->arena);
+    leave_weights(training);
+    for (int form = CLF__TRAINED_KINDS - 1; form >= CLF__GRADIENTS; form--) {
+        clf__stacks_free(clf__training_stacks(training, form), &training->transformer->config);
+    }
+    clf__parameter_list_free(&training->list);
+    clf__free(training->places);
+    clf__free(training->zeros);
+    clf__free(training->trained);
+    clf__free(training->untrained);
+    clf__free(training->encoder_layers);
+    clf__free(training->decoder_layers);
+    clf__free(training->upload.staging);
+    clf__free(training->host);
+    clf__free(training);
+}

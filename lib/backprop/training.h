@@ -1,0 +1,80 @@
+/* A transformer whose parameters are trained: forward and backward over batches, gradients, Adam.
+ *
+ * It owns gradients, moments and every activation, sized once; nothing is allocated while it runs. Batches
+ * are ragged, as a session's. */
+#ifndef CLF_BACKPROP_TRAINING_H
+#define CLF_BACKPROP_TRAINING_H
+
+#include "model/parameters.h"
+#include "model/transformer.h"
+#include "model/upload.h"
+#include "ops/adam.h"
+#include "ops/cross_entropy.h"
+
+/* The largest batch of one forward pass. */
+struct clf__training_limits {
+    int sequences;
+    int source_tokens, target_tokens; /* of all of them together */
+    int source_length, target_length; /* of one */
+};
+
+struct clf__training_options {
+    clf_precision products; /* FP32 or BF16; the parameters are fp32 */
+    uint64_t seed;          /* of dropout, whose rates are the configuration's */
+    struct clf__smoothing smoothing;
+    /* The pad token's row of the output projection has no gradient. In MarianMT's models that row is zero,
+     * being also the embedding that decoding starts from, and CTranslate2 counts on it. */
+    int keeps_padding;
+};
+
+struct clf__training;
+
+/* The transformer was loaded in fp32, is borrowed, and changes with every update. */
+clf_status clf__training_create(struct clf__training **out, struct clf__transformer *transformer,
+                                const struct clf__training_limits *limits,
+                                const struct clf__training_options *options);
+void clf__training_free(struct clf__training *training);
+
+/* Pairs: sequence b of the sources belongs to sequence b of the inputs (start token first) and its labels,
+ * one a row of the inputs; a label of -1 does not count. */
+struct clf__training_batch {
+    struct clf__sequences sources, inputs;
+    const int32_t *labels;
+};
+
+/* Sums over the labels that count. */
+struct clf__training_loss {
+    double loss; /* what is trained: smoothed, -sum q log p */
+    double nll;  /* -log p of the labels */
+    int64_t labels;
+};
+
+/* Forward and backward: the gradients of gradient_scale * loss are added to what is there. `pass` numbers the
+ * forward passes of the run: dropout depends on it. */
+clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
+                                  float gradient_scale, uint32_t pass, struct clf__training_loss *loss);
+
+/* Forward alone, without dropout. */
+clf_status clf__training_evaluate(struct clf__training *training, const struct clf__training_batch *batch,
+                                  struct clf__training_loss *loss);
+
+/* The Euclidean norm of all gradients, shared ones once; not finite where one of them is not. */
+clf_status clf__training_gradient_norm(struct clf__training *training, double *norm);
+
+/* One step of Adam over every parameter; decay goes to those that the parameter list says decay. The
+ * gradients become zero. */
+clf_status clf__training_update(struct clf__training *training, const struct clf__adam *adam);
+
+/* Forgets the gradients. */
+clf_status clf__training_clear(struct clf__training *training);
+
+/* The parameters as named host values, for checkpoints and tests; index as in the list. Those that are not
+ * trained (a zero bias that the family stores) have zero gradients and moments. */
+enum clf__training_values { CLF__VALUES, CLF__GRADIENTS, CLF__FIRST_MOMENTS, CLF__SECOND_MOMENTS };
+const struct clf__parameter_list *clf__training_parameters(const struct clf__training *training);
+clf_status clf__training_read(const struct clf__training *training, enum clf__training_values which,
+                              int index, float *target);
+clf_status clf__training_write(struct clf__training *training, enum clf__training_values which, int index,
+                               const float *source);
+
+#endif

@@ -1,0 +1,106 @@
+#include <assert.h>
+#include <string.h>
+
+#include "backprop/internal.h"
+
+int64_t clf__training_upload_size(const struct clf__training_limits *limits)
+{
+    int64_t sources = limits->source_tokens, targets = limits->target_tokens, sequences = limits->sequences;
+    int64_t id_groups = 2 * (3 * sources + 1) + 2 * (3 * targets + 1); /* ids and positions of both sides */
+    return 3 * sources + 4 * targets + 12 * sequences + id_groups;
+}
+
+/* Takes the u-th of `count` distinct ids out, whose rows go after the last one. */
+static void leave_out(int32_t *distinct, int32_t *first, int32_t *order, int count, int u)
+{
+    int rows = first[u + 1] - first[u];
+    memmove(order + first[u], order + first[u + 1], (size_t)(first[count] - first[u + 1]) * sizeof *order);
+    for (int i = u + 1; i < count; i++) {
+        distinct[i - 1] = distinct[i];
+        first[i] = first[i + 1] - rows;
+    }
+}
+
+/* Rows by id; those of `padding` (-1: none) have no part. */
+static clf_status take_groups(struct clf__id_groups *out, struct clf__upload *upload, const int32_t *ids,
+                              int count, int padding)
+{
+    int32_t *distinct, *first, *order;
+    int distinct_count;
+    out->distinct = clf__upload_take(upload, count, &distinct);
+    out->first = clf__upload_take(upload, count + 1, &first);
+    out->order = clf__upload_take(upload, count, &order);
+    CLF__TRY(clf__gather_ids(distinct, first, order, &distinct_count, ids, count));
+    for (int u = 0; u < distinct_count; u++) {
+        if (distinct[u] == padding) {
+            leave_out(distinct, first, order, distinct_count--, u);
+            break;
+        }
+    }
+    out->distinct = clf__tensor_columns(out->distinct, 0, distinct_count);
+    out->first = clf__tensor_columns(out->first, 0, distinct_count + 1);
+    return CLF_OK;
+}
+
+static clf_status take_side(struct clf__id_groups *ids, struct clf__id_groups *positions,
+                            struct clf__upload *upload, const struct clf__config *config,
+                            const struct clf__sequences *sequences, const struct clf__sequence_views *views)
+{
+    int rows = sequences->first[sequences->count];
+    if (sequences->ids != NULL) {
+        CLF__TRY(take_groups(ids, upload, sequences->ids, rows, clf__padding_row(config)));
+    }
+    return config->positions == CLF__POSITIONS_LEARNED
+               ? take_groups(positions, upload, views->host_positions, rows, -1)
+               : CLF_OK;
+}
+
+static void take_cross(struct clf__spans *out, struct clf__upload *upload,
+                       const struct clf__sequences *sources, const struct clf__sequences *inputs)
+{
+    int32_t *spans;
+    *out = clf__upload_take_spans(upload, inputs->count, &spans);
+    for (int b = 0; b < inputs->count; b++) {
+        int queries = inputs->first[b + 1] - inputs->first[b];
+        int keys = sources->first[b + 1] - sources->first[b];
+        memcpy(spans + 4 * b, (int32_t[4]){inputs->first[b], queries, sources->first[b], keys},
+               4 * sizeof *spans);
+        out->max_queries = queries > out->max_queries ? queries : out->max_queries;
+        out->max_keys = keys > out->max_keys ? keys : out->max_keys;
+    }
+    clf__spans_count(out, spans, 0);
+}
+
+clf_status clf__training_upload(struct clf__training *training, struct clf__pass *pass,
+                                const struct clf__training_batch *batch)
+{
+    const struct clf__config *config = &training->transformer->config;
+    const struct clf__sequences *sources = &batch->sources, *inputs = &batch->inputs;
+    struct clf__upload *upload = &training->upload;
+    pass->source_rows = sources->first[sources->count];
+    pass->rows = inputs->first[inputs->count];
+    assert(sources->count == inputs->count && inputs->count <= training->limits.sequences);
+    assert(pass->source_rows <= training->limits.source_tokens &&
+           pass->rows <= training->limits.target_tokens);
+    upload->count = 0;
+    clf__upload_take_sequences(&pass->sources, upload, config, sources, 0);
+    clf__upload_take_sequences(&pass->inputs, upload, config, inputs, 1);
+    take_cross(&pass->cross, upload, sources, inputs);
+    int32_t *labels;
+    pass->labels = clf__upload_take(upload, pass->rows, &labels);
+    memcpy(labels, batch->labels, (size_t)pass->rows * sizeof *labels);
+    for (int i = 0; i < pass->rows; i++) {
+        if (labels[i] >= config->target_vocabulary) {
+            return clf__fail(CLF_BAD_ARGUMENT, "label %d of a batch is not below the vocabulary's size, %d",
+                             (int)labels[i], config->target_vocabulary);
+        }
+        pass->counted += labels[i] >= 0;
+    }
+    CLF__TRY(take_side(&pass->source_ids, &pass->source_positions, upload, config, sources, &pass->sources));
+    CLF__TRY(take_side(&pass->input_ids, &pass->input_positions, upload, config, inputs, &pass->inputs));
+    if (sources->frames != NULL) {
+        CLF__TRY(
+            clf__tensor_write(clf__tensor_rows(training->frames, 0, pass->source_rows), sources->frames));
+    }
+    return clf__upload_send(upload);
+}

@@ -1,0 +1,216 @@
+#include "config/config.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "config/build.h"
+#include "config/family.h"
+
+/* Says after a value that the file does not hold it. */
+static const char *if_missing(const struct clf__json *json, const char *key)
+{
+    return clf__json_has(json, key) ? "" : " (the default: the key is missing)";
+}
+
+static clf_status check_id(const struct clf__json *json, const char *key, int id, int vocabulary,
+                           int is_needed)
+{
+    if (id >= vocabulary) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %d%s, outside the vocabulary of %d", json->path, key, id,
+                         if_missing(json, key), vocabulary);
+    }
+    if (id < 0 && is_needed) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is missing", json->path, key);
+    }
+    return CLF_OK;
+}
+
+static clf_status check_width(const struct clf__config *config, const struct clf__json *json, const char *key,
+                              int heads, int key_width, int value_width)
+{
+    if (key_width == 0 || value_width == 0) {
+        return clf__fail(CLF_FORMAT, "%s: \"d_model\" %d%s is not a multiple of \"%s\" %d%s", json->path,
+                         config->d_model, if_missing(json, "d_model"), key, heads, if_missing(json, key));
+    }
+    return CLF_OK;
+}
+
+/* The start token of config.json, and that of generation_config.json. */
+static clf_status check_start(const struct clf__config *config, const struct clf__json *json, int id)
+{
+    if (clf__family_of(config->system)->hides_start_pad && id == config->pad_id) {
+        return clf__fail(
+            CLF_FORMAT, "%s: \"decoder_start_token_id\" is the pad id %d, which a %s model hides from itself",
+            json->path, config->pad_id, clf__system_word(config->system));
+    }
+    return CLF_OK;
+}
+
+static clf_status check_ids(const struct clf__config *config, const struct clf__json *json)
+{
+    int source = config->feature_size > 0 ? config->target_vocabulary : config->source_vocabulary;
+    int larger = source > config->target_vocabulary ? source : config->target_vocabulary;
+    int smaller = source < config->target_vocabulary ? source : config->target_vocabulary;
+    CLF__TRY(check_id(json, "pad_token_id", config->pad_id, larger, config->mask_pad_tokens));
+    CLF__TRY(check_id(json, "bos_token_id", config->start_id, larger, 0));
+    CLF__TRY(check_id(json, "eos_token_id", config->end_id, smaller, 1));
+    CLF__TRY(
+        check_id(json, "decoder_start_token_id", config->decoder_start_id, config->target_vocabulary, 1));
+    return check_start(config, json, config->decoder_start_id);
+}
+
+static clf_status check(const struct clf__config *config, const struct clf__json *json)
+{
+    CLF__TRY(check_width(config, json, "encoder_attention_heads", config->encoder_heads,
+                         config->encoder_key_width, config->encoder_value_width));
+    CLF__TRY(check_width(config, json, "decoder_attention_heads", config->decoder_heads,
+                         config->decoder_key_width, config->decoder_value_width));
+    CLF__TRY(check_ids(config, json));
+    if (config->positions == CLF__POSITIONS_RELATIVE &&
+        (config->relative_buckets % 2 != 0 || config->relative_distance <= config->relative_buckets / 2)) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"relative_attention_num_buckets\" %d must be even, and "
+                         "\"relative_attention_max_distance\" %d more than half of it",
+                         json->path, config->relative_buckets, config->relative_distance);
+    }
+    return CLF_OK;
+}
+
+/* Hugging Face's folders say whether they have two vocabularies; ours have where the sizes differ or the file
+ * is there. */
+static clf_status find_target_vocabulary(struct clf__config *config, const char *folder)
+{
+    if (clf__family_of(config->system)->hugging_face || config->share_source_target ||
+        config->feature_size > 0) {
+        return CLF_OK;
+    }
+    int is_there;
+    CLF__TRY(clf__file_find(&is_there, folder, "target_vocab.json"));
+    config->separate_vocabularies = config->source_vocabulary != config->target_vocabulary || is_there;
+    return CLF_OK;
+}
+
+clf_status clf__config_parse(struct clf__config *config, const struct clf__json *json,
+                             const struct clf__json *generation)
+{
+    CLF__TRY(clf__config_read(config, json));
+    CLF__TRY(check(config, json));
+    const struct clf__json *decoding = generation->root ? generation : json;
+    CLF__TRY(clf__config_read_generation(config, decoding));
+    return check_start(config, decoding, config->generation.start_id);
+}
+
+/* Fails where the folder is what CTranslate2's converters write. */
+static clf_status refuse_ctranslate2(const char *folder)
+{
+    static const char *const vocabularies[] = {"shared_vocabulary.json", "shared_vocabulary.txt",
+                                               "source_vocabulary.json", "source_vocabulary.txt",
+                                               "vocabulary.json",        "vocabulary.txt"};
+    int has_weights = 0, has_other = 0, has_vocabulary = 0;
+    CLF__TRY(clf__file_exists_in(&has_weights, folder, "model.bin"));
+    CLF__TRY(clf__file_exists_in(&has_other, folder, "model.safetensors"));
+    for (size_t i = 0; has_weights && !has_other && i < sizeof vocabularies / sizeof *vocabularies; i++) {
+        CLF__TRY(clf__file_exists_in(&has_vocabulary, folder, vocabularies[i]));
+        if (has_vocabulary) {
+            return clf__fail(
+                CLF_UNSUPPORTED,
+                "%s: is a CTranslate2 model (model.bin and %s), which is not supported yet; take the "
+                "folder that it was converted from",
+                folder, vocabularies[i]);
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status load(struct clf__config *config, const char *folder)
+{
+    CLF__TRY(refuse_ctranslate2(folder));
+    struct clf__json json = {0}, generation = {0};
+    clf_status status = clf__json_load_in(&json, folder, "config.json");
+    if (status == CLF_FILE) {
+        clf__fail(status, "%s; a model is a folder with config.json in it", clf_last_error());
+    }
+    if (status == CLF_OK) {
+        status = clf__json_find_in(&generation, folder, "generation_config.json");
+    }
+    if (status == CLF_OK) {
+        status = clf__config_parse(config, &json, &generation);
+    }
+    if (status == CLF_OK) {
+        status = find_target_vocabulary(config, folder);
+    }
+    clf__json_free(&generation);
+    clf__json_free(&json);
+    return status;
+}
+
+/* A file in place of a folder: most likely one of the model's own. */
+static clf_status refuse_file(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    char *folder = NULL;
+    int is_model = 0;
+    CLF__TRY(clf__copy_bytes(&folder, length > 0 ? path : ".", length > 0 ? length : 1));
+    clf_status status = clf__file_exists_in(&is_model, folder, "config.json");
+    if (status == CLF_OK && is_model) {
+        status = clf__fail(CLF_FILE, "%s: is a file of a model; give its folder, %s", path, folder);
+    } else if (status == CLF_OK) {
+        status = clf__fail(CLF_FILE, "%s: is a file; a model is a folder with config.json in it", path);
+    }
+    clf__free(folder);
+    return status;
+}
+
+clf_status clf__config_check_folder(const char *folder)
+{
+    if (clf__file_exists(folder)) {
+        return refuse_file(folder);
+    }
+    if (!clf__folder_exists(folder)) {
+        return clf__fail(CLF_FILE, "%s: no such folder; a model is a folder with config.json in it", folder);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__config_load(struct clf__config *out, const char *folder)
+{
+    *out = (struct clf__config){0};
+    CLF__TRY(clf__config_check_folder(folder));
+    struct clf__config config = {0};
+    clf_status status = load(&config, folder);
+    if (status != CLF_OK) {
+        clf__config_free(&config);
+        return status;
+    }
+    *out = config;
+    return CLF_OK;
+}
+
+void clf__config_free(struct clf__config *config)
+{
+    clf__free((void *)config->generation.suppressed);
+    clf__free((void *)config->generation.bad_words);
+    clf__free((void *)config->generation.bad_word_offsets);
+    *config = (struct clf__config){0};
+}
+
+int clf__config_framing(const struct clf__config *config)
+{
+    return (config->source_start_id >= 0) + (config->source_end_id >= 0);
+}
+
+struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config *config)
+{
+    return (struct clf__tokenizer_options){
+        .source_vocabulary = config->source_vocabulary,
+        .target_vocabulary = config->target_vocabulary,
+        .separate = config->separate_vocabularies,
+        .source_start_id = config->source_start_id,
+        .source_end_id = config->source_end_id,
+        .pad_id = config->pad_id,
+        .start_id = config->start_id,
+        .end_id = config->end_id,
+    };
+}

@@ -1,0 +1,109 @@
+/* The one configuration that describes every encoder-decoder we run. */
+#ifndef CLF_CONFIG_CONFIG_H
+#define CLF_CONFIG_CONFIG_H
+
+#include <stdio.h>
+
+#include "base/status.h"
+#include "gemm/gemm.h"
+#include "ops/layernorm.h"
+#include "ops/positions.h"
+#include "search/search.h"
+#include "text/tokenizer.h"
+
+/* X(NAME, word): the systems whose folders we read; the word is the preset's name in config.json, and
+ * family/<word>.c is the rest of it. */
+#define CLF__SYSTEM_LIST(X)                                                                                  \
+    X(MARIAN, marian)                                                                                        \
+    X(PAPER, paper)                                                                                          \
+    X(JADORE, jadore)                                                                                        \
+    X(ANNOTATED, annotated)                                                                                  \
+    X(SPEECH, speech)                                                                                        \
+    X(ILLUSTRATED, illustrated)
+
+enum clf__system {
+#define CLF__SYSTEM_ENUM(name, word) CLF__##name,
+    CLF__SYSTEM_LIST(CLF__SYSTEM_ENUM)
+#undef CLF__SYSTEM_ENUM
+};
+const char *clf__system_word(enum clf__system system);
+
+/* "length_penalty" and --length-penalty are at least -this and at most this. */
+enum { CLF__LENGTH_PENALTY_LIMIT = 1000 };
+
+enum clf__positions_kind {
+    CLF__POSITIONS_NONE,
+    CLF__POSITIONS_SINUSOID,
+    CLF__POSITIONS_LEARNED,
+    CLF__POSITIONS_RELATIVE
+};
+
+struct clf__config {
+    enum clf__system system;
+    /* Sizes. */
+    int source_vocabulary, target_vocabulary; /* V of each side; source 0 for frames */
+    int d_model;                              /* D */
+    int encoder_layers, decoder_layers;
+    int encoder_heads, decoder_heads; /* H; the decoder's serve cross-attention too */
+    /* d_k and d_v of one head; MarianMT's are D / H, so they differ where the sides' heads do. */
+    int encoder_key_width, encoder_value_width;
+    int decoder_key_width, decoder_value_width;
+    int encoder_ffn, decoder_ffn; /* F */
+    int max_positions;            /* longest source or target */
+    int feature_size;             /* of a frame; 0: the source is tokens */
+    int separate_vocabularies;    /* target pieces are in target_vocab.json */
+    /* Positions. */
+    enum clf__positions_kind positions;
+    enum clf__sinusoid_layout sinusoid_layout;
+    enum clf__sinusoid_frequency sinusoid_frequency;
+    int position_offset;        /* the first token's row of the table; of max_positions + offset rows */
+    int position_padding_aware; /* pad tokens keep the position of row pad_id and are not counted */
+    int relative_buckets, relative_distance; /* T5 (Raffel 2020): one bias table a side, in self-attention */
+    /* Norms. */
+    enum clf__norm_kind norm;
+    float norm_epsilon;
+    int norm_first;     /* pre-norm */
+    int norm_final;     /* a norm after each stack */
+    int norm_embedding; /* a norm on the embedding sum */
+    /* Attention. */
+    int query_bias, key_bias, value_bias, output_bias; /* of the projections */
+    int attention_scaled;                              /* 1 / sqrt(K), else 1 */
+    /* Feed-forward. */
+    enum clf__activation activation;
+    int ffn_gated; /* activation(fc1 x) * (fc_gate x) */
+    int ffn_bias;
+    /* Embeddings and output. */
+    float encoder_embedding_scale, decoder_embedding_scale;
+    int share_source_target; /* one embedding for both sides */
+    int share_target_output; /* the output projection is the target embedding */
+    float output_scale;      /* of the logits */
+    int logits_bias;
+    /* Rates of dropout, in training: of what sub-layers give (speech: the feed-forward alone), of the
+     * embedding sum, of the attention weights, and after the activation. */
+    float dropout, embedding_dropout, attention_dropout, activation_dropout;
+    /* Ids; -1 where a model has none. */
+    int pad_id, start_id, end_id, decoder_start_id;
+    int source_start_id, source_end_id; /* what frames a source line */
+    int mask_pad_tokens; /* tokens of sources and given targets equal to pad_id are hidden as keys */
+    /* What generation starts from. */
+    struct clf__search_options generation; /* `suppressed` and `bad_words` owned by the config */
+};
+
+/* Fails unless it is a folder; a file in its place is told its folder where that may be a model. */
+clf_status clf__config_check_folder(const char *folder);
+
+/* Reads config.json and generation_config.json of a folder; README.md lists the keys. A key that is left out
+ * has the preset's value. */
+clf_status clf__config_load(struct clf__config *out, const char *folder);
+void clf__config_free(struct clf__config *config);
+
+/* The preset's own values, sizes included (for MARIAN: what transformers' MarianConfig defaults to). */
+void clf__config_preset(struct clf__config *out, enum clf__system system);
+
+/* How many ids frame a source line: one that has no others is empty. */
+int clf__config_framing(const struct clf__config *config);
+
+/* What it fixes for the text. */
+struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config *config);
+
+#endif

@@ -1,0 +1,73 @@
+/* The Annotated Transformer (Rush 2018, Huang et al. 2022). */
+#include "config/family.h"
+
+static const struct clf__name_rule rules[] = {
+    {"model.encoder.embed_tokens.weight", "src_embed.0.lut.weight"},
+    {"model.encoder.layers.#.self_attn.q_proj.*", "encoder.layers.#.self_attn.linears.0.*"},
+    {"model.encoder.layers.#.self_attn.k_proj.*", "encoder.layers.#.self_attn.linears.1.*"},
+    {"model.encoder.layers.#.self_attn.v_proj.*", "encoder.layers.#.self_attn.linears.2.*"},
+    {"model.encoder.layers.#.self_attn.out_proj.*", "encoder.layers.#.self_attn.linears.3.*"},
+    {"model.encoder.layers.#.self_attn_layer_norm.weight", "encoder.layers.#.sublayer.0.norm.a_2"},
+    {"model.encoder.layers.#.self_attn_layer_norm.bias", "encoder.layers.#.sublayer.0.norm.b_2"},
+    {"model.encoder.layers.#.fc1.*", "encoder.layers.#.feed_forward.w_1.*"},
+    {"model.encoder.layers.#.fc2.*", "encoder.layers.#.feed_forward.w_2.*"},
+    {"model.encoder.layers.#.final_layer_norm.weight", "encoder.layers.#.sublayer.1.norm.a_2"},
+    {"model.encoder.layers.#.final_layer_norm.bias", "encoder.layers.#.sublayer.1.norm.b_2"},
+    {"model.encoder.layer_norm.weight", "encoder.norm.a_2"},
+    {"model.encoder.layer_norm.bias", "encoder.norm.b_2"},
+    {"model.decoder.embed_tokens.weight", "tgt_embed.0.lut.weight"},
+    {"model.decoder.layers.#.self_attn.q_proj.*", "decoder.layers.#.self_attn.linears.0.*"},
+    {"model.decoder.layers.#.self_attn.k_proj.*", "decoder.layers.#.self_attn.linears.1.*"},
+    {"model.decoder.layers.#.self_attn.v_proj.*", "decoder.layers.#.self_attn.linears.2.*"},
+    {"model.decoder.layers.#.self_attn.out_proj.*", "decoder.layers.#.self_attn.linears.3.*"},
+    {"model.decoder.layers.#.self_attn_layer_norm.weight", "decoder.layers.#.sublayer.0.norm.a_2"},
+    {"model.decoder.layers.#.self_attn_layer_norm.bias", "decoder.layers.#.sublayer.0.norm.b_2"},
+    {"model.decoder.layers.#.encoder_attn.q_proj.*", "decoder.layers.#.src_attn.linears.0.*"},
+    {"model.decoder.layers.#.encoder_attn.k_proj.*", "decoder.layers.#.src_attn.linears.1.*"},
+    {"model.decoder.layers.#.encoder_attn.v_proj.*", "decoder.layers.#.src_attn.linears.2.*"},
+    {"model.decoder.layers.#.encoder_attn.out_proj.*", "decoder.layers.#.src_attn.linears.3.*"},
+    {"model.decoder.layers.#.encoder_attn_layer_norm.weight", "decoder.layers.#.sublayer.1.norm.a_2"},
+    {"model.decoder.layers.#.encoder_attn_layer_norm.bias", "decoder.layers.#.sublayer.1.norm.b_2"},
+    {"model.decoder.layers.#.fc1.*", "decoder.layers.#.feed_forward.w_1.*"},
+    {"model.decoder.layers.#.fc2.*", "decoder.layers.#.feed_forward.w_2.*"},
+    {"model.decoder.layers.#.final_layer_norm.weight", "decoder.layers.#.sublayer.2.norm.a_2"},
+    {"model.decoder.layers.#.final_layer_norm.bias", "decoder.layers.#.sublayer.2.norm.b_2"},
+    {"model.decoder.layer_norm.weight", "decoder.norm.a_2"},
+    {"model.decoder.layer_norm.bias", "decoder.norm.b_2"},
+    {"lm_head.weight", "generator.proj.weight"},
+    {"final_logits_bias", "generator.proj.bias"},
+};
+
+static const char *const frozen[] = {".pe", NULL};
+
+static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
+
+static void start(struct clf__config *config, struct clf__config_choices *choices)
+{
+    (void)choices;
+    config->max_positions = 5000;
+    config->norm = CLF__NORM_STD;
+    config->norm_first = config->norm_final = 1;
+    clf__family_bias_projections(config);
+    config->share_source_target = config->share_target_output = 0;
+    config->logits_bias = 1;
+    config->attention_dropout = config->activation_dropout = 0.1f;
+    config->mask_pad_tokens = 1;
+    config->start_id = config->decoder_start_id = 0;
+    config->end_id = 1;
+    config->pad_id = 2;
+    clf__family_greedy(config, 256);
+}
+
+const struct clf__family clf__family_annotated = {
+    .start = start,
+    .initial = clf__initial_pytorch,
+    .names = &names,
+    .specials = {.first = {"<s>", "</s>", "<pad>", "<unk>"}},
+    .frames_sources = 1,
+    .hides_start_pad = 1,
+    .drops_activations = 1,
+    /* It leaves its rate to PyTorch's LambdaLR, which goes by what is done; the paper and jadore count the
+     * update that is being made. */
+    .counts_updates_done = 1,
+};

@@ -1,0 +1,28 @@
+/* What a system's own code calls its tensors. */
+#ifndef CLF_CONFIG_FAMILY_NAMES_H
+#define CLF_CONFIG_FAMILY_NAMES_H
+
+#include <stddef.h>
+
+/* A canonical name and the stored one. `#` stands for the layer's index, a `*` at the end for the rest. */
+struct clf__name_rule {
+    const char *canonical, *stored;
+};
+
+struct clf__tensor_names {
+    const struct clf__name_rule *rules; /* NULL: the canonical names themselves */
+    int rule_count;
+    const char *const *frozen; /* endings of the names of buffers and frozen tables, which are not read; ends
+                                  with NULL */
+};
+
+/* The BART family's names: MarianMT's, and those of the folders that we write. */
+extern const struct clf__tensor_names clf__names_canonical;
+
+/* The stored name of a canonical one, cut to size; 0 where the system has none. */
+int clf__names_stored(const struct clf__tensor_names *names, const char *canonical, char *stored,
+                      size_t size);
+
+int clf__names_are_frozen(const struct clf__tensor_names *names, const char *stored);
+
+#endif

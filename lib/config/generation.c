@@ -1,0 +1,267 @@
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "config/build.h"
+#include "config/keys.h"
+
+enum { MAX_TOKENS = CLF__CONFIG_MOST_TOKENS, MAX_IDS = 1 << 20 };
+
+clf_status clf__config_read_end_id(const struct clf__json *json, int *id)
+{
+    const json_t *value = json_object_get(json->root, "eos_token_id");
+    if (!json_is_array(value)) {
+        return clf__json_int(json, "eos_token_id", 0, CLF__MAX_VOCABULARY - 1, id);
+    }
+    if (json_array_size(value) > 1) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: \"eos_token_id\" lists several ids; one is supported",
+                         json->path);
+    }
+    const json_t *only = json_array_get(value, 0);
+    if (!json_is_integer(only) || json_integer_value(only) < 0 ||
+        json_integer_value(only) >= CLF__MAX_VOCABULARY) {
+        return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" is no list of one id", json->path);
+    }
+    *id = (int)json_integer_value(only);
+    return CLF_OK;
+}
+
+/* An element of an array of ids. */
+static clf_status read_element(const struct clf__json *json, const char *key, const json_t *value,
+                               int vocabulary, int32_t *id)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) >= vocabulary) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" holds what is no id of the vocabulary of %d", json->path,
+                         key, vocabulary);
+    }
+    *id = (int32_t)json_integer_value(value);
+    return CLF_OK;
+}
+
+/* The array that a key names, NULL where it is missing or null. */
+static clf_status get_array(const struct clf__json *json, const char *key, const json_t **array)
+{
+    const json_t *value = json_object_get(json->root, key);
+    *array = NULL;
+    if (!value || json_is_null(value)) {
+        return CLF_OK;
+    }
+    if (!json_is_array(value) || json_array_size(value) > MAX_IDS) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is no list of at most %d entries", json->path, key, MAX_IDS);
+    }
+    *array = value;
+    return CLF_OK;
+}
+
+static clf_status read_forced(const struct clf__json *json, const char *key, int vocabulary, int *id)
+{
+    const json_t *value = json_object_get(json->root, key);
+    if (json_is_array(value) && json_array_size(value) > 1) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: \"%s\" lists several ids; one is supported", json->path, key);
+    }
+    if (!value || json_is_null(value) || (json_is_array(value) && json_array_size(value) == 0)) {
+        return CLF_OK;
+    }
+    int32_t one = 0;
+    CLF__TRY(
+        read_element(json, key, json_is_array(value) ? json_array_get(value, 0) : value, vocabulary, &one));
+    *id = one;
+    return CLF_OK;
+}
+
+static clf_status read_suppressed(struct clf__search_options *options, const struct clf__json *json)
+{
+    const json_t *array;
+    CLF__TRY(get_array(json, "suppress_tokens", &array));
+    size_t count = json_array_size(array);
+    if (count == 0) {
+        return CLF_OK;
+    }
+    int32_t *ids = NULL;
+    CLF__TRY(clf__allocate(&ids, count, sizeof *ids));
+    options->suppressed = ids;
+    options->suppressed_count = (int)count;
+    for (size_t i = 0; i < count; i++) {
+        CLF__TRY(
+            read_element(json, "suppress_tokens", json_array_get(array, i), options->vocabulary, &ids[i]));
+    }
+    return CLF_OK;
+}
+
+static clf_status check_forced(const struct clf__search_options *options, const struct clf__json *json,
+                               const char *key, int id)
+{
+    for (int i = 0; id >= 0 && i < options->suppressed_count; i++) {
+        if (options->suppressed[i] == id) {
+            return clf__fail(CLF_FORMAT, "%s: \"%s\" %d is among \"suppress_tokens\" too; drop one of them",
+                             json->path, key, id);
+        }
+    }
+    return CLF_OK;
+}
+
+/* How many ids all sequences have together. */
+static clf_status count_bad_words(const struct clf__json *json, const json_t *array, size_t *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        size_t length = json_array_size(json_array_get(array, i));
+        if (length == 0 || length > MAX_IDS) {
+            return clf__fail(CLF_FORMAT, "%s: \"bad_words_ids\" holds what is no list of ids", json->path);
+        }
+        *total += length;
+    }
+    if (*total > MAX_IDS) {
+        return clf__fail(CLF_FORMAT, "%s: \"bad_words_ids\" holds more than %d ids", json->path, MAX_IDS);
+    }
+    return CLF_OK;
+}
+
+static clf_status read_bad_words(struct clf__search_options *options, const struct clf__json *json)
+{
+    const json_t *array;
+    size_t total, used = 0;
+    CLF__TRY(get_array(json, "bad_words_ids", &array));
+    CLF__TRY(count_bad_words(json, array, &total));
+    if (total == 0) {
+        return CLF_OK;
+    }
+    int32_t *ids = NULL, *offsets = NULL;
+    CLF__TRY(clf__allocate(&ids, total, sizeof *ids));
+    options->bad_words = ids;
+    CLF__TRY(clf__allocate(&offsets, json_array_size(array) + 1, sizeof *offsets));
+    options->bad_word_offsets = offsets;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *word = json_array_get(array, i);
+        size_t length = json_array_size(word);
+        for (size_t k = 0; k < length; k++) {
+            CLF__TRY(read_element(json, "bad_words_ids", json_array_get(word, k), options->vocabulary,
+                                  &ids[used + k]));
+        }
+        if (length == 1 && ids[used] == options->end_id) {
+            continue; /* transformers does not ban the end token by this key */
+        }
+        used += length;
+        offsets[++options->bad_word_count] = (int32_t)used;
+    }
+    return CLF_OK;
+}
+
+static clf_status read_early_stopping(struct clf__search_options *options, const struct clf__json *json)
+{
+    const json_t *value = json_object_get(json->root, "early_stopping");
+    if (!value || json_is_null(value)) {
+        return CLF_OK;
+    }
+    if (json_is_boolean(value)) {
+        options->early_stopping = json_is_true(value) ? CLF__STOP_TRUE : CLF__STOP_FALSE;
+        return CLF_OK;
+    }
+    const char *word = json_is_string(value) ? json_string_value(value) : "";
+    if (strcmp(word, "never") == 0 || strcmp(word, "all") == 0) {
+        options->early_stopping = strcmp(word, "all") == 0 ? CLF__STOP_ALL : CLF__STOP_NEVER;
+        return CLF_OK;
+    }
+    return clf__fail(CLF_FORMAT, "%s: \"early_stopping\" is neither true, false, \"never\" nor \"all\"",
+                     json->path);
+}
+
+static clf_status read_length_penalty(struct clf__search_options *options, const struct clf__json *json)
+{
+    double penalty = options->length_penalty;
+    CLF__TRY(clf__json_double(json, "length_penalty", -CLF__LENGTH_PENALTY_LIMIT, CLF__LENGTH_PENALTY_LIMIT,
+                              &penalty));
+    options->length_penalty = (float)penalty;
+    return CLF_OK;
+}
+
+/* transformers counts the start token in max_length. Its min_length is the number of generated tokens, the
+ * end token among them, and min_new_tokens those before the end token. */
+static clf_status read_lengths(struct clf__search_options *options, const struct clf__json *json,
+                               int max_positions)
+{
+    int given = options->max_length + 1;
+    CLF__TRY(clf__json_int(json, "max_length", 2, MAX_TOKENS, &given));
+    options->max_length = given - 1;
+    CLF__TRY(clf__json_int(json, "max_new_tokens", 1, MAX_TOKENS, &options->max_length));
+    if (options->max_length > max_positions) {
+        clf__log(CLF_LOG_WARNING, "%s: the longest output, %d tokens, is cut to the model's %d positions",
+                 json->path, options->max_length, max_positions);
+        options->max_length = max_positions;
+    }
+    int before_end = 0;
+    CLF__TRY(clf__json_int(json, "min_new_tokens", 0, MAX_TOKENS, &before_end));
+    if (before_end > 0) {
+        options->min_length = before_end + 1;
+    }
+    if (options->min_length > options->max_length) {
+        return clf__fail(CLF_FORMAT, "%s: the shortest output (%d tokens) is longer than the longest (%d)",
+                         json->path, options->min_length, options->max_length);
+    }
+    return CLF_OK;
+}
+
+/* Keys of transformers that would change the output, and that ours does not follow. */
+static void warn_of_others(const struct clf__json *json)
+{
+    static const struct {
+        const char *key;
+        double neutral;
+    } others[] = {
+        {"no_repeat_ngram_size", 0},
+        {"encoder_no_repeat_ngram_size", 0},
+        {"repetition_penalty", 1},
+        {"diversity_penalty", 0},
+        {"encoder_repetition_penalty", 1},
+        {"num_beam_groups", 1},
+        {"penalty_alpha", 0},
+        {"exponential_decay_length_penalty", 0},
+        {"guidance_scale", 1},
+        {"begin_suppress_tokens", 0},
+        {"sequence_bias", 0},
+        {"force_words_ids", 0},
+        {"stop_strings", 0},
+        {"max_time", 0},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const json_t *value = json_object_get(json->root, others[i].key);
+        int is_neutral = !value || json_is_null(value) ||
+                         (json_is_number(value) && json_number_value(value) == others[i].neutral) ||
+                         ((json_is_array(value) || json_is_object(value)) && json_array_size(value) == 0 &&
+                          json_object_size(value) == 0);
+        if (!is_neutral) {
+            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is not applied", json->path, others[i].key);
+        }
+    }
+    if (json_is_true(json_object_get(json->root, "do_sample"))) {
+        clf__log(CLF_LOG_WARNING, "%s: \"do_sample\" is not applied; greedy or beam search is used",
+                 json->path);
+    }
+}
+
+clf_status clf__config_read_generation(struct clf__config *config, const struct clf__json *json)
+{
+    struct clf__search_options *options = &config->generation;
+    int vocabulary = config->target_vocabulary;
+    CLF__TRY(clf__json_int(json, "decoder_start_token_id", 0, vocabulary - 1, &options->start_id));
+    CLF__TRY(clf__config_read_end_id(json, &options->end_id));
+    if (options->end_id >= vocabulary) {
+        return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" is %d, outside the vocabulary of %d", json->path,
+                         options->end_id, vocabulary);
+    }
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DECODING));
+    if (options->n_best > options->beams) {
+        return clf__fail(CLF_FORMAT, "%s: \"num_return_sequences\" is %d, more than \"num_beams\" %d",
+                         json->path, options->n_best, options->beams);
+    }
+    CLF__TRY(read_length_penalty(options, json));
+    CLF__TRY(read_early_stopping(options, json));
+    CLF__TRY(read_forced(json, "forced_bos_token_id", vocabulary, &options->forced_first));
+    CLF__TRY(read_forced(json, "forced_eos_token_id", vocabulary, &options->forced_last));
+    CLF__TRY(read_suppressed(options, json));
+    CLF__TRY(check_forced(options, json, "forced_bos_token_id", options->forced_first));
+    CLF__TRY(check_forced(options, json, "forced_eos_token_id", options->forced_last));
+    CLF__TRY(read_bad_words(options, json));
+    warn_of_others(json);
+    return read_lengths(options, json, config->max_positions);
+}

@@ -1,0 +1,73 @@
+/* The keys of config.json and generation_config.json, each said once: reading, choosing, writing and showing
+ * a configuration follow from one table. */
+#ifndef CLF_CONFIG_KEYS_H
+#define CLF_CONFIG_KEYS_H
+
+#include "base/json.h"
+#include "config/config.h"
+
+/* Of a model, a head or a frame. */
+enum { CLF__CONFIG_MOST_WIDTH = 65536 };
+/* Of an output. */
+enum { CLF__CONFIG_MOST_TOKENS = 1 << 30 };
+
+/* When a key is read. What depends on others, or on the vocabulary, has a function of its own. */
+enum clf__key_stage {
+    CLF__KEY_ALONE,   /* by that function */
+    CLF__KEY_SIZE,    /* first, and written even where it is the preset's */
+    CLF__KEY_KIND,    /* first */
+    CLF__KEY_RATE,    /* once "dropout" is known, which is the default */
+    CLF__KEY_SWITCH,  /* in our own folders alone; a family of Hugging Face's fixes it */
+    CLF__KEY_DERIVED, /* the same, over what was worked out from the others */
+    CLF__KEY_DECODING /* from generation_config.json, or from config.json where a folder has only that */
+};
+
+enum clf__key_type { CLF__KEY_WHOLE, CLF__KEY_REAL, CLF__KEY_FLAG, CLF__KEY_WORD };
+
+/* What else a key is. */
+enum {
+    CLF__KEY_CHOSEN = 1,       /* a new model's description may choose it */
+    CLF__KEY_EVERY = 2,        /* and so for the families of Hugging Face, which fix the others */
+    CLF__KEY_GENERATION = 4,   /* it is written to generation_config.json */
+    CLF__KEY_SHOWN = 8,        /* inspect shows its field */
+    CLF__KEY_OF_SINUSOID = 16, /* but only where positions are of this kind */
+    CLF__KEY_OF_RELATIVE = 32
+};
+
+/* A word and what it stands for. The first word of a value is the one that is shown. */
+struct clf__key_word {
+    const char *word;
+    int value;
+};
+
+struct clf__config_key {
+    const char *name;
+    enum clf__key_type type;
+    enum clf__key_stage stage;
+    unsigned uses;
+    size_t field; /* its place in struct clf__config */
+    double low, high;
+    const struct clf__key_word *words; /* ended by one without a word */
+};
+
+/* In the order in which they are shown; ended by one without a name. */
+extern const struct clf__config_key clf__config_keys[];
+
+/* NULL: there is none of this name, of length bytes. */
+const struct clf__config_key *clf__config_key_find(const char *name, size_t length);
+
+/* Reads the keys of a stage; those that are missing stay as they are. */
+clf_status clf__config_read_stage(struct clf__config *config, const struct clf__json *json,
+                                  enum clf__key_stage stage);
+
+/* One of several words; *out stays as it is where the key is missing. */
+clf_status clf__config_read_word(const struct clf__json *json, const char *name,
+                                 const struct clf__key_word *words, int *out);
+
+/* The value of its field; NULL where there is no memory. The caller releases it. */
+json_t *clf__config_key_value(const struct clf__config *config, const struct clf__config_key *key);
+
+/* The word of a key of words. */
+const char *clf__config_key_word(const char *name, int value);
+
+#endif

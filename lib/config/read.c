@@ -1,0 +1,215 @@
+#include <string.h>
+
+#include "base/log.h"
+#include "config/build.h"
+#include "config/family.h"
+#include "config/keys.h"
+
+/* transformers writes all of them: without one, the weights are hardly those of the default. */
+static void warn_of_missing_sizes(const struct clf__config *config, const struct clf__json *json)
+{
+    for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
+        if (key->stage == CLF__KEY_SIZE && !clf__json_has(json, key->name)) {
+            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; the default %d is taken", json->path, key->name,
+                     *(const int *)((const char *)config + key->field));
+        }
+    }
+}
+
+static clf_status read_preset(enum clf__system *system, const struct clf__json *json)
+{
+    struct clf__key_word presets[] = {
+#define PRESET_WORD(name, word) {#word, CLF__##name},
+        CLF__SYSTEM_LIST(PRESET_WORD){NULL, 0}
+#undef PRESET_WORD
+    };
+    if (!clf__json_has(json, "preset")) {
+        return clf__fail(CLF_FORMAT, "%s: \"preset\" is missing, which model_type clformer needs",
+                         json->path);
+    }
+    int preset = 0;
+    CLF__TRY(clf__config_read_word(json, "preset", presets, &preset));
+    *system = (enum clf__system)preset;
+    return CLF_OK;
+}
+
+static clf_status read_system(enum clf__system *system, int *is_ours, const struct clf__json *json)
+{
+    static const char known[] =
+        "\"marian\", as in the MarianMT folders of Hugging Face, and \"clformer\", as in "
+        "what `clformer train` writes with its other presets";
+    const char *type = NULL;
+    CLF__TRY(clf__json_string(json, "model_type", &type));
+    if (type == NULL) {
+        return clf__fail(CLF_FORMAT, "%s: \"model_type\" is missing; supported are %s", json->path, known);
+    }
+    *is_ours = strcmp(type, "clformer") == 0;
+    if (!*is_ours && !clf__family_find_type(system, type)) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: \"model_type\" is \"%.64s\"; supported are %s", json->path,
+                         type, known);
+    }
+    return *is_ours ? read_preset(system, json) : CLF_OK;
+}
+
+/* An id, or -1 where the file says null. */
+static clf_status read_id(const struct clf__json *json, const char *key, int *id)
+{
+    if (json_is_null(json_object_get(json->root, key))) {
+        *id = -1;
+        return CLF_OK;
+    }
+    return clf__json_int(json, key, 0, CLF__MAX_VOCABULARY - 1, id);
+}
+
+static clf_status read_ids(struct clf__config *config, const struct clf__json *json, int is_ours)
+{
+    CLF__TRY(read_id(json, "pad_token_id", &config->pad_id));
+    CLF__TRY(read_id(json, "bos_token_id", &config->start_id));
+    CLF__TRY(clf__config_read_end_id(json, &config->end_id));
+    if (is_ours) {
+        config->decoder_start_id = config->start_id;
+    }
+    return clf__json_int(json, "decoder_start_token_id", 0, CLF__MAX_VOCABULARY - 1,
+                         &config->decoder_start_id);
+}
+
+/* A flag that has one name in Hugging Face's files and another in jadore's. */
+static clf_status read_shared_flag(const struct clf__json *json, const char *key, const char *other, int *out)
+{
+    int theirs = *out;
+    CLF__TRY(clf__json_bool(json, key, out));
+    CLF__TRY(clf__json_bool(json, other, &theirs));
+    if (clf__json_has(json, key) && clf__json_has(json, other) && *out != theirs) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %s and \"%s\" is %s; they must agree", json->path, key,
+                         *out ? "true" : "false", other, theirs ? "true" : "false");
+    }
+    if (clf__json_has(json, other)) {
+        *out = theirs;
+    }
+    return CLF_OK;
+}
+
+static clf_status read_vocabularies(struct clf__config *config, const struct clf__json *json)
+{
+    int source = config->target_vocabulary;
+    CLF__TRY(clf__json_int(json, "vocab_size", 1, CLF__MAX_VOCABULARY, &source));
+    int target = source;
+    CLF__TRY(clf__json_int(json, "decoder_vocab_size", 1, CLF__MAX_VOCABULARY, &target));
+    config->source_vocabulary = config->feature_size > 0 ? 0 : source;
+    config->target_vocabulary = target;
+    return CLF_OK;
+}
+
+static clf_status read_tied_sharing(struct clf__config *config, const struct clf__json *json)
+{
+    int share = 1, tie = 1;
+    CLF__TRY(clf__json_bool(json, "share_encoder_decoder_embeddings", &share));
+    CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
+    if (share && config->target_vocabulary != config->source_vocabulary) {
+        clf__log(CLF_LOG_WARNING,
+                 "%s: \"decoder_vocab_size\" is %d and the shared vocabulary has %d; the latter is used",
+                 json->path, config->target_vocabulary, config->source_vocabulary);
+        config->target_vocabulary = config->source_vocabulary;
+    }
+    /* Where embeddings are shared and words are not tied, transformers 5 keeps three separate matrices. */
+    config->share_source_target = share && tie;
+    config->separate_vocabularies = !share;
+    config->share_target_output = tie;
+    return CLF_OK;
+}
+
+static clf_status read_sharing(struct clf__config *config, const struct clf__json *json)
+{
+    CLF__TRY(read_shared_flag(json, "share_encoder_decoder_embeddings", "emb_src_trg_weight_sharing",
+                              &config->share_source_target));
+    CLF__TRY(read_shared_flag(json, "tie_word_embeddings", "trg_emb_prj_weight_sharing",
+                              &config->share_target_output));
+    if (config->share_source_target && config->feature_size > 0) {
+        return clf__fail(CLF_FORMAT, "%s: \"share_encoder_decoder_embeddings\" needs a source of tokens",
+                         json->path);
+    }
+    if (config->share_source_target && config->source_vocabulary != config->target_vocabulary) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"share_encoder_decoder_embeddings\" needs one vocabulary, but \"vocab_size\" "
+                         "is %d and \"decoder_vocab_size\" %d",
+                         json->path, config->source_vocabulary, config->target_vocabulary);
+    }
+    return CLF_OK;
+}
+
+static clf_status read_scale(struct clf__config_choices *choices, const struct clf__json *json)
+{
+    static const struct clf__key_word places[] = {
+        {"emb", CLF__SCALE_EMBEDDING}, {"prj", CLF__SCALE_PROJECTION}, {"none", CLF__SCALE_NONE}, {NULL, 0}};
+    int place = (int)choices->scale;
+    CLF__TRY(clf__config_read_word(json, "scale_emb_or_prj", places, &place));
+    int embedding = place == CLF__SCALE_EMBEDDING;
+    int wanted = embedding;
+    CLF__TRY(clf__json_bool(json, "scale_embedding", &wanted));
+    if (wanted != embedding && clf__json_has(json, "scale_emb_or_prj")) {
+        return clf__fail(CLF_FORMAT, "%s: \"scale_embedding\" and \"scale_emb_or_prj\" contradict each other",
+                         json->path);
+    }
+    if (wanted != embedding) {
+        place = wanted ? CLF__SCALE_EMBEDDING : CLF__SCALE_NONE;
+    }
+    choices->scale = (enum clf__scale_place)place;
+    return CLF_OK;
+}
+
+/* "dropout" is the embedding's too, and in some families the activation's, where these have no key of their
+ * own; attention weights keep theirs. */
+static clf_status read_dropout(struct clf__config *config, const struct clf__json *json)
+{
+    config->embedding_dropout = config->dropout;
+    if (clf__family_of(config->system)->drops_activations) {
+        config->activation_dropout = config->dropout;
+    }
+    return clf__config_read_stage(config, json, CLF__KEY_RATE);
+}
+
+/* What was derived may be said outright: the scales, and the framing of a source line. */
+static clf_status read_derived(struct clf__config *config, const struct clf__json *json)
+{
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DERIVED));
+    int start = config->source_start_id >= 0, end = config->source_end_id >= 0;
+    CLF__TRY(clf__json_bool(json, "source_starts_with_bos", &start));
+    CLF__TRY(clf__json_bool(json, "source_ends_with_eos", &end));
+    if (config->feature_size == 0) {
+        config->source_start_id = start ? config->start_id : -1;
+        config->source_end_id = end ? config->end_id : -1;
+    }
+    return CLF_OK;
+}
+
+/* What a folder of ours may set and the families of Hugging Face fix. */
+static clf_status read_ours(struct clf__config *config, struct clf__config_choices *choices,
+                            const struct clf__json *json)
+{
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SWITCH));
+    CLF__TRY(clf__json_int(json, "d_k", 1, CLF__CONFIG_MOST_WIDTH, &choices->key_width));
+    return clf__json_int(json, "d_v", 1, CLF__CONFIG_MOST_WIDTH, &choices->value_width);
+}
+
+clf_status clf__config_read(struct clf__config *config, const struct clf__json *json)
+{
+    enum clf__system system = (enum clf__system)0;
+    int is_ours = 0;
+    CLF__TRY(read_system(&system, &is_ours, json));
+    struct clf__config_choices choices;
+    clf__config_preset_start(config, &choices, system);
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SIZE));
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_KIND));
+    if (is_ours) {
+        CLF__TRY(read_ours(config, &choices, json));
+    } else {
+        warn_of_missing_sizes(config, json);
+    }
+    CLF__TRY(read_vocabularies(config, json));
+    CLF__TRY(read_ids(config, json, is_ours));
+    CLF__TRY(read_dropout(config, json));
+    CLF__TRY(read_scale(&choices, json));
+    CLF__TRY(is_ours ? read_sharing(config, json) : read_tied_sharing(config, json));
+    clf__config_derive(config, &choices);
+    return is_ours ? read_derived(config, json) : CLF_OK;
+}

@@ -1,0 +1,24 @@
+/* The sizes of each stack, and whether a device has room for its heads. */
+#ifndef CLF_CONFIG_SIDES_H
+#define CLF_CONFIG_SIDES_H
+
+#include "config/config.h"
+#include "ops/attention.h"
+
+enum clf__side { CLF__ENCODER, CLF__DECODER };
+const char *clf__side_word(enum clf__side side); /* "encoder", "decoder" */
+
+int clf__config_layers(const struct clf__config *config, enum clf__side side);
+int clf__config_ffn(const struct clf__config *config, enum clf__side side); /* F */
+/* The heads of one side. */
+struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__side side);
+/* As many and as wide as either side's: what scratch memory for both is sized by. */
+struct clf__heads clf__config_largest_heads(const struct clf__config *config);
+
+/* Whether the kernels of a device have room for heads as wide as the configuration's; CLF_UNSUPPORTED names
+ * the keys, what they are and the widest heads that there is room for. folder: where the configuration is,
+ * NULL: unknown. */
+clf_status clf__config_check_heads(const struct clf__config *config, const struct clf_device *device,
+                                   const char *folder, int is_trained);
+
+#endif

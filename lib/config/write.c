@@ -1,0 +1,257 @@
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "config/build.h"
+#include "config/family.h"
+#include "config/keys.h"
+#include "config/write.h"
+
+/* Both files while they are made; `failed` where jansson had no memory. */
+struct draft {
+    const struct clf__model_description *description;
+    enum clf__system system;
+    json_t *config, *generation;
+    int failed;
+};
+
+static void set(struct draft *draft, json_t *object, const char *key, json_t *value)
+{
+    draft->failed |= json_object_set_new(object, key, value) != 0;
+}
+
+static json_t *id_or_null(int id)
+{
+    return id >= 0 ? json_integer(id) : json_null();
+}
+
+/* The sizes stand in the file even where they are the preset's: who reads it need not know those. */
+static void set_sizes(struct draft *draft)
+{
+    struct clf__config preset;
+    clf__config_preset(&preset, draft->system);
+    for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
+        if (key->stage == CLF__KEY_SIZE) {
+            set(draft, draft->config, key->name, clf__config_key_value(&preset, key));
+        }
+    }
+}
+
+static void set_ids(struct draft *draft)
+{
+    const struct clf__model_description *description = draft->description;
+    int has_source = description->source_vocabulary > 0;
+    int first =
+        clf__family_of(draft->system)->has_no_start_token ? description->pad_id : description->start_id;
+    if (has_source) {
+        set(draft, draft->config, "vocab_size", json_integer(description->source_vocabulary));
+    }
+    set(draft, draft->config, "decoder_vocab_size", json_integer(description->target_vocabulary));
+    set(draft, draft->config, "pad_token_id", id_or_null(description->pad_id));
+    set(draft, draft->config, "bos_token_id", id_or_null(description->start_id));
+    set(draft, draft->config, "eos_token_id", id_or_null(description->end_id));
+    set(draft, draft->config, "decoder_start_token_id", id_or_null(first));
+    set(draft, draft->generation, "pad_token_id", id_or_null(description->pad_id));
+    set(draft, draft->generation, "bos_token_id", id_or_null(description->start_id));
+    set(draft, draft->generation, "eos_token_id", id_or_null(description->end_id));
+    set(draft, draft->generation, "decoder_start_token_id", id_or_null(first));
+}
+
+static void set_ours(struct draft *draft)
+{
+    set(draft, draft->config, "model_type", json_string("clformer"));
+    set(draft, draft->config, "preset", json_string(draft->description->preset));
+    if (draft->description->separate_vocabularies || draft->description->source_vocabulary == 0) {
+        set(draft, draft->config, "share_encoder_decoder_embeddings", json_false());
+    }
+}
+
+static const struct clf__config_key *find_choice(const char *name, size_t length)
+{
+    const struct clf__config_key *key = clf__config_key_find(name, length);
+    return key != NULL && (key->uses & CLF__KEY_CHOSEN) ? key : NULL;
+}
+
+int clf__model_has_key(const char *key, size_t length)
+{
+    return find_choice(key, length) != NULL;
+}
+
+static clf_status find_key(const struct clf__config_key **out, const struct draft *draft, const char *name)
+{
+    *out = find_choice(name, strlen(name));
+    if (*out == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "\"%.64s\" is no key of config.json that can be chosen", name);
+    }
+    if (clf__family_of(draft->system)->hugging_face && !((*out)->uses & CLF__KEY_EVERY)) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "\"%s\" cannot be chosen for the preset %s, whose arrangement fixes it", name,
+                         clf__system_word(draft->system));
+    }
+    return CLF_OK;
+}
+
+static clf_status take_choices(struct draft *draft)
+{
+    const struct clf__model_description *description = draft->description;
+    for (int i = 0; i < description->key_count; i++) {
+        const char *name = description->keys[i], *text = description->values[i];
+        const struct clf__config_key *key;
+        CLF__TRY(find_key(&key, draft, name));
+        json_t *value = NULL;
+        CLF__TRY(clf__json_word(&value, text));
+        if (!value) {
+            return clf__fail(CLF_BAD_ARGUMENT, "the value of \"%s\", %.64s, is no JSON", name, text);
+        }
+        set(draft, key->uses & CLF__KEY_GENERATION ? draft->generation : draft->config, name, value);
+    }
+    return CLF_OK;
+}
+
+/* transformers' own default would stop it after 20 tokens. */
+static void set_longest(struct draft *draft, const struct clf__config *config)
+{
+    if (!json_object_get(draft->generation, "max_length") &&
+        !json_object_get(draft->generation, "max_new_tokens")) {
+        int longest = config->generation.max_length;
+        /* The start token is counted, and has a position. */
+        longest += longest < config->max_positions;
+        set(draft, draft->generation, "max_length", json_integer(longest));
+    }
+}
+
+static clf_status write_file(const struct draft *draft, const char *folder, const char *name,
+                             const json_t *object)
+{
+    if (draft->failed) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+    }
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, name));
+    clf_status status = clf__json_write(path, object, JSON_SORT_KEYS | JSON_REAL_PRECISION(9));
+    clf__free(path);
+    return status;
+}
+
+/* What was written must be what was meant, and can only be judged as a whole. */
+static clf_status check(const struct clf__config *config, const struct clf__model_description *description)
+{
+    if (description->separate_vocabularies && !config->separate_vocabularies) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "source and target with a vocabulary each cannot share their embeddings");
+    }
+    if (!description->separate_vocabularies && config->separate_vocabularies) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "source and target of one vocabulary must share their embeddings in "
+                         "the preset marian; or give each a vocabulary");
+    }
+    if ((config->feature_size > 0) != (description->source_vocabulary == 0)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the source must be either frames (\"feature_size\") or text");
+    }
+    return CLF_OK;
+}
+
+/* A tokenizer that says no limit of its own has the model's. */
+static clf_status limit_tokenizer(const char *folder, int longest)
+{
+    struct clf__json json;
+    clf_status status = clf__json_find_in(&json, folder, "tokenizer_config.json");
+    if (json.root && !clf__json_has(&json, "model_max_length")) {
+        int failed = json_object_set_new(json.root, "model_max_length", json_integer(longest));
+        status = clf__json_write(json.path, failed ? NULL : json.root, JSON_REAL_PRECISION(15));
+    }
+    clf__json_free(&json);
+    return status;
+}
+
+static clf_status fill(struct draft *draft)
+{
+    set_sizes(draft);
+    set_ids(draft);
+    const struct clf__family *family = clf__family_of(draft->system);
+    if (family->describe) {
+        draft->failed |= family->describe(draft->config, draft->generation, draft->description);
+    } else {
+        set_ours(draft);
+    }
+    return take_choices(draft);
+}
+
+static clf_status write_both(struct draft *draft, const char *folder)
+{
+    const struct clf__model_description *description = draft->description;
+    CLF__TRY(fill(draft));
+    CLF__TRY(write_file(draft, folder, "config.json", draft->config));
+    CLF__TRY(write_file(draft, folder, "generation_config.json", draft->generation));
+    struct clf__config config;
+    CLF__TRY(clf__config_load(&config, folder));
+    clf_status status = check(&config, description);
+    if (status == CLF_OK) {
+        set_longest(draft, &config);
+        status = write_file(draft, folder, "generation_config.json", draft->generation);
+    }
+    if (status == CLF_OK) {
+        status = limit_tokenizer(folder, config.max_positions);
+    }
+    clf__config_free(&config);
+    return status;
+}
+
+/* Reads the draft as it would be read from its files. */
+static clf_status check_draft(struct draft *draft, const char *name)
+{
+    const struct clf__model_description *description = draft->description;
+    CLF__TRY(fill(draft));
+    if (draft->failed) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+    }
+    struct clf__config config = {0};
+    const struct clf__json config_json = {draft->config, (char *)name};
+    const struct clf__json generation_json = {draft->generation, (char *)name};
+    clf_status status = clf__config_parse(&config, &config_json, &generation_json);
+    if (status == CLF_OK && !clf__family_of(draft->system)->hugging_face) {
+        config.separate_vocabularies = description->separate_vocabularies && !config.share_source_target;
+    }
+    if (status == CLF_OK) {
+        status = check(&config, description);
+    }
+    clf__config_free(&config);
+    return status;
+}
+
+static clf_status draft_open(struct draft *draft, const struct clf__model_description *description)
+{
+    *draft = (struct draft){.description = description};
+    if (!clf__family_find(&draft->system, description->preset)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no preset \"%.64s\"", description->preset);
+    }
+    draft->config = json_object();
+    draft->generation = json_object();
+    draft->failed = !draft->config || !draft->generation;
+    return CLF_OK;
+}
+
+static void draft_close(struct draft *draft)
+{
+    json_decref(draft->generation);
+    json_decref(draft->config);
+}
+
+clf_status clf__model_describe(const char *folder, const struct clf__model_description *description)
+{
+    struct draft draft;
+    CLF__TRY(draft_open(&draft, description));
+    clf_status status = write_both(&draft, folder);
+    draft_close(&draft);
+    return status;
+}
+
+clf_status clf__model_check(const struct clf__model_description *description, const char *name)
+{
+    struct draft draft;
+    CLF__TRY(draft_open(&draft, description));
+    clf_status status = check_draft(&draft, name);
+    draft_close(&draft);
+    return status;
+}

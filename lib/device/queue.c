@@ -1,0 +1,20 @@
+#include "device/queue.h"
+
+#include "device/device.h"
+
+clf_status clf__device_finish(struct clf_device *device)
+{
+    cl_int error = CLF__CL(clFinish(device->queue));
+    return error == CL_SUCCESS ? CLF_OK
+                               : clf__opencl_fail(error, "waiting for the work of device %s", device->label);
+}
+
+void clf__device_settle(struct clf_device *device)
+{
+    (void)clFinish(device->queue);
+}
+
+clf_status clf__device_finish_stage(struct clf_device *device)
+{
+    return device->profile ? clf__device_finish(device) : CLF_OK;
+}

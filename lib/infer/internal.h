@@ -1,0 +1,77 @@
+/* What the files of a session share: its tensors. */
+#ifndef CLF_INFER_INTERNAL_H
+#define CLF_INFER_INTERNAL_H
+
+#include "infer/session.h"
+#include "layers/workspace.h"
+#include "ops/attention.h"
+#include "ops/projection.h"
+
+/* The rows of a place in the memory. */
+struct clf__session_place {
+    int first; /* -1: the place is free */
+    int length;
+};
+
+struct clf__session {
+    struct clf__transformer *transformer;
+    struct clf__session_limits limits;
+    struct clf__arena arena;
+    struct clf__workspace workspace; /* rows of the encoder, then of the decoder */
+    struct clf__attention_scratch scratch;
+    struct clf__tensor frames; /* (source tokens, feature size) */
+    struct clf__tensor
+        *memory;              /* (source tokens, H (K + d_v)) a decoder layer's keys and values of sources */
+    struct clf__tensor *keys; /* a decoder layer's history */
+    struct clf__tensor *values;
+    struct clf__decoder_call *layer_calls; /* these two: a decoder layer's, of the pass that goes on */
+    struct clf__attention_history *layer_histories;
+    struct clf__tensor history[2]; /* (slots, positions) i32: the current one and the next */
+    int current_history;
+    struct clf__tensor counters; /* of decoder layers in one launch */
+    struct clf__upload source;   /* what belongs to the encoded batch */
+    struct clf__upload placed;   /* what belongs to the memory, and where an encoded batch goes in it */
+    struct clf__upload target;   /* what belongs to one step or one forced decoding */
+    struct clf__projection_scratch projection;
+    struct clf__tensor results; /* (1, n): what a step or a pick reads back, in one copy */
+    float *results_host;
+    struct clf__tensor maps[2]; /* self and cross probabilities of one layer; buffer NULL: not wanted */
+    /* The batch that was encoded last. */
+    int sources;
+    int *source_first;             /* (sources + 1) */
+    const int32_t *encoded_hidden; /* (rows), in the staging of `source` */
+    /* The memory. */
+    struct clf__session_place *places; /* (limits.sources) */
+    int *occupied;                     /* (limits.sources) the places in use, by their first rows */
+    int occupied_count;
+    int *place_numbers;                /* (limits.sources) where a whole batch goes */
+    struct clf__tensor hidden_sources; /* (1, source tokens) i32; buffer NULL: none */
+    /* The forced targets. */
+    int target_rows;
+};
+
+/* Onto the vocabulary. */
+struct clf__projection clf__session_projection(const struct clf__session *session);
+
+/* The tensor of maps 0 (self) or 1 (cross) cut to one pair's (H * queries, keys). */
+struct clf__tensor clf__session_map(const struct clf__session *session, int which, int rows, int columns);
+
+/* Where the maps of each decoder layer are read to: layer i at self + i * self_stride. */
+struct clf__decoder_maps {
+    float *self, *cross;
+    size_t self_stride, cross_stride;
+};
+
+/* Runs the decoder's layers and final norm over the first `rows` rows of the workspace; maps may be NULL. */
+clf_status clf__session_run_decoder(struct clf__session *session, int rows,
+                                    const struct clf__decoder_call *call,
+                                    const struct clf__decoder_maps *maps);
+
+/* The batch that was encoded last becomes all of the memory, source b at place b. */
+clf_status clf__session_remember_all(struct clf__session *session);
+
+/* clf__session_encode() that reads the encoder's maps of one source; maps may be NULL. */
+clf_status clf__session_encode_maps(struct clf__session *session, const struct clf__sequences *sources,
+                                    float *maps);
+
+#endif

@@ -1,0 +1,132 @@
+#include <assert.h>
+#include <string.h>
+
+#include "device/queue.h"
+#include "infer/internal.h"
+#include "ops/cache.h"
+#include "program/launch.h"
+
+/* Where a place's rows end. */
+static int end_of(const struct clf__session *session, int place)
+{
+    return session->places[place].first + session->places[place].length;
+}
+
+int clf__session_reserve(struct clf__session *session, int place, int length)
+{
+    assert(place >= 0 && place < session->limits.sources && length >= 0);
+    assert(session->places[place].first < 0);
+    int first = 0, at = 0;
+    for (; at < session->occupied_count; at++) {
+        if (session->places[session->occupied[at]].first - first >= length) {
+            break;
+        }
+        first = end_of(session, session->occupied[at]);
+    }
+    if (session->limits.source_tokens - first < length) {
+        return 0;
+    }
+    memmove(session->occupied + at + 1, session->occupied + at,
+            (size_t)(session->occupied_count - at) * sizeof *session->occupied);
+    session->occupied[at] = place;
+    session->occupied_count++;
+    session->places[place] = (struct clf__session_place){.first = first, .length = length};
+    return 1;
+}
+
+void clf__session_release(struct clf__session *session, int place)
+{
+    int at = 0;
+    while (session->occupied[at] != place) {
+        at++;
+        assert(at < session->occupied_count);
+    }
+    session->occupied_count--;
+    memmove(session->occupied + at, session->occupied + at + 1,
+            (size_t)(session->occupied_count - at) * sizeof *session->occupied);
+    session->places[place].first = -1;
+}
+
+void clf__session_release_all(struct clf__session *session)
+{
+    while (session->occupied_count > 0) {
+        session->places[session->occupied[--session->occupied_count]].first = -1;
+    }
+}
+
+/* Where the encoded rows go, on the device. */
+struct memory_views {
+    struct clf__tensor rows;
+    int first;         /* the row of the first one */
+    int is_contiguous; /* the others follow it in their order */
+};
+
+static clf_status upload_memory(struct clf__session *session, struct memory_views *views, const int *places)
+{
+    struct clf__upload *upload = &session->placed;
+    int count = session->source_first[session->sources];
+    int32_t *hidden, *rows;
+    upload->count = 0;
+    /* The flags of all rows stay in the staging from one batch to the next. */
+    struct clf__tensor hidden_view = clf__upload_take(upload, session->limits.source_tokens, &hidden);
+    views->rows = clf__upload_take(upload, count, &rows);
+    views->is_contiguous = 1;
+    for (int b = 0; b < session->sources; b++) {
+        const struct clf__session_place *place = &session->places[places[b]];
+        int first = session->source_first[b];
+        assert(place->length == session->source_first[b + 1] - first);
+        for (int i = 0; i < place->length; i++) {
+            rows[first + i] = place->first + i;
+            hidden[place->first + i] = session->encoded_hidden[first + i];
+        }
+        views->is_contiguous &= place->first == rows[0] + first;
+    }
+    views->first = rows[0];
+    int hides = session->transformer->config.mask_pad_tokens && session->frames.buffer == NULL;
+    session->hidden_sources = hides ? hidden_view : (struct clf__tensor){.buffer = NULL};
+    return clf__upload_send(upload);
+}
+
+clf_status clf__session_remember(struct clf__session *session, const int *places)
+{
+    const struct clf__decoder *decoder = &session->transformer->decoder;
+    struct clf__tensor x = clf__tensor_rows(clf__workspace_operand(&session->workspace), 0,
+                                            session->source_first[session->sources]);
+    struct memory_views views;
+    CLF__TRY(upload_memory(session, &views, places));
+    for (int i = 0; i < decoder->layer_count; i++) {
+        struct clf__tensor memory = session->memory[i];
+        /* One product over all rows, wherever they go: a product a source would read the weights each time.
+         */
+        struct clf__tensor y =
+            views.is_contiguous
+                ? clf__tensor_rows(memory, views.first, x.rows)
+                : clf__tensor_columns(clf__tensor_rows(session->workspace.projected, 0, x.rows), 0,
+                                      memory.columns);
+        CLF__TRY(clf__linear_forward(y, x, &decoder->layers[i].cross_attention.memory, CLF__IDENTITY,
+                                     (struct clf__tensor){.buffer = NULL}));
+        if (!views.is_contiguous) {
+            CLF__TRY(clf__cache_place(memory, y, views.rows));
+        }
+    }
+    return clf__device_finish_stage(session->transformer->device);
+}
+
+clf_status clf__session_remember_all(struct clf__session *session)
+{
+    clf__session_release_all(session);
+    for (int b = 0; b < session->sources; b++) {
+        session->place_numbers[b] = b;
+        int length = session->source_first[b + 1] - session->source_first[b];
+        int is_reserved = clf__session_reserve(session, b, length);
+        assert(is_reserved);
+        (void)is_reserved;
+    }
+    return clf__session_remember(session, session->place_numbers);
+}
+
+clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources)
+{
+    CLF__TRY(clf__session_encode(session, sources));
+    return clf__session_remember_all(session);
+}

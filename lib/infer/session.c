@@ -1,0 +1,228 @@
+#include "infer/session.h"
+
+#include <string.h>
+
+#include "base/larger.h"
+#include "base/memory.h"
+#include "config/sides.h"
+#include "device/caps.h"
+#include "infer/internal.h"
+
+/* Of steps in few launches: the decoder layers', and the output projection's on a cache line of its own. */
+enum { COUNTERS = CLF__DECODER_COUNTERS + 16 };
+
+static struct clf__workspace_widths widths_of(const struct clf__config *config)
+{
+    struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
+    struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
+    int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
+    return (struct clf__workspace_widths){
+        .d_model = config->d_model,
+        .projected = clf__larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder)),
+        .context = clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
+        .hidden = config->ffn_gated ? 2 * ffn : ffn,
+    };
+}
+
+/* Whether every product of the layers reads bf16: their weights have one precision. */
+static int reads_bf16(const struct clf__transformer *transformer)
+{
+    return clf__linear_reads_bf16(&transformer->decoder.projection);
+}
+
+/* Of a product. */
+static int most_rows(const struct clf__session_limits *limits)
+{
+    return clf__larger(limits->source_tokens, clf__larger(limits->slots, limits->target_tokens));
+}
+
+static int most_inputs(const struct clf__config *config)
+{
+    struct clf__workspace_widths widths = widths_of(config);
+    return clf__larger(clf__larger(config->encoder_ffn, config->decoder_ffn),
+                       clf__larger(clf__larger(widths.d_model, widths.context), config->feature_size));
+}
+
+static clf_status reserve_attention(struct clf__session *session)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    const struct clf__config *config = &session->transformer->config;
+    if (!limits->maps && clf__device_caps(session->transformer->device)->attention == CLF_ATTENTION_FUSED) {
+        return CLF_OK;
+    }
+    struct clf__heads largest = clf__config_largest_heads(config);
+    int beams = limits->sources > 0 ? limits->slots / limits->sources : 0;
+    int queries = clf__larger(clf__larger(limits->source_length, limits->target_length), beams);
+    int keys = clf__larger(limits->source_length, limits->target_length);
+    CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,
+                                            queries, keys));
+    for (int i = 0; limits->maps && i < 2; i++) {
+        CLF__TRY(clf__arena_reserve(&session->arena, &session->maps[i], CLF__F32,
+                                    (int64_t)limits->sources * largest.count * queries, keys,
+                                    "the attention maps"));
+    }
+    return CLF_OK;
+}
+
+static clf_status reserve_decoder(struct clf__session *session)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    const struct clf__config *config = &session->transformer->config;
+    struct clf__arena *arena = &session->arena;
+    struct clf__heads heads = clf__config_heads(config, CLF__DECODER);
+    size_t layers = (size_t)config->decoder_layers;
+    CLF__TRY(clf__allocate(&session->memory, layers, sizeof *session->memory));
+    CLF__TRY(clf__allocate(&session->keys, layers, sizeof *session->keys));
+    CLF__TRY(clf__allocate(&session->values, layers, sizeof *session->values));
+    CLF__TRY(clf__allocate(&session->layer_calls, layers, sizeof *session->layer_calls));
+    CLF__TRY(clf__allocate(&session->layer_histories, layers, sizeof *session->layer_histories));
+    for (int i = 0; i < config->decoder_layers; i++) {
+        CLF__TRY(clf__arena_reserve(arena, &session->memory[i], CLF__F32, limits->source_tokens,
+                                    clf__memory_projection_width(&heads),
+                                    "the cross-attention's keys and values"));
+        if (limits->slots > 0) {
+            int64_t rows = (int64_t)limits->slots * limits->positions;
+            CLF__TRY(clf__arena_reserve(arena, &session->keys[i], CLF__F32, rows,
+                                        heads.count * heads.key_width, "the cache of keys"));
+            CLF__TRY(clf__arena_reserve(arena, &session->values[i], CLF__F32, rows,
+                                        heads.count * heads.value_width, "the cache of values"));
+        }
+    }
+    if (limits->slots > 0) {
+        CLF__TRY(
+            clf__arena_reserve(arena, &session->counters, CLF__I32, 1, COUNTERS, "the decoder's counters"));
+    }
+    for (int i = 0; limits->slots > 0 && i < 2; i++) {
+        CLF__TRY(clf__arena_reserve(arena, &session->history[i], CLF__I32, limits->slots, limits->positions,
+                                    "the table of the cache"));
+    }
+    int rows = clf__larger(limits->slots, limits->target_tokens);
+    int64_t results =
+        clf__larger_int64((2 * (int64_t)limits->candidates + 4) * limits->slots, limits->target_tokens);
+    CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
+    CLF__TRY(clf__allocate(&session->results_host, (size_t)clf__larger_int64(results, 1),
+                           sizeof *session->results_host));
+    struct clf__projection projection = clf__session_projection(session);
+    CLF__TRY(clf__projection_scratch_reserve(&session->projection, arena, &projection, rows,
+                                             limits->candidates, limits->logits));
+    int64_t sources = limits->sources;
+    int64_t step = 7 * (int64_t)limits->slots + 1 + 4 * sources + limits->banned;
+    int64_t force = 4 * (int64_t)limits->target_tokens + 8 * sources;
+    return clf__upload_reserve(&session->target, arena, clf__larger_int64(step, force));
+}
+
+static clf_status reserve_places(struct clf__session *session)
+{
+    size_t sources = (size_t)session->limits.sources;
+    CLF__TRY(clf__allocate(&session->source_first, sources + 1, sizeof *session->source_first));
+    CLF__TRY(clf__allocate(&session->places, sources, sizeof *session->places));
+    CLF__TRY(clf__allocate(&session->occupied, sources, sizeof *session->occupied));
+    CLF__TRY(clf__allocate(&session->place_numbers, sources, sizeof *session->place_numbers));
+    for (size_t i = 0; i < sources; i++) {
+        session->places[i].first = -1;
+    }
+    return clf__upload_reserve(&session->placed, &session->arena, 3 * (int64_t)session->limits.source_tokens);
+}
+
+static clf_status reserve(struct clf__session *session)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    const struct clf__config *config = &session->transformer->config;
+    struct clf__arena *arena = &session->arena;
+    struct clf__workspace_widths widths = widths_of(config);
+    widths.has_rounded = reads_bf16(session->transformer);
+    CLF__TRY(clf__workspace_reserve(&session->workspace, arena, most_rows(limits), &widths));
+    if (config->feature_size > 0) {
+        CLF__TRY(clf__arena_reserve(arena, &session->frames, CLF__F32, limits->source_tokens,
+                                    config->feature_size, "the frames"));
+    }
+    CLF__TRY(reserve_places(session));
+    CLF__TRY(clf__upload_reserve(&session->source, arena,
+                                 3 * (int64_t)limits->source_tokens + 4 * (int64_t)limits->sources));
+    CLF__TRY(reserve_decoder(session));
+    return reserve_attention(session);
+}
+
+/* A session whose device memory is reserved and not allocated. */
+static clf_status plan(struct clf__session **out, struct clf__transformer *transformer,
+                       const struct clf__session_limits *limits)
+{
+    struct clf__session *session;
+    CLF__TRY(clf__allocate(&session, 1, sizeof *session));
+    session->transformer = transformer;
+    session->limits = *limits;
+    clf__arena_init(&session->arena, transformer->device);
+    clf_status status = reserve(session);
+    if (status != CLF_OK) {
+        clf__session_free(session);
+        return status;
+    }
+    *out = session;
+    return CLF_OK;
+}
+
+clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
+                               const struct clf__session_limits *limits)
+{
+    struct clf__session *session;
+    CLF__TRY(plan(&session, transformer, limits));
+    clf_status status = clf__arena_allocate(&session->arena);
+    if (status == CLF_OK) {
+        status = clf__transformer_reach(transformer, limits->source_length,
+                                        clf__larger(limits->positions, limits->target_length));
+    }
+    if (status == CLF_OK) {
+        status = clf__gemm_reserve(transformer->device, most_rows(limits), most_inputs(&transformer->config),
+                                   transformer->precision);
+    }
+    if (status == CLF_OK && limits->slots > 0) {
+        status = clf__buffer_fill(session->counters.buffer, 0, COUNTERS * sizeof(int32_t), 0.0f);
+        session->projection.counter = clf__tensor_columns(session->counters, CLF__DECODER_COUNTERS, 1);
+    }
+    if (status != CLF_OK) {
+        clf__session_free(session);
+        return status;
+    }
+    *out = session;
+    return CLF_OK;
+}
+
+clf_status clf__session_measure(struct clf__session_size *out, struct clf__transformer *transformer,
+                                const struct clf__session_limits *limits)
+{
+    struct clf__session *session;
+    CLF__TRY(plan(&session, transformer, limits));
+    *out = (struct clf__session_size){session->arena.bytes, session->arena.largest};
+    clf__session_free(session);
+    return CLF_OK;
+}
+
+void clf__session_free(struct clf__session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    clf__arena_free(&session->arena);
+    clf__free(session->memory);
+    clf__free(session->keys);
+    clf__free(session->values);
+    clf__free(session->layer_calls);
+    clf__free(session->layer_histories);
+    clf__free(session->source_first);
+    clf__free(session->places);
+    clf__free(session->occupied);
+    clf__free(session->place_numbers);
+    clf__free(session->source.staging);
+    clf__free(session->placed.staging);
+    clf__free(session->target.staging);
+    clf__free(session->results_host);
+    clf__free(session);
+}
+
+struct clf__tensor clf__session_map(const struct clf__session *session, int which, int rows, int columns)
+{
+    struct clf__tensor map = session->maps[which];
+    map.rows = rows;
+    map.columns = map.stride = columns;
+    return map;
+}

@@ -1,0 +1,90 @@
+/* Running a model: encode sources, remember them, then decode step by step or over given targets.
+ *
+ * A session owns every activation, sized once; nothing is allocated while it runs. Batches are ragged: all
+ * tokens of a batch lie one after the other, and padding does not exist. */
+#ifndef CLF_INFER_SESSION_H
+#define CLF_INFER_SESSION_H
+
+#include "model/transformer.h"
+#include "model/upload.h"
+#include "search/search.h"
+
+/* The largest batch that a session takes. */
+struct clf__session_limits {
+    int sources;       /* places: sources that are remembered at a time */
+    int source_tokens; /* of all of them together, and of a batch that is encoded */
+    int source_length; /* of one source */
+    int slots;         /* hypotheses that are kept at a time: sources * beams; 0: no steps */
+    int positions;     /* generated tokens a hypothesis, at most */
+    int candidates;    /* k of a step */
+    int banned;        /* banned ids of a step, all rows together */
+    int target_tokens; /* of given targets, all together; 0: none are given */
+    int target_length; /* of one of them */
+    int maps;          /* attention maps are wanted */
+    int logits;        /* logits are wanted */
+};
+
+struct clf__session;
+
+clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
+                               const struct clf__session_limits *limits);
+void clf__session_free(struct clf__session *session);
+
+/* What a session would take of the device. */
+struct clf__session_size {
+    uint64_t bytes, largest_buffer;
+};
+clf_status clf__session_measure(struct clf__session_size *out, struct clf__transformer *transformer,
+                                const struct clf__session_limits *limits);
+
+/* The encoder over a batch within the limits; ids are inside the vocabulary. What comes out is there until
+ * the next call that computes anything but clf__session_remember(). */
+clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources);
+
+/* The memory is what the decoder looks at: of each remembered source the keys and values that every decoder
+ * layer makes of the encoder's output. A place holds one source; its rows lie anywhere in the memory, behind
+ * each other.
+ */
+
+/* Takes a free place and sets `length` rows aside for it; 0 where no run of free rows is that long. In an
+ * empty memory there always is one. */
+int clf__session_reserve(struct clf__session *session, int place, int length);
+/* Frees a place that was reserved, remembered or not; or all of them. */
+void clf__session_release(struct clf__session *session, int place);
+void clf__session_release_all(struct clf__session *session);
+/* Puts the sources that were just encoded into the memory: source b at places[b], reserved at its length. */
+clf_status clf__session_remember(struct clf__session *session, const int *places);
+
+/* Encodes a batch and remembers it, and nothing else: source b is at place b. */
+clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources);
+
+/* One decoding step of remembered sources, struct clf__search_model's, with the session as its context. */
+clf_status clf__session_step(void *context, struct clf__step *step);
+
+/* Runs the decoder over one given sequence of inputs a source (start token first), after
+ * clf__session_start(). */
+clf_status clf__session_teacher_force(struct clf__session *session, const struct clf__sequences *inputs);
+
+/* Logits (rows, V) of the last clf__session_teacher_force(), rows first .. first + count - 1 of the inputs,
+ * into target; the session's limits ask for them. */
+clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target);
+
+/* log softmax(logits)[label] of every row of the last clf__session_teacher_force(); labels are inside the
+ * vocabulary.
+ */
+clf_status clf__session_pick(struct clf__session *session, const int32_t *labels, float *log_probabilities);
+
+/* Attention maps of one source and one target, as clf_attention_maps has them. */
+struct clf__session_maps {
+    float *encoder; /* (layers, H, S, S) */
+    float *decoder; /* (layers, H, T, T) */
+    float *cross;   /* (layers, H, T, S) */
+};
+/* Encodes one source, then forces one target on it, and reads every map; the session's limits ask for maps
+ * and sources = 1. */
+clf_status clf__session_attend_source(struct clf__session *session, const struct clf__sequences *source,
+                                      const struct clf__session_maps *maps);
+clf_status clf__session_attend_target(struct clf__session *session, const struct clf__sequences *inputs,
+                                      const struct clf__session_maps *maps);
+
+#endif

@@ -1,0 +1,183 @@
+#include <assert.h>
+#include <string.h>
+
+#include "config/sides.h"
+#include "device/queue.h"
+#include "infer/internal.h"
+#include "ops/cache.h"
+#include "program/launch.h"
+
+struct clf__projection clf__session_projection(const struct clf__session *session)
+{
+    const struct clf__linear *linear = &session->transformer->decoder.projection;
+    return (struct clf__projection){.weight = linear->weight, .bias = linear->bias, .scale = linear->scale};
+}
+
+clf_status clf__session_run_decoder(struct clf__session *session, int rows,
+                                    const struct clf__decoder_call *call,
+                                    const struct clf__decoder_maps *maps)
+{
+    const struct clf__decoder *decoder = &session->transformer->decoder;
+    struct clf__workspace workspace = clf__workspace_rows(&session->workspace, rows);
+    struct clf__decoder_call *calls = session->layer_calls;
+    for (int i = 0; i < decoder->layer_count; i++) {
+        calls[i] = *call;
+        calls[i].memory = session->memory[i];
+        if (call->history != NULL) {
+            session->layer_histories[i] = *call->history;
+            session->layer_histories[i].keys = session->keys[i];
+            session->layer_histories[i].values = session->values[i];
+            calls[i].history = &session->layer_histories[i];
+        }
+    }
+    if (maps == NULL) {
+        CLF__TRY(clf__decoder_layers_forward(decoder->layers, decoder->layer_count, &workspace, calls));
+    }
+    for (int i = 0; maps != NULL && i < decoder->layer_count; i++) {
+        CLF__TRY(clf__decoder_layers_forward(&decoder->layers[i], 1, &workspace, &calls[i]));
+        CLF__TRY(clf__tensor_read(call->self_call->maps, maps->self + (size_t)i * maps->self_stride));
+        CLF__TRY(clf__tensor_read(call->cross_call->maps, maps->cross + (size_t)i * maps->cross_stride));
+    }
+    return decoder->norm.gamma.buffer != NULL ? clf__norm_forward(workspace.x, workspace.x, &decoder->norm)
+                                              : CLF_OK;
+}
+
+/* One row a hypothesis: where its ids, positions and candidates lie on the device. */
+struct step_views {
+    struct clf__tensor tokens, positions, position_rows, slots, parents, banned_offsets, banned;
+    struct clf__spans cross;
+    double pairs; /* of self-attention: rows times the positions that they see */
+};
+
+/* Rows of one place are adjacent and look at the same memory: one span a place. */
+static void fill_cross_spans(struct clf__spans *spans, const struct clf__session *session, int32_t *table,
+                             const struct clf__step *step)
+{
+    int count = 0, longest = 0;
+    for (int r = 0; r < step->rows; r++) {
+        if (r == 0 || step->places[r] != step->places[r - 1]) {
+            const struct clf__session_place *place = &session->places[step->places[r]];
+            assert(place->first >= 0);
+            memcpy(table + 4 * count++, (int32_t[4]){r, 0, place->first, place->length}, 4 * sizeof *table);
+            longest = place->length > longest ? place->length : longest;
+        }
+        table[4 * (count - 1) + 1]++;
+    }
+    spans->sequences = spans->table.rows = count;
+    spans->max_queries = session->limits.slots / session->limits.sources;
+    spans->max_keys = longest;
+}
+
+static clf_status upload_step(struct clf__session *session, struct step_views *views,
+                              const struct clf__step *step)
+{
+    const struct clf__config *config = &session->transformer->config;
+    struct clf__upload *upload = &session->target;
+    struct clf__position_rows places = clf__position_rows(config);
+    int rows = step->rows, banned_count = step->banned_offsets[rows];
+    size_t bytes = (size_t)rows * sizeof(int32_t);
+    int32_t *tokens, *positions, *position_rows, *slots, *parents, *offsets, *banned, *spans;
+    upload->count = 0;
+    views->tokens = clf__upload_take(upload, rows, &tokens);
+    views->positions = clf__upload_take(upload, rows, &positions);
+    views->position_rows = clf__upload_take(upload, rows, &position_rows);
+    views->slots = clf__upload_take(upload, rows, &slots);
+    views->parents = clf__upload_take(upload, rows, &parents);
+    views->banned_offsets = clf__upload_take(upload, rows + 1, &offsets);
+    views->banned = clf__upload_take(upload, banned_count, &banned);
+    views->cross = clf__upload_take_spans(upload, session->occupied_count, &spans);
+    memcpy(tokens, step->tokens, bytes);
+    memcpy(slots, step->slots, bytes);
+    memcpy(parents, step->parents, bytes);
+    memcpy(offsets, step->banned_offsets, bytes + sizeof *offsets);
+    memcpy(banned, step->banned, (size_t)banned_count * sizeof *banned);
+    memcpy(positions, step->positions, bytes);
+    views->pairs = 0.0;
+    for (int r = 0; r < rows; r++) {
+        views->pairs += step->positions[r] + 1;
+        int is_pad = config->position_padding_aware && step->tokens[r] == config->pad_id;
+        position_rows[r] = is_pad ? places.pad : places.first + step->positions[r];
+    }
+    fill_cross_spans(&views->cross, session, spans, step);
+    clf__spans_count(&views->cross, spans, 0);
+    return clf__upload_send_later(upload);
+}
+
+/* A view on part of the results, first element `offset`. */
+static struct clf__tensor results_view(const struct clf__session *session, enum clf__type type, int rows,
+                                       int columns, int offset)
+{
+    struct clf__tensor view = session->results;
+    view.type = type;
+    view.rows = rows;
+    view.columns = view.stride = columns;
+    view.offset = (size_t)offset;
+    return view;
+}
+
+/* Reads every candidate in one copy. */
+static clf_status read_candidates(struct clf__session *session, struct clf__step *step,
+                                  const struct step_views *views)
+{
+    int rows = step->rows, k = step->candidates;
+    struct clf__tensor values = results_view(session, CLF__F32, rows, k, 0);
+    struct clf__tensor ids = results_view(session, CLF__I32, rows, k, rows * k);
+    struct clf__tensor statistics = results_view(session, CLF__F32, rows, 4, 2 * rows * k);
+    struct clf__projection projection = clf__session_projection(session);
+    CLF__TRY(clf__projection_top_k(values, ids, statistics, clf__tensor_rows(session->workspace.x, 0, rows),
+                                   &projection, views->banned, views->banned_offsets, step->both_statistics,
+                                   &session->projection));
+    int total = rows * (2 * k + 4);
+    CLF__TRY(clf__tensor_read(clf__tensor_columns(session->results, 0, total), session->results_host));
+    size_t candidates = (size_t)rows * (size_t)k;
+    memcpy(step->values, session->results_host, candidates * sizeof(float));
+    memcpy(step->ids, session->results_host + candidates, candidates * sizeof(int32_t));
+    memcpy(step->statistics, session->results_host + 2 * candidates, (size_t)rows * 4 * sizeof(float));
+    return CLF_OK;
+}
+
+/* Ends with the candidates, for which it waits. */
+static clf_status run_step(struct clf__session *session, struct clf__step *step)
+{
+    const struct clf__decoder *decoder = &session->transformer->decoder;
+    assert(step->rows <= session->limits.slots && step->candidates <= session->limits.candidates);
+    assert(step->banned_offsets[step->rows] <= session->limits.banned);
+    struct step_views views;
+    CLF__TRY(upload_step(session, &views, step));
+    struct clf__tensor history = session->history[session->current_history];
+    session->current_history = !session->current_history;
+    struct clf__tensor next = session->history[session->current_history];
+    CLF__TRY(clf__cache_follow(next, history, views.slots, views.parents, views.positions));
+    struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, step->rows);
+    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.tokens, (struct clf__tensor){.buffer = NULL},
+                                   views.position_rows));
+    struct clf__attention_history step_history = {
+        .table = next,
+        .slots = views.slots,
+        .positions = views.positions,
+        .relative = decoder->embedder.relative,
+        .slots_total = session->limits.slots,
+        .pairs = views.pairs,
+    };
+    struct clf__attention_call cross = {
+        .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),
+        .spans = views.cross,
+        .mask = {.hidden_keys = session->hidden_sources},
+        .scratch = &session->scratch,
+        .few_queries = 1,
+    };
+    struct clf__decoder_call call = {
+        .history = &step_history, .cross_call = &cross, .counters = session->counters};
+    CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
+    return read_candidates(session, step, &views);
+}
+
+clf_status clf__session_step(void *context, struct clf__step *step)
+{
+    struct clf__session *session = context;
+    clf_status status = run_step(session, step);
+    if (status != CLF_OK) {
+        clf__device_settle(session->transformer->device); /* which may still read what was uploaded */
+    }
+    return status;
+}

@@ -1,0 +1,122 @@
+#include <assert.h>
+#include <string.h>
+
+#include "config/sides.h"
+#include "infer/internal.h"
+
+struct target_views {
+    struct clf__sequence_views inputs;
+    struct clf__spans cross;
+};
+
+static clf_status upload_targets(struct clf__session *session, struct target_views *views,
+                                 const struct clf__sequences *inputs)
+{
+    struct clf__upload *upload = &session->target;
+    int longest_source = 0;
+    int32_t *cross;
+    upload->count = 0;
+    clf__upload_take_sequences(&views->inputs, upload, &session->transformer->config, inputs, 1);
+    views->cross = clf__upload_take_spans(upload, inputs->count, &cross);
+    for (int b = 0; b < inputs->count; b++) {
+        int first = inputs->first[b], length = inputs->first[b + 1] - first;
+        const struct clf__session_place *source = &session->places[b];
+        memcpy(cross + 4 * b, (int32_t[4]){first, length, source->first, source->length}, 4 * sizeof *cross);
+        longest_source = source->length > longest_source ? source->length : longest_source;
+    }
+    views->cross.max_queries = views->inputs.spans.max_queries;
+    views->cross.max_keys = longest_source;
+    clf__spans_count(&views->cross, cross, 0);
+    return clf__upload_send(upload);
+}
+
+static clf_status force(struct clf__session *session, const struct clf__sequences *inputs,
+                        const struct clf__decoder_maps *maps)
+{
+    const struct clf__decoder *decoder = &session->transformer->decoder;
+    int rows = inputs->first[inputs->count];
+    assert(inputs->count == session->occupied_count && rows <= session->limits.target_tokens);
+    session->target_rows = rows;
+    struct target_views views;
+    CLF__TRY(upload_targets(session, &views, inputs));
+    struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, rows);
+    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.inputs.ids,
+                                   (struct clf__tensor){.buffer = NULL}, views.inputs.positions));
+    struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
+    struct clf__attention_call self = {
+        .heads = heads,
+        .spans = views.inputs.spans,
+        .mask = {.causal = 1, .hidden_keys = views.inputs.hidden, .relative = decoder->embedder.relative},
+        .scratch = &session->scratch,
+    };
+    struct clf__attention_call cross = {
+        .heads = heads,
+        .spans = views.cross,
+        .mask = {.hidden_keys = session->hidden_sources},
+        .scratch = &session->scratch,
+    };
+    if (maps != NULL) {
+        self.maps = clf__session_map(session, 0, heads.count * rows, rows);
+        cross.maps = clf__session_map(session, 1, heads.count * rows, session->places[0].length);
+    }
+    struct clf__decoder_call call = {.self_call = &self, .cross_call = &cross};
+    return clf__session_run_decoder(session, rows, &call, maps);
+}
+
+clf_status clf__session_teacher_force(struct clf__session *session, const struct clf__sequences *inputs)
+{
+    return force(session, inputs, NULL);
+}
+
+clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target)
+{
+    assert(session->limits.logits && first >= 0 && first + count <= session->target_rows);
+    struct clf__projection projection = clf__session_projection(session);
+    struct clf__tensor logits;
+    for (int done = 0; done < count; done += session->projection.rows) {
+        int chunk = count - done < session->projection.rows ? count - done : session->projection.rows;
+        CLF__TRY(clf__projection_logits(&logits, clf__tensor_rows(session->workspace.x, first + done, chunk),
+                                        &projection, &session->projection));
+        CLF__TRY(clf__tensor_read(logits, target + (size_t)done * (size_t)logits.columns));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__session_pick(struct clf__session *session, const int32_t *labels, float *log_probabilities)
+{
+    int rows = session->target_rows;
+    struct clf__upload *upload = &session->target;
+    int32_t *staged;
+    upload->count = 0;
+    struct clf__tensor targets = clf__upload_take(upload, rows, &staged);
+    memcpy(staged, labels, (size_t)rows * sizeof *staged);
+    CLF__TRY(clf__upload_send(upload));
+    struct clf__projection projection = clf__session_projection(session);
+    struct clf__tensor picked = clf__tensor_columns(session->results, 0, rows);
+    CLF__TRY(clf__projection_pick(picked, clf__tensor_rows(session->workspace.x, 0, rows), &projection,
+                                  targets, &session->projection));
+    return clf__tensor_read(picked, log_probabilities);
+}
+
+clf_status clf__session_attend_source(struct clf__session *session, const struct clf__sequences *source,
+                                      const struct clf__session_maps *maps)
+{
+    assert(session->limits.maps && source->count == 1);
+    CLF__TRY(clf__session_encode_maps(session, source, maps->encoder));
+    return clf__session_remember_all(session);
+}
+
+clf_status clf__session_attend_target(struct clf__session *session, const struct clf__sequences *inputs,
+                                      const struct clf__session_maps *maps)
+{
+    assert(session->limits.maps && inputs->count == 1);
+    struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
+    size_t targets = (size_t)inputs->first[1], sources = (size_t)session->places[0].length;
+    struct clf__decoder_maps decoder_maps = {
+        .self = maps->decoder,
+        .self_stride = (size_t)heads.count * targets * targets,
+        .cross = maps->cross,
+        .cross_stride = (size_t)heads.count * targets * sources,
+    };
+    return force(session, inputs, &decoder_maps);
+}

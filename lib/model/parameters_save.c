@@ -1,0 +1,169 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/half.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "checkpoint/little_endian.h"
+#include "model/save.h"
+
+/* The data begins at a multiple of this, so that a map of the file holds aligned floats. */
+enum { ALIGNMENT = 8, LENGTH_BYTES = 8 };
+
+/* What the format calls a precision, and the bytes of a value. */
+static const struct {
+    const char *type;
+    size_t bytes;
+} stored[] = {
+    [CLF_PRECISION_FP32] = {"F32", 4},
+    [CLF_PRECISION_FP16] = {"F16", 2},
+    [CLF_PRECISION_BF16] = {"BF16", 2},
+};
+
+/* The file's tensors stand in the order of their names, as the format's own library writes them. */
+struct entry {
+    const struct clf__parameter *parameter;
+    int index;
+};
+
+static int by_name(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    return strcmp(a->parameter->name, b->parameter->name);
+}
+
+static size_t count_values(const struct clf__parameter *parameter)
+{
+    return (size_t)parameter->rows * (size_t)parameter->columns;
+}
+
+/* MarianMT keeps its logits bias as a matrix of one row; other vectors have one dimension. */
+static json_t *shape_of(const struct clf__parameter *parameter)
+{
+    int is_vector = parameter->rows == 1 && strcmp(parameter->name, "final_logits_bias") != 0;
+    return is_vector ? json_pack("[i]", parameter->columns)
+                     : json_pack("[ii]", parameter->rows, parameter->columns);
+}
+
+/* Text of the header, without its length and padding; the caller frees it. */
+static clf_status write_header(char **out, const struct entry *entries, int count, const char *suffix,
+                               clf_precision precision)
+{
+    json_t *root = json_pack("{s{ss}}", "__metadata__", "format", "pt");
+    int failed = root == NULL;
+    json_int_t offset = 0;
+    for (int i = 0; i < count; i++) {
+        const struct clf__parameter *parameter = entries[i].parameter;
+        char name[sizeof parameter->name + 64];
+        snprintf(name, sizeof name, "%s%s", parameter->name, suffix);
+        json_int_t end = offset + (json_int_t)(count_values(parameter) * stored[precision].bytes);
+        json_t *about = json_pack("{ss so s[II]}", "dtype", stored[precision].type, "shape",
+                                  shape_of(parameter), "data_offsets", offset, end);
+        failed |= json_object_set_new(root, name, about) != 0;
+        offset = end;
+    }
+    clf_status status = clf__json_text(out, failed ? NULL : root, JSON_COMPACT);
+    json_decref(root);
+    return status;
+}
+
+static clf_status write_start(struct clf__file_writer *writer, const char *header)
+{
+    static const char spaces[ALIGNMENT] = "        ";
+    size_t length = strlen(header), padding = (ALIGNMENT - length % ALIGNMENT) % ALIGNMENT;
+    uint8_t bytes[LENGTH_BYTES];
+    clf__write_64(bytes, length + padding);
+    CLF__TRY(clf__file_writer_write(writer, bytes, sizeof bytes));
+    CLF__TRY(clf__file_writer_write(writer, header, length));
+    return clf__file_writer_write(writer, spaces, padding);
+}
+
+/* As the file has them, little-endian, in the place of the floats that they are made of. */
+static void store_in_place(float *values, size_t count, clf_precision precision)
+{
+    uint8_t *bytes = (uint8_t *)values;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        if (precision == CLF_PRECISION_FP32) {
+            clf__write_32(bytes + 4 * i, bits);
+        } else {
+            clf__write_16(bytes + 2 * i, precision == CLF_PRECISION_FP16 ? clf__fp16_of(values[i])
+                                                                         : clf__bf16_of(values[i]));
+        }
+    }
+}
+
+static clf_status check_range(const struct clf__parameter *parameter, const float *values, size_t count,
+                              clf_precision precision)
+{
+    for (size_t i = 0; i < count && precision == CLF_PRECISION_FP16; i++) {
+        if (isfinite(values[i]) && isinf(clf__float_of_fp16(clf__fp16_of(values[i])))) {
+            return clf__fail(CLF_UNSUPPORTED,
+                             "%s has the value %g, beyond the 65504 of fp16; write it in bf16 or fp32",
+                             parameter->name, values[i]);
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status write_values(struct clf__file_writer *writer, const struct entry *entries, int count,
+                               clf_precision precision, clf__parameter_reader *reader, void *user)
+{
+    size_t largest = 0;
+    for (int i = 0; i < count; i++) {
+        size_t values = count_values(entries[i].parameter);
+        largest = values > largest ? values : largest;
+    }
+    float *values = NULL;
+    CLF__TRY(clf__allocate(&values, largest, sizeof *values));
+    clf_status status = CLF_OK;
+    for (int i = 0; i < count && status == CLF_OK; i++) {
+        size_t here = count_values(entries[i].parameter);
+        status = reader(user, entries[i].index, values);
+        if (status == CLF_OK) {
+            status = check_range(entries[i].parameter, values, here, precision);
+        }
+        if (status == CLF_OK) {
+            store_in_place(values, here, precision);
+            status = clf__file_writer_write(writer, values, here * stored[precision].bytes);
+        }
+    }
+    clf__free(values);
+    return status;
+}
+
+static clf_status save(const char *path, const struct entry *entries, int count, const char *suffix,
+                       clf_precision precision, clf__parameter_reader *reader, void *user)
+{
+    char *header = NULL;
+    CLF__TRY(write_header(&header, entries, count, suffix, precision));
+    struct clf__file_writer writer;
+    clf_status status = clf__file_writer_open(&writer, path);
+    if (status == CLF_OK) {
+        status = write_start(&writer, header);
+        if (status == CLF_OK) {
+            status = write_values(&writer, entries, count, precision, reader, user);
+        }
+        status = clf__file_writer_close(&writer, status);
+    }
+    clf__free(header);
+    return status;
+}
+
+clf_status clf__parameters_save(const char *path, const struct clf__parameter_list *list, const char *suffix,
+                                clf_precision precision, clf__parameter_reader *reader, void *user)
+{
+    struct entry *entries = NULL;
+    CLF__TRY(clf__allocate(&entries, (size_t)list->count, sizeof *entries));
+    for (int i = 0; i < list->count; i++) {
+        entries[i] = (struct entry){&list->items[i], i};
+    }
+    qsort(entries, (size_t)list->count, sizeof *entries, by_name);
+    clf_status status = save(path, entries, list->count, suffix ? suffix : "", precision, reader, user);
+    clf__free(entries);
+    return status;
+}

@@ -1,0 +1,194 @@
+#include "device/device.h"
+
+#include "base/environment.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "device/buffer.h"
+#include "device/profile.h"
+#include "opencl/choice.h"
+#include "opening/probe.h"
+#include "program/program.h"
+
+/* Proves that the device computes, and lets all later programs use the instructions that it found. */
+static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)
+{
+    int instructions = 0;
+    CLF__TRY(clf__probe(device, "probe", &instructions));
+    if (device->caps.instructions == CLF_INSTRUCTIONS_AUTO) {
+        listed->info.has_dot_int8 = device->caps.has_dot_int8 = (instructions & CLF__DOT_INT8) != 0;
+        listed->info.has_dot_bf16 = device->caps.has_dot_bf16 = (instructions & CLF__DOT_BF16) != 0;
+    }
+    char *options = NULL;
+    CLF__TRY(clf__caps_build_options(&options, listed, &device->caps));
+    clf__free(device->build_options);
+    device->build_options = options;
+    return CLF_OK;
+}
+
+static clf_status fill(struct clf_device *device, struct clf__listed_device *listed,
+                       const struct clf_device_options *options, const struct clf__tuning *tuning)
+{
+    device->info = &listed->info;
+    device->platform = listed->platform;
+    device->id = listed->id;
+    CLF__TRY(clf__format(&device->label, "%d \"%s\"", listed->info.index, listed->info.name));
+    struct clf_device_options tuned = *options;
+    clf__tuning_choose(&tuned, tuning);
+    CLF__TRY(clf__caps_choose(&device->caps, listed, &tuned));
+    device->caps.tuning = *tuning;
+    device->caps.asks_for_clblast = device->caps.gemm == CLF_GEMM_CLBLAST &&
+                                    (options->gemm != CLF_GEMM_AUTO || clf__environment_gemm() != NULL);
+    CLF__TRY(clf__caps_build_options(&device->build_options, listed, &device->caps));
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
+    cl_int error = CL_SUCCESS;
+    device->context = CLF__CL_CREATE(&error, clCreateContext(properties, 1, &device->id, NULL, NULL, &error));
+    if (device->context == NULL) {
+        return clf__opencl_fail(error, "opening device %s", device->label);
+    }
+    cl_command_queue_properties timed = options->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
+    device->queue = CLF__CL_CREATE(&error, clCreateCommandQueue(device->context, device->id, timed, &error));
+    if (device->queue == NULL) {
+        return clf__opencl_fail(error, "making a queue on device %s", device->label);
+    }
+    CLF__TRY(clf__programs_create(device, options->use_program_cache));
+    CLF__TRY(probe(device, listed));
+    return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
+}
+
+/* Frees all but the list, which outlives a candidate that fails. */
+static void free_device(struct clf_device *device)
+{
+    clf__profile_free(device->profile);
+    clf__programs_free(device->programs);
+    clf__buffer_free(device->packed);
+    clf__buffer_free(device->transposed);
+    if (device->queue) {
+        clReleaseCommandQueue(device->queue);
+    }
+    if (device->context) {
+        clReleaseContext(device->context);
+    }
+    clf__free(device->build_options);
+    clf__free(device->label);
+    clf__free(device);
+}
+
+static clf_status open_tuned(struct clf_device **out, struct clf__listed_device *listed,
+                             const struct clf_device_options *options, const struct clf__tuning *tuning)
+{
+    struct clf_device *device = NULL;
+    CLF__TRY(clf__allocate(&device, 1, sizeof *device));
+    clf_status status = fill(device, listed, options, tuning);
+    if (status != CLF_OK) {
+        free_device(device);
+        return status;
+    }
+    *out = device;
+    return CLF_OK;
+}
+
+static clf_status open_index(struct clf_device **out, struct clf_device_list *list, int index,
+                             const struct clf_device_options *options)
+{
+    struct clf__listed_device *listed = &list->devices[index];
+    struct clf__tuning tuning;
+    int is_tuned = 0;
+    CLF__TRY(clf__tuning_load(&tuning, &is_tuned, &listed->info, options));
+    clf_status status = open_tuned(out, listed, options, &tuning);
+    if (is_tuned && status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
+        clf__log(CLF_LOG_WARNING, "device %d is opened without what was tuned, with which it fails: %s",
+                 listed->info.index, clf_last_error());
+        tuning = clf__tuning_standard();
+        status = open_tuned(out, listed, options, &tuning);
+    }
+    return status;
+}
+
+/* The first device of the default order other than index, or -1. */
+static int next_candidate(const struct clf_device_list *list, int index)
+{
+    int order = list->devices[index].info.candidate_order;
+    int next = clf__choice_candidate(list, order + 1);
+    return next >= 0 ? next : clf__choice_candidate(list, order == 0 ? 1 : 0);
+}
+
+/* Whether a failure lies with the device, so that another may do better. */
+static int is_devices_fault(clf_status status)
+{
+    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD ||
+           status == CLF_UNSUPPORTED;
+}
+
+static clf_status open_selected(struct clf_device **out, struct clf_device_list *list, const char *selector,
+                                const struct clf_device_options *options)
+{
+    int index = -1;
+    CLF__TRY(clf__choice_select(&index, list, selector));
+    clf_status status = open_index(out, list, index, options);
+    int next = status == CLF_OK ? -1 : next_candidate(list, index);
+    if (next >= 0 && next != index && is_devices_fault(status)) {
+        return clf__fail(status, "%s; the next candidate is device %d \"%s\"", clf_last_error(), next,
+                         list->devices[next].info.name);
+    }
+    return status;
+}
+
+static clf_status open_default(struct clf_device **out, struct clf_device_list *list,
+                               const struct clf_device_options *options)
+{
+    clf_status status = CLF_NO_DEVICE;
+    for (int order = 0;; order++) {
+        int index = clf__choice_candidate(list, order);
+        if (index < 0) {
+            return order == 0 ? clf__choice_nothing(list) : status;
+        }
+        status = open_index(out, list, index, options);
+        if (status == CLF_OK) {
+            const struct clf_device_info *info = &list->devices[index].info;
+            clf__log(CLF_LOG_INFO, "device %d \"%s\" is the default: %s", index, info->name,
+                     info->order_reason);
+            return CLF_OK;
+        }
+        if (!is_devices_fault(status)) {
+            return status;
+        }
+        clf__log(CLF_LOG_WARNING, "device %d is passed over: %s", index, clf_last_error());
+    }
+}
+
+clf_status clf_device_open(struct clf_device **out, const char *selector,
+                           const struct clf_device_options *options)
+{
+    *out = NULL;
+    struct clf_device_options own = CLF_DEVICE_OPTIONS_INIT;
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_device_options", "CLF_DEVICE_OPTIONS_INIT"));
+    if (selector == NULL || *selector == '\0') {
+        selector = clf__environment_device();
+    }
+    struct clf_device_list *list = NULL;
+    CLF__TRY(clf_device_list_create(&list));
+    clf_status status = selector ? open_selected(out, list, selector, &own) : open_default(out, list, &own);
+    if (status != CLF_OK) {
+        clf_device_list_free(list);
+        return status;
+    }
+    (*out)->list = list;
+    return CLF_OK;
+}
+
+const struct clf_device_info *clf_device_describe(const struct clf_device *device)
+{
+    return device->info;
+}
+
+void clf_device_close(struct clf_device *device)
+{
+    if (device == NULL) {
+        return;
+    }
+    struct clf_device_list *list = device->list;
+    clf__program_cache_store_all(device);
+    free_device(device);
+    clf_device_list_free(list);
+}

@@ -1,0 +1,231 @@
+#include "opening/peak.h"
+
+#include "base/clock.h"
+#include "device/buffer.h"
+#include "device/device.h"
+#include "device/queue.h"
+#include "program/launch.h"
+
+/* What is read: more than caches hold, in groups of READ_COUNT floats, one of READ_SLICES a launch, in turn:
+ * other load on the machine meets some of the short launches, and all of the long ones. */
+enum { READ_BYTES = 1 << 28, READ_SLICES = 4, READ_COUNT = 1 << 13 };
+
+/* A kernel of cl/peak.cl. */
+struct measurement {
+    struct clf_device *device;
+    struct clf__launch launch;
+    struct clf__argument arguments[4];
+    int argument_count;
+    double work;       /* operations or bytes of the launch as it is */
+    int32_t step, end; /* added to the last argument after each launch, until it reaches end; 0: it stays */
+};
+
+static clf_status run(double *seconds, struct measurement *measurement)
+{
+    measurement->launch.arguments = measurement->arguments;
+    measurement->launch.argument_count = measurement->argument_count;
+    double start = clf__seconds();
+    CLF__TRY(clf__launch(measurement->device, &measurement->launch));
+    CLF__TRY(clf__device_finish(measurement->device));
+    *seconds = clf__seconds() - start;
+    if (measurement->step > 0) {
+        int32_t *last = &measurement->arguments[measurement->argument_count - 1].integer;
+        *last = *last + measurement->step < measurement->end ? *last + measurement->step : 0;
+    }
+    return CLF_OK;
+}
+
+/* Work a second in the best of many rounds: other load on the machine only adds time. */
+static clf_status best_rate(double *rate, struct measurement *measurement)
+{
+    double best = 0.0, seconds, end = clf__seconds() + 0.3;
+    for (int round = 0; round < 3 || clf__seconds() < end; round++) {
+        CLF__TRY(run(&seconds, measurement));
+        best = round == 0 || seconds < best ? seconds : best;
+    }
+    *rate = measurement->work / best;
+    return CLF_OK;
+}
+
+/* What the kernels read and answer into. */
+struct operands {
+    struct clf__buffer *sums, *x;
+    size_t groups;      /* of arithmetic */
+    size_t read_groups; /* that x is large enough for */
+};
+
+/* operations: of a group in one round of the kernel's loop. Rounds are added until a launch takes 2 ms. */
+static clf_status measure_arithmetic(double *rate, struct clf_device *device, const struct operands *operands,
+                                     const char *kernel, double operations)
+{
+    struct measurement measurement = {
+        .device = device,
+        .launch = {.program = "peak",
+                   .cpu = CLF__GRID(kernel, operands->groups),
+                   .gpu = CLF__GRID(kernel, operands->groups)},
+        .arguments = {CLF__BUFFER(operands->sums), CLF__INT(1), CLF__FLOAT(0.5f)},
+        .argument_count = 3,
+    };
+    double seconds = 0.0;
+    CLF__TRY(run(&seconds, &measurement)); /* some drivers compile now */
+    for (int rounds = 16;; rounds *= 4) {
+        measurement.arguments[1].integer = rounds;
+        CLF__TRY(run(&seconds, &measurement));
+        if (seconds > 0.002 || rounds >= 1 << 24) {
+            measurement.work = operations * rounds * (double)operands->groups;
+            return best_rate(rate, &measurement);
+        }
+    }
+}
+
+static void set_groups(struct measurement *measurement, size_t groups)
+{
+    measurement->launch.cpu.groups[0] = measurement->launch.gpu.groups[0] = groups;
+}
+
+/* Readies a launch that reads x, or a part of it where a device is so slow that no cache can matter. Gives
+ * its groups. */
+static clf_status prepare_read(struct measurement *out, size_t *groups, struct clf_device *device,
+                               const struct operands *operands)
+{
+    *out = (struct measurement){
+        .device = device,
+        .launch = {.program = "peak",
+                   .cpu = CLF__GRID("peak_read_cpu", 1),
+                   .gpu = CLF__GRID("peak_read_gpu", 1)},
+        .arguments = {CLF__BUFFER(operands->sums), CLF__BUFFER(operands->x), CLF__INT(READ_COUNT),
+                      CLF__INT(0)},
+        .argument_count = 4,
+    };
+    double seconds = 0.0;
+    CLF__TRY(run(&seconds, out)); /* some drivers compile now */
+    *groups = operands->read_groups;
+    for (size_t part = 32; part < *groups; part *= 4) {
+        set_groups(out, part);
+        CLF__TRY(run(&seconds, out));
+        if (seconds > 0.2) {
+            *groups = part;
+        }
+    }
+    set_groups(out, *groups);
+    out->work = (double)*groups * READ_COUNT * sizeof(float);
+    return CLF_OK;
+}
+
+static clf_status measure_read(double *rate, struct clf_device *device, const struct operands *operands)
+{
+    struct measurement measurement;
+    size_t groups;
+    CLF__TRY(prepare_read(&measurement, &groups, device, operands));
+    size_t slice = groups < READ_SLICES ? groups : groups / READ_SLICES;
+    set_groups(&measurement, slice);
+    measurement.step = (int32_t)slice;
+    measurement.end = (int32_t)(groups / slice * slice);
+    measurement.work = (double)slice * READ_COUNT * sizeof(float);
+    return best_rate(rate, &measurement);
+}
+
+/* The whole of x again and again. */
+static clf_status measure_long_read(double *rate, struct clf_device *device, const struct operands *operands,
+                                    double least_seconds)
+{
+    struct measurement measurement;
+    size_t groups;
+    double bytes = 0.0, seconds = 0.0, one = 0.0;
+    CLF__TRY(prepare_read(&measurement, &groups, device, operands));
+    while (seconds < least_seconds) {
+        CLF__TRY(run(&one, &measurement));
+        seconds += one;
+        bytes += measurement.work;
+    }
+    *rate = bytes / seconds;
+    return CLF_OK;
+}
+
+static void operands_free(struct operands *operands)
+{
+    clf__buffer_free(operands->x);
+    clf__buffer_free(operands->sums);
+}
+
+/* On failure nothing is left. */
+static clf_status operands_create(struct operands *out, struct clf_device *device)
+{
+    struct operands operands = {.groups = 64 * (size_t)device->caps.compute_units};
+    operands.groups = operands.groups < 32768 ? operands.groups : 32768;
+    uint64_t most = clf__device_free_bytes(device) / 2;
+    most = most < device->caps.max_buffer_bytes ? most : device->caps.max_buffer_bytes;
+    most = most < READ_BYTES ? most : READ_BYTES;
+    operands.read_groups = (size_t)most / (READ_SLICES * READ_COUNT * sizeof(float)) * READ_SLICES;
+    size_t read_bytes = operands.read_groups * READ_COUNT * sizeof(float);
+    size_t sums_bytes = (operands.groups > operands.read_groups ? operands.groups : operands.read_groups) *
+                        CLF__GROUP * sizeof(float);
+    clf_status status =
+        clf__buffer_create(&operands.sums, device, sums_bytes, "the answers of the peaks' kernels");
+    if (status == CLF_OK) {
+        status = clf__buffer_create_streamed(&operands.x, device, read_bytes, "what is read for a peak");
+    }
+    if (status == CLF_OK) {
+        status = clf__buffer_fill(operands.x, 0, read_bytes, 1.0f);
+    }
+    if (status != CLF_OK) {
+        operands_free(&operands);
+        return status;
+    }
+    *out = operands;
+    return CLF_OK;
+}
+
+static clf_status measure(struct clf_device *device, const struct operands *operands)
+{
+    struct clf_device_peaks *out = &device->peaks;
+    int is_gpu = device->caps.form == CLF_FORM_GPU;
+    CLF__TRY(measure_read(&out->read_bytes, device, operands));
+    /* Operations as cl/peak.cl counts them: two a lane and chain, times the lanes. */
+    const struct clf__caps *caps = &device->caps;
+    CLF__TRY(measure_arithmetic(&out->fma_operations, device, operands,
+                                is_gpu ? "peak_fma_gpu" : "peak_fma_cpu",
+                                is_gpu ? 2.0 * 8.0 * CLF__GROUP : 2.0 * 12.0 * 16.0));
+    if (is_gpu ? caps->has_integer_dot_product : caps->has_dot_int8) {
+        CLF__TRY(measure_arithmetic(&out->int8_operations, device, operands,
+                                    is_gpu ? "peak_int8_gpu" : "peak_int8_cpu",
+                                    is_gpu ? 2.0 * 8.0 * 4.0 * CLF__GROUP : 2.0 * 12.0 * 64.0));
+    }
+    if (!is_gpu && caps->has_dot_bf16) {
+        CLF__TRY(
+            measure_arithmetic(&out->bf16_operations, device, operands, "peak_bf16_cpu", 2.0 * 12.0 * 32.0));
+    }
+    return CLF_OK;
+}
+
+clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out)
+{
+    struct operands operands;
+    struct clf__profile *profile = device->profile;
+    *out = NULL;
+    device->peaks = (struct clf_device_peaks){.fma_operations = 0.0};
+    device->profile = NULL;
+    clf_status status = operands_create(&operands, device);
+    if (status == CLF_OK) {
+        status = measure(device, &operands);
+        operands_free(&operands);
+    }
+    device->profile = profile;
+    *out = status == CLF_OK ? &device->peaks : NULL;
+    return status;
+}
+
+clf_status clf__device_measure_read(struct clf_device *device, double least_seconds, double *read_bytes)
+{
+    struct operands operands;
+    struct clf__profile *profile = device->profile;
+    *read_bytes = 0.0;
+    device->profile = NULL;
+    clf_status status = operands_create(&operands, device);
+    if (status == CLF_OK) {
+        status = measure_long_read(read_bytes, device, &operands, least_seconds);
+        operands_free(&operands);
+    }
+    device->profile = profile;
+    return status;
+}

@@ -1,0 +1,347 @@
+#include "program/cache.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/checksum.h"
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/owned.h"
+#include "device/device.h"
+#include "program/compile.h"
+#include "program/program.h"
+
+/* A file: this header, the key, the kernels, the binary. A binary is code that runs as this user: it is taken
+ * from a file that nobody else can have written. Drivers crash on damaged binaries, so nothing of a file is
+ * used before its checksum and its whole key were compared. Numbers are in the machine's own byte
+ * order: binaries do not travel. */
+struct header {
+    char magic[16];
+    uint64_t checksum; /* of all that follows it */
+    uint64_t key_size;
+    uint64_t kernels_size;
+    uint64_t binary_size;
+};
+static const char magic[16] = "clformer program"; /* no NUL: all 16 are compared */
+static const size_t largest_file = (size_t)256 << 20;
+
+static void warn_once(struct clf_device *device, const char *problem)
+{
+    if (!device->programs->cache.has_warned) {
+        device->programs->cache.has_warned = 1;
+        clf__log(CLF_LOG_WARNING, "compiled programs: %s; kernels are compiled again", problem);
+    }
+}
+
+/* A process that opens several devices says once why their folder is not taken. */
+static int is_news(const char *problem)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char said[512];
+    char sentence[sizeof said] = {0};
+    snprintf(sentence, sizeof sentence, "%s", problem);
+    pthread_mutex_lock(&lock);
+    int is_new = strcmp(said, sentence) != 0;
+    memcpy(said, sentence, sizeof said);
+    pthread_mutex_unlock(&lock);
+    return is_new;
+}
+
+clf_status clf__program_cache_open(struct clf_device *device)
+{
+    struct clf__program_cache *cache = &device->programs->cache;
+    char *path = NULL;
+    CLF__TRY(clf__environment_cache_bytes(&cache->most_bytes));
+    if (cache->most_bytes == 0) {
+        return CLF_OK;
+    }
+    clf_status status = clf__environment_cache_folder(&path);
+    if (status == CLF_OK) {
+        status = clf__owned_folder_find(&cache->folder, path);
+    }
+    clf__free(path);
+    if (status == CLF_FILE) {
+        if (is_news(clf_last_error())) {
+            warn_once(device, clf_last_error());
+        }
+        return CLF_OK;
+    }
+    return status;
+}
+
+/* All that a binary depends on. */
+static clf_status make_key(char **out, const struct clf_device *device, const struct clf__program *program)
+{
+    const struct clf_device_info *info = device->info;
+    return clf__format(out,
+                       "clformer %s\nprogram %s\noptions %s\nplatform %s\nplatform version %s\ndevice "
+                       "%s\ndevice version %s\ndriver %s\n%s",
+                       CLF_VERSION, program->name, program->options, info->platform_name,
+                       info->platform_version, info->name, info->version, info->driver, program->source);
+}
+
+static clf_status make_path(char **out, const struct clf_device *device, const struct clf__program *program,
+                            const char *key)
+{
+    return clf__format(out, "%s/%s-%016" PRIx64 ".bin", device->programs->cache.folder, program->name,
+                       clf__checksum(key, strlen(key)));
+}
+
+/* CLF_FORMAT, with the reason, for a file that is not one of ours, whole, and for this key. */
+static clf_status check_file(const char *path, const char *bytes, size_t size, const char *key)
+{
+    struct header header;
+    if (size < sizeof header || memcmp(bytes, magic, sizeof magic) != 0) {
+        return clf__fail(CLF_FORMAT, "%s is not a compiled program of clformer", path);
+    }
+    memcpy(&header, bytes, sizeof header);
+    size_t start = offsetof(struct header, key_size);
+    uint64_t rest = size - sizeof header;
+    if (header.checksum != clf__checksum(bytes + start, size - start) || header.key_size > rest ||
+        header.kernels_size > rest - header.key_size ||
+        header.binary_size != rest - header.key_size - header.kernels_size) {
+        return clf__fail(CLF_FORMAT, "%s is damaged", path);
+    }
+    if (header.key_size != strlen(key) || memcmp(bytes + sizeof header, key, header.key_size) != 0) {
+        return clf__fail(CLF_FORMAT, "%s was made from something else that has the same hash", path);
+    }
+    return CLF_OK;
+}
+
+/* Hands a checked file to the driver. */
+static clf_status use_file(struct clf_device *device, struct clf__program *program, const char *path,
+                           const char *bytes)
+{
+    struct header header;
+    memcpy(&header, bytes, sizeof header);
+    const char *kernels = bytes + sizeof header + header.key_size;
+    const unsigned char *binary = (const unsigned char *)kernels + header.kernels_size;
+    size_t size = header.binary_size;
+    cl_int error = CL_SUCCESS, accepted = CL_SUCCESS;
+    cl_program built = CLF__CL_CREATE(&error, clCreateProgramWithBinary(device->context, 1, &device->id,
+                                                                        &size, &binary, &accepted, &error));
+    if (built && accepted == CL_SUCCESS) {
+        error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
+    }
+    clf_status status = CLF_OK;
+    if (built == NULL || accepted != CL_SUCCESS || error != CL_SUCCESS) {
+        status = clf__opencl_fail(error != CL_SUCCESS ? error : accepted, "%s: device %s does not take it",
+                                  path, device->label);
+    } else {
+        status = clf__copy_bytes(&program->stored_kernels, kernels, header.kernels_size);
+    }
+    if (status != CLF_OK) {
+        if (built) {
+            clReleaseProgram(built);
+        }
+        return status;
+    }
+    program->program = built;
+    return CLF_OK;
+}
+
+static clf_status load(struct clf_device *device, struct clf__program *program, const char *path,
+                       const char *key)
+{
+    if (!clf__file_exists(path)) {
+        return CLF_OK;
+    }
+    char *bytes = NULL;
+    size_t size = 0;
+    clf_status status = clf__owned_file_read(&bytes, &size, path, largest_file);
+    if (status == CLF_OK) {
+        status = check_file(path, bytes, size, key);
+    }
+    if (status == CLF_OK) {
+        status = use_file(device, program, path, bytes);
+    }
+    if (status == CLF_OK) {
+        utimensat(AT_FDCWD, path, NULL, 0); /* used now: where that cannot be kept, it goes earlier */
+    }
+    clf__free(bytes);
+    return status;
+}
+
+clf_status clf__program_cache_load(struct clf_device *device, struct clf__program *program)
+{
+    if (device->programs->cache.folder == NULL) {
+        return CLF_OK;
+    }
+    char *key = NULL, *path = NULL;
+    clf_status status = make_key(&key, device, program);
+    if (status == CLF_OK) {
+        status = make_path(&path, device, program, key);
+    }
+    if (status == CLF_OK) {
+        status = load(device, program, path, key);
+        if (status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
+            warn_once(device, clf_last_error());
+            status = CLF_OK;
+        }
+    }
+    clf__free(path);
+    clf__free(key);
+    return status;
+}
+
+/* "\nname\nname\n": the kernels that ran, now or when the file was written. PoCL compiles a kernel when it
+ * first runs, and its binary holds what is compiled by then. *grew says that there is one more than in the
+ * file. */
+static clf_status list_kernels(char **out, int *grew, const struct clf__programs *programs,
+                               const struct clf__program *program)
+{
+    *grew = 0;
+    CLF__TRY(clf__copy_string(out, program->stored_kernels ? program->stored_kernels : "\n"));
+    for (int i = 0; i < programs->kernel_capacity; i++) {
+        const struct clf__kernel *kernel = programs->kernels[i];
+        if (kernel == NULL || kernel->program != program || !kernel->has_run) {
+            continue;
+        }
+        char *entry = NULL, *longer = NULL;
+        CLF__TRY(clf__format(&entry, "\n%s\n", kernel->name));
+        clf_status status = CLF_OK;
+        if (strstr(*out, entry) == NULL) {
+            *grew = 1;
+            status = clf__format(&longer, "%s%s", *out, entry + 1);
+        }
+        clf__free(entry);
+        CLF__TRY(status);
+        if (longer) {
+            clf__free(*out);
+            *out = longer;
+        }
+    }
+    return CLF_OK;
+}
+
+void clf__program_cache_tell(struct clf_device *device)
+{
+    struct clf__program_cache *cache = &device->programs->cache;
+    if (cache->folder == NULL || cache->has_told) {
+        return;
+    }
+    cache->has_told = 1;
+    char *made = NULL;
+    if (clf__owned_folder_create(&made, cache->folder) != CLF_OK) {
+        warn_once(device, clf_last_error());
+        clf__free(cache->folder);
+        cache->folder = NULL;
+        return;
+    }
+    clf__free(made);
+    clf__log(CLF_LOG_NOTICE, "compiling kernels for device %s, some seconds, to be kept for the next start",
+             device->label);
+}
+
+/* The whole file as bytes; *size 0 where the driver gives no binary. */
+static clf_status make_file(char **out, size_t *size, const struct clf_device *device, cl_program program,
+                            const char *key, const char *kernels)
+{
+    size_t binary_size = 0;
+    cl_int error =
+        CLF__CL(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof binary_size, &binary_size, NULL));
+    *size = 0;
+    if (error == CL_SUCCESS && binary_size == 0) {
+        return CLF_OK;
+    }
+    if (error == CL_SUCCESS) {
+        struct header header = {
+            .key_size = strlen(key), .kernels_size = strlen(kernels), .binary_size = binary_size};
+        memcpy(header.magic, magic, sizeof magic);
+        size_t text_size = sizeof header + header.key_size + header.kernels_size;
+        CLF__TRY(clf__allocate(out, text_size + binary_size, 1));
+        char *bytes = *out;
+        memcpy(bytes, &header, sizeof header);
+        memcpy(bytes + sizeof header, key, header.key_size);
+        memcpy(bytes + sizeof header + header.key_size, kernels, header.kernels_size);
+        unsigned char *binary = (unsigned char *)bytes + text_size;
+        error = CLF__CL(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL));
+        *size = text_size + binary_size;
+        size_t start = offsetof(struct header, key_size);
+        header.checksum = clf__checksum(bytes + start, *size - start);
+        memcpy(bytes, &header, sizeof header);
+    }
+    return error == CL_SUCCESS
+               ? CLF_OK
+               : clf__opencl_fail(error, "device %s does not give a compiled program", device->label);
+}
+
+static clf_status write_file(struct clf_device *device, const struct clf__program *program,
+                             const char *kernels)
+{
+    char *key = NULL, *path = NULL, *bytes = NULL;
+    size_t size = 0;
+    cl_program fresh = NULL;
+    clf_status status = make_key(&key, device, program);
+    if (status == CLF_OK) {
+        status = make_path(&path, device, program, key);
+    }
+    if (status == CLF_OK) {
+        /* A program made from a binary gives that same binary again, without what was compiled since. */
+        if (program->stored_kernels) {
+            status = clf__program_compile(&fresh, device, program);
+        }
+        if (status == CLF_OK) {
+            status = make_file(&bytes, &size, device, fresh ? fresh : program->program, key, kernels);
+        }
+        if (status == CLF_OK && size > 0) {
+            status = clf__owned_file_write(path, bytes, size);
+        }
+    }
+    if (fresh) {
+        clReleaseProgram(fresh);
+    }
+    clf__free(bytes);
+    clf__free(path);
+    clf__free(key);
+    return status;
+}
+
+/* PoCL compiles every kernel once more, for any work-group size, when it is asked for a program's binary:
+ * that takes as long as compiling did, and there is no other way to the binary. */
+static void tell_end(struct clf_device *device)
+{
+    if (!device->programs->cache.has_told_end) {
+        device->programs->cache.has_told_end = 1;
+        clf__log(CLF_LOG_NOTICE, "writing compiled kernels to %s, for the next start",
+                 device->programs->cache.folder);
+    }
+}
+
+static clf_status store(struct clf_device *device, const struct clf__program *program, int *wrote)
+{
+    char *kernels = NULL;
+    int grew = 0;
+    clf_status status = list_kernels(&kernels, &grew, device->programs, program);
+    if (status == CLF_OK && grew) {
+        tell_end(device);
+        *wrote = 1;
+        status = write_file(device, program, kernels);
+    }
+    clf__free(kernels);
+    return status;
+}
+
+void clf__program_cache_store_all(struct clf_device *device)
+{
+    if (device->programs->cache.folder == NULL || device->programs->count == 0) {
+        return;
+    }
+    clf_status status = CLF_OK;
+    int wrote = 0;
+    for (int i = 0; status == CLF_OK && i < device->programs->count; i++) {
+        status = store(device, device->programs->programs[i], &wrote);
+    }
+    if (status == CLF_OK && wrote) {
+        status = clf__program_cache_limit(device->programs->cache.folder, device->programs->cache.most_bytes);
+    }
+    if (status != CLF_OK) {
+        warn_once(device, clf_last_error());
+    }
+}

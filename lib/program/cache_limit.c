@@ -1,0 +1,109 @@
+/* Keeps the folder of compiled programs below a limit in bytes. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "program/cache.h"
+
+static const time_t day = 24 * 60 * 60;
+
+struct entry {
+    char *path;
+    uint64_t size;
+    struct timespec used; /* the time of a file's contents: a start that reads it sets it to now */
+};
+
+static int has_end(const char *name, const char *end)
+{
+    size_t length = strlen(name), end_length = strlen(end);
+    return length > end_length && strcmp(name + length - end_length, end) == 0;
+}
+
+/* "NAME-0123456789abcdef.bin": a file of somebody else's is left alone. */
+static int is_program(const char *name)
+{
+    enum { DIGITS = 16 };
+    const char *dash = strrchr(name, '-');
+    return dash && strspn(dash + 1, "0123456789abcdef") == DIGITS && strcmp(dash + 1 + DIGITS, ".bin") == 0;
+}
+
+/* "NAME.bin.PID-COUNT.tmp" of a process that is no more, as clf__temporary_path() names them. A number may
+ * belong to another process by now: what is older than a day is nobody's. A process of another container or
+ * machine that loses its file here compiles once more. */
+static int is_stray(const char *name, const struct stat *about)
+{
+    const char *id = strstr(name, ".bin.");
+    if (id == NULL || !has_end(name, ".tmp")) {
+        return 0;
+    }
+    char *end = NULL;
+    long process = strtol(id + strlen(".bin."), &end, 10);
+    if (process <= 0 || *end != '-') {
+        return 0;
+    }
+    return (kill((pid_t)process, 0) != 0 && errno == ESRCH) || about->st_mtime < time(NULL) - day;
+}
+
+static int by_use(const void *left, const void *right)
+{
+    const struct timespec *a = &((const struct entry *)left)->used, *b = &((const struct entry *)right)->used;
+    if (a->tv_sec != b->tv_sec) {
+        return a->tv_sec < b->tv_sec ? -1 : 1;
+    }
+    return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
+}
+
+/* Removes what is stray; programs go to entries. */
+static clf_status look_through(struct entry *entries, int *count, const char *folder,
+                               const struct clf__names *names)
+{
+    for (int i = 0; i < names->count; i++) {
+        struct stat about;
+        char *path = NULL;
+        CLF__TRY(clf__path_join(&path, folder, names->items[i]));
+        if (lstat(path, &about) == 0 && S_ISREG(about.st_mode)) {
+            if (is_stray(names->items[i], &about)) {
+                unlink(path);
+            } else if (is_program(names->items[i])) {
+                entries[(*count)++] = (struct entry){path, (uint64_t)about.st_size, about.st_mtim};
+                continue;
+            }
+        }
+        clf__free(path);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__program_cache_limit(const char *folder, uint64_t most_bytes)
+{
+    struct clf__names names;
+    CLF__TRY(clf__folder_list(&names, folder));
+    struct entry *entries = NULL;
+    int count = 0;
+    clf_status status = clf__allocate(&entries, (size_t)names.count + 1, sizeof *entries);
+    if (status == CLF_OK) {
+        status = look_through(entries, &count, folder, &names);
+    }
+    uint64_t bytes = 0;
+    for (int i = 0; i < count; i++) {
+        bytes += entries[i].size;
+    }
+    if (count > 0) {
+        qsort(entries, (size_t)count, sizeof *entries, by_use);
+    }
+    for (int i = 0; i < count; i++) {
+        if (bytes > most_bytes && unlink(entries[i].path) == 0) {
+            bytes -= entries[i].size;
+        }
+        clf__free(entries[i].path);
+    }
+    clf__free(entries);
+    clf__names_free(&names);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* The kernels of cl/, embedded at build time by cl/embed.cmake. */
+#ifndef CLF_PROGRAM_KERNEL_SOURCES_H
+#define CLF_PROGRAM_KERNEL_SOURCES_H
+
+struct clf__kernel_source {
+    const char *name; /* "softmax" for cl/softmax.cl */
+    const char *text;
+};
+
+extern const struct clf__kernel_source clf__kernel_sources[];
+extern const int clf__kernel_source_count;
+
+#endif

@@ -1,0 +1,62 @@
+/* Running a kernel of cl/. */
+#ifndef CLF_PROGRAM_LAUNCH_H
+#define CLF_PROGRAM_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "device/caps.h"
+#include "device/cost.h"
+
+struct clf_device;
+struct clf__buffer;
+
+enum clf__argument_kind { CLF__ARGUMENT_BUFFER, CLF__ARGUMENT_INT, CLF__ARGUMENT_FLOAT, CLF__ARGUMENT_LOCAL };
+
+/* Whose kernel has it; the other form's goes without. */
+enum clf__argument_form { CLF__OF_BOTH, CLF__OF_CPU, CLF__OF_GPU };
+
+struct clf__argument {
+    enum clf__argument_kind kind;
+    enum clf__argument_form form;
+    const struct clf__buffer *buffer; /* NULL passes a null pointer */
+    int32_t integer;
+    float real;
+    size_t bytes; /* of local memory */
+};
+
+/* clang-format off */
+#define CLF__BUFFER(b)  { .kind = CLF__ARGUMENT_BUFFER, .buffer = (b) }
+#define CLF__INT(i)     { .kind = CLF__ARGUMENT_INT, .integer = (i) }
+#define CLF__FLOAT(f)   { .kind = CLF__ARGUMENT_FLOAT, .real = (f) }
+#define CLF__LOCAL(n)   { .kind = CLF__ARGUMENT_LOCAL, .form = CLF__OF_GPU, .bytes = (n) }
+#define CLF__CPU_INT(i) { .kind = CLF__ARGUMENT_INT, .form = CLF__OF_CPU, .integer = (i) }
+/* clang-format on */
+
+/* A kernel of one form, and how often it runs. */
+struct clf__grid {
+    const char *kernel; /* "softmax_forward_cpu"; NULL: this form has none */
+    size_t groups[3];   /* work-groups; zero counts as one, any empty launch is the caller's to skip */
+    size_t local[3];    /* work-items a group; none: one on the CPU form, CLF__GROUP on the GPU form */
+};
+
+/* clang-format off */
+#define CLF__GRID(name, ...) { .kernel = (name), .groups = { __VA_ARGS__ }, .local = { 0 } }
+/* clang-format on */
+
+/* One launch. The program is cl/<program>.cl (with cl/prelude.cl before it) built with `defines`; it is
+ * compiled once a device and kept. */
+struct clf__launch {
+    const char *program;       /* "softmax" */
+    const char *defines;       /* "-DHEAD_WIDTH=64", or NULL */
+    struct clf__grid cpu, gpu; /* of which the device's form takes its own */
+    const struct clf__argument *arguments;
+    int argument_count;
+    struct clf__cost cost; /* for the profile */
+};
+
+/* Enqueues on the device's in-order queue. A failure names the kernel and the device. */
+clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch);
+
+#endif

@@ -1,0 +1,206 @@
+#include "program/program.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/device.h"
+#include "program/cache.h"
+#include "program/compile.h"
+#include "program/source.h"
+#include "program/testing.h"
+
+/* FNV-1a over strings and the NUL between them. */
+static uint64_t hash_string(uint64_t hash, const char *string)
+{
+    do {
+        hash = (hash ^ (unsigned char)*string) * 0x100000001b3ULL;
+    } while (*string++ != '\0');
+    return hash;
+}
+
+static void free_program(struct clf__program *program)
+{
+    if (program->program) {
+        clReleaseProgram(program->program);
+    }
+    clf__free(program->stored_kernels);
+    clf__free(program->source);
+    clf__free(program->options);
+    clf__free(program->defines);
+    clf__free(program->name);
+    clf__free(program);
+}
+
+static clf_status fill_program(struct clf_device *device, struct clf__program *program, const char *name,
+                               const char *defines)
+{
+    CLF__TRY(clf__copy_string(&program->name, name));
+    CLF__TRY(clf__copy_string(&program->defines, defines));
+    CLF__TRY(clf__format(&program->options, "%s%s%s", device->build_options, *defines ? " " : "", defines));
+    CLF__TRY(clf__program_source(&program->source, device->programs, name));
+    CLF__TRY(clf__program_cache_load(device, program));
+    if (program->program) {
+        return CLF_OK;
+    }
+    clf__program_cache_tell(device);
+    return clf__program_compile(&program->program, device, program);
+}
+
+static clf_status get_program(struct clf__program **out, struct clf_device *device, const char *name,
+                              const char *defines)
+{
+    struct clf__programs *programs = device->programs;
+    for (int i = 0; i < programs->count; i++) {
+        struct clf__program *program = programs->programs[i];
+        if (strcmp(program->name, name) == 0 && strcmp(program->defines, defines) == 0) {
+            *out = program;
+            return CLF_OK;
+        }
+    }
+    CLF__TRY(clf__resize(&programs->programs, (size_t)programs->count + 1, sizeof *programs->programs));
+    struct clf__program *program = NULL;
+    CLF__TRY(clf__allocate(&program, 1, sizeof *program));
+    clf_status status = fill_program(device, program, name, defines);
+    if (status != CLF_OK) {
+        free_program(program);
+        return status;
+    }
+    programs->programs[programs->count++] = program;
+    *out = program;
+    return CLF_OK;
+}
+
+static void free_kernel(struct clf__kernel *kernel)
+{
+    if (kernel->kernel) {
+        clReleaseKernel(kernel->kernel);
+    }
+    clf__free(kernel->name);
+    clf__free(kernel);
+}
+
+static clf_status create_kernel(struct clf__kernel **out, const struct clf_device *device,
+                                struct clf__program *program, const char *name)
+{
+    struct clf__kernel *kernel = NULL;
+    CLF__TRY(clf__allocate(&kernel, 1, sizeof *kernel));
+    kernel->program = program;
+    clf_status status = clf__copy_string(&kernel->name, name);
+    if (status == CLF_OK) {
+        cl_int error = CL_SUCCESS;
+        kernel->kernel = CLF__CL_CREATE(&error, clCreateKernel(program->program, name, &error));
+        if (kernel->kernel) {
+            error = CLF__CL(clGetKernelInfo(kernel->kernel, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count,
+                                            &kernel->argument_count, NULL));
+        }
+        if (error != CL_SUCCESS) {
+            status = clf__opencl_fail(error, "taking kernel %s from cl/%s.cl on device %s", name,
+                                      program->name, device->label);
+        }
+    }
+    if (status != CLF_OK) {
+        free_kernel(kernel);
+        return status;
+    }
+    *out = kernel;
+    return CLF_OK;
+}
+
+/* The slot that holds a kernel, or the free one where it belongs. */
+static struct clf__kernel **find_slot(struct clf__kernel **table, int capacity, uint64_t hash,
+                                      const char *program, const char *kernel, const char *defines)
+{
+    size_t mask = (size_t)capacity - 1;
+    for (size_t at = (size_t)hash & mask;; at = (at + 1) & mask) {
+        const struct clf__kernel *entry = table[at];
+        if (entry == NULL ||
+            (entry->hash == hash && strcmp(entry->name, kernel) == 0 &&
+             strcmp(entry->program->name, program) == 0 && strcmp(entry->program->defines, defines) == 0)) {
+            return &table[at];
+        }
+    }
+}
+
+/* Keeps the table at most half full. */
+static clf_status make_room(struct clf__programs *programs)
+{
+    if (2 * (programs->kernel_count + 1) <= programs->kernel_capacity) {
+        return CLF_OK;
+    }
+    int capacity = programs->kernel_capacity > 0 ? 2 * programs->kernel_capacity : 64;
+    struct clf__kernel **table = NULL;
+    CLF__TRY(clf__allocate(&table, (size_t)capacity, sizeof(struct clf__kernel *)));
+    for (int i = 0; i < programs->kernel_capacity; i++) {
+        struct clf__kernel *kernel = programs->kernels[i];
+        if (kernel) {
+            *find_slot(table, capacity, kernel->hash, kernel->program->name, kernel->name,
+                       kernel->program->defines) = kernel;
+        }
+    }
+    clf__free(programs->kernels);
+    programs->kernels = table;
+    programs->kernel_capacity = capacity;
+    return CLF_OK;
+}
+
+clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *device, const char *program,
+                               const char *kernel, const char *defines)
+{
+    struct clf__programs *programs = device->programs;
+    defines = defines ? defines : "";
+    uint64_t hash = hash_string(hash_string(hash_string(0xcbf29ce484222325ULL, program), kernel), defines);
+    CLF__TRY(make_room(programs));
+    struct clf__kernel **slot =
+        find_slot(programs->kernels, programs->kernel_capacity, hash, program, kernel, defines);
+    if (*slot == NULL) {
+        struct clf__program *built = NULL;
+        CLF__TRY(get_program(&built, device, program, defines));
+        CLF__TRY(create_kernel(slot, device, built, kernel));
+        (*slot)->hash = hash;
+        programs->kernel_count++;
+    }
+    *out = *slot;
+    return CLF_OK;
+}
+
+clf_status clf__program_add_source(struct clf_device *device, const char *name, const char *text)
+{
+    struct clf__programs *programs = device->programs;
+    CLF__TRY(clf__resize(&programs->added, (size_t)programs->added_count + 1, sizeof *programs->added));
+    programs->added[programs->added_count++] = (struct clf__kernel_source){name, text};
+    return CLF_OK;
+}
+
+void clf__program_counts(const struct clf_device *device, int *built, int *loaded)
+{
+    *built = *loaded = 0;
+    for (int i = 0; i < device->programs->count; i++) {
+        ++*(device->programs->programs[i]->stored_kernels ? loaded : built);
+    }
+}
+
+clf_status clf__programs_create(struct clf_device *device, int are_kept)
+{
+    CLF__TRY(clf__allocate(&device->programs, 1, sizeof *device->programs));
+    return are_kept ? clf__program_cache_open(device) : CLF_OK;
+}
+
+void clf__programs_free(struct clf__programs *programs)
+{
+    if (programs == NULL) {
+        return;
+    }
+    for (int i = 0; i < programs->kernel_capacity; i++) {
+        if (programs->kernels[i]) {
+            free_kernel(programs->kernels[i]);
+        }
+    }
+    for (int i = 0; i < programs->count; i++) {
+        free_program(programs->programs[i]);
+    }
+    clf__free(programs->kernels);
+    clf__free(programs->programs);
+    clf__free(programs->added);
+    clf__free(programs->cache.folder);
+    clf__free(programs);
+}

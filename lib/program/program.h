@@ -1,0 +1,49 @@
+/* The programs of an opened device: compiled at first use and kept. */
+#ifndef CLF_PROGRAM_PROGRAM_H
+#define CLF_PROGRAM_PROGRAM_H
+
+#include "opencl/opencl.h"
+#include "program/cache.h"
+#include "program/kernel_sources.h"
+
+struct clf_device;
+
+struct clf__kernel {
+    char *name;
+    cl_kernel kernel;
+    cl_uint argument_count;
+    struct clf__program *program;
+    uint64_t hash; /* of program, defines and kernel */
+    int has_run;
+};
+
+struct clf__program {
+    char *name;
+    char *defines;
+    char *options; /* all that the compiler got */
+    char *source;  /* likewise */
+    cl_program program;
+    char *
+        stored_kernels; /* of the cache's file that it came from, as in program_cache.c; NULL when compiled */
+};
+
+struct clf__programs {
+    struct clf__program **programs; /* one allocation each: kernels point at them */
+    int count;
+    struct clf__kernel **kernels; /* an open hash table; capacity is a power of two, or 0 */
+    int kernel_count;
+    int kernel_capacity;
+    struct clf__kernel_source *added; /* beside the embedded ones */
+    int added_count;
+    struct clf__program_cache cache;
+};
+
+/* The kernel of cl/<program>.cl built with defines (NULL: none). CLF_BUILD when it does not compile. */
+clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *device, const char *program,
+                               const char *kernel, const char *defines);
+
+/* Gives a device its programs, none of them compiled yet; are_kept: on disk too, for the next start. */
+clf_status clf__programs_create(struct clf_device *device, int are_kept);
+void clf__programs_free(struct clf__programs *programs); /* NULL is ignored */
+
+#endif

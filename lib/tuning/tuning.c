@@ -1,0 +1,301 @@
+#include "tuning/tuning.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/owned.h"
+
+static const size_t largest_file = 1 << 16;
+
+static const char *const forms[] = {"auto", "cpu", "gpu", NULL};
+static const char *const gemms[] = {"auto", "native", "clblast", NULL};
+static const char *const attentions[] = {"auto", "fused", "batched", NULL};
+static const char *const instruction_sets[] = {"auto", "portable", NULL};
+
+/* clang-format off */
+#define CHOICE(name, words, last) {name, words, 0, 0, last, {0, 1, 2}, (last) + 1}
+#define SKINNY_ROWS(precision)                                                                               \
+    {"skinny_rows_" precision, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6}
+#define STEP_ROWS(precision)                                                                                 \
+    {"step_rows_" precision, NULL, 32, 0, 1024, {0, 4, 8, 16, 32, 64}, 6}
+
+const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
+    CHOICE("form", forms, 2),
+    CHOICE("gemm", gemms, 2),
+    CHOICE("attention", attentions, 2),
+    CHOICE("instructions", instruction_sets, 1),
+    /* How many groups a core a product of the CPU form is cut into, and how much of its operand (KiB) they
+     * share at most: clf__cpu_rows_per_group(). */
+    {"cpu_groups", NULL, 8, 1, 64, {2, 4, 8, 16}, 4},
+    {"cpu_operand_kib", NULL, 256, 16, 16384, {128, 256, 512, 1024}, 4},
+    /* Up to how many rows a product of the GPU form is not CLBlast's, where that serves it. */
+    {"row_major_rows", NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6},
+    /* Up to how many rows a product of the GPU form is taken by the kernel for few. */
+    SKINNY_ROWS("fp32"), SKINNY_ROWS("fp16"), SKINNY_ROWS("bf16"), SKINNY_ROWS("int8"),
+    /* Up to how many rows a decoding step goes through whole layers in a launch. */
+    STEP_ROWS("fp32"), STEP_ROWS("fp16"), STEP_ROWS("bf16"), STEP_ROWS("int8"),
+};
+/* clang-format on */
+
+struct clf__tuning clf__tuning_standard(void)
+{
+    struct clf__tuning tuning;
+    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
+        tuning.values[i] = clf__knobs[i].standard;
+    }
+    return tuning;
+}
+
+int clf__tuning_is_standard(const struct clf__tuning *tuning)
+{
+    struct clf__tuning standard = clf__tuning_standard();
+    return memcmp(tuning, &standard, sizeof standard) == 0;
+}
+
+void clf__tuning_file_free(struct clf__tuning_file *file)
+{
+    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
+        clf__free(file->notes[i]);
+        file->notes[i] = NULL;
+    }
+}
+
+/* FNV-1a (Fowler, Noll, Vo 1991). */
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325ULL;
+    for (; *text; text++) {
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
+    }
+    return hash;
+}
+
+clf_status clf__tuning_path(char **out, const struct clf_device_info *info)
+{
+    char *folder = NULL, *key = NULL;
+    CLF__TRY(clf__environment_cache_folder(&folder));
+    clf_status status = clf__format(&key, "clformer %s\n%s\n%s\n%s\n%s\n%s", CLF_VERSION, info->platform_name,
+                                    info->platform_version, info->name, info->version, info->driver);
+    if (status == CLF_OK) {
+        status = clf__format(out, "%s/tuning/%016" PRIx64 ".txt", folder, hash_text(key));
+    }
+    clf__free(key);
+    clf__free(folder);
+    return status;
+}
+
+void clf__knob_text(char text[CLF__KNOB_TEXT], enum clf__knob knob, int value)
+{
+    const char *const *words = clf__knobs[knob].words;
+    if (words) {
+        snprintf(text, CLF__KNOB_TEXT, "%s", words[value]);
+    } else {
+        snprintf(text, CLF__KNOB_TEXT, "%d", value);
+    }
+}
+
+clf_status clf__tuning_set(struct clf__tuning_file *file, enum clf__knob knob, int value, const char *note)
+{
+    char *copy = NULL;
+    if (note) {
+        CLF__TRY(clf__copy_string(&copy, note));
+    }
+    clf__free(file->notes[knob]);
+    file->notes[knob] = copy;
+    file->tuning.values[knob] = value;
+    file->is_set[knob] = 1;
+    return CLF_OK;
+}
+
+/* NULL, or why the text is no value of the knob. */
+static const char *parse_value(int *out, const struct clf__knob_info *knob, const char *text)
+{
+    for (int i = 0; knob->words && knob->words[i]; i++) {
+        if (strcmp(knob->words[i], text) == 0) {
+            *out = i;
+            return NULL;
+        }
+    }
+    if (knob->words) {
+        return "is none of its words";
+    }
+    char *end = NULL;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0') {
+        return "is not a whole number";
+    }
+    if (errno != 0 || value < knob->least || value > knob->most) {
+        return "is out of its range";
+    }
+    *out = (int)value;
+    return NULL;
+}
+
+/* Cuts off white space at both ends. */
+static char *trim(char *text)
+{
+    while (isspace((unsigned char)*text)) {
+        text++;
+    }
+    size_t length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1])) {
+        text[--length] = '\0';
+    }
+    return text;
+}
+
+/* "name = value # note", a comment, or nothing. */
+static clf_status read_line(struct clf__tuning_file *file, char *line, const char *path, int number)
+{
+    char *note = strchr(line, '#');
+    if (note) {
+        *note++ = '\0';
+    }
+    line = trim(line);
+    if (*line == '\0') {
+        return CLF_OK;
+    }
+    char *value = strchr(line, '=');
+    if (value == NULL) {
+        clf__log(CLF_LOG_WARNING, "%s:%d: \"%s\" is not of the form name = value; the line is ignored", path,
+                 number, line);
+        return CLF_OK;
+    }
+    *value++ = '\0';
+    line = trim(line);
+    value = trim(value);
+    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
+        if (strcmp(clf__knobs[i].name, line) == 0) {
+            int parsed = 0;
+            const char *problem = parse_value(&parsed, &clf__knobs[i], value);
+            if (problem == NULL) {
+                return clf__tuning_set(file, (enum clf__knob)i, parsed, note ? trim(note) : NULL);
+            }
+            clf__log(CLF_LOG_WARNING, "%s:%d: %s = %s: the value %s; the default is taken", path, number,
+                     line, value, problem);
+            return CLF_OK;
+        }
+    }
+    clf__log(CLF_LOG_WARNING, "%s:%d: there is nothing named \"%s\" to tune; the line is ignored", path,
+             number, line);
+    return CLF_OK;
+}
+
+clf_status clf__tuning_read(struct clf__tuning_file *out, const char *path)
+{
+    *out = (struct clf__tuning_file){.tuning = clf__tuning_standard()};
+    if (!clf__file_exists(path) && !clf__folder_exists(path)) {
+        return CLF_OK;
+    }
+    char *text = NULL;
+    size_t size = 0;
+    clf_status status = clf__owned_file_read(&text, &size, path, largest_file);
+    if (status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
+        clf__log(CLF_LOG_WARNING, "%s; the device is not tuned", clf_last_error());
+        return CLF_OK;
+    }
+    int number = 1;
+    for (char *line = text, *end; status == CLF_OK && line; line = end, number++) {
+        end = strchr(line, '\n');
+        if (end) {
+            *end++ = '\0';
+        }
+        status = read_line(out, line, path, number);
+    }
+    clf__free(text);
+    if (status != CLF_OK) {
+        clf__tuning_file_free(out);
+    }
+    return status;
+}
+
+/* Replaces *text by itself and more. */
+static clf_status append(char **text, const char *name, const char *value, const char *note)
+{
+    char *longer = NULL;
+    CLF__TRY(
+        clf__format(&longer, "%s%s = %s%s%s\n", *text, name, value, note ? "  # " : "", note ? note : ""));
+    clf__free(*text);
+    *text = longer;
+    return CLF_OK;
+}
+
+clf_status clf__tuning_write(const char *path, const struct clf_device_info *info,
+                             const struct clf__tuning_file *file)
+{
+    char *text = NULL;
+    CLF__TRY(clf__format(&text,
+                         "# Written by clformer tune, version %s. Delete lines, or the file, to go back.\n"
+                         "# device: %s, driver %s; %s\n",
+                         CLF_VERSION, info->name, info->driver, info->platform_name));
+    clf_status status = CLF_OK;
+    for (int i = 0; status == CLF_OK && i < CLF__KNOB_COUNT; i++) {
+        if (file->is_set[i]) {
+            char value[CLF__KNOB_TEXT];
+            clf__knob_text(value, (enum clf__knob)i, file->tuning.values[i]);
+            status = append(&text, clf__knobs[i].name, value, file->notes[i]);
+        }
+    }
+    if (status == CLF_OK) {
+        status = clf__owned_file_write(path, text, strlen(text));
+    }
+    clf__free(text);
+    return status;
+}
+
+clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct clf_device_info *info,
+                            const struct clf_device_options *options)
+{
+    *out = clf__tuning_standard();
+    *is_tuned = 0;
+    int uses = 0;
+    CLF__TRY(clf__environment_uses_tuning(&uses));
+    if (!options->use_tuning || !uses) {
+        return CLF_OK;
+    }
+    char *path = NULL;
+    clf_status status = clf__tuning_path(&path, info);
+    if (status != CLF_OK) {
+        return status == CLF_FILE ? CLF_OK : status; /* the program cache tells that there is no folder */
+    }
+    struct clf__tuning_file file = {.notes = {NULL}};
+    status = clf__tuning_read(&file, path);
+    if (status == CLF_OK) {
+        *out = file.tuning;
+        for (int i = 0; i < CLF__KNOB_COUNT; i++) {
+            *is_tuned |= file.is_set[i];
+        }
+        clf__tuning_file_free(&file);
+    }
+    if (*is_tuned) {
+        clf__log(CLF_LOG_INFO, "device %d \"%s\" is tuned by %s", info->index, info->name, path);
+    }
+    clf__free(path);
+    return status;
+}
+
+void clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning)
+{
+    const int *values = tuning->values;
+    if (options->form == CLF_FORM_AUTO && clf__environment_form() == NULL) {
+        options->form = (clf_form)values[CLF__KNOB_FORM];
+    }
+    if (options->gemm == CLF_GEMM_AUTO && clf__environment_gemm() == NULL) {
+        options->gemm = (clf_gemm)values[CLF__KNOB_GEMM];
+    }
+    if (options->attention == CLF_ATTENTION_AUTO && clf__environment_attention() == NULL) {
+        options->attention = (clf_attention)values[CLF__KNOB_ATTENTION];
+    }
+    if (options->instructions == CLF_INSTRUCTIONS_AUTO && clf__environment_instructions() == NULL) {
+        options->instructions = (clf_instructions)values[CLF__KNOB_INSTRUCTIONS];
+    }
+}

@@ -1,0 +1,164 @@
+/* Decoding defaults of a folder: generation_config.json, or in old folders config.json. */
+#include "config/config_folder.h"
+
+static void test_generation(void **state)
+{
+    (void)state;
+    struct clf__config c =
+        load_config(marian_config, "\"num_beams\": 7, \"max_length\": 3",
+                    "\"num_beams\": 5, \"num_return_sequences\": 2, \"length_penalty\": -0.5, "
+                    "\"early_stopping\": \"never\", "
+                    "\"forced_bos_token_id\": 7, \"forced_eos_token_id\": [0], "
+                    "\"bad_words_ids\": [[39], [0], [1, 2, 3], [0, 4]], "
+                    "\"suppress_tokens\": [8, 9], \"min_length\": 3, \"decoder_start_token_id\": "
+                    "38, \"eos_token_id\": 0, "
+                    "\"length_rule\": \"none\", \"max_new_tokens\": 33");
+    const struct clf__search_options *o = &c.generation;
+    assert_true(o->beams == 5 && o->n_best == 2 && o->length_penalty == -0.5f);
+    assert_int_equal(o->early_stopping, CLF__STOP_NEVER);
+    assert_int_equal(o->length_rule, CLF__LENGTH_NONE);
+    assert_true(o->forced_first == 7 && o->forced_last == 0 && o->start_id == 38 && o->end_id == 0);
+    assert_true(o->min_length == 3 && o->max_length == 33);
+    assert_true(o->suppressed_count == 2 && o->suppressed[1] == 9);
+    assert_int_equal(o->bad_word_count, 3); /* the end token alone is not banned */
+    static const int32_t words[] = {39, 1, 2, 3, 0, 4}, offsets[] = {0, 1, 4, 6};
+    assert_memory_equal(o->bad_words, words, sizeof words);
+    assert_memory_equal(o->bad_word_offsets, offsets, sizeof offsets);
+    clf__config_free(&c);
+    /* Old folders keep these keys in config.json. */
+    c = load_config(
+        marian_config,
+        "\"num_beams\": 6, \"max_length\": 100, \"bad_words_ids\": [[39]], \"early_stopping\": true", NULL);
+    assert_true(c.generation.beams == 6 && c.generation.max_length == 99 && c.generation.bad_word_count == 1);
+    assert_int_equal(c.generation.early_stopping, CLF__STOP_TRUE);
+    clf__config_free(&c);
+    c = load_config(marian_config, "", "\"early_stopping\": \"all\", \"length_rule\": \"jadore\"");
+    assert_int_equal(c.generation.early_stopping, CLF__STOP_ALL);
+    assert_int_equal(c.generation.length_rule, CLF__LENGTH_JADORE);
+    clf__config_free(&c);
+    c = load_config(marian_config, "", "\"min_new_tokens\": 4");
+    assert_int_equal(c.generation.min_length, 5); /* and then the end token */
+    clf__config_free(&c);
+}
+
+static void test_generation_warnings(void **state)
+{
+    (void)state;
+    folder_log_start();
+    struct clf__config c =
+        load_config(marian_config, "\"max_position_embeddings\": 50",
+                    "\"do_sample\": true, \"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.0, "
+                    "\"max_length\": 512, \"force_words_ids\": [], \"max_time\": 2.5");
+    folder_log_stop();
+    assert_int_equal(c.generation.max_length, 50);
+    assert_non_null(strstr(folder_logged, "do_sample"));
+    assert_non_null(strstr(folder_logged, "no_repeat_ngram_size"));
+    assert_non_null(strstr(folder_logged, "511"));
+    assert_non_null(strstr(folder_logged, "\"max_time\" is not applied"));
+    assert_null(strstr(folder_logged, "repetition_penalty"));
+    assert_null(strstr(folder_logged, "force_words_ids"));
+    clf__config_free(&c);
+}
+
+static void test_bad_generation(void **state)
+{
+    (void)state;
+    static const char *const members[] = {
+        "\"num_beams\": 0",
+        "\"num_beams\": 129",
+        "\"num_beams\": \"4\"",
+        "\"num_beams\": 2, \"num_return_sequences\": 3",
+        "\"length_penalty\": true",
+        "\"length_penalty\": 1000.5",
+        "\"early_stopping\": \"soon\"",
+        "\"max_length\": 1",
+        "\"max_length\": 10, \"min_length\": 10",
+        "\"max_new_tokens\": 0",
+        "\"min_length\": -1",
+        "\"forced_bos_token_id\": 40",
+        "\"forced_eos_token_id\": \"x\"",
+        "\"bad_words_ids\": 7",
+        "\"bad_words_ids\": [7]",
+        "\"bad_words_ids\": [[]]",
+        "\"bad_words_ids\": [[3, 40]]",
+        "\"bad_words_ids\": [[-1]]",
+        "\"suppress_tokens\": [3, \"4\"]",
+        "\"suppress_tokens\": {}",
+        "\"renormalize_logits\": 1",
+        "\"decoder_start_token_id\": 40",
+        "\"eos_token_id\": 40",
+    };
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        expect_bad_config(marian_config, "", members[i], CLF_FORMAT, "generation_config.json");
+    }
+    expect_bad_config(marian_config, "", "\"forced_bos_token_id\": 7, \"suppress_tokens\": [6, 7]",
+                      CLF_FORMAT, "\"forced_bos_token_id\" 7 is among \"suppress_tokens\"");
+    expect_bad_config(marian_config, "", "\"forced_eos_token_id\": 0, \"suppress_tokens\": [0]", CLF_FORMAT,
+                      "\"forced_eos_token_id\" 0 is among \"suppress_tokens\"");
+    expect_bad_config(marian_config, "", "\"length_rule\": \"short\"", CLF_UNSUPPORTED,
+                      "\"length_rule\" is \"short\"; supported: huggingface, gnmt, none, jadore");
+    expect_bad_config(marian_config, "", "\"forced_eos_token_id\": [0, 1]", CLF_UNSUPPORTED,
+                      "forced_eos_token_id");
+    expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 1]", CLF_UNSUPPORTED, "eos_token_id");
+}
+
+/* A start that the model hides from itself leaves nothing to attend to, whichever file says it. */
+static void test_a_start_that_is_hidden(void **state)
+{
+    (void)state;
+    static const char *const presets[] = {"jadore", "annotated"};
+    for (int i = 0; i < 2; i++) {
+        char members[256];
+        snprintf(members, sizeof members,
+                 "\"model_type\": \"clformer\", \"preset\": \"%s\", \"vocab_size\": 40, \"pad_token_id\": 7, "
+                 "\"decoder_start_token_id\": 3",
+                 presets[i]);
+        expect_bad_config(members, "", "\"decoder_start_token_id\": 7", CLF_FORMAT,
+                          "generation_config.json: \"decoder_start_token_id\" is the pad id 7");
+        struct clf__config c = load_config(members, "", "\"decoder_start_token_id\": 8");
+        assert_int_equal(c.generation.start_id, 8);
+        clf__config_free(&c);
+    }
+    struct clf__config c = load_config(marian_config, "", "\"decoder_start_token_id\": 39");
+    assert_int_equal(c.generation.start_id, 39); /* MarianMT begins with its pad token */
+    clf__config_free(&c);
+}
+
+/* What has the file's name and is none is not taken for a file that is left out. */
+static void test_no_readable_file(void **state)
+{
+    (void)state;
+    const char *folder = write_config(marian_config, "", NULL);
+    struct clf__config config;
+    char path[300];
+    snprintf(path, sizeof path, "%s/generation_config.json", folder);
+    assert_int_equal(symlink("nowhere", path), 0);
+    assert_fails(clf__config_load(&config, folder), CLF_FILE, "generation_config.json: is a link that leads");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_fails(clf__config_load(&config, folder), CLF_FILE, "generation_config.json: is a folder");
+    assert_int_equal(rmdir(path), 0);
+    assert_ok(clf__config_load(&config, folder));
+    clf__config_free(&config);
+    /* Our own systems say by this file alone that they have two vocabularies. */
+    folder_write_text(folder, "config.json",
+                      "{\"model_type\": \"clformer\", \"preset\": \"paper\", \"vocab_size\": 40, "
+                      "\"share_encoder_decoder_embeddings\": false}");
+    assert_ok(clf__config_load(&config, folder));
+    assert_false(config.separate_vocabularies);
+    clf__config_free(&config);
+    snprintf(path, sizeof path, "%s/target_vocab.json", folder);
+    assert_int_equal(symlink("nowhere", path), 0);
+    assert_fails(clf__config_load(&config, folder), CLF_FILE, "target_vocab.json: is a link that leads");
+    assert_int_equal(unlink(path), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_generation),       cmocka_unit_test(test_generation_warnings),
+        cmocka_unit_test(test_bad_generation),   cmocka_unit_test(test_a_start_that_is_hidden),
+        cmocka_unit_test(test_no_readable_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

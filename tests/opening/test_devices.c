@@ -1,0 +1,316 @@
+/* Listing and opening: what is there, forms from options and environment, and no driver at all. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "device/caps.h"
+#include "opencl/listed_device.h"
+#include "opening/probe.h"
+#include "program/testing.h"
+#include "support/cache_home.h"
+#include "support/support.h"
+
+static void test_list(void **state)
+{
+    (void)state;
+    struct clf_device_list *list;
+    assert_ok(clf_device_list_create(&list));
+    int count = clf_device_list_count(list);
+    assert_true(count > 0);
+    int candidates = 0;
+    for (int i = 0; i < count; i++) {
+        const struct clf_device_info *info = clf_device_list_at(list, i);
+        assert_int_equal(info->index, i);
+        assert_true(strlen(info->name) > 0 && strlen(info->version) > 0 && strlen(info->platform_name) > 0);
+        assert_non_null(info->vendor);
+        assert_non_null(info->driver);
+        assert_non_null(info->platform_vendor);
+        assert_non_null(info->platform_version);
+        assert_true(info->compute_units > 0 && info->max_buffer_bytes > 0);
+        assert_true(info->memory_bytes >= info->max_buffer_bytes);
+        assert_true(info->form == CLF_FORM_CPU || info->form == CLF_FORM_GPU);
+        assert_true(strlen(info->order_reason) > 0);
+        candidates += info->candidate_order >= 0;
+        assert_true(info->candidate_order < count);
+    }
+    assert_true(candidates > 0);
+    assert_null(clf_device_list_at(list, -1));
+    assert_null(clf_device_list_at(list, count));
+    clf_device_list_free(list);
+    clf_device_list_free(NULL);
+}
+
+static void test_selectors_open(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    struct clf_device_list *list;
+    assert_ok(clf_device_list_create(&list));
+    int index = clf_device_describe(support_device(CLF_FORM_CPU))->index;
+    const struct clf_device_info *info = clf_device_list_at(list, index);
+    char number[16];
+    snprintf(number, sizeof number, "%d", index);
+    assert_ok(clf_device_open(&device, number, NULL));
+    assert_string_equal(clf_device_describe(device)->name, info->name);
+    assert_int_equal(clf_device_describe(device)->index, index);
+    clf_device_close(device);
+    assert_ok(clf_device_open(&device, info->name, NULL));
+    assert_string_equal(clf_device_describe(device)->name, info->name);
+    clf_device_close(device);
+    clf_device_close(NULL);
+    assert_fails(clf_device_open(&device, "no such device", NULL), CLF_NO_DEVICE, info->name);
+    clf_device_list_free(list);
+}
+
+static void test_failures_leave_null(void **state)
+{
+    (void)state;
+    int some; /* where pointers point before: nowhere that they may be left */
+    struct clf_device *device = (void *)&some;
+    assert_fails(clf_device_open(&device, "no such device", NULL), CLF_NO_DEVICE, "no such device");
+    assert_null(device);
+    struct clf_device_list *list = (void *)&some;
+    clf__memory_fail_at(2);
+    clf_status status = clf_device_list_create(&list);
+    clf__memory_fail_at(0);
+    assert_fails(status, CLF_OUT_OF_MEMORY, "");
+    assert_null(list);
+}
+
+/* The environment's device is a default, and an argument overrules it. */
+static void test_environment_device(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    char *before = getenv("CLFORMER_DEVICE") ? strdup(getenv("CLFORMER_DEVICE")) : NULL;
+    setenv("CLFORMER_DEVICE", "no such device", 1);
+    assert_fails(clf_device_open(&device, NULL, NULL), CLF_NO_DEVICE, "no such device");
+    assert_fails(clf_device_open(&device, "", NULL), CLF_NO_DEVICE, "no such device");
+    assert_ok(clf_device_open(&device, "0", NULL));
+    clf_device_close(device);
+    unsetenv("CLFORMER_DEVICE");
+    if (before) {
+        setenv("CLFORMER_DEVICE", before, 1);
+        free(before);
+    }
+}
+
+static void assert_caps(const struct clf_device_options *options, clf_form form, clf_gemm gemm,
+                        clf_attention attention)
+{
+    struct clf_device *device;
+    assert_ok(clf_device_open(&device, NULL, options));
+    const struct clf__caps *caps = clf__device_caps(device);
+    assert_int_equal(caps->form, form);
+    assert_int_equal(caps->gemm, gemm);
+    assert_int_equal(caps->attention, attention);
+    assert_true(caps->max_work_group > 0 && caps->compute_units > 0);
+    clf_device_close(device);
+}
+
+/* CLBlast is the choice of a GPU in its own form, and of nothing else. */
+static void test_provider(void **state)
+{
+    (void)state;
+    unsetenv("CLFORMER_FORM");
+    unsetenv("CLFORMER_GEMM");
+    for (int own = CLF_FORM_CPU; own <= CLF_FORM_GPU; own++) {
+        for (int form = CLF_FORM_AUTO; form <= CLF_FORM_GPU; form++) {
+            struct clf__listed_device device = {.info = {.form = (clf_form)own, .name = "made up"},
+                                                .max_work_group = 64};
+            struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+            options.form = (clf_form)form;
+            struct clf__caps caps;
+            assert_ok(clf__caps_choose(&caps, &device, &options));
+            int is_clblast = own == CLF_FORM_GPU && form != CLF_FORM_CPU;
+            assert_int_equal(caps.gemm, is_clblast ? CLF_GEMM_CLBLAST : CLF_GEMM_NATIVE);
+            options.gemm = CLF_GEMM_NATIVE;
+            assert_ok(clf__caps_choose(&caps, &device, &options));
+            assert_int_equal(caps.gemm, CLF_GEMM_NATIVE);
+        }
+    }
+}
+
+static void test_choices(void **state)
+{
+    (void)state;
+    unsetenv("CLFORMER_FORM");
+    unsetenv("CLFORMER_GEMM");
+    unsetenv("CLFORMER_ATTENTION");
+    clf_form own = clf_device_describe(support_device(CLF_FORM_CPU))->form;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    clf_gemm own_gemm = own == CLF_FORM_GPU ? CLF_GEMM_CLBLAST : CLF_GEMM_NATIVE;
+    assert_caps(NULL, own, own_gemm, CLF_ATTENTION_FUSED);
+    setenv("CLFORMER_FORM", "gpu", 1);
+    setenv("CLFORMER_GEMM", "clblast", 1);
+    setenv("CLFORMER_ATTENTION", "batched", 1);
+    assert_caps(&options, CLF_FORM_GPU, CLF_GEMM_CLBLAST, CLF_ATTENTION_BATCHED);
+    options.form = CLF_FORM_CPU; /* what the caller says overrules the environment */
+    options.gemm = CLF_GEMM_NATIVE;
+    options.attention = CLF_ATTENTION_FUSED;
+    assert_caps(&options, CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+    setenv("CLFORMER_FORM", "auto", 1);
+    options.form = CLF_FORM_AUTO;
+    assert_caps(&options, own, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+    setenv("CLFORMER_FORM", "fast", 1);
+    struct clf_device *device;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
+                 "CLFORMER_FORM is \"fast\"; it can be auto, cpu or gpu");
+    unsetenv("CLFORMER_FORM");
+    setenv("CLFORMER_GEMM", "Native", 1);
+    options.gemm = CLF_GEMM_AUTO;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "CLFORMER_GEMM");
+    unsetenv("CLFORMER_GEMM");
+    setenv("CLFORMER_ATTENTION", "maps", 1);
+    options.attention = CLF_ATTENTION_AUTO;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "auto, fused or batched");
+    unsetenv("CLFORMER_ATTENTION");
+    setenv("CLFORMER_INSTRUCTIONS", "avx", 1);
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
+                 "CLFORMER_INSTRUCTIONS is \"avx\"; it can be auto or portable");
+    unsetenv("CLFORMER_INSTRUCTIONS");
+    setenv("CLFORMER_TUNING", "no", 1);
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
+                 "CLFORMER_TUNING is \"no\"; it can be on or off");
+    setenv("CLFORMER_TUNING", "off", 1);
+    options.gemm = (clf_gemm)7;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "gemm 7");
+    options.gemm = CLF_GEMM_AUTO;
+    options.instructions = (clf_instructions)2;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "instructions 2");
+}
+
+/* What the first kernel found is what the device describes, and nothing of it where it is not to be used. */
+static void test_instructions(void **state)
+{
+    (void)state;
+    unsetenv("CLFORMER_INSTRUCTIONS");
+    struct clf_device *device;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    const struct clf_device_info *info = clf_device_describe(device);
+    int instructions = -1;
+    assert_ok(clf__probe(device, "probe", &instructions));
+    assert_int_equal(info->has_dot_int8, (instructions & CLF__DOT_INT8) != 0);
+    assert_int_equal(info->has_dot_bf16, (instructions & CLF__DOT_BF16) != 0);
+    assert_int_equal(clf__device_caps(device)->has_dot_int8, info->has_dot_int8);
+    assert_int_equal(clf__device_caps(device)->has_dot_bf16, info->has_dot_bf16);
+    clf_device_close(device);
+    options.instructions = CLF_INSTRUCTIONS_PORTABLE;
+    for (int by_environment = 0; by_environment < 2; by_environment++) {
+        assert_ok(clf_device_open(&device, NULL, &options));
+        const struct clf__caps *caps = clf__device_caps(device);
+        assert_false(caps->has_dot_int8 || caps->has_dot_bf16 || caps->has_integer_dot_product);
+        assert_false(clf_device_describe(device)->has_dot_int8);
+        clf_device_close(device);
+        options.instructions = CLF_INSTRUCTIONS_AUTO;
+        setenv("CLFORMER_INSTRUCTIONS", "portable", 1);
+    }
+    unsetenv("CLFORMER_INSTRUCTIONS");
+}
+
+/* A device that runs the first check's kernel and gives a wrong answer is refused. */
+static void test_wrong_answer(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    assert_ok(clf_device_open(&device, NULL, NULL));
+    assert_ok(clf__program_add_source(
+        device, "wrong",
+        "__kernel void probe_cpu(__global float *y, const __global float *x, float scale, int count)\n"
+        "{\n"
+        "    for (int i = get_local_id(0); i < count; i += get_local_size(0)) y[i] = x[i] * scale;\n"
+        "}\n"
+        "__kernel void probe_gpu(__global float *y, const __global float *x, float scale, int count)\n"
+        "{\n"
+        "    for (int i = get_local_id(0); i < count; i += get_local_size(0)) y[i] = x[i] * scale;\n"
+        "}\n"));
+    int instructions = -1;
+    assert_ok(clf__probe(device, "probe", &instructions));
+    assert_in_range(instructions, 0, CLF__DOT_INT8 + CLF__DOT_BF16);
+    assert_fails(clf__probe(device, "wrong", &instructions), CLF_DEVICE,
+                 "computes wrongly: element 0 of the first check's kernel is -6, not -8");
+    clf_device_close(device);
+}
+
+/* Runs this program again as `child`, in an environment with one more variable; gives its exit status. */
+static int run_child(const char *child, const char *variable, const char *value)
+{
+    fflush(NULL);
+    pid_t process = fork();
+    assert_true(process >= 0);
+    if (process == 0) {
+        unsetenv("LD_PRELOAD"); /* Oclgrind's way of being the only driver */
+        unsetenv("CLFORMER_DEVICE");
+        setenv(variable, value, 1);
+        execl("/proc/self/exe", "test_device_devices", child, (char *)NULL);
+        _exit(99);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
+
+/* In the child: the list is empty, and opening fails with a sentence that holds `part`. */
+static int finds_nothing(const char *part)
+{
+    struct clf_device_list *list;
+    struct clf_device *device;
+    if (clf_device_list_create(&list) != CLF_OK || clf_device_list_count(list) != 0) {
+        return 1;
+    }
+    clf_device_list_free(list);
+    if (clf_device_open(&device, NULL, NULL) != CLF_NO_DEVICE || !strstr(clf_last_error(), part) ||
+        clf_device_open(&device, "gpu", NULL) != CLF_NO_DEVICE || !strstr(clf_last_error(), part)) {
+        fprintf(stderr, "%s\n", clf_last_error());
+        return 2;
+    }
+    return 0;
+}
+
+static void test_no_driver(void **state)
+{
+    (void)state;
+    assert_int_equal(run_child("no-driver", "OCL_ICD_VENDORS", "/nonexistent"), 0);
+}
+
+static void test_pocl_without_cache(void **state)
+{
+    (void)state;
+    const char *vendors = getenv("OCL_ICD_VENDORS");
+    const struct clf_device_info *info = clf_device_describe(support_device(CLF_FORM_CPU));
+    if (!strstr(info->version, "PoCL") || !vendors || !strstr(vendors, "pocl.icd")) {
+        skip(); /* this is about PoCL where it stands alone */
+    }
+    char path[256]; /* a folder below a file: not even root can make it */
+    snprintf(path, sizeof path, "%s/file", support_temporary_folder());
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    strcat(path, "/pocl");
+    assert_int_equal(run_child("pocl-without-cache", "POCL_CACHE_DIR", path), 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        return finds_nothing(strcmp(argv[1], "no-driver") == 0 ? "pocl-opencl-icd" : "POCL_CACHE_DIR");
+    }
+    set_cache_home(support_temporary_folder());
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_wrong_answer),
+        cmocka_unit_test(test_selectors_open),
+        cmocka_unit_test(test_failures_leave_null),
+        cmocka_unit_test(test_no_driver),
+        cmocka_unit_test(test_pocl_without_cache),
+        cmocka_unit_test(test_environment_device),
+        cmocka_unit_test(test_provider), /* these two change the environment */
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_instructions),
+    };
+    return cmocka_run_group_tests_name("device/devices", tests, NULL, NULL);
+}

@@ -1,0 +1,129 @@
+/* The prelude's reductions over a group: the tree that it promises, bit by bit, with sub-groups and without.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "device/buffer.h"
+#include "device/queue.h"
+#include "program/launch.h"
+#include "program/testing.h"
+#include "support/support.h"
+
+/* y (3, 64) of each group = the sum, the largest, and the sum of the squares, as every work-item got them. */
+static const char source[] = "GPU_KERNEL void reduce(__global float *y, const __global float *x)\n"
+                             "{\n"
+                             "    __local float shared[GROUP];\n"
+                             "    int item = get_local_id(0), group = get_group_id(0);\n"
+                             "    float value = x[group * GROUP + item];\n"
+                             "    y += group * 3 * GROUP + item;\n"
+                             "    y[0] = group_sum(shared, value);\n"
+                             "    y[GROUP] = group_max(shared, value);\n"
+                             "    y[2 * GROUP] = group_sum(shared, value * value);\n"
+                             "}\n"
+                             "#ifdef PASS_VALUE\n"
+                             "GPU_KERNEL void with_sub_groups(void) {}\n"
+                             "#endif\n";
+
+enum { GROUPS = 5, ITEMS = CLF__GROUP };
+
+static float tree_sum(const float *values, int squared)
+{
+    float sums[ITEMS];
+    for (int i = 0; i < ITEMS; i++) {
+        sums[i] = squared ? values[i] * values[i] : values[i];
+    }
+    for (int distance = ITEMS / 2; distance > 0; distance /= 2) {
+        for (int i = 0; i < distance; i++) {
+            sums[i] += sums[i + distance];
+        }
+    }
+    return sums[0];
+}
+
+static float largest_of(const float *values)
+{
+    float largest = -INFINITY;
+    for (int i = 0; i < ITEMS; i++) {
+        largest = fmaxf(largest, values[i]);
+    }
+    return largest;
+}
+
+static void assert_all(const float *actual, float expected)
+{
+    for (int i = 0; i < ITEMS; i++) {
+        assert_memory_equal(&actual[i], &expected, sizeof expected);
+    }
+}
+
+static void check(struct clf_device *device, const char *defines)
+{
+    struct support_random random = {.state = 3};
+    float *values = support_uniform_array(&random, GROUPS * ITEMS, 100.0f);
+    values[1] = NAN; /* of the first group, whose largest passes it over */
+    values[ITEMS] = INFINITY;
+    struct clf__tensor x = support_tensor(device, CLF__F32, GROUPS, ITEMS, values);
+    struct clf__tensor y = support_tensor(device, CLF__F32, GROUPS, 3 * ITEMS, NULL);
+    const struct clf__argument arguments[] = {CLF__BUFFER(y.buffer), CLF__BUFFER(x.buffer)};
+    struct clf__launch launch = {.program = "reduce",
+                                 .defines = defines,
+                                 CLF__ON_BOTH("reduce", {GROUPS}, {CLF__GROUP}),
+                                 .arguments = arguments,
+                                 .argument_count = 2};
+    assert_ok(clf__launch(device, &launch));
+    const float *answer = support_read(y);
+    for (int g = 0; g < GROUPS; g++, answer += 3 * ITEMS, values += ITEMS) {
+        assert_all(answer + ITEMS, largest_of(values));
+        for (int i = 0; g == 0 && i < ITEMS; i++) {
+            assert_true(isnan(answer[i]) && isnan(answer[2 * ITEMS + i]));
+        }
+        if (g > 0) {
+            assert_all(answer, tree_sum(values, 0));
+            assert_all(answer + 2 * ITEMS, tree_sum(values, 1));
+        }
+    }
+}
+
+static void the_same_tree_everywhere(void **state)
+{
+    (void)state;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = CLF_FORM_GPU;
+    options.use_program_cache = 0;
+    struct clf_device *device;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    assert_ok(clf__program_add_source(device, "reduce", source));
+    check(device, NULL);
+    check(device, "-DWITHOUT_SUBGROUPS"); /* through local memory alone, as on a device without them */
+    support_free_all();
+    clf_device_close(device);
+}
+
+/* Where a device says that it has sub-groups, they are used. */
+static void sub_groups_are_used(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = CLF_FORM_GPU;
+    options.use_program_cache = 0;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    if (!clf_device_describe(device)->has_subgroups) {
+        clf_device_close(device);
+        skip();
+    }
+    assert_ok(clf__program_add_source(device, "reduce", source));
+    struct clf__launch launch = {.program = "reduce", CLF__ON_BOTH("with_sub_groups", {1}, {CLF__GROUP})};
+    assert_ok(clf__launch(device, &launch));
+    assert_ok(clf__device_finish(device));
+    clf_device_close(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(the_same_tree_everywhere, support_teardown),
+        cmocka_unit_test(sub_groups_are_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,9 +1,0 @@
-/* Softmax in double, straight from the formulas of lib/ops/softmax.h. */
-#ifndef CLF_TESTS_REFERENCE_SOFTMAX_H
-#define CLF_TESTS_REFERENCE_SOFTMAX_H
-
-/* y and x (rows, columns), packed. */
-void reference_softmax(double *y, const float *x, int rows, int columns);
-void reference_log_softmax(double *y, const float *x, int rows, int columns);
-
-#endif
