@@ -27,7 +27,7 @@ struct clf_model_info {
     int feature_size;      /* floats a frame; 0 where the source is text */
     int max_source_length; /* tokens, the end token included; or frames */
     int max_target_length; /* generated tokens, the end token included */
-    int64_t parameters;    /* values, shared ones once */
+    int64_t parameters;    /* their number, shared ones counted once */
     clf_precision precision;
     uint64_t weight_bytes; /* on the device */
 };
