@@ -6,9 +6,9 @@
 static const char help[] =
     "Usage: clformer average -o FOLDER MODEL...\n\n"
     "Writes a model whose weights are the mean of several models' weights, such as the last checkpoints\n"
-    "of a run: it is often better than each of them. They must be of one configuration; FOLDER must not\n"
-    "be there yet, and gets the first one's other files. One model alone is written in another precision\n"
-    "so. Needs no device.\n\n"
+    "of a run: it is often better than each of them. All must have the same configuration. FOLDER must\n"
+    "not exist yet; it gets the other files of the first model. Given one model, it writes that model in\n"
+    "another precision. Needs no device.\n\n"
     "Example:\n"
     "  $ ls model/checkpoints\n"
     "  $ clformer average -o mean model/checkpoints/update-*[0-9]\n"

@@ -10,9 +10,9 @@
 
 static const char help[] =
     "Usage: clformer bleu REFERENCE [FLAGS] < TRANSLATIONS\n\n"
-    "Prints the BLEU of the lines of standard input, each beside the same line of the file REFERENCE: the\n"
-    "figures of sacreBLEU with one reference. After it stand the precisions of 1- to 4-grams in per\n"
-    "cent, the brevity penalty, and the words of both sides.\n\n"
+    "Prints the BLEU of the lines of standard input, each compared with the same line of the file\n"
+    "REFERENCE: the figures of sacreBLEU with one reference. The precisions of 1- to 4-grams in per cent,\n"
+    "the brevity penalty, and the number of words on both sides follow.\n\n"
     "Example:\n"
     "  $ clformer translate -m model < test.en | clformer bleu test.de\n"
     "  40.78  70.1/46.9/34.0/24.7  brevity penalty 1.000  12163 words for 12103\n"

@@ -8,8 +8,8 @@
 static const char help[] =
     "Usage: clformer inspect MODEL [--json]\n\n"
     "Shows what a model folder holds: configuration, tensors, tokenizer, how it generates, and what is\n"
-    "unusual. Needs no device. Of a model that cannot be run it shows configuration and tensors, then\n"
-    "why, and the exit status is 1.\n\n"
+    "unusual. Needs no device. For a model that cannot be run it shows configuration and tensors, then\n"
+    "the reason, and the exit status is 1.\n\n"
     "Example:\n"
     "  $ clformer inspect tools/models/fr-en-small\n"
     "  $ clformer inspect --json tools/models/fr-en-small | jq '.unusual'\n";

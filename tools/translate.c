@@ -7,9 +7,9 @@
 
 static const char help[] =
     "Usage: clformer translate -m MODEL [FLAGS] < lines > translations\n\n"
-    "Translates each line of standard input, in order. An empty line stays empty. A speech model takes,\n"
-    "as each line, the path of a .npy file of float32 frames. What has arrived is answered when no more\n"
-    "comes: a program that writes a line to the pipe and waits gets its answer.\n\n"
+    "Translates each line of standard input, in order. An empty line stays empty. For a speech model,\n"
+    "each line is the path of a .npy file of float32 frames. The lines that have arrived are answered\n"
+    "when no more come: a program that writes a line to the pipe and waits gets its answer.\n\n"
     "Example:\n"
     "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n"
     "  I'm a student.\n"

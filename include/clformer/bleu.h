@@ -11,7 +11,7 @@ extern "C" {
 /* How lines become words. */
 typedef enum clf_bleu_words {
     CLF_BLEU_13A,    /* mteval-v13a's rules, sacreBLEU's default */
-    CLF_BLEU_SPACES, /* what stands between white space: text that is tokenised already */
+    CLF_BLEU_SPACES, /* what white space separates: for text that is tokenised already */
 } clf_bleu_words;
 
 struct clf_bleu {
@@ -25,10 +25,10 @@ struct clf_bleu {
  * BLEU of a corpus, one reference a line, smoothed as sacreBLEU's "exp" does where an n-gram order has no
  * match.
  *
- * @param hypotheses, references `count` lines of UTF-8 each, NUL-terminated; of 0 lines they may be NULL.
+ * @param hypotheses, references `count` lines of UTF-8 each, NUL-terminated; NULL will do where count is 0.
  * @param lower_case fold both to lower case first.
  * @return CLF_TEXT for a line that is not UTF-8, with its number; CLF_BAD_ARGUMENT for a count below 0, a
- * line that is NULL, or an unknown way to cut words.
+ * line that is NULL, or unknown `words`.
  */
 clf_status clf_bleu_corpus(struct clf_bleu *out, const char *const *hypotheses, const char *const *references,
                            int count, clf_bleu_words words, int lower_case);

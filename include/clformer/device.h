@@ -16,8 +16,8 @@ struct clf_device_list; /* what the ICD loader shows */
 
 typedef enum clf_device_kind { CLF_DEVICE_GPU, CLF_DEVICE_CPU, CLF_DEVICE_OTHER } clf_device_kind;
 
-/* How the kernels are written that a device runs: one work-item a group with wide vectors, or many
- * work-items. */
+/* How the kernels that a device runs are written: with wide vectors and one work-item in a group, or with
+ * many work-items. */
 typedef enum clf_form { CLF_FORM_AUTO, CLF_FORM_CPU, CLF_FORM_GPU } clf_form;
 
 /* Who multiplies matrices. CLBlast takes weights in fp32 and batched attention's products; weights in other
@@ -31,12 +31,13 @@ typedef enum clf_attention { CLF_ATTENTION_AUTO, CLF_ATTENTION_FUSED, CLF_ATTENT
  * instructions that every device has. */
 typedef enum clf_instructions { CLF_INSTRUCTIONS_AUTO, CLF_INSTRUCTIONS_PORTABLE } clf_instructions;
 
-/* How weights are kept, and in what products are computed. */
+/* How weights are stored, and what products are computed from. */
 typedef enum clf_precision {
     CLF_PRECISION_FP32,
     CLF_PRECISION_FP16, /* weights rounded to half precision, products in fp32 */
     CLF_PRECISION_BF16, /* weights and activations rounded to bfloat16, sums in fp32 */
-    CLF_PRECISION_INT8, /* weights to 8 bits an output, activations to 8 bits a row, exact sums in between */
+    CLF_PRECISION_INT8, /* weights in 8 bits with a scale for each output, activations in 8 bits with a
+                         * scale for each row, exact sums */
 } clf_precision;
 
 /* One device of a list; strings are borrowed from the list. */
@@ -50,7 +51,8 @@ struct clf_device_info {
     const char *platform_name;
     const char *platform_vendor;
     const char *platform_version;
-    const char *pci_address; /* "0000:03:00.0", "03:00.0" where the domain is not told; "" where nothing is */
+    const char *pci_address; /* "0000:03:00.0", "03:00.0" where the driver does not tell the domain, "" where
+                                it tells nothing */
     const char *uuid; /* "8932f937-d72c-4106-c12f-20bd9faed9f6"; "" where the driver does not tell it */
     unsigned compute_units;
     unsigned clock_mhz; /* its highest clock; 0 where the driver does not tell it */
@@ -68,11 +70,12 @@ struct clf_device_info {
     int has_dot_bf16;
     clf_form form;       /* the form its kernels take unless another is asked for */
     int candidate_order; /* 0 = tried first as the default device, then 1, ...; -1 = never tried by itself */
-    const char *order_reason; /* why it stands there, a phrase; of several GPUs it names the one beside it */
+    const char *order_reason; /* why it has that place, a phrase; among GPUs it names the one next to it */
 };
 
 /* How to open a device; start from CLF_DEVICE_OPTIONS_INIT. */
 struct clf_device_options {
+    size_t size; /* of this struct: see clformer.h */
     clf_form form;
     clf_gemm gemm;
     clf_attention attention;
@@ -81,11 +84,13 @@ struct clf_device_options {
      * that another user may write to is left alone, with a logged warning. */
     int use_program_cache;
     int profile;    /* take the time of every kernel, for clf_device_profile() */
-    int use_tuning; /* what is AUTO, and sizes inside: as `clformer tune` found them for the device */
+    int use_tuning; /* take what `clformer tune` found for the device, where a choice is AUTO and for sizes */
+    int reserved;   /* 0 */
 };
 #define CLF_DEVICE_OPTIONS_INIT                                                                              \
     {                                                                                                        \
-        CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO, CLF_INSTRUCTIONS_AUTO, 1, 0, 1                     \
+        sizeof(struct clf_device_options), CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO,                 \
+            CLF_INSTRUCTIONS_AUTO, 1, 0, 1, 0                                                                \
     }
 
 /**
@@ -117,7 +122,7 @@ void clf_device_list_free(struct clf_device_list *list);
  * @param selector an index of the list (digits alone are one), "gpu", "cpu", a whole PCI address (the domain
  * may be left out), a UUID or its first 8 digits or more ("GPU-" may stand before it), or a part of the
  * device's or platform's name, vendor or version; case ignored. Among several the first in default order is
- * taken, with a logged notice where they bear the same name. NULL or "" takes the environment's
+ * taken, with a logged notice where they have the same name. NULL or "" takes the environment's
  * CLFORMER_DEVICE, and without it the default: a GPU that passes the check, else a CPU. Of several GPUs those
  * with memory of their own are tried first, then those that promise more arithmetic (compute units, their
  * width, clock), then those with more memory.
@@ -129,17 +134,17 @@ void clf_device_list_free(struct clf_device_list *list);
 clf_status clf_device_open(struct clf_device **out, const char *selector,
                            const struct clf_device_options *options);
 
-/** What is known of an opened device; borrowed from it. */
+/** What is known about an opened device; borrowed from it. */
 const struct clf_device_info *clf_device_describe(const struct clf_device *device);
 
-/* What the launches of one kernel took together. */
+/* All launches of one kernel together. */
 struct clf_kernel_time {
     const char *name; /* the kernel's, "CLBlastSgemm" and the like, "read", "write", "copy" or "fill" */
     int64_t launches;
     double seconds;          /* from start to end by the device's clock */
     double operations;       /* of arithmetic, an fma counted as two; 0 where none are counted */
     double bytes;            /* that it had to read and write at least, each operand once */
-    clf_precision precision; /* of what it multiplies: one entry each */
+    clf_precision precision; /* of what it multiplies: each has an entry of its own */
 };
 
 /**
@@ -155,24 +160,28 @@ clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel
 /** Waits for what is enqueued and forgets all times. */
 clf_status clf_device_profile_reset(struct clf_device *device);
 
-/* What a device can do at most, a second, as a small kernel of its form measured it. */
+/* The most that a device can do in a second, as small kernels of its form measured it. */
 struct clf_device_peaks {
     double fma_operations;  /* fp32 fused multiply-adds, each two operations */
-    double int8_operations; /* int8 dot products, likewise; 0 where the device has no instruction for them */
-    double bf16_operations; /* bf16 dot products, likewise */
+    double int8_operations; /* multiply-adds of int8 dot products; 0 where the device has no instruction for
+                               them */
+    double bf16_operations; /* the same of bf16 */
     double read_bytes;      /* one stream read from memory that no cache holds */
 };
 
 /**
- * Measures what the device can do at most, the best of many rounds, in about two seconds; nothing of it shows
- * in the profile.
+ * Measures what the device can do at most, the best of many rounds, in about two seconds, which the profile
+ * leaves out.
+ *
+ * @param out receives the peaks; borrowed from the device until the next call of this function.
  */
-clf_status clf_device_measure_peaks(struct clf_device *device, struct clf_device_peaks *out);
+clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out);
 
 /**
  * Writes newly compiled programs to the cache and closes the device.
  *
- * @param device NULL is ignored. Close it before the program ends: in an exit handler some drivers are gone.
+ * @param device NULL is ignored. Close it before the program ends: in an exit handler some drivers no longer
+ * work.
  */
 void clf_device_close(struct clf_device *device);
 

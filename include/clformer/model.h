@@ -2,6 +2,7 @@
 #ifndef CLFORMER_MODEL_H
 #define CLFORMER_MODEL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <clformer/device.h>
@@ -26,18 +27,20 @@ struct clf_model_info {
     int feature_size;      /* floats a frame; 0 where the source is text */
     int max_source_length; /* tokens, the end token included; or frames */
     int max_target_length; /* generated tokens, the end token included */
-    int64_t parameters;    /* values, shared ones once */
+    int64_t parameters;    /* their number, shared ones counted once */
     clf_precision precision;
     uint64_t weight_bytes; /* on the device */
 };
 
 /* How to load a model; start from CLF_MODEL_OPTIONS_INIT. */
 struct clf_model_options {
+    size_t size; /* of this struct: see clformer.h */
     clf_precision precision;
+    int reserved; /* 0 */
 };
 #define CLF_MODEL_OPTIONS_INIT                                                                               \
     {                                                                                                        \
-        CLF_PRECISION_FP32                                                                                   \
+        sizeof(struct clf_model_options), CLF_PRECISION_FP32, 0                                              \
     }
 
 /**

@@ -22,17 +22,17 @@ struct clf_recipe_key {
 const struct clf_recipe_key *clf_recipe_keys(int *count);
 
 /**
- * A recipe with nothing chosen: what is not, has its preset's or its own default.
+ * A recipe with nothing chosen: each choice has the default of the preset, or one of its own.
  *
  * @param out receives it; free it with clf_recipe_free().
  */
 clf_status clf_recipe_create(struct clf_recipe **out);
 
 /**
- * Takes the choices of a JSON file over those already made.
+ * Makes the choices of a JSON file; they replace those already made.
  *
- * @return CLF_FILE or CLF_FORMAT, naming file and key, CLF_BAD_ARGUMENT for a path of NULL; nothing is taken
- * then.
+ * @return CLF_FILE or CLF_FORMAT, naming file and key, CLF_BAD_ARGUMENT for a path of NULL; then no choice is
+ * made.
  */
 clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
 
@@ -40,18 +40,18 @@ clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
  * Makes one choice.
  *
  * @param name   of clf_recipe_keys().
- * @param values its `count` words; `config` takes KEY=VALUE and can be given again; switches take none (then
- * NULL will do), or "true" or "false".
- * @return CLF_BAD_ARGUMENT, naming key and value, and what it can be; for a name or word that is NULL too.
+ * @param values its `count` words. `config` takes KEY=VALUE and can be set several times; a switch takes no
+ * word (then NULL will do), or "true" or "false".
+ * @return CLF_BAD_ARGUMENT, naming key, value and what it can be; also for a name or word that is NULL.
  */
 clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values, int count);
 
 /**
- * Writes every choice with the value that it has, defaults included, as JSON that clf_recipe_load() reads;
- * with `from` without those that its folder decides.
+ * Writes every choice with the value that it has, defaults included, as JSON that clf_recipe_load() reads.
+ * Where `from` is chosen, those that its folder decides are left out.
  *
- * @return CLF_FILE where it cannot be written; CLF_BAD_ARGUMENT for a path of NULL; CLF_OUT_OF_MEMORY, for a
- * value that is not UTF-8 too.
+ * @return CLF_FILE where it cannot be written; CLF_BAD_ARGUMENT for a path of NULL; CLF_OUT_OF_MEMORY, also
+ * for a value that is not UTF-8.
  */
 clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path);
 

@@ -1,7 +1,7 @@
 /* Status codes and the sentence that explains the last failure.
  *
- * Of every function of the library: it takes no pointer that is NULL, unless its description says what NULL
- * means; and where it hands out an object, it sets the caller's pointer to NULL first, so that a failure
+ * This holds for every function of the library: no pointer may be NULL unless its description says what NULL
+ * means; and a function that hands out an object sets the caller's pointer to NULL first, so that a failure
  * leaves NULL there.
  */
 #ifndef CLFORMER_STATUS_H
@@ -53,8 +53,8 @@ const char *clf_status_meaning(clf_status status);
  * line, and what to do.
  *
  * @return borrowed, never NULL, valid until this thread's next call of the library; "" before the first
- * failure. Behind a call that gave CLF_OK it means nothing: what failed may have been done another way. It
- * may be printed on a terminal: control characters that a file's names put into it are written as \x1b.
+ * failure. After a call that gave CLF_OK it means nothing: what failed may have been done another way. It
+ * can be printed on a terminal: control characters in it, which may come from a file, are written as \x1b.
  */
 const char *clf_last_error(void);
 

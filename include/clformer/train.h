@@ -2,6 +2,7 @@
 #ifndef CLFORMER_TRAIN_H
 #define CLFORMER_TRAIN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <clformer/device.h>
@@ -12,32 +13,32 @@
 extern "C" {
 #endif
 
-/* What the data is, told once before the first update. */
+/* What is known before the first update. */
 struct clf_train_start {
-    int64_t parameters; /* values, shared ones once */
-    int pairs, lines;   /* that train, and that were read */
+    int64_t parameters; /* their number, shared ones counted once */
+    int pairs, lines;   /* to train on, and what was read to get them */
     int left_out_empty, left_out_long, left_out_broken;
     int validation_pairs;
-    const char *checkpoint; /* folder of the model that it begins with; borrowed for the call */
-    int64_t first_update;   /* more than 1 where an earlier run goes on */
+    const char *checkpoint; /* folder of the model that the run begins with */
+    int64_t first_update;   /* 1, or more where an earlier run goes on */
     int64_t max_updates;    /* 0: no limit */
-    uint64_t device_bytes;  /* taken on the device at most, translations of validations among it */
+    uint64_t device_bytes;  /* the most memory taken on the device, in validations too */
 };
 
 /* One update. */
 struct clf_train_update {
     int64_t update; /* from 1 */
     int epoch;      /* from 1 */
-    double loss;    /* what is trained, a counted label */
-    double nll;     /* -log p, a counted label */
+    double loss;    /* that training makes smaller, for each counted label */
+    double nll;     /* -log p, for each counted label */
     double learning_rate;
     double gradient_norm;                 /* before it was clipped */
     int64_t source_tokens, target_tokens; /* of this update */
     double seconds;                       /* of this update */
     int64_t skipped;                      /* updates so far whose gradients were not finite */
-    int64_t expected_updates; /* with which the run ends, by max-updates or max-epochs, whichever comes first;
+    int64_t expected_updates; /* after which max-updates or max-epochs ends the run, whichever comes first;
                                * epochs differ by a few updates, so it is exact in the last one. 0: no limit.
-                               * Patience may end it sooner */
+                               * Patience may end the run sooner */
 };
 
 struct clf_train_sample {
@@ -48,41 +49,46 @@ struct clf_train_sample {
 struct clf_train_validation {
     int64_t update;
     int epoch;
-    double loss, nll, perplexity; /* a counted label, without dropout, and in nll and perplexity (and jadore's
-                                   * loss) without smoothing */
+    double loss, nll, perplexity; /* for each counted label, without dropout; nll and perplexity, and jadore's
+                                   * loss, without smoothing */
     double bleu;                  /* negative: not computed */
     int is_best;
-    const char *better_by; /* "BLEU" or "loss": by which it is better than the best one before; NULL where it
-                            * is not, or is the first */
-    const struct clf_train_sample *samples; /* borrowed for the call */
+    const char *better_by; /* "BLEU" or "loss": what makes it better than the best one before; NULL where
+                            * it is not better, or is the first */
+    const struct clf_train_sample *samples;
     int sample_count;
     const char *checkpoint; /* folder */
 };
 
 /* Where time went, in seconds since clf_train() was called. Where the device profiles, a stage ends when the
- * device is done with it; elsewhere what it leaves to do shows in the stage that waits for it. */
+ * device is done with it; elsewhere the device may still work on it in the next stage, which then waits. */
 struct clf_train_times {
     double data;       /* reading texts, making batches */
     double passes;     /* forward and backward */
     double update;     /* norms of gradients, and Adam */
     double validation; /* losses, translations and their BLEU */
-    double checkpoint; /* writing them, and the final model */
+    double checkpoint; /* writing checkpoints and the final model */
 };
 
-/* What the caller hears of; each may be NULL. A run that goes on from a checkpoint may tell updates and the
- * last validation again that were told before it was stopped. */
+/* What the caller hears of; start from CLF_TRAIN_HOOKS_INIT. Each may be NULL, and what one is given is
+ * borrowed for the call. A run that goes on from a checkpoint may tell again of
+ * updates, and of the last validation, that it told of before it was stopped. */
 struct clf_train_hooks {
+    size_t size; /* of this struct: see clformer.h */
     void (*started)(void *user, const struct clf_train_start *start);
     void (*updated)(void *user, const struct clf_train_update *update);
     void (*validated)(void *user, const struct clf_train_validation *validation);
-    int (*interrupted)(
-        void *user); /* asked between updates: non-zero saves a checkpoint and ends with CLF_INTERRUPTED.
-                        Asked as a vocabulary is learned and as the first weights are drawn, too; before the
-                        first update nothing is kept. SentencePiece cannot be stopped: it goes on by itself
-                        on a thread of its own, and exit() waits for it */
+    void (*ended)(void *user, const struct clf_train_times *times); /* last, whether the run failed or not */
+    /* Asked between updates: non-zero saves a checkpoint and ends with CLF_INTERRUPTED. It is also asked
+     * while a vocabulary is learned and while the first weights are drawn; before the first update nothing is
+     * kept. SentencePiece cannot be stopped: it finishes on a thread of its own, and exit() waits for it. */
+    int (*interrupted)(void *user);
     void *user;
-    struct clf_train_times *times; /* receives where time went, when clf_train() returns */
 };
+#define CLF_TRAIN_HOOKS_INIT                                                                                 \
+    {                                                                                                        \
+        sizeof(struct clf_train_hooks), NULL, NULL, NULL, NULL, NULL, NULL                                   \
+    }
 
 /**
  * Trains a model as a recipe says, or goes on where an earlier call with the same output stopped.
@@ -97,13 +103,13 @@ struct clf_train_hooks {
  * begun with, and for an output that is a file, that holds a model which this call would write over, or where
  * another run trains; CLF_DEVICE_MEMORY with the sizes; CLF_UNSUPPORTED for a model that is too large to
  * train, and after too many updates whose gradients are not finite; CLF_INTERRUPTED. The last good checkpoint
- * stays in any case; where there is none yet, what this call made is taken away, folders among it.
+ * stays in any case; where there is none yet, what this call made is removed, folders among it.
  */
 clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
                      const struct clf_train_hooks *hooks);
 
 /**
- * Writes a model whose weights are the mean of several models' weights; of one, that model in another
+ * Writes a model whose weights are the mean of several models' weights; given one model, writes it in another
  * precision.
  *
  * @param output    a folder that does not exist yet; it gets the first model's other files. Those above it

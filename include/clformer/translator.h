@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-/* A model with the working memory of a token budget. It does one call at a time: a function of the caller's
- * that hears from one (clf_translate_options.interrupted, or clf_log_set()'s) gets CLF_BAD_ARGUMENT where it
- * calls clf_translate(), clf_score(), clf_attend() or clf_translator_prepare() with the same translator. */
+/* A model with working memory for so many tokens at a time. It does one call at a time: where a callback
+ * (clf_translate_options.interrupted, or clf_log_set()'s) that runs within a call passes the same translator
+ * to clf_translate(), clf_score(), clf_attend() or clf_translator_prepare(), it gets CLF_BAD_ARGUMENT. */
 struct clf_translator;
 
 typedef enum clf_length_rule {
@@ -35,6 +35,7 @@ typedef enum clf_early_stopping {
 
 /* How to search; start from clf_translate_options_init(), which takes the model's own values. */
 struct clf_translate_options {
+    size_t size;    /* of this struct: see clformer.h */
     int beam;       /* 1: greedy */
     int n_best;     /* translations returned a line, at most beam */
     int min_length; /* generated tokens, the end token included */
@@ -45,17 +46,25 @@ struct clf_translate_options {
     int renormalize;           /* log-softmax again after the banned tokens are gone */
     int32_t forced_first;      /* id of the first generated token, or -1 */
     int32_t forced_last;       /* id at max_length, or -1 */
-    const int32_t *suppressed; /* ids never generated, beside the model's own */
+    const int32_t *suppressed; /* ids never generated, in addition to the model's own */
     int suppressed_count;
     int batch_tokens; /* source tokens of all lines that are worked on at a time */
-    int pieces;       /* lines are pieces between white space, in and out */
-    int (*interrupted)(
-        void *user); /* asked between steps: non-zero ends the work with CLF_INTERRUPTED; may be NULL */
+    int pieces;       /* lines are pieces with white space between them, in and out */
+    /* Asked between steps: non-zero ends the work with CLF_INTERRUPTED. May be NULL. */
+    int (*interrupted)(void *user);
     void *user;
 };
 
-/** Fills options with the model's own values. */
-void clf_translate_options_init(struct clf_translate_options *options, const struct clf_model *model);
+/** Fills the `size` bytes of options with the model's own values. */
+void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
+                                      const struct clf_model *model);
+
+/** The same for the struct that the caller was compiled with. */
+static inline void clf_translate_options_init(struct clf_translate_options *options,
+                                              const struct clf_model *model)
+{
+    clf_translate_options_init_sized(options, sizeof *options, model);
+}
 
 /* A line of input: size bytes of text, or for a speech model the path of a .npy file; need not end in NUL. */
 struct clf_line {
@@ -69,7 +78,7 @@ struct clf_hypothesis {
     int32_t *ids;           /* generated ids, the end token included where there is one */
     int count;              /* 1 at least */
     float score;            /* what the search ranks by; greedy: the log-probability */
-    double log_probability; /* natural, summed, end token counted, banned tokens gone */
+    double log_probability; /* natural, summed, end token counted, computed without the banned tokens */
 };
 
 /* What became of a line. */
@@ -85,10 +94,11 @@ struct clf_translation {
 
 /* Where time went, in seconds, since the translator was created. */
 struct clf_stage_times {
-    double tokenize, encode, decode, search, detokenize; /* encode: waited for where the device profiles */
+    double tokenize, encode, decode, search, detokenize; /* where the device profiles, encode ends when it is
+                                                          * done; elsewhere decode may wait for it */
     int64_t lines, source_tokens, target_tokens;
-    int64_t steps, step_rows; /* of decoding; hypotheses of all steps together */
-    int64_t batches;          /* lines that were encoded, or scored, together */
+    int64_t steps, step_rows; /* of decoding, and the hypotheses of all steps together */
+    int64_t batches;          /* of lines that were encoded, or scored, together */
 };
 
 /**
@@ -103,7 +113,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
                                  const struct clf_translate_options *options);
 
 /**
- * Takes now what translations need of the device, which the first one does otherwise.
+ * Allocates now what translations need on the device; otherwise the first translation does.
  *
  * @return CLF_DEVICE_MEMORY with the sizes.
  */
@@ -133,9 +143,9 @@ struct clf_score {
     char *problem;
     int cut_from;                   /* tokens or frames of the longer side before it was cut; 0: not cut */
     int cut_is_target;              /* that side is the target */
-    double log_probability;         /* natural, summed over the target and its end token, nothing banned */
+    double log_probability;         /* natural, summed over the target and its end token; nothing is banned */
     int32_t *ids;                   /* target ids, the end token included */
-    float *token_log_probabilities; /* one an id */
+    float *token_log_probabilities; /* one for each id */
     int count;
 };
 
@@ -185,8 +195,8 @@ const char *clf_target_piece(const struct clf_model *model, int32_t id);
 /** The id of a target piece, or -1. */
 int32_t clf_target_id(const struct clf_model *model, const char *piece);
 
-/** Where time went so far. */
-void clf_translator_times(const struct clf_translator *translator, struct clf_stage_times *out);
+/** Where time went so far; borrowed from the translator, and counted on by its next call. */
+const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 /* From named parameters to arrays on the device: walks the modules, and with them the list of parameters. */
 #include <assert.h>
+#include <inttypes.h>
 
 #include "backprop/internal.h"
 #include "base/memory.h"

@@ -1,6 +1,5 @@
 #include "backprop/training.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #include "backprop/internal.h"

@@ -3,6 +3,7 @@
 #define CLF_BASE_LARGER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 static inline int clf__larger(int a, int b)
 {
@@ -20,6 +21,11 @@ static inline size_t clf__smaller_size(size_t a, size_t b)
 }
 
 static inline size_t clf__larger_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t clf__larger_int64(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }

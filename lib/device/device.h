@@ -24,6 +24,7 @@ struct clf_device {
     uint64_t peak_bytes;            /* the most that these were */
     int is_dry_run;                 /* dry_run.h */
     struct clf__profile *profile;   /* profile.h; NULL: off */
+    struct clf_device_peaks peaks;  /* as they were last measured */
     struct clf__buffer *packed;     /* scratch of gemm/activations.c, NULL until it is needed */
     struct clf__buffer *transposed; /* scratch of gemm/native_gradient.c, likewise */
     struct clf__slab *slab;         /* of slab.c, the last one; NULL: none, or all in it are gone */

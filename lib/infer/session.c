@@ -43,11 +43,6 @@ static int most_inputs(const struct clf__config *config)
                        clf__larger(clf__larger(widths.d_model, widths.context), config->feature_size));
 }
 
-static int64_t larger_count(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static clf_status reserve_attention(struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
@@ -103,9 +98,9 @@ static clf_status reserve_decoder(struct clf__session *session)
     }
     int rows = clf__larger(limits->slots, limits->target_tokens);
     int64_t results =
-        larger_count((2 * (int64_t)limits->candidates + 4) * limits->slots, limits->target_tokens);
+        clf__larger_int64((2 * (int64_t)limits->candidates + 4) * limits->slots, limits->target_tokens);
     CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
-    CLF__TRY(clf__allocate(&session->results_host, (size_t)larger_count(results, 1),
+    CLF__TRY(clf__allocate(&session->results_host, (size_t)clf__larger_int64(results, 1),
                            sizeof *session->results_host));
     struct clf__projection projection = clf__session_projection(session);
     CLF__TRY(clf__projection_scratch_reserve(&session->projection, arena, &projection, rows,
@@ -113,7 +108,7 @@ static clf_status reserve_decoder(struct clf__session *session)
     int64_t sources = limits->sources;
     int64_t step = 7 * (int64_t)limits->slots + 1 + 4 * sources + limits->banned;
     int64_t force = 4 * (int64_t)limits->target_tokens + 8 * sources;
-    return clf__upload_reserve(&session->target, arena, larger_count(step, force));
+    return clf__upload_reserve(&session->target, arena, clf__larger_int64(step, force));
 }
 
 static clf_status reserve_places(struct clf__session *session)

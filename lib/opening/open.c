@@ -3,6 +3,7 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "device/buffer.h"
 #include "device/profile.h"
 #include "opencl/choice.h"
@@ -160,15 +161,14 @@ clf_status clf_device_open(struct clf_device **out, const char *selector,
                            const struct clf_device_options *options)
 {
     *out = NULL;
-    struct clf_device_options defaults = CLF_DEVICE_OPTIONS_INIT;
-    options = options ? options : &defaults;
+    struct clf_device_options own = CLF_DEVICE_OPTIONS_INIT;
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_device_options", "CLF_DEVICE_OPTIONS_INIT"));
     if (selector == NULL || *selector == '\0') {
         selector = clf__environment_device();
     }
     struct clf_device_list *list = NULL;
     CLF__TRY(clf_device_list_create(&list));
-    clf_status status =
-        selector ? open_selected(out, list, selector, options) : open_default(out, list, options);
+    clf_status status = selector ? open_selected(out, list, selector, &own) : open_default(out, list, &own);
     if (status != CLF_OK) {
         clf_device_list_free(list);
         return status;

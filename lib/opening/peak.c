@@ -176,9 +176,9 @@ static clf_status operands_create(struct operands *out, struct clf_device *devic
     return CLF_OK;
 }
 
-static clf_status measure(struct clf_device *device, struct clf_device_peaks *out,
-                          const struct operands *operands)
+static clf_status measure(struct clf_device *device, const struct operands *operands)
 {
+    struct clf_device_peaks *out = &device->peaks;
     int is_gpu = device->caps.form == CLF_FORM_GPU;
     CLF__TRY(measure_read(&out->read_bytes, device, operands));
     /* Operations as cl/device/peak.cl counts them: two a lane and chain, times the lanes. */
@@ -198,18 +198,20 @@ static clf_status measure(struct clf_device *device, struct clf_device_peaks *ou
     return CLF_OK;
 }
 
-clf_status clf_device_measure_peaks(struct clf_device *device, struct clf_device_peaks *out)
+clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out)
 {
     struct operands operands;
     struct clf__profile *profile = device->profile;
-    *out = (struct clf_device_peaks){.fma_operations = 0.0};
+    *out = NULL;
+    device->peaks = (struct clf_device_peaks){.fma_operations = 0.0};
     device->profile = NULL;
     clf_status status = operands_create(&operands, device);
     if (status == CLF_OK) {
-        status = measure(device, out, &operands);
+        status = measure(device, &operands);
         operands_free(&operands);
     }
     device->profile = profile;
+    *out = status == CLF_OK ? &device->peaks : NULL;
     return status;
 }
 

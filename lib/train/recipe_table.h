@@ -7,25 +7,25 @@ KEY(CLF__WORD, "size", "tiny|small|base|big", MODEL, size, 0, 0, "base", OF_MODE
     "layers, width, inner width and heads: tiny 4+4 128 256 4, small 3+3 256 1024 4, base 6+6 512 2048 8, "
     "big 6+6 1024 4096 16 (base)")
 KEY(CLF__PAIRS, "config", "KEY=VALUE", MODEL, config, 0, 0, NULL, FIXED,
-    "any key of config.json or generation_config.json over preset and size, such as dropout=0.3; can be "
-    "given again (none)")
+    "any key of config.json or generation_config.json, such as dropout=0.3, over preset and size; can be "
+    "given several times (none)")
 KEY(CLF__TEXT, "from", "FOLDER", MODEL, from, 0, 0, NULL, FIXED,
     "goes on with the weights, configuration and tokenizer of this model, on new data; a run that was begun "
-    "does without the folder (none)")
+    "no longer needs the folder (none)")
 
 KEY(CLF__TEXTS, "train", "FILE [FILE]", DATA, train, 0, 0, NULL, FIXED,
-    "source and target text, one sentence a line; or one file with a tab between them; for speech a table of "
-    ".npy path, tab, transcript (needed)")
+    "source and target text, one sentence a line; or one file with a tab between them; for speech lines "
+    "of .npy path, tab and transcript (needed)")
 KEY(CLF__TEXTS, "valid", "FILE [FILE]", DATA, valid, 0, 0, NULL, FIXED, "the same for validation (none)")
 KEY(CLF__SWITCH, "tokens", NULL, DATA, tokens, 0, 0, "false", FIXED,
     "lines are tokens already, with white space between them (false)")
 KEY(CLF__WHOLE_NUMBER, "vocabulary", "N", DATA, vocabulary, 0, CLF__MAX_VOCABULARY, "8000", OF_MODEL,
     "pieces to learn, or the most frequent words or characters to take, special ones among them; 0: all "
-    "words; not beside a vocabulary that is given (8000; with tokens and for speech 0)")
+    "words; not with a vocabulary that is given (8000; with tokens and for speech 0)")
 KEY(CLF__SWITCH, "separate-vocabularies", NULL, DATA, separate_vocabularies, 0, 0, "false", OF_MODEL,
-    "one vocabulary a side, and nothing shared between the sides (false)")
+    "a vocabulary for each side, and nothing shared between the sides (false)")
 KEY(CLF__TEXT, "source-vocabulary", "FILE", DATA, source_vocabulary, 0, 0, NULL, OF_MODEL,
-    "a vocab.json, or a text file whose lines begin with a piece, in place of a vocabulary made from the "
+    "a vocab.json, or a text file whose lines begin with a piece, instead of a vocabulary made from the "
     "text, with tokens or for speech; without separate-vocabularies it is for both sides (none)")
 KEY(CLF__TEXT, "target-vocabulary", "FILE", DATA, target_vocabulary, 0, 0, NULL, OF_MODEL,
     "the same for the target (none)")
@@ -41,34 +41,34 @@ KEY(CLF__WHOLE_NUMBER, "max-target-length", "N", DATA, max_target_length, 1, MAN
 KEY(CLF__WHOLE_NUMBER, "seed", "N", BATCHES, seed, 0, WIDE, "1", FIXED,
     "of initial weights, shuffling and dropout (1)")
 KEY(CLF__WHOLE_NUMBER, "batch-tokens", "N", BATCHES, batch_tokens, 1, MANY, "4096", FIXED,
-    "tokens of a batch, of its longer side (4096)")
+    "tokens of a batch, counted on its longer side (4096)")
 KEY(CLF__WHOLE_NUMBER, "max-pairs", "N", BATCHES, max_pairs, 0, MANY, "0", FIXED,
     "pairs of a batch at most; 0: any number (0)")
 KEY(CLF__WHOLE_NUMBER, "accumulate", "N", BATCHES, accumulate, 1, FEW, "1", FIXED,
     "batches of one update (1)")
 KEY(CLF__SWITCH, "count-padding", NULL, BATCHES, count_padding, 0, 0, "false", FIXED,
-    "batch-tokens counts every line of a batch as long as the longest (false)")
+    "batch-tokens counts each line of a batch as if it were as long as the longest (false)")
 
 KEY(CLF__WORD, "loss", "cross-entropy|kl", OPTIMIZER, loss, 0, 0, "cross-entropy", FIXED,
     "label-smoothed cross-entropy, or The Annotated Transformer's KL divergence (cross-entropy; annotated "
     "kl)")
 KEY(CLF__WORD, "normalize", "labels|none", OPTIMIZER, normalize, 0, 0, "labels", FIXED,
-    "whether the loss of an update is divided by its labels (labels; jadore none)")
+    "whether the loss of an update is divided by the number of its labels (labels; jadore none)")
 KEY(CLF__NUMBER, "label-smoothing", "X", OPTIMIZER, label_smoothing, 0, 0.999, "0.1", FIXED,
     "probability that goes from the label to the other words (0.1; speech 0)")
 KEY(CLF__WORD, "optimizer", "adam|adamw", OPTIMIZER, optimizer, 0, 0, "adam", FIXED,
-    "where decay goes: into Adam's gradient, or past it to the weights (adam)")
+    "where decay goes: into Adam's gradient, or directly to the weights (adam)")
 KEY(CLF__NUMBER, "beta1", "X", OPTIMIZER, beta1, 0, 0.999999, "0.9", FIXED, "of the first moment (0.9)")
 KEY(CLF__NUMBER, "beta2", "X", OPTIMIZER, beta2, 0, 0.9999999, "0.98", FIXED, "of the second moment (0.98)")
 KEY(CLF__NUMBER, "epsilon", "X", OPTIMIZER, epsilon, LEAST_EPSILON, 1, "1e-9", FIXED,
-    "beside the root of the second moment (1e-9)")
+    "added to the root of the second moment (1e-9)")
 KEY(CLF__NUMBER, "decay", "X", OPTIMIZER, decay, 0, 1, "0", FIXED, "weight decay of the matrices (0)")
 KEY(CLF__NUMBER, "clip-norm", "X", OPTIMIZER, clip_norm, 0, WIDE, "0", FIXED,
-    "gradients of a larger global norm are scaled down to it; 0: none are (0)")
+    "gradients with a larger global norm are scaled down to it; 0: none (0)")
 KEY(CLF__WORD, "precision", "fp32|bf16", OPTIMIZER, precision, 0, 0, "fp32", FIXED,
     "of the matrix products; weights are kept in fp32 (fp32)")
 KEY(CLF__WHOLE_NUMBER, "bad-updates", "N", OPTIMIZER, bad_updates, 1, FEW, "10", FREE,
-    "updates in a row without finite gradients that end the run (10)")
+    "so many updates in a row without finite gradients end the run (10)")
 
 KEY(CLF__WORD, "schedule", "noam|inverse-sqrt|linear|constant", SCHEDULE, schedule, 0, 0, "noam", FIXED,
     "of the learning rate, after a linear warm-up (noam; marian and speech inverse-sqrt)")
@@ -77,9 +77,9 @@ KEY(CLF__NUMBER, "learning-rate", "X", SCHEDULE, learning_rate, 0, 1e3, "0.0005"
 KEY(CLF__NUMBER, "initial-learning-rate", "X", SCHEDULE, initial_learning_rate, 0, 1e3, "0", FIXED,
     "where the warm-up begins; not for noam (0)")
 KEY(CLF__WHOLE_NUMBER, "warm-up", "N", SCHEDULE, warm_up, 0, MANY, "4000", FIXED,
-    "its updates (4000; annotated 3000)")
+    "updates of the warm-up (4000; annotated 3000)")
 KEY(CLF__NUMBER, "noam-factor", "X", SCHEDULE, noam_factor, 0, 1e6, "1", FIXED,
-    "of noam: factor / sqrt(d_model) * min(1 / sqrt(update), update / warm-up^1.5) (1; jadore 2; "
+    "noam: factor / sqrt(d_model) * min(1 / sqrt(update), update / warm-up^1.5) (1; jadore 2; "
     "annotated is one update behind, as in its code)")
 KEY(CLF__WHOLE_NUMBER, "max-updates", "N", SCHEDULE, max_updates, 0, WIDE, "100000", FREE,
     "updates at most; 0: no limit (100000)")
@@ -91,26 +91,26 @@ KEY(CLF__WHOLE_NUMBER, "save-every", "N", VALIDATION, save_every, 0, WIDE, "500"
 KEY(CLF__WHOLE_NUMBER, "validate-every", "N", VALIDATION, validate_every, 0, WIDE, "0", FREE,
     "updates between validations; 0: at the end of each epoch (0)")
 KEY(CLF__WORD, "best", "loss|bleu", VALIDATION, best, 0, 0, "bleu", FREE,
-    "by what validation is better or worse: for patience, keep-best and the final model; equal BLEU is "
-    "decided by loss (bleu; where bleu is none loss)")
+    "what makes a validation better, for patience, keep-best and the final model; loss decides between equal "
+    "BLEU (bleu; where bleu is none loss)")
 KEY(CLF__WHOLE_NUMBER, "patience", "N", VALIDATION, patience, 0, FEW, "10", FREE,
-    "validations without a better one that end the run; 0: any number (10)")
+    "so many validations without a better one end the run; 0: no limit (10)")
 KEY(CLF__WHOLE_NUMBER, "keep-best", "N", VALIDATION, keep_best, 0, FEW, "1", FREE,
     "best checkpoints to keep (1)")
 KEY(CLF__WHOLE_NUMBER, "keep-last", "N", VALIDATION, keep_last, 1, FEW, "2", FREE,
     "last checkpoints to keep (2)")
 KEY(CLF__WHOLE_NUMBER, "average", "N", VALIDATION, average, 0, FEW, "0", FREE,
-    "validated checkpoints, the last ones, whose mean is the final model; 0: it is the best one; where "
-    "epochs "
-    "are validated, one that was cut off has no part (0)")
+    "the final model is the mean of the last so many validated checkpoints, without that of an epoch that "
+    "was cut off; 0: it is the best checkpoint (0)")
 KEY(CLF__WHOLE_NUMBER, "beam", "N", VALIDATION, beam, 1, CLF__SEARCH_BEAMS_LIMIT, "1", FREE,
-    "of the translations that are validated (1)")
-KEY(CLF__NUMBER, "length-penalty", "X", VALIDATION, length_penalty, -1000, 1000, "1", FREE, "of the same (1)")
+    "for the translations of a validation (1)")
+KEY(CLF__NUMBER, "length-penalty", "X", VALIDATION, length_penalty, -1000, 1000, "1", FREE,
+    "for the same (1)")
 KEY(CLF__WORD, "bleu", "13a|spaces|none", VALIDATION, bleu, 0, 0, "13a", FIXED,
-    "how validation lines become words, or none: loss alone is looked at (13a; with tokens spaces)")
+    "how validation lines become words, or none: loss alone counts (13a; with tokens spaces)")
 KEY(CLF__SWITCH, "lower-case", NULL, VALIDATION, lower_case, 0, 0, "false", FIXED,
     "BLEU of lower-case text (false)")
 KEY(CLF__TEXT, "joiner", "TEXT", VALIDATION, joiner, 0, 0, NULL, FIXED,
     "what ends a token that the next one belongs to, such as @@: joined before BLEU (none)")
 KEY(CLF__WHOLE_NUMBER, "samples", "N", VALIDATION, samples, 0, FEW, "3", FREE,
-    "translations to show of each validation (3)")
+    "translations of each validation to show (3)")

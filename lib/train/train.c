@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/options.h"
 
 /* Validations since the best one. */
 static int64_t count_since_best(const struct clf__run *run)
@@ -178,19 +179,16 @@ clf_status clf__run_save(struct clf__run *run)
 clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
                      const struct clf_train_hooks *hooks)
 {
-    if (hooks != NULL && hooks->times != NULL) {
-        *hooks->times = (struct clf_train_times){0};
-    }
     if (device == NULL || recipe == NULL || output == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "there is no %s to train",
                          device == NULL   ? "device on which"
                          : recipe == NULL ? "recipe by which"
                                           : "folder for the model");
     }
-    struct clf__run run = {.device = device, .communicator = &clf__communicator_null};
-    if (hooks) {
-        run.hooks = *hooks;
-    }
+    struct clf__run run = {
+        .device = device, .hooks = CLF_TRAIN_HOOKS_INIT, .communicator = &clf__communicator_null};
+    CLF__TRY(
+        clf__options_take(&run.hooks, sizeof run.hooks, hooks, "clf_train_hooks", "CLF_TRAIN_HOOKS_INIT"));
     clf_status status = clf__run_open(&run, device, recipe, output);
     if (status == CLF_OK) {
         status = train(&run);
@@ -198,8 +196,8 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
     if (status != CLF_OK) {
         status = clf__run_discard(&run, status);
     }
-    if (run.hooks.times) {
-        *run.hooks.times = run.times;
+    if (run.hooks.ended) {
+        run.hooks.ended(run.hooks.user, &run.times);
     }
     clf__run_close(&run);
     return status;

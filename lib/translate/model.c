@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "device/caps.h"
 #include "translate/internal.h"
 
@@ -65,16 +66,17 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
                          device == NULL ? "there is no device to load a model on; clf_device_open() opens one"
                                         : "there is no folder to load a model from");
     }
-    clf_precision precision = options != NULL ? options->precision : CLF_PRECISION_FP32;
-    if ((unsigned)precision > CLF_PRECISION_INT8) {
+    struct clf_model_options own = CLF_MODEL_OPTIONS_INIT;
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_model_options", "CLF_MODEL_OPTIONS_INIT"));
+    if ((unsigned)own.precision > CLF_PRECISION_INT8) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "the model options hold precision %d, which is unknown; start from "
                          "CLF_MODEL_OPTIONS_INIT",
-                         (int)precision);
+                         (int)own.precision);
     }
     struct clf_model *model;
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status = load(model, device, folder, precision);
+    clf_status status = load(model, device, folder, own.precision);
     if (status != CLF_OK) {
         clf_model_free(model);
         return status;

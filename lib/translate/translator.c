@@ -4,8 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "config/sides.h"
 #include "device/caps.h"
 #include "translate/internal.h"
@@ -17,10 +19,12 @@ enum {
     TOKENS_A_LINE = 8, /* at most budget / this many lines at a time: shorter ones leave it part empty */
 };
 
-void clf_translate_options_init(struct clf_translate_options *options, const struct clf_model *model)
+void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
+                                      const struct clf_model *model)
 {
     const struct clf__search_options *search = &model->transformer->config.generation;
-    *options = (struct clf_translate_options){
+    struct clf_translate_options own = {
+        .size = size,
         .beam = search->beams,
         .n_best = search->n_best,
         .min_length = search->min_length,
@@ -33,6 +37,8 @@ void clf_translate_options_init(struct clf_translate_options *options, const str
         .forced_last = search->forced_last,
         .batch_tokens = DEFAULT_BATCH_TOKENS,
     };
+    memset(options, 0, size);
+    memcpy(options, &own, clf__smaller_size(size, sizeof own));
 }
 _Static_assert((int)CLF_LENGTH_JADORE == (int)CLF__LENGTH_JADORE,
                "the public and the inner rules are one list");
@@ -188,12 +194,12 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     struct clf_translator *translator;
     CLF__TRY(clf__allocate(&translator, 1, sizeof *translator));
     translator->model = model;
-    if (options != NULL) {
-        translator->options = *options;
-    } else {
-        clf_translate_options_init(&translator->options, model);
+    clf_translate_options_init(&translator->options, model);
+    clf_status status = clf__options_take(&translator->options, sizeof translator->options, options,
+                                          "clf_translate_options", "clf_translate_options_init()");
+    if (status == CLF_OK) {
+        status = check_options(translator);
     }
-    clf_status status = check_options(translator);
     if (status == CLF_OK) {
         status = choose_search(translator);
     }
@@ -234,7 +240,7 @@ clf_status clf__translator_go_on(const struct clf_translator *translator)
     return stops ? clf__fail(CLF_INTERRUPTED, "interrupted") : CLF_OK;
 }
 
-void clf_translator_times(const struct clf_translator *translator, struct clf_stage_times *out)
+const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator)
 {
-    *out = translator->times;
+    return &translator->times;
 }

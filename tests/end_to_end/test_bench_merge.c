@@ -109,7 +109,7 @@ static void test_foreign_reports(void **state)
                            "warning: standard input: a\\x1b[2J\n\\u009bz, measured 2026, was in "
                            "a report before"));
     result = run_clformer("\"\x1b", "bench --merge -");
-    assert_refused(result, 1, "standard input, line 1");
+    assert_refused(result, 1, "standard input: line 1");
     assert_null(strchr(result.errors, '\x1b'));
     result = run_clformer(one, "bench --merge - --quiet");
     assert_int_equal(result.status, 0);

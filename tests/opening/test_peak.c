@@ -24,15 +24,15 @@ static void peaks(void **state)
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         struct clf_device *device = open_form((clf_form)form);
         uint64_t memory = clf__device_free_bytes(device);
-        struct clf_device_peaks peaks;
+        const struct clf_device_peaks *peaks;
         assert_ok(clf_device_measure_peaks(device, &peaks));
         print_message("%s form: %.3g fma, %.3g int8, %.3g bf16 operations/s, %.3g bytes/s\n",
-                      form == CLF_FORM_GPU ? "GPU" : "CPU", peaks.fma_operations, peaks.int8_operations,
-                      peaks.bf16_operations, peaks.read_bytes);
-        assert_true(peaks.fma_operations > 0.0 && isfinite(peaks.fma_operations));
-        assert_true(peaks.read_bytes > 0.0 && isfinite(peaks.read_bytes));
-        assert_true(peaks.int8_operations >= 0.0 && isfinite(peaks.int8_operations));
-        assert_true(peaks.bf16_operations >= 0.0 && isfinite(peaks.bf16_operations));
+                      form == CLF_FORM_GPU ? "GPU" : "CPU", peaks->fma_operations, peaks->int8_operations,
+                      peaks->bf16_operations, peaks->read_bytes);
+        assert_true(peaks->fma_operations > 0.0 && isfinite(peaks->fma_operations));
+        assert_true(peaks->read_bytes > 0.0 && isfinite(peaks->read_bytes));
+        assert_true(peaks->int8_operations >= 0.0 && isfinite(peaks->int8_operations));
+        assert_true(peaks->bf16_operations >= 0.0 && isfinite(peaks->bf16_operations));
         assert_true(clf__device_free_bytes(device) == memory);
         const struct clf_kernel_time *times = NULL;
         int count = -1;
@@ -51,7 +51,7 @@ static void failures(void **state)
     uint64_t memory = clf__device_free_bytes(device);
     int failures = 0;
     for (uint64_t n = 1; n <= 12; n++) {
-        struct clf_device_peaks peaks;
+        const struct clf_device_peaks *peaks;
         clf__device_fail_at(n);
         clf_status status = clf_device_measure_peaks(device, &peaks);
         clf__device_fail_at(0);

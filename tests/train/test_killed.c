@@ -50,7 +50,8 @@ static int run_child(const char *data, const char *output, const char *notes_pat
     struct clf_recipe *recipe = digits_recipe(data);
     struct clf_device *device;
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    struct clf_train_hooks hooks = {.updated = note_update, .validated = note_validation};
+    struct clf_train_hooks hooks = {
+        .size = sizeof hooks, .updated = note_update, .validated = note_validation};
     options.gemm = CLF_GEMM_NATIVE;
     notes = fopen(notes_path, "a");
     validations = fopen(process_format("%s.validations", notes_path), "a");

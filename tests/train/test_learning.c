@@ -240,7 +240,7 @@ static void test_tokens_are_joined_for_bleu(void **state)
     (void)state;
     const char *folder = support_temporary_folder(), *path = process_format("%s/pairs.tsv", folder);
     const char *text = "1@@ 2 3@@4\t4@@ 3 2@@ 1@@\n";
-    struct clf_train_hooks hooks = {.validated = check_samples};
+    struct clf_train_hooks hooks = {.size = sizeof hooks, .validated = check_samples};
     process_write(folder, "pairs.tsv", text, strlen(text));
     digits_set(task.recipe, "train", path);
     digits_set(task.recipe, "valid", path);

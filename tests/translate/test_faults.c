@@ -203,8 +203,10 @@ static void fail_each(struct run run, const struct effort *effort)
 }
 
 /* Opened anew by each run. */
-static const struct clf_device_options native_options = {
-    .gemm = CLF_GEMM_NATIVE, .attention = CLF_ATTENTION_FUSED, .use_program_cache = 1};
+static const struct clf_device_options native_options = {.size = sizeof native_options,
+                                                         .gemm = CLF_GEMM_NATIVE,
+                                                         .attention = CLF_ATTENTION_FUSED,
+                                                         .use_program_cache = 1};
 
 /* Reuses compiled programs, so that a run takes milliseconds. */
 static int set_up(void **state)

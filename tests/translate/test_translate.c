@@ -339,10 +339,9 @@ static void check_long_line(struct clf_model *model, const struct lines *source,
     options.batch_tokens = TOKENS;
     struct clf_translator *translator;
     struct clf_translation *translations;
-    struct clf_stage_times times;
     assert_ok(clf_translator_create(&translator, model, &options));
     assert_ok(clf_translate(&translations, translator, lines, count));
-    clf_translator_times(translator, &times);
+    const struct clf_stage_times *times = clf_translator_times(translator);
     int lengths[MAX_LINES], longest = 0, by_batches = 0;
     for (int i = 0; i < count; i++) {
         lengths[i] = translations[i].source_count;
@@ -359,10 +358,10 @@ static void check_long_line(struct clf_model *model, const struct lines *source,
         longest = slowest > longest ? slowest : longest;
     }
     print_message("%d lines, the longest of %d tokens: %d rows in %d steps; batches that wait: %d steps\n",
-                  count, longest, (int)times.step_rows, (int)times.steps, by_batches);
-    assert_int_equal(times.step_rows, times.target_tokens); /* greedy: a row a token, none idle */
-    assert_true(longest > 100 && times.steps >= longest);
-    assert_true(times.steps * 4 < by_batches * 3);
+                  count, longest, (int)times->step_rows, (int)times->steps, by_batches);
+    assert_int_equal(times->step_rows, times->target_tokens); /* greedy: a row a token, none idle */
+    assert_true(longest > 100 && times->steps >= longest);
+    assert_true(times->steps * 4 < by_batches * 3);
     clf__batches_free(&batches);
     clf_translations_free(translations, count);
     clf_translator_free(translator);
@@ -432,7 +431,8 @@ static void test_unknown_precision(void **state)
 {
     (void)state;
     struct clf_device *device = support_device(CLF_FORM_AUTO);
-    struct clf_model_options options = {(clf_precision)(CLF_PRECISION_INT8 + 1)};
+    struct clf_model_options options = {.size = sizeof options,
+                                        .precision = (clf_precision)(CLF_PRECISION_INT8 + 1)};
     struct clf_model *model = NULL;
     assert_fails(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", &options),
                  CLF_BAD_ARGUMENT, "precision 4");

@@ -9,8 +9,8 @@
 static const char help[] =
     "Usage: clformer attend -m MODEL -o FILE.html TEXT [FLAGS]\n\n"
     "Writes one HTML page with the attention of every layer and head while the model translates TEXT, or\n"
-    "reads the translation given by --target. The page needs nothing else; open it in a browser. A speech\n"
-    "model takes the path of a .npy file as TEXT.\n\n"
+    "reads the translation given by --target. The page needs no other file; open it in a browser. For a\n"
+    "speech model, TEXT is the path of a .npy file.\n\n"
     "Example:\n"
     "  $ clformer attend -m tools/models/fr-en-small -o page.html 'Je suis étudiant'\n"
     "  $ clformer attend -m tools/models/fr-en-small -o page.html --target \"I'm a student.\" \\\n"
@@ -94,9 +94,7 @@ static int run(struct job *job)
     }
     status = write_page(job);
     if (job->flags.verbose) {
-        struct clf_stage_times times;
-        clf_translator_times(job->translator, &times);
-        print_stage_times(&times);
+        print_stage_times(clf_translator_times(job->translator));
         fprintf(stderr, "\n");
     }
     return print_kernel_times(job->setup.device, status);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "bench/bench.h"
 #include "shared/input.h"
 
@@ -221,21 +222,21 @@ static int add_devices(json_t *devices, const char *name, json_t *report, int is
     return EXIT_DONE;
 }
 
-enum { MOST_BYTES = 1 << 24 }; /* of a report: one of two devices has 200 KB */
+static const struct clf__json_limits limits = {1 << 24, 1 << 20}; /* a report of two devices has 200 KB */
 
 /* Reads JSON; NULL, reported, where that fails. */
 static json_t *read_json(const char *path, const char *name)
 {
     char *text;
     size_t size;
-    if (input_read_all(&text, &size, path, MOST_BYTES) != EXIT_DONE) {
+    if (input_read_all(&text, &size, path, limits.bytes) != EXIT_DONE) {
         return NULL;
     }
-    json_error_t error;
-    json_t *report = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    json_t *report;
+    clf_status status = clf__json_parse(&report, text, size, name, limits);
     free(text);
-    if (report == NULL) {
-        fprintf(stderr, "clformer: %s, line %d: %s\n", name, error.line, error.text);
+    if (status != CLF_OK) {
+        report_failure(status);
     }
     return report;
 }

@@ -12,7 +12,7 @@
 struct ops_job {
     struct bench_call *call;
     struct clf_device *device;
-    struct clf_device_peaks peaks;
+    const struct clf_device_peaks *peaks;
     int status;
 };
 
@@ -21,10 +21,10 @@ static double peak_of(const struct ops_job *job, const struct op_result *result)
 {
     clf_precision precision =
         result->by_weights ? job->call->flags.model_options.precision : CLF_PRECISION_FP32;
-    double own = precision == CLF_PRECISION_INT8   ? job->peaks.int8_operations
-                 : precision == CLF_PRECISION_BF16 ? job->peaks.bf16_operations
+    double own = precision == CLF_PRECISION_INT8   ? job->peaks->int8_operations
+                 : precision == CLF_PRECISION_BF16 ? job->peaks->bf16_operations
                                                    : 0;
-    return own > 0 ? own : job->peaks.fma_operations;
+    return own > 0 ? own : job->peaks->fma_operations;
 }
 
 /* Rates come from the fastest repeat, as the peaks do: other work on the machine only adds time. */
@@ -32,7 +32,7 @@ static int add_rates(json_t *row, const struct ops_job *job, const struct op_res
 {
     double best = result->timing.best, peak = peak_of(job, result);
     double operations = result->operations / best, bytes = result->bytes / best;
-    double share = operations / peak, read_share = bytes / job->peaks.read_bytes;
+    double share = operations / peak, read_share = bytes / job->peaks->read_bytes;
     json_t *rates = json_pack(
         "{s:f, s:f, s:f, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:b, s:b}", "seconds", result->timing.seconds,
         "best_seconds", best, "spread", result->timing.spread, "repeats", result->timing.repeats,
@@ -74,9 +74,9 @@ static int report_peaks(struct ops_job *job)
 {
     json_t *row = bench_row(job->call, job->device, "peaks");
     json_t *peaks =
-        json_pack("{s:f, s:f, s:f, s:f}", "fma_operations_per_second", job->peaks.fma_operations,
-                  "int8_operations_per_second", job->peaks.int8_operations, "bf16_operations_per_second",
-                  job->peaks.bf16_operations, "read_bytes_per_second", job->peaks.read_bytes);
+        json_pack("{s:f, s:f, s:f, s:f}", "fma_operations_per_second", job->peaks->fma_operations,
+                  "int8_operations_per_second", job->peaks->int8_operations, "bf16_operations_per_second",
+                  job->peaks->bf16_operations, "read_bytes_per_second", job->peaks->read_bytes);
     int failed = json_object_update(row, peaks) != 0;
     json_decref(peaks);
     if (failed) {

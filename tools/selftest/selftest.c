@@ -11,9 +11,9 @@
 
 static const char help[] =
     "Usage: clformer selftest [-d DEVICE] [--form cpu|gpu] [--gemm native|clblast]\n\n"
-    "Runs every kernel on a device, in each form it can take, and compares with references in double\n"
-    "precision, gradients with finite differences. Counts the checks, of how many there are, and says\n"
-    "at the end what to do if one is wrong. Exit status 1 where one is.\n\n"
+    "Runs every kernel on a device, in each form it can take, and compares results with references in\n"
+    "double precision, and gradients with finite differences. Counts the checks while they run, and says\n"
+    "at the end what to do if one is wrong; then the exit status is 1.\n\n"
     "Example:\n"
     "  $ clformer selftest -d 0\n";
 

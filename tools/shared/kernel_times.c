@@ -99,7 +99,8 @@ int print_kernel_times(struct clf_device *device, int status)
 {
     const struct clf_kernel_time *times = NULL;
     int count = 0;
-    struct clf_device_peaks peaks;
+    static const struct clf_device_peaks unknown = {.fma_operations = 0.0};
+    const struct clf_device_peaks *peaks = &unknown;
     if (signals_interrupted(NULL)) {
         return status; /* who stops the work does not want to wait for a measurement */
     }
@@ -107,11 +108,11 @@ int print_kernel_times(struct clf_device *device, int status)
     if (done == CLF_OK && count > 0) {
         if (clf_device_measure_peaks(device, &peaks) != CLF_OK) {
             fprintf(stderr, "clformer: the device's peaks, for the last column: %s\n", clf_last_error());
-            peaks = (struct clf_device_peaks){.fma_operations = 0.0};
+            peaks = &unknown;
         }
     }
     if (done == CLF_OK && count > 0) {
-        print_table(times, count, &peaks);
+        print_table(times, count, peaks);
     }
     return done == CLF_OK || status != EXIT_DONE ? status : report_failure(done);
 }

@@ -6,9 +6,7 @@ enum { FIRST_WINDOW_LINES = 512, WINDOW_LINES = 4096, FRAMES_WINDOW_LINES = 128,
 
 static long long lines_done(const struct stream *stream)
 {
-    struct clf_stage_times times;
-    clf_translator_times(stream->translator, &times);
-    return times.lines;
+    return clf_translator_times(stream->translator)->lines;
 }
 
 /* For clf_translate_options, with the stream as user: keeps the progress line moving, and tells an interrupt.
@@ -112,16 +110,15 @@ int stream_run(struct stream *stream, stream_function *work, void *context)
 
 static void print_times(const struct stream *stream)
 {
-    struct clf_stage_times times;
-    clf_translator_times(stream->translator, &times);
+    const struct clf_stage_times *times = clf_translator_times(stream->translator);
     double elapsed = seconds_now() - stream->progress.start;
     fprintf(
         stderr,
         "clformer: %lld lines, %lld source and %lld target tokens in %.3f s: %.1f lines/s, %.1f tokens/s\n",
-        (long long)times.lines, (long long)times.source_tokens, (long long)times.target_tokens, elapsed,
-        (double)times.lines / elapsed, (double)times.target_tokens / elapsed);
-    print_stage_times(&times);
-    fprintf(stderr, "; %lld batches\n", (long long)times.batches);
+        (long long)times->lines, (long long)times->source_tokens, (long long)times->target_tokens, elapsed,
+        (double)times->lines / elapsed, (double)times->target_tokens / elapsed);
+    print_stage_times(times);
+    fprintf(stderr, "; %lld batches\n", (long long)times->batches);
 }
 
 int stream_report_times(const struct stream *stream, const struct setup *setup, const struct flags *flags,

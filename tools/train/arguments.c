@@ -8,12 +8,12 @@
 static const char help[] =
     "Usage: clformer train [--preset NAME] --train FILE [FILE] [--valid FILE [FILE]] -o FOLDER [FLAGS]\n"
     "       clformer train --log FILE --html FILE\n\n"
-    "Trains a model from parallel text: two files of a sentence a line, or one with a tab between source\n"
-    "and target. FOLDER is a model as translate takes it: config.json, model.safetensors, the tokenizer's\n"
-    "files; recipe.json beside them holds every choice made, and checkpoints/ what the run needs to go\n"
-    "on. A run that was stopped, whatever stopped it, goes on from its last checkpoint when the same\n"
-    "command is given again; Ctrl-C saves one first. What is not chosen is as the preset's authors had\n"
-    "it.\n\n"
+    "Trains a model from parallel text: two files with one sentence a line, or one file with a tab\n"
+    "between source and target. FOLDER becomes a model that translate takes: config.json,\n"
+    "model.safetensors, the tokenizer's files; recipe.json beside them holds every choice made, and\n"
+    "checkpoints/ what the run needs to go on. A run that was stopped, whatever stopped it, goes on from\n"
+    "its last checkpoint when the same command is given again; Ctrl-C saves one first. Whatever you do\n"
+    "not choose is as the preset's authors had it.\n\n"
     "Example:\n"
     "  $ clformer train --preset paper --train train.en train.de --valid valid.en valid.de -o model\n"
     "  $ clformer translate -m model < test.en\n"
@@ -22,10 +22,10 @@ static const char help[] =
     "        --html model.html -o model\n"
     "  $ clformer train --from model --train more.tsv --valid valid.tsv -o tuned\n"
     "  $ clformer train --recipe model/recipe.json --seed 2 -o model2\n\n"
-    "A log holds one JSON object an update, with update, loss, learning_rate and the like; that of a\n"
-    "validation tells its update once more, with \"validation\" beside. --json prints the same lines. The\n"
-    "second form makes the page from the log alone, later or while the run goes on; `clformer curves`\n"
-    "lays several over each other.\n";
+    "A log holds one JSON object for each update, with update, loss, learning_rate and the like; a\n"
+    "validation adds one that repeats its update and has the key \"validation\". --json prints the same\n"
+    "lines. The second form makes the page from the log alone, later or while the run goes on;\n"
+    "`clformer curves` draws several logs over each other.\n";
 
 static void print_keys(FILE *file)
 {

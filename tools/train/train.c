@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/memory.h"
+#include "base/json.h"
 #include "shared/command.h"
 #include "shared/page.h"
 #include "train/arguments.h"
@@ -26,28 +26,18 @@ struct job {
     json_t *start; /* until it stands in the first line */
     struct train_history history;
     int page_is_begun; /* this run has written it */
+    struct clf_train_times times;
     int made_folder, made_log;
     int failed; /* an exit status: of the log or the page, which do not end the training */
 };
 
-/* Keeps <folder>/<key>.json beside what the data is. */
-static void add_file(json_t *start, const char *folder, const char *key)
+/* Keeps a file of settings beside what the data is. */
+static void add_file(json_t *start, const char *key, const char *folder, const char *name)
 {
-    size_t size = strlen(folder) + strlen(key) + sizeof "/.json";
-    char *path = malloc(size);
-    if (path != NULL) {
-        snprintf(path, size, "%s/%s.json", folder, key);
-        char *text = NULL;
-        size_t length = 0;
-        json_t *value = NULL;
-        if (clf__file_read(&text, &length, path, 1 << 20) == CLF_OK) {
-            value = json_loadb(text, length, 0, NULL);
-        }
-        if (value != NULL) {
-            json_object_set_new(start, key, value);
-        }
-        clf__free(text);
-        free(path);
+    struct clf__json settings;
+    if (clf__json_load_in(&settings, folder, name) == CLF_OK) {
+        json_object_set(start, key, settings.root);
+        clf__json_free(&settings);
     }
 }
 
@@ -149,8 +139,9 @@ static void started(void *user, const struct clf_train_start *start)
     terminal_started(&job->terminal, start, device);
     job->start = log_start(start, device, job->flags.output);
     if (job->start != NULL) {
-        add_file(job->start, job->flags.output, "recipe");
-        add_file(job->start, start->checkpoint, "config"); /* with from, the recipe does not say it */
+        add_file(job->start, "recipe", job->flags.output, "recipe.json");
+        /* With from, the recipe does not say it. */
+        add_file(job->start, "config", start->checkpoint, "config.json");
     }
 }
 
@@ -169,6 +160,12 @@ static void validated(void *user, const struct clf_train_validation *validation)
     terminal_validated(&job->terminal, validation);
     tell(job, log_validation(validation, history_find(&job->history, validation->update)));
     write_page(job);
+}
+
+static void ended(void *user, const struct clf_train_times *times)
+{
+    struct job *job = user;
+    job->times = *times;
 }
 
 /* A reader of standard output that went away ends the run, as it ends other verbs. */
@@ -239,8 +236,8 @@ static int check_page(const struct flags *flags)
 static int train(struct job *job)
 {
     const struct flags *flags = &job->flags;
-    struct clf_train_times times;
-    struct clf_train_hooks hooks = {started, updated, validated, interrupted, job, &times};
+    struct clf_train_hooks hooks = {sizeof hooks, started, updated, validated, ended, interrupted, job};
+    const struct clf_train_times *times = &job->times;
     clf_log_set(print_message, job);
     clf_status done = clf_train(job->setup.device, job->recipe, flags->output, &hooks);
     terminal_clear(&job->terminal);
@@ -249,7 +246,7 @@ static int train(struct job *job)
         fprintf(stderr,
                 "clformer: data %.3f s, forward and backward %.3f s, update %.3f s, validation %.3f s, "
                 "checkpoints %.3f s\n",
-                times.data, times.passes, times.update, times.validation, times.checkpoint);
+                times->data, times->passes, times->update, times->validation, times->checkpoint);
     }
     if (done != CLF_OK) {
         return report_failure(done);

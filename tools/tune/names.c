@@ -10,12 +10,12 @@ static const char help[] =
     "Usage: clformer tune [-m MODEL] [-d DEVICE] [--precision P] [NAME...]\n\n"
     "Measures, at the sizes of this model, which form, providers and block sizes are fastest on a device,\n"
     "and keeps them for it as text in $XDG_CACHE_HOME/clformer/tuning: the other verbs take them from\n"
-    "then on. A candidate stays only where it computes what the reference does and is faster by more than\n"
-    "the times vary. What is kept is not measured again, with whatever model and precision it was\n"
-    "(--again does), so that an interrupted call can simply be repeated; what --quick kept is, by a call\n"
-    "without it. At the end it is said what was gained, by each name and in all. Flags that say how to\n"
-    "compute, and $CLFORMER_TUNING=off, are stronger than what is kept.\n\n"
-    "Without -m the model is the demo's. NAMEs choose what is measured:\n";
+    "then on. A candidate is kept only where it computes what the reference does and is faster by more\n"
+    "than the times vary. What is kept is not measured again, whatever model and precision it was\n"
+    "measured with, so that an interrupted call can simply be repeated. --again measures it again; so\n"
+    "does a call without --quick what --quick kept. At the end it says what each name gained, and all of\n"
+    "them together. Flags that say how to compute, and $CLFORMER_TUNING=off, override what is kept.\n\n"
+    "Without -m the model is the demo's. Each NAME is one thing to measure:\n";
 
 static const char example[] = "\nExample:\n"
                               "  $ clformer tune -m base --precision int8\n"
