@@ -1,5 +1,5 @@
-/* Hashes for tables whose keys come from files: a fixed hash can be made to collide on purpose, and then a
- * table takes the square of its size. */
+/* Hashes for tables whose keys come from files: a fixed hash can be made to collide on purpose, and then the
+ * time that a table takes grows with the square of its size. */
 #ifndef CLF_BASE_HASH_H
 #define CLF_BASE_HASH_H
 
