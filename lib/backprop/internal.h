@@ -71,8 +71,8 @@ struct clf__training {
 /* CLF_UNSUPPORTED where so many values outgrow an int, in which kernels count. */
 clf_status clf__training_check_count(const char *name, int64_t count);
 
-/* The stacks that hold values, gradients or moments. */
-struct clf__stacks clf__training_stacks(struct clf__training *training, int form);
+/* What holds gradients or moments. */
+struct clf__mirror *clf__training_mirror(struct clf__training *training, int form);
 
 /* Finds every parameter: fills places, trained and untrained. */
 clf_status clf__training_place(struct clf__training *training);

@@ -1,5 +1,5 @@
 #include "backprop/internal.h"
-#include "config/family.h"
+#include "config/family/family.h"
 #include "config/sides.h"
 
 /* Each dropout of the model has a site of its own. */

@@ -1,5 +1,6 @@
 /* From named parameters to arrays on the device: walks the modules, and with them the list of parameters. */
 #include <assert.h>
+#include <inttypes.h>
 
 #include "backprop/internal.h"
 #include "base/memory.h"
@@ -52,6 +53,14 @@ static void add_trained(struct walker *walker, const struct clf__tensor *arrays,
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
         trained->arrays[form] = arrays[form];
     }
+}
+
+clf_status clf__training_check_count(const char *name, int64_t count)
+{
+    return count <= INT32_MAX
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED, "%s has %" PRId64 " values, and training takes %d at most", name,
+                           count, INT32_MAX);
 }
 
 static clf_status walk_weight(struct walker *walker, struct clf__weight *const weights[CLF__TRAINED_KINDS],
@@ -136,13 +145,20 @@ static clf_status walk_linear(struct walker *walker, const struct forms *forms,
     return CLF_OK;
 }
 
+/* The stacks that hold values, gradients or moments. */
+static struct clf__stacks stacks_of(struct clf__training *training, int form)
+{
+    return form == CLF__VALUES ? clf__transformer_stacks(training->transformer)
+                               : clf__mirror_stacks(clf__training_mirror(training, form));
+}
+
 static clf_status walk_module(void *context, const struct clf__module *module)
 {
     struct walker *walker = context;
     struct forms forms;
     struct clf__weight *weights[CLF__TRAINED_KINDS];
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
-        forms.at[form] = clf__tree_module(module, clf__training_stacks(walker->training, form));
+        forms.at[form] = clf__tree_module(module, stacks_of(walker->training, form));
     }
     switch (module->kind) {
     case CLF__MODULE_LINEAR:
@@ -163,14 +179,6 @@ static clf_status walk_module(void *context, const struct clf__module *module)
         weights[form] = *(struct clf__weight *const *)forms.at[form];
     }
     return walk_weight(walker, weights, 0);
-}
-
-struct clf__stacks clf__training_stacks(struct clf__training *training, int form)
-{
-    struct clf__mirror *mirrors[] = {NULL, &training->gradients, &training->moments[0],
-                                     &training->moments[1]};
-    return mirrors[form] == NULL ? clf__transformer_stacks(training->transformer)
-                                 : clf__mirror_stacks(mirrors[form]);
 }
 
 clf_status clf__training_place(struct clf__training *training)

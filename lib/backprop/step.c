@@ -58,6 +58,20 @@ clf_status clf__training_evaluate(struct clf__training *training, const struct c
     return clf__training_read_losses(training, &pass, loss);
 }
 
+static clf_status sum_chunk(const void *context, float *values, size_t count)
+{
+    const struct clf__communicator *communicator = context;
+    return communicator->sum_floats(communicator, values, count);
+}
+
+/* One rank alone leaves them on the device. */
+clf_status clf__training_sum_gradients(struct clf__training *training,
+                                       const struct clf__communicator *communicator)
+{
+    return communicator->size > 1 ? clf__pool_lend(&training->gradients.pool, sum_chunk, communicator)
+                                  : CLF_OK;
+}
+
 clf_status clf__training_gradient_norm(struct clf__training *training, double *norm)
 {
     int count = 0;
@@ -120,9 +134,7 @@ clf_status clf__training_update(struct clf__training *training, const struct clf
 
 clf_status clf__training_clear(struct clf__training *training)
 {
-    for (int i = 0; i < training->trained_count; i++) {
-        CLF__TRY(zero(training->trained[i].arrays[CLF__GRADIENTS]));
-    }
+    CLF__TRY(clf__pool_clear(&training->gradients.pool));
     return clear_relative(training);
 }
 

@@ -150,14 +150,6 @@ static clf_status reserve(struct clf__training *training)
     return reserve_attention(training);
 }
 
-clf_status clf__training_check_count(const char *name, int64_t count)
-{
-    return count <= INT32_MAX
-               ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED, "%s has %" PRId64 " values, and training takes %d at most", name,
-                           count, INT32_MAX);
-}
-
 static clf_status check_counts(const struct clf__parameter_list *list)
 {
     for (int i = 0; i < list->count; i++) {
@@ -210,6 +202,11 @@ static clf_status make_zeros(struct clf__training *training)
                                            : CLF_OK;
 }
 
+struct clf__mirror *clf__training_mirror(struct clf__training *training, int form)
+{
+    return form == CLF__GRADIENTS ? &training->gradients : &training->moments[form - CLF__FIRST_MOMENTS];
+}
+
 static clf_status make(struct clf__training *training)
 {
     const struct clf__transformer *transformer = training->transformer;
@@ -220,9 +217,9 @@ static clf_status make(struct clf__training *training)
                                     training->limits.target_length));
     CLF__TRY(reserve(training));
     for (int form = CLF__GRADIENTS; form < CLF__TRAINED_KINDS; form++) {
-        CLF__TRY(clf__stacks_create_zero(clf__training_stacks(training, form),
-                                         clf__transformer_stacks(training->transformer),
-                                         &transformer->config));
+        CLF__TRY(clf__mirror_create_zero(clf__training_mirror(training, form),
+                                         clf__transformer_stacks(training->transformer), &transformer->config,
+                                         form == CLF__GRADIENTS ? "room for gradients" : "room for moments"));
     }
     CLF__TRY(clf__training_place(training));
     CLF__TRY(reserve_host(training));
@@ -269,7 +266,7 @@ void clf__training_free(struct clf__training *training)
     clf__arena_free(&training->arena);
     leave_weights(training);
     for (int form = CLF__TRAINED_KINDS - 1; form >= CLF__GRADIENTS; form--) {
-        clf__stacks_free(clf__training_stacks(training, form), &training->transformer->config);
+        clf__mirror_free(clf__training_mirror(training, form), &training->transformer->config);
     }
     clf__parameter_list_free(&training->list);
     clf__free(training->places);

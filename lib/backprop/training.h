@@ -5,6 +5,7 @@
 #ifndef CLF_BACKPROP_TRAINING_H
 #define CLF_BACKPROP_TRAINING_H
 
+#include "cluster/communicator.h"
 #include "model/parameters.h"
 #include "model/transformer.h"
 #include "model/upload.h"
@@ -57,6 +58,10 @@ clf_status clf__training_backward(struct clf__training *training, const struct c
 /* Forward alone, without dropout. */
 clf_status clf__training_evaluate(struct clf__training *training, const struct clf__training_batch *batch,
                                   struct clf__training_loss *loss);
+
+/* Every rank's gradients become their sum over all ranks. */
+clf_status clf__training_sum_gradients(struct clf__training *training,
+                                       const struct clf__communicator *communicator);
 
 /* The Euclidean norm of all gradients, shared ones once; not finite where one of them is not. */
 clf_status clf__training_gradient_norm(struct clf__training *training, double *norm);

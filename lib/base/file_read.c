@@ -187,3 +187,23 @@ clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max
     clf__file_close(&file);
     return status;
 }
+
+clf_status clf__file_find(int *out, const char *folder, const char *name)
+{
+    *out = 0;
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, name));
+    clf_status status = CLF_OK;
+    if (!clf__file_is_missing(path)) {
+        struct clf__file file;
+        status = clf__file_open_as_is(&file, path, 0);
+        if (status == CLF_OK) {
+            clf__file_close(&file);
+            *out = 1;
+        } else if (!clf__file_exists(path)) { /* a link that leads nowhere, or what is no file */
+            clf__fail(status, "%s; put the file in its place, or remove it", clf_last_error());
+        }
+    }
+    clf__free(path);
+    return status;
+}

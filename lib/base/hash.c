@@ -83,3 +83,12 @@ uint64_t clf__hash(const void *bytes, size_t size)
     pthread_once(&once, draw_key);
     return clf__siphash(process_key, bytes, size);
 }
+
+uint64_t clf__fnv(uint64_t hash, const void *bytes, size_t size)
+{
+    const uint8_t *next = bytes;
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ next[i]) * 0x100000001b3ULL;
+    }
+    return hash;
+}

@@ -1,5 +1,4 @@
-/* Hashes for tables whose keys come from files: a fixed hash can be made to collide on purpose, and then the
- * time that a table takes grows with the square of its size. */
+/* Hashes. */
 #ifndef CLF_BASE_HASH_H
 #define CLF_BASE_HASH_H
 
@@ -9,7 +8,14 @@
 /* SipHash-2-4 (Aumasson and Bernstein 2012). */
 uint64_t clf__siphash(const uint64_t key[2], const void *bytes, size_t size);
 
-/* The same with a key that this process drew at random: nothing that is kept or shown may depend on it. */
+/* The same with a key that this process drew at random: nothing that is kept or shown may depend on it. For
+ * tables whose keys come from files: a fixed hash can be made to collide on purpose, and then the time that a
+ * table takes grows with the square of its size. */
 uint64_t clf__hash(const void *bytes, size_t size);
+
+/* FNV-1a (Fowler, Noll, Vo 1991) of what is our own: the same in every process. Goes on from a hash; the
+ * first one is CLF__FNV_BEGIN. */
+#define CLF__FNV_BEGIN 0xcbf29ce484222325ULL
+uint64_t clf__fnv(uint64_t hash, const void *bytes, size_t size);
 
 #endif

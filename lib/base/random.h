@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* One block of Philox4x32-10 (Salmon et al. 2011); cl/philox.cl has the same for kernels. */
+/* One block of Philox4x32-10 (Salmon et al. 2011); cl/include/philox.cl has the same for kernels. */
 void clf__philox(uint32_t words[4], const uint32_t counter[4], uint64_t key);
 
 /* What numbers are for is the last word of their counter, so that no two uses share any. Dropout numbers its

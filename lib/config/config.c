@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "config/build.h"
-#include "config/family.h"
+#include "config/family/family.h"
 
 /* Says after a value that the file does not hold it. */
 static const char *if_missing(const struct clf__json *json, const char *key)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/family/family.h"
 #include "text/vocabulary.h"
 
 enum { MAX_LAYERS = 4096, MAX_HEADS = 4096, MAX_WIDTH = CLF__CONFIG_MOST_WIDTH };
@@ -35,7 +36,7 @@ static const struct clf__key_word norms[] = {
 static const struct clf__key_word rules[] = {{"huggingface", CLF__LENGTH_HUGGINGFACE},
                                              {"gnmt", CLF__LENGTH_GNMT},
                                              {"none", CLF__LENGTH_NONE},
-                                             {"jadore", CLF__LENGTH_JADORE},
+                                             CLF__FAMILY_LENGTH_RULES,
                                              {NULL, 0}};
 
 /* clang-format off */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "config/family.h"
+#include "config/family/family.h"
 
 /* Vaswani 2017, base, with the ids of the BART family. */
 static void start_paper(struct clf__config *config, struct clf__config_choices *choices)

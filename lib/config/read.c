@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "config/build.h"
-#include "config/family.h"
+#include "config/family/family.h"
 #include "config/keys.h"
 
 /* transformers writes all of them: without one, the weights are hardly those of the default. */

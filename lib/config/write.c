@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "config/build.h"
-#include "config/family.h"
+#include "config/family/family.h"
 #include "config/keys.h"
 #include "config/write.h"
 

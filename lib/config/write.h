@@ -6,7 +6,7 @@
 
 /* A new model, as its configuration files are to say it. */
 struct clf__model_description {
-    const char *preset; /* "marian", "paper", ... */
+    const char *preset; /* a word of CLF__SYSTEM_LIST */
     int source_vocabulary, target_vocabulary;
     int separate_vocabularies;
     int pad_id, start_id, end_id; /* start -1: none */

@@ -71,22 +71,32 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
     return CLF_OK;
 }
 
+void clf__slab_leave(struct clf__slab *slab)
+{
+    if (--slab->users > 0) {
+        return;
+    }
+    if (slab->whole != NULL && slab->whole->device->slab == slab) {
+        slab->whole->device->slab = NULL;
+    }
+    clf__buffer_free(slab->whole);
+    clf__free(slab);
+}
+
 void clf__buffer_free(struct clf__buffer *buffer)
 {
     if (buffer == NULL) {
         return;
     }
-    struct clf_device *device = buffer->device;
-    struct clf__buffer *slab = buffer->slab;
     if (buffer->memory) {
         clReleaseMemObject(buffer->memory);
     }
-    device->used_bytes -= slab ? 0 : buffer->bytes;
-    device->slab = device->slab == buffer ? NULL : device->slab;
-    clf__free(buffer);
-    if (slab && --slab->parts == 0) {
-        clf__buffer_free(slab);
+    if (buffer->slab) {
+        clf__slab_leave(buffer->slab);
+    } else {
+        buffer->device->used_bytes -= buffer->bytes;
     }
+    clf__free(buffer);
 }
 
 size_t clf__buffer_bytes(const struct clf__buffer *buffer)

@@ -6,7 +6,7 @@
 
 #include "tuning/tuning.h"
 
-/* Work-items a group of every GPU form: GROUP in cl/prelude.cl. */
+/* Work-items a group of every GPU form: GROUP in cl/include/prelude.cl. */
 enum { CLF__GROUP = 64 };
 
 struct clf__caps {

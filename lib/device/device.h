@@ -27,7 +27,7 @@ struct clf_device {
     struct clf_device_peaks peaks;  /* as they were last measured */
     struct clf__buffer *packed;     /* scratch of gemm/activations.c, NULL until it is needed */
     struct clf__buffer *transposed; /* scratch of gemm/native_gradient.c, likewise */
-    struct clf__buffer *slab;       /* of slab.c, the last one; NULL: none, or all in it are gone */
+    struct clf__slab *slab;         /* of slab.c, the last one; NULL: none, or all in it are gone */
     int has_no_slabs;               /* one could not be made, and no other is tried */
 };
 
@@ -35,15 +35,29 @@ struct clf__buffer {
     struct clf_device *device;
     cl_mem memory; /* NULL: made in a dry run */
     size_t bytes;
-    struct clf__buffer *slab; /* that it is a part of, or NULL */
-    size_t shared_bytes;      /* of a slab: those that its parts have taken, from its start on */
-    int parts;                /* of a slab, that are alive; the last one takes the slab with it */
-    char what[];              /* for messages */
+    struct clf__slab *slab; /* that it is a part of, or NULL */
+    size_t first;           /* its first byte there */
+    char what[];            /* for messages */
+};
+
+/* Memory that buffers share. */
+struct clf__slab {
+    struct clf__buffer *whole; /* NULL: not made yet */
+    size_t used;               /* from its start on */
+    int users;
 };
 
 /* All of a buffer but its memory. */
 clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                 const char *what);
+
+/* Whether so many bytes more would end within `limit`. */
+int clf__slab_has_room(const struct clf__slab *slab, size_t bytes, size_t limit);
+/* Sets a buffer's place aside in a slab, of which it is a user from now on; and gives it the memory there. */
+void clf__slab_reserve(struct clf__slab *slab, struct clf__buffer *buffer);
+clf_status clf__slab_cut(struct clf__buffer *buffer);
+/* One of its users is gone; with the last one goes the slab. */
+void clf__slab_leave(struct clf__slab *slab);
 
 /* The device's memory object, or NULL for a NULL buffer. */
 static inline cl_mem clf__buffer_memory(const struct clf__buffer *buffer)

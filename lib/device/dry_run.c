@@ -21,7 +21,7 @@ void clf__dry_run_begin(struct clf__dry_run *dry_run, struct clf_device *device)
         .used_bytes = device->used_bytes,
         .peak_bytes = device->peak_bytes,
         .slab = device->slab,
-        .slab_bytes = device->slab != NULL ? device->slab->shared_bytes : 0,
+        .slab_used = device->slab != NULL ? device->slab->used : 0,
     };
     device->peak_bytes = device->used_bytes;
     device->is_dry_run = 1;
@@ -37,7 +37,7 @@ uint64_t clf__dry_run_end(const struct clf__dry_run *dry_run)
     device->peak_bytes = dry_run->peak_bytes;
     device->slab = dry_run->slab;
     if (device->slab != NULL) {
-        device->slab->shared_bytes = dry_run->slab_bytes;
+        device->slab->used = dry_run->slab_used;
     }
     return most;
 }

@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 struct clf_device;
-struct clf__buffer;
+struct clf__slab;
 
 /* What the end gives back to the device. */
 struct clf__dry_run {
     struct clf_device *device;
     uint64_t used_bytes, peak_bytes;
-    struct clf__buffer *slab;
-    size_t slab_bytes; /* of it, that were taken */
+    struct clf__slab *slab;
+    size_t slab_used;
 };
 
 /* The device's scratch memory, which is made as it is needed, is given up first. */

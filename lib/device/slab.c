@@ -45,26 +45,67 @@ clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device 
     return CLF_OK;
 }
 
-static clf_status create_in(struct clf__buffer *slab, struct clf__buffer **out, struct clf_device *device,
+static clf_status create_slab(struct clf__slab **out, struct clf_device *device)
+{
+    struct clf__slab *slab = NULL;
+    CLF__TRY(clf__allocate(&slab, 1, sizeof *slab));
+    clf_status status = clf__buffer_create_large(&slab->whole, device, SLAB_BYTES, "room for weights");
+    if (status != CLF_OK) {
+        clf__free(slab);
+        return status;
+    }
+    slab->users = 1;
+    *out = slab;
+    return CLF_OK;
+}
+
+/* Where the next buffer begins. */
+static size_t next_in(const struct clf__slab *slab)
+{
+    return (slab->used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+int clf__slab_has_room(const struct clf__slab *slab, size_t bytes, size_t limit)
+{
+    size_t first = next_in(slab);
+    return first <= limit && bytes <= limit - first;
+}
+
+void clf__slab_reserve(struct clf__slab *slab, struct clf__buffer *buffer)
+{
+    buffer->slab = slab;
+    buffer->first = next_in(slab);
+    slab->used = buffer->first + buffer->bytes;
+    slab->users++;
+}
+
+clf_status clf__slab_cut(struct clf__buffer *buffer)
+{
+    struct clf_device *device = buffer->device;
+    cl_buffer_region region = {buffer->first, buffer->bytes};
+    cl_int error = CL_SUCCESS;
+    if (!device->is_dry_run) {
+        buffer->memory =
+            CLF__CL_CREATE(&error, clCreateSubBuffer(buffer->slab->whole->memory, CL_MEM_READ_WRITE,
+                                                     CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
+    }
+    return error == CL_SUCCESS
+               ? CLF_OK
+               : clf__opencl_fail(error, "making %s, %zu bytes of a larger buffer on device %s", buffer->what,
+                                  buffer->bytes, device->label);
+}
+
+static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, struct clf_device *device,
                             size_t bytes, const char *what)
 {
     struct clf__buffer *buffer = NULL;
     CLF__TRY(clf__buffer_allocate(&buffer, device, bytes, what));
-    cl_buffer_region region = {slab->shared_bytes, bytes};
-    cl_int error = CL_SUCCESS;
-    if (!device->is_dry_run) {
-        buffer->memory =
-            CLF__CL_CREATE(&error, clCreateSubBuffer(slab->memory, CL_MEM_READ_WRITE,
-                                                     CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
+    clf__slab_reserve(slab, buffer);
+    clf_status status = clf__slab_cut(buffer);
+    if (status != CLF_OK) {
+        clf__buffer_free(buffer);
+        return status;
     }
-    if (error != CL_SUCCESS) {
-        clf__free(buffer);
-        return clf__opencl_fail(error, "making %s, %zu bytes of a larger buffer on device %s", what, bytes,
-                                device->label);
-    }
-    buffer->slab = slab;
-    slab->parts++;
-    slab->shared_bytes += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     *out = buffer;
     return CLF_OK;
 }
@@ -72,16 +113,15 @@ static clf_status create_in(struct clf__buffer *slab, struct clf__buffer **out, 
 static clf_status create_shared(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                 const char *what, int has_room)
 {
-    struct clf__buffer *slab = device->slab;
-    if (!has_room) { /* those in the last one keep it */
-        CLF__TRY(clf__buffer_create_large(&slab, device, SLAB_BYTES, "room for weights"));
+    struct clf__slab *slab = device->slab;
+    if (has_room) {
+        slab->users++;
+    } else {
+        CLF__TRY(create_slab(&slab, device)); /* those in the last one keep it */
     }
     clf_status status = create_in(slab, out, device, bytes, what);
-    if (status != CLF_OK && slab->parts == 0) {
-        clf__buffer_free(slab);
-        return status;
-    }
     device->slab = slab;
+    clf__slab_leave(slab);
     return status;
 }
 
@@ -90,7 +130,7 @@ clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_devi
 {
     int is_shared = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES && bytes <= SLAB_BYTES / 4 &&
                     device->caps.max_buffer_bytes >= SLAB_BYTES && !device->has_no_slabs;
-    int has_room = device->slab != NULL && device->slab->shared_bytes + bytes <= SLAB_BYTES;
+    int has_room = device->slab != NULL && clf__slab_has_room(device->slab, bytes, SLAB_BYTES);
     if (!is_shared || (!has_room && clf__device_free_bytes(device) / 4 < SLAB_BYTES)) {
         return clf__buffer_create_large(out, device, bytes, what);
     }

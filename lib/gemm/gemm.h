@@ -2,7 +2,7 @@
  *
  * Activations are row-major fp32; weights have a precision. The native provider sums each output element in
  * one order, whatever the number of rows, so that its bits do not depend on it: in fp32 and fp16 one fma
- * chain over k = 0 .. K-1, in bf16 as cl/product_bf16.cl says, in int8 exactly. */
+ * chain over k = 0 .. K-1, in bf16 as cl/include/product_bf16.cl says, in int8 exactly. */
 #ifndef CLF_GEMM_GEMM_H
 #define CLF_GEMM_GEMM_H
 
@@ -14,6 +14,7 @@
 
 struct clf_device;
 struct clf__buffer;
+struct clf__pool;
 struct clf__weight;
 
 /* A matrix in a buffer: element (row, column) is at offset + row * stride + column, counted in elements:
@@ -55,7 +56,7 @@ int clf__weight_outputs(const struct clf__weight *weight);
  * In a panel `group` neighbouring inputs of an output lie together: element (output n, input k) is at
  *     (((n / panel) * groups + k / group) * panel + n % panel) * group + k % group, groups = ceil(inputs /
  * group) counted in elements of the precision. Row-major (n * inputs + k) is panel 1 and group 1. In int8 a
- * panel is followed by its outputs' scales (float) and what else cl/product_int8.cl says. */
+ * panel is followed by its outputs' scales (float) and what else cl/include/product_int8.cl says. */
 struct clf__weight_layout {
     const struct clf__buffer *buffer;
     clf_precision precision;
@@ -88,6 +89,9 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
 /* A weight of zeros, laid out as every fp32 weight of these sizes on this device. */
 clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *device, int outputs,
                                    int inputs, const char *what);
+/* The same of another one's sizes, whose memory comes from a pool, with what else that holds. */
+clf_status clf__weight_reserve_zero(struct clf__weight **out, struct clf__pool *pool,
+                                    const struct clf__weight *like, const char *what);
 
 /* Blocking copies of rows first .. first + count - 1 of an fp32 weight, from and to (count, inputs) host
  * values. Writing one row allocates nothing. */

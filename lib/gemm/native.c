@@ -4,14 +4,10 @@
 #include "gemm/provider.h"
 #include "program/launch.h"
 
-/* Of the CPU forms: rows of a register block; the most rows that share one pass over a panel, and how few
- * where their packed rows are large. */
-enum { BLOCK_ROWS = 8, MOST_ROWS = 256, LEAST_ROWS = 32 };
-
 /* Of the GPU forms of gemm.cl and gemm_batched.cl. */
 enum { TILE = 64, SKINNY_ROWS = 8, BATCHED_TILE = 32 };
 
-/* The macros of cl/gemm.cl. */
+/* The macros of cl/gemm/gemm.cl. */
 static const char *gemm_defines(clf_precision precision, enum clf__activation activation,
                                 clf_precision result)
 {
@@ -25,22 +21,6 @@ static const char *gemm_defines(clf_precision precision, enum clf__activation ac
                                              OF_PRECISION("-DPRECISION=2")};
     static const char *const to_bf16[5] = OF_PRECISION("-DPRECISION=2 -DRESULT_BF16");
     return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
-}
-
-size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
-                               const struct clf__caps *caps)
-{
-    const int *tuned = caps->tuning.values;
-    size_t groups_wanted = (size_t)tuned[CLF__KNOB_CPU_GROUPS] * caps->compute_units;
-    size_t wanted = clf__ceil_divide(rows, clf__ceil_divide(groups_wanted, column_groups));
-    /* The packed rows should stay in the second cache while panel after panel passes. */
-    size_t bytes = (size_t)tuned[CLF__KNOB_CPU_OPERAND] << 10;
-    size_t most = bytes / (row_bytes > 0 ? row_bytes : 1);
-    most = most < LEAST_ROWS ? LEAST_ROWS : most > MOST_ROWS ? MOST_ROWS : most;
-    wanted = wanted < most ? wanted : most;
-    size_t blocks = clf__ceil_divide(rows, BLOCK_ROWS);
-    size_t groups = clf__ceil_divide(rows, clf__ceil_divide(wanted, BLOCK_ROWS) * BLOCK_ROWS);
-    return clf__ceil_divide(blocks, groups) * BLOCK_ROWS;
 }
 
 static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,

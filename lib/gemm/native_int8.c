@@ -4,7 +4,7 @@
 #include "gemm/provider.h"
 #include "program/launch.h"
 
-/* Of cl/gemm_int8.cl's GPU form. */
+/* Of cl/gemm/gemm_int8.cl's GPU form. */
 enum { TILE = 64, SKINNY_ROWS = 8 };
 
 clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int rows,

@@ -35,9 +35,9 @@ static inline clf_precision clf__products_precision(const struct clf__weight *we
 }
 /* weight_copies.c: in bf16, of a weight that has copies. */
 clf_status clf__weight_rounded(const struct clf__weight **out, const struct clf__weight *weight);
-void clf__weight_free_copies(struct clf__weight *weight);
 
 clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what);
+void clf__weight_free_copies(struct clf__weight *weight);
 /* A weight of checked sizes whose contents are undefined. */
 clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
                                 int outputs, int inputs, const char *what);
@@ -56,7 +56,7 @@ const struct clf__packing *clf__packing_of(clf_precision precision);
 #define CLF__MATRIX(m)   CLF__BUFFER((m).buffer), CLF__INT((int)(m).offset), CLF__INT((m).stride)
 #define CLF__EPILOGUE(e) CLF__FLOAT((e)->scale), CLF__BUFFER((e)->bias), CLF__MATRIX((e)->residual)
 
-/* "-DACTIVATION=<kind>", for cl/epilogue.cl; NULL for an unknown kind. */
+/* "-DACTIVATION=<kind>", for cl/gemm/epilogue.cl; NULL for an unknown kind. */
 const char *clf__activation_define(enum clf__activation kind);
 
 struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
@@ -66,7 +66,7 @@ struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps);
 
-/* gemm.c: first + (rows - 1) * stride + columns elements must lie in the buffer, rows and columns > 0. */
+/* first + (rows - 1) * stride + columns elements must lie in the buffer, rows and columns > 0. */
 clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
                                   int columns);
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/caps.h"
+#include "device/pool.h"
 #include "gemm/gemm.h"
 #include "gemm/provider.h"
 
@@ -23,6 +24,15 @@ struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight)
                                        .precision = weight->precision,
                                        .panel = weight->provider->panel,
                                        .group = clf__packing_of(weight->precision)->group};
+}
+
+void clf__weight_free_copies(struct clf__weight *weight)
+{
+    if (weight->copies) {
+        clf__weight_free(weight->copies->rounded);
+        clf__free(weight->copies);
+        weight->copies = NULL;
+    }
 }
 
 void clf__weight_free(struct clf__weight *weight)
@@ -61,8 +71,9 @@ clf_status clf__weight_check(long long outputs, int inputs, clf_precision precis
     return CLF_OK;
 }
 
-clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
-                                int outputs, int inputs, const char *what)
+/* Its memory is of the pool where there is one. */
+static clf_status allocate(struct clf__weight **out, struct clf_device *device, struct clf__pool *pool,
+                           clf_precision precision, int outputs, int inputs, const char *what)
 {
     struct clf__weight *weight = NULL;
     CLF__TRY(clf__allocate(&weight, 1, sizeof *weight));
@@ -72,13 +83,26 @@ clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *dev
     weight->outputs = outputs;
     weight->provider = clf__gemm_provider_of(device, precision);
     size_t bytes = weight->provider->weight_bytes(precision, outputs, inputs);
-    clf_status status = clf__buffer_create_streamed(&weight->buffer, device, bytes, what);
+    clf_status status = pool != NULL ? clf__pool_reserve(&weight->buffer, pool, bytes, what)
+                                     : clf__buffer_create_streamed(&weight->buffer, device, bytes, what);
     if (status != CLF_OK) {
         clf__weight_free(weight);
         return status;
     }
     *out = weight;
     return CLF_OK;
+}
+
+clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
+                                int outputs, int inputs, const char *what)
+{
+    return allocate(out, device, NULL, precision, outputs, inputs, what);
+}
+
+clf_status clf__weight_reserve_zero(struct clf__weight **out, struct clf__pool *pool,
+                                    const struct clf__weight *like, const char *what)
+{
+    return allocate(out, pool->device, pool, CLF_PRECISION_FP32, like->outputs, like->inputs, what);
 }
 
 clf_status clf__weight_create_copy(struct clf__weight **out, const struct clf__weight *weight,
@@ -126,53 +150,4 @@ clf_status clf__weight_create(struct clf__weight **out, struct clf_device *devic
     }
     *out = weight;
     return CLF_OK;
-}
-
-clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *device, int outputs,
-                                   int inputs, const char *what)
-{
-    struct clf__weight *weight = NULL;
-    CLF__TRY(clf__weight_check(outputs, inputs, CLF_PRECISION_FP32, what));
-    CLF__TRY(clf__weight_allocate(&weight, device, CLF_PRECISION_FP32, outputs, inputs, what));
-    clf_status status = clf__buffer_fill(weight->buffer, 0, clf__buffer_bytes(weight->buffer), 0.0f);
-    if (status != CLF_OK) {
-        clf__weight_free(weight);
-        return status;
-    }
-    *out = weight;
-    return CLF_OK;
-}
-
-size_t clf__weight_elements(const struct clf__weight *weight)
-{
-    return clf__buffer_bytes(weight->buffer) / sizeof(float);
-}
-
-static clf_status check_rows(const struct clf__weight *weight, int first, int count)
-{
-    if (weight->precision != CLF_PRECISION_FP32) {
-        return clf__fail(CLF_BAD_ARGUMENT, "rows of a weight in precision %d; only fp32 is read and written",
-                         (int)weight->precision);
-    }
-    if (first < 0 || count < 0 || count > weight->outputs - first) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d rows from row %d on of a weight of %d outputs", count, first,
-                         weight->outputs);
-    }
-    return CLF_OK;
-}
-
-clf_status clf__weight_read(const struct clf__weight *weight, int first, int count, float *target)
-{
-    CLF__TRY(check_rows(weight, first, count));
-    return count > 0 ? weight->provider->read_rows(weight, first, count, target) : CLF_OK;
-}
-
-clf_status clf__weight_write(struct clf__weight *weight, int first, int count, const float *source)
-{
-    CLF__TRY(check_rows(weight, first, count));
-    if (count == 0) {
-        return CLF_OK;
-    }
-    CLF__TRY(weight->provider->write_rows(weight, first, count, source));
-    return clf__weight_changed(weight);
 }

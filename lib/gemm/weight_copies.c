@@ -6,15 +6,6 @@
 #include "gemm/provider.h"
 #include "program/launch.h"
 
-void clf__weight_free_copies(struct clf__weight *weight)
-{
-    if (weight->copies) {
-        clf__weight_free(weight->copies->rounded);
-        clf__free(weight->copies);
-        weight->copies = NULL;
-    }
-}
-
 clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision)
 {
     if (weight->precision != CLF_PRECISION_FP32 ||
@@ -38,7 +29,7 @@ clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision pre
 
 static clf_status round_weight(struct clf__weight *rounded, const struct clf__weight *weight)
 {
-    enum { PAIRS = 32 }; /* a group of cl/round_weight.cl */
+    enum { PAIRS = 32 }; /* a group of cl/gemm/round_weight.cl */
     const struct clf__argument arguments[] = {
         CLF__BUFFER(rounded->buffer),
         CLF__BUFFER(weight->buffer),

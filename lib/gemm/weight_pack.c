@@ -28,7 +28,8 @@ static void pack_bf16(void *panel, int lane, const float *row, int inputs)
     }
 }
 
-/* As cl/product_int8.cl says. An output with an infinity or NaN gets NaN as its scale, so that it shows. */
+/* As cl/include/product_int8.cl says. An output with an infinity or NaN gets NaN as its scale, so that it
+ * shows. */
 static void pack_int8(void *panel, int lane, const float *row, int inputs)
 {
     float largest = 0.0f;

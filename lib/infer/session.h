@@ -57,8 +57,8 @@ clf_status clf__session_remember(struct clf__session *session, const int *places
 /* Encodes a batch and remembers it, and nothing else: source b is at place b. */
 clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources);
 
-/* One decoding step of remembered sources, struct clf__search_model's, with the session as its context. */
-clf_status clf__session_step(void *context, struct clf__step *step);
+/* One decoding step of remembered sources, as search asks for it. */
+clf_status clf__session_step(struct clf__session *session, struct clf__step *step);
 
 /* Runs the decoder over one given sequence of inputs a source (start token first), after
  * clf__session_start(). */

@@ -172,9 +172,8 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     return read_candidates(session, step, &views);
 }
 
-clf_status clf__session_step(void *context, struct clf__step *step)
+clf_status clf__session_step(struct clf__session *session, struct clf__step *step)
 {
-    struct clf__session *session = context;
     clf_status status = run_step(session, step);
     if (status != CLF_OK) {
         clf__device_settle(session->transformer->device); /* which may still read what was uploaded */

@@ -1,4 +1,4 @@
-/* A decoding step of several layers in a single launch (cl/decoder_layer.cl): what stands behind
+/* A decoding step of several layers in a single launch (cl/layers/decoder_layer.cl): what stands behind
  * clf__decoder_layers_forward() for few rows. */
 #ifndef CLF_LAYERS_DECODER_LAYER_SINGLE_H
 #define CLF_LAYERS_DECODER_LAYER_SINGLE_H

@@ -56,22 +56,16 @@ clf_status clf__linear_create_shared(struct clf__linear *out, struct clf_device 
     return CLF_OK;
 }
 
-clf_status clf__linear_create_zero(struct clf__linear *out, const struct clf__linear *like,
-                                   struct clf__weight *shared, const char *what)
+clf_status clf__linear_reserve_zero(struct clf__linear *out, struct clf__pool *pool,
+                                    const struct clf__linear *like, struct clf__weight *shared,
+                                    const char *what)
 {
-    struct clf_device *device = clf__buffer_device(clf__weight_layout(like->weight).buffer);
-    int outputs = clf__weight_outputs(like->weight), inputs = clf__weight_inputs(like->weight);
-    *out = (struct clf__linear){.scale = 1.0f, .weight_is_shared = shared != NULL};
-    if (like->bias != NULL) {
-        CLF__TRY(clf__buffer_of_zeros(&out->bias, device, (size_t)outputs, what));
+    *out = (struct clf__linear){.weight = shared, .scale = 1.0f, .weight_is_shared = shared != NULL};
+    if (shared == NULL) {
+        CLF__TRY(clf__weight_reserve_zero(&out->weight, pool, like->weight, what));
     }
-    out->weight = shared;
-    clf_status status =
-        shared != NULL ? CLF_OK : clf__weight_create_zero(&out->weight, device, outputs, inputs, what);
-    if (status != CLF_OK) {
-        clf__linear_free(out);
-    }
-    return status;
+    return like->bias != NULL ? clf__pool_reserve(&out->bias, pool, clf__buffer_bytes(like->bias), what)
+                              : CLF_OK;
 }
 
 void clf__linear_free(struct clf__linear *linear)

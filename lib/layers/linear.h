@@ -2,6 +2,7 @@
 #ifndef CLF_LAYERS_LINEAR_H
 #define CLF_LAYERS_LINEAR_H
 
+#include "device/pool.h"
 #include "ops/dropout.h"
 #include "tensor/tensor.h"
 
@@ -21,10 +22,12 @@ clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device
 /* The same over a weight that already lies on the device and is not owned. */
 clf_status clf__linear_create_shared(struct clf__linear *out, struct clf_device *device,
                                      struct clf__weight *weight, const float *bias, const char *what);
-/* Zeros of the same sizes, for gradients and moments: a gradient of a layer is a layer that holds gradients.
- * `weight` is the one that is shared where like's is, else NULL. */
-clf_status clf__linear_create_zero(struct clf__linear *out, const struct clf__linear *like,
-                                   struct clf__weight *shared, const char *what);
+/* Zeros of the same sizes in a pool, for gradients and moments: a gradient of a layer is a layer that holds
+ * gradients. `shared` is the weight that is shared where like's is, else NULL. On failure too the caller ends
+ * with clf__linear_free(). */
+clf_status clf__linear_reserve_zero(struct clf__linear *out, struct clf__pool *pool,
+                                    const struct clf__linear *like, struct clf__weight *shared,
+                                    const char *what);
 void clf__linear_free(struct clf__linear *linear);
 
 /* residual.buffer may be NULL; residual may be y. */

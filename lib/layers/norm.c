@@ -18,20 +18,14 @@ clf_status clf__norm_create(struct clf__norm *out, struct clf_device *device, en
     return status;
 }
 
-clf_status clf__norm_create_zero(struct clf__norm *out, const struct clf__norm *like, const char *what)
+clf_status clf__norm_reserve_zero(struct clf__norm *out, struct clf__pool *pool, const struct clf__norm *like,
+                                  const char *what)
 {
-    struct clf_device *device = clf__buffer_device(like->gamma.buffer);
-    size_t width = (size_t)like->gamma.columns;
+    size_t bytes = clf__buffer_bytes(like->gamma.buffer);
     *out = *like;
     out->gamma.buffer = out->beta.buffer = NULL;
-    clf_status status = clf__buffer_of_zeros(&out->gamma.buffer, device, width, what);
-    if (status == CLF_OK && like->beta.buffer != NULL) {
-        status = clf__buffer_of_zeros(&out->beta.buffer, device, width, what);
-    }
-    if (status != CLF_OK) {
-        clf__norm_free(out);
-    }
-    return status;
+    CLF__TRY(clf__pool_reserve(&out->gamma.buffer, pool, bytes, what));
+    return like->beta.buffer != NULL ? clf__pool_reserve(&out->beta.buffer, pool, bytes, what) : CLF_OK;
 }
 
 void clf__norm_free(struct clf__norm *norm)

@@ -2,6 +2,7 @@
 #ifndef CLF_LAYERS_NORM_H
 #define CLF_LAYERS_NORM_H
 
+#include "device/pool.h"
 #include "ops/layernorm.h"
 
 struct clf__norm {
@@ -15,8 +16,9 @@ struct clf__norm {
 clf_status clf__norm_create(struct clf__norm *out, struct clf_device *device, enum clf__norm_kind kind,
                             float epsilon, int width, const float *gamma, const float *beta,
                             const char *what);
-/* Zeros of the same sizes. */
-clf_status clf__norm_create_zero(struct clf__norm *out, const struct clf__norm *like, const char *what);
+/* Zeros of the same sizes in a pool. On failure too the caller ends with clf__norm_free(). */
+clf_status clf__norm_reserve_zero(struct clf__norm *out, struct clf__pool *pool, const struct clf__norm *like,
+                                  const char *what);
 void clf__norm_free(struct clf__norm *norm);
 
 clf_status clf__norm_forward(struct clf__tensor y, /* (N, D); may be x */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "config/family.h"
+#include "config/family/family.h"
 #include "model/tree.h"
 
 /* Names and shapes are counted in a first walk and written in a second. */

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "config/family.h"
+#include "config/family/family.h"
 #include "model/parameters.h"
 #include "model/tree.h"
 

@@ -1,7 +1,5 @@
 #include "model/stacks.h"
 
-#include <stdio.h>
-
 #include "base/memory.h"
 
 static struct clf__embedder *embedder_of(struct clf__stacks stacks, enum clf__side side)
@@ -208,9 +206,15 @@ clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
     return clf__embedder_reach(&out.decoder->embedder, config, CLF__DECODER, 1);
 }
 
+static struct clf_device *device_of(const struct clf__linear *linear)
+{
+    return clf__buffer_device(clf__weight_layout(linear->weight).buffer);
+}
+
 struct zeroing {
     struct clf__stacks out, like;
     const struct clf__config *config;
+    struct clf__pool *pool;
 };
 
 static clf_status zero_linear(struct clf__linear *out, const struct clf__linear *like,
@@ -222,7 +226,8 @@ static clf_status zero_linear(struct clf__linear *out, const struct clf__linear 
         trained.bias = NULL;
     }
     struct clf__weight *tokens = zeroing->out.decoder->embedder.tokens;
-    return clf__linear_create_zero(out, &trained, like->weight_is_shared ? tokens : NULL, what);
+    return clf__linear_reserve_zero(out, zeroing->pool, &trained, like->weight_is_shared ? tokens : NULL,
+                                    what);
 }
 
 /* The stack's relative bias is made of the table by bucket, and so is the one's gradient of the other's. */
@@ -231,8 +236,7 @@ static clf_status zero_table(struct clf__tensor *out, const struct clf__tensor *
 {
     *out = *like;
     out->buffer = NULL;
-    CLF__TRY(clf__buffer_of_zeros(&out->buffer, clf__buffer_device(like->buffer),
-                                  (size_t)like->rows * (size_t)like->columns, what));
+    CLF__TRY(clf__pool_reserve(&out->buffer, zeroing->pool, clf__buffer_bytes(like->buffer), what));
     struct clf__embedder *embedder = embedder_of(zeroing->out, side);
     return out == &embedder->relative_by_bucket
                ? clf__embedder_create_zero_relative(embedder, embedder_of(zeroing->like, side))
@@ -244,32 +248,30 @@ static clf_status zero_module(void *context, const struct clf__module *module)
     const struct zeroing *zeroing = context;
     void *out = clf__tree_module(module, zeroing->out);
     const void *like = clf__tree_module(module, zeroing->like);
-    const struct clf__weight *weight = NULL;
-    char what[128];
-    snprintf(what, sizeof what, "gradients of %s", module->parts[0].weight);
+    const char *what = module->parts[0].weight;
     switch (module->kind) {
     case CLF__MODULE_LINEAR:
         return zero_linear(out, like, zeroing, module, what);
     case CLF__MODULE_NORM:
-        return clf__norm_create_zero(out, like, what);
+        return clf__norm_reserve_zero(out, zeroing->pool, like, what);
     case CLF__MODULE_TABLE:
         return zero_table(out, like, zeroing, module->side, what);
     case CLF__MODULE_WEIGHT:
         break;
     }
-    weight = *(struct clf__weight *const *)like;
-    CLF__TRY(clf__weight_create_zero(out, clf__buffer_device(clf__weight_layout(weight).buffer),
-                                     clf__weight_outputs(weight), clf__weight_inputs(weight), what));
+    CLF__TRY(clf__weight_reserve_zero(out, zeroing->pool, *(struct clf__weight *const *)like, what));
     share_tokens(zeroing->out, zeroing->config);
     return CLF_OK;
 }
 
-clf_status clf__stacks_create_zero(struct clf__stacks out, struct clf__stacks like,
-                                   const struct clf__config *config)
+clf_status clf__mirror_create_zero(struct clf__mirror *out, struct clf__stacks like,
+                                   const struct clf__config *config, const char *what)
 {
-    struct zeroing zeroing = {out, like, config};
-    CLF__TRY(build(out, config));
-    return clf__tree_visit(config, zero_module, &zeroing);
+    struct zeroing zeroing = {clf__mirror_stacks(out), like, config, &out->pool};
+    out->pool.device = device_of(&like.decoder->projection);
+    CLF__TRY(build(zeroing.out, config));
+    CLF__TRY(clf__tree_visit(config, zero_module, &zeroing));
+    return clf__pool_allocate(&out->pool, what);
 }
 
 static void free_at(enum clf__module_kind kind, void *at)
@@ -313,6 +315,12 @@ void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *confi
     *stacks.decoder = (struct clf__decoder){.layers = NULL};
 }
 
+void clf__mirror_free(struct clf__mirror *mirror, const struct clf__config *config)
+{
+    clf__stacks_free(clf__mirror_stacks(mirror), config);
+    clf__pool_free(&mirror->pool);
+}
+
 /* A layer alone is the first one of a stack. */
 
 static struct clf__feed_forward without_weights(const struct clf__feed_forward *like)
@@ -321,10 +329,17 @@ static struct clf__feed_forward without_weights(const struct clf__feed_forward *
         .activation = like->activation, .width = like->width, .gated = like->gated};
 }
 
-static clf_status zero_lone(struct clf__mirror *out, struct clf__mirror *like, enum clf__side side)
+static clf_status zero_lone(struct clf__mirror *out, struct clf__mirror *like, enum clf__side side,
+                            const struct clf__linear *linear)
 {
-    struct zeroing zeroing = {.out = clf__mirror_stacks(out), .like = clf__mirror_stacks(like)};
+    struct clf__pool pool = {.device = device_of(linear)};
+    struct zeroing zeroing = {
+        .out = clf__mirror_stacks(out), .like = clf__mirror_stacks(like), .pool = &pool};
     clf_status status = clf__tree_visit_layer(side, zero_module, &zeroing);
+    if (status == CLF_OK) {
+        status = clf__pool_allocate(&pool, "a layer's gradients");
+    }
+    clf__pool_free(&pool);
     if (status != CLF_OK) {
         (void)clf__tree_visit_layer(side, free_module, &zeroing.out);
     }
@@ -339,7 +354,7 @@ clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
                                        .norm_first = like->norm_first};
     struct clf__mirror lone = {.encoder = {.layers = out}};
     struct clf__mirror model = {.encoder = {.layers = (struct clf__encoder_layer *)like}};
-    return zero_lone(&lone, &model, CLF__ENCODER);
+    return zero_lone(&lone, &model, CLF__ENCODER, &like->feed_forward.down);
 }
 
 clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
@@ -351,7 +366,7 @@ clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
                                        .norm_first = like->norm_first};
     struct clf__mirror lone = {.decoder = {.layers = out}};
     struct clf__mirror model = {.decoder = {.layers = (struct clf__decoder_layer *)like}};
-    return zero_lone(&lone, &model, CLF__DECODER);
+    return zero_lone(&lone, &model, CLF__DECODER, &like->feed_forward.down);
 }
 
 void clf__encoder_layer_free(struct clf__encoder_layer *layer)

@@ -10,11 +10,13 @@
 clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
                             const struct clf__config *config, clf_precision precision,
                             const struct clf__parameters *parameters);
-/* The same with zeros of the sizes that another one's modules have, for gradients and moments; what is not
- * trained is left out. */
-clf_status clf__stacks_create_zero(struct clf__stacks out, struct clf__stacks like,
-                                   const struct clf__config *config);
 void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *config);
+
+/* The same with zeros of the sizes that a model's modules have, for gradients and moments, which are `what`;
+ * what is not trained is left out. */
+clf_status clf__mirror_create_zero(struct clf__mirror *out, struct clf__stacks like,
+                                   const struct clf__config *config, const char *what);
+void clf__mirror_free(struct clf__mirror *mirror, const struct clf__config *config);
 
 /* The same for a layer that belongs to no model. */
 clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,

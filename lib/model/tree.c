@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "config/family.h"
+#include "config/family/family.h"
 #include "config/sides.h"
 
 /* Sizes that depend on the stack. */

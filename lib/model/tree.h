@@ -41,10 +41,12 @@ struct clf__stacks {
     struct clf__decoder *decoder;
 };
 
-/* Gradients or moments of a transformer: its own structures, holding those. */
+/* Gradients or moments of a transformer: its own structures, holding those. All parameters lie in one pool,
+ * in the order of the tree. */
 struct clf__mirror {
     struct clf__encoder encoder;
     struct clf__decoder decoder;
+    struct clf__pool pool;
 };
 
 static inline struct clf__stacks clf__mirror_stacks(struct clf__mirror *mirror)

@@ -10,7 +10,7 @@
  * other load on the machine meets some of the short launches, and all of the long ones. */
 enum { READ_BYTES = 1 << 28, READ_SLICES = 4, READ_COUNT = 1 << 13 };
 
-/* A kernel of cl/peak.cl. */
+/* A kernel of cl/device/peak.cl. */
 struct measurement {
     struct clf_device *device;
     struct clf__launch launch;
@@ -181,7 +181,7 @@ static clf_status measure(struct clf_device *device, const struct operands *oper
     struct clf_device_peaks *out = &device->peaks;
     int is_gpu = device->caps.form == CLF_FORM_GPU;
     CLF__TRY(measure_read(&out->read_bytes, device, operands));
-    /* Operations as cl/peak.cl counts them: two a lane and chain, times the lanes. */
+    /* Operations as cl/device/peak.cl counts them: two a lane and chain, times the lanes. */
     const struct clf__caps *caps = &device->caps;
     CLF__TRY(measure_arithmetic(&out->fma_operations, device, operands,
                                 is_gpu ? "peak_fma_gpu" : "peak_fma_cpu",

@@ -6,7 +6,7 @@
 
 struct clf_device;
 
-/* What a kernel found of the processor that it ran on: the values of cl/probe.cl. */
+/* What a kernel found of the processor that it ran on: the values of cl/device/probe.cl. */
 enum clf__instruction { CLF__DOT_INT8 = 1, CLF__DOT_BF16 = 2 };
 
 /* Runs cl/<program>.cl, "probe", in the device's form; CLF_DEVICE when the answer is not the known one.

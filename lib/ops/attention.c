@@ -9,8 +9,8 @@
 #include "ops/operand.h"
 
 /* Bytes a column of a key and of a value, and beside them: what struct attention_work of
- * cl/attention_blocks.cl, struct backward_work of cl/attention_backward_cpu.cl and the states of
- * cl/attention_step.cl grow by. */
+ * cl/include/attention_blocks.cl, struct backward_work of cl/include/attention_backward_cpu.cl and the states
+ * of cl/attention/attention_step.cl grow by. */
 static size_t count_private(const struct clf__heads *heads, int is_fused, int is_trained)
 {
     enum { LANES = 16, STEP = 8, OTHERS = 40 << 10 };
@@ -32,7 +32,8 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
             count_private(heads, caps->attention == CLF_ATTENTION_FUSED, is_trained),
             clf__thread_stack_bytes() / 2, "a thread's stack"};
     }
-    /* Of cl/attention_step.cl: a query, a tile of keys, their weights and rows, and sums of a group. */
+    /* Of cl/attention/attention_step.cl: a query, a tile of keys, their weights and rows, and sums of a
+     * group. */
     enum { TILE = 64, CHUNK = 32, GROUP_FLOATS = TILE * (CHUNK + 1) + 2 * TILE + CLF__GROUP };
     return (struct clf__attention_room){((size_t)heads->key_width + GROUP_FLOATS) * sizeof(float),
                                         caps->local_memory_bytes, "local memory"};
@@ -78,8 +79,8 @@ static int choose_block(const struct clf__attention_call *call, const struct clf
     return block;
 }
 
-/* The one-pass kernels of cl/attention.cl. In the GPU form few queries go to attention_rows of
- * cl/attention_step.cl, one at a time. */
+/* The one-pass kernels of cl/attention/attention.cl. In the GPU form few queries go to attention_rows of
+ * cl/attention/attention_step.cl, one at a time. */
 static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                 struct clf__tensor v, const struct clf__attention_call *call)
 {

@@ -25,7 +25,8 @@ size_t clf__attention_backward_scratch(const struct clf__heads *heads, int query
     return (size_t)heads->count * (statistics + (size_t)sequences * (size_t)relative_width);
 }
 
-/* One kernel of cl/attention_backward.cl, its groups, and the fma that it spends on a query and a key. */
+/* One kernel of cl/attention/attention_backward.cl, its groups, and the fma that it spends on a query and a
+ * key. */
 struct part {
     const char *kernel;
     size_t tasks;

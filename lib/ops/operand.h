@@ -11,7 +11,7 @@
 #define CLF__OPERAND(t) CLF__VECTOR(t), CLF__INT((t).stride)
 /* Two arguments: buffer, offset. */
 #define CLF__VECTOR(t)  CLF__BUFFER((t).buffer), CLF__INT((int32_t)(t).offset)
-/* Six arguments: DROPOUT_ARGUMENTS of cl/philox.cl. */
+/* Six arguments: DROPOUT_ARGUMENTS of cl/include/philox.cl. */
 #define CLF__DROPOUT(d)                                                                                      \
     CLF__INT((int32_t)(uint32_t)((double)(d).rate * 4294967296.0)), CLF__FLOAT(1.0f / (1.0f - (d).rate)),    \
         CLF__INT((int32_t)(uint32_t)(d).seed), CLF__INT((int32_t)(uint32_t)((d).seed >> 32)),                \

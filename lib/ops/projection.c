@@ -10,7 +10,7 @@
 #include "ops/rows.h"
 #include "ops/softmax.h"
 
-/* Of cl/projection.cl. */
+/* Of cl/layers/projection.cl. */
 enum { BLOCK_PANELS = CLF__PROJECTION_PANELS, MOST_ROWS = CLF__PROJECTION_ROWS, ROW_BLOCK = 8 };
 
 /* Rows a call takes at a time: enough to fill the device; logits little enough for a large vocabulary. */
@@ -79,7 +79,7 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
     return clf__arena_reserve(arena, &scratch->ids, CLF__I32, 1, lists, "the parts' candidates");
 }
 
-/* The macros of cl/projection.cl. */
+/* The macros of cl/layers/projection.cl. */
 static const char *defines_of(const struct clf__projection *projection)
 {
     static const char *const defines[] = {"-DPRECISION=0", "-DPRECISION=1", "-DPRECISION=2", "-DPRECISION=3"};

@@ -16,7 +16,7 @@ static clf_status add_view(struct clf__argument *arguments, const struct clf__ro
 {
     if (view.offset > INT32_MAX) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "a kernel of cl/%s.cl would start at element %zu of a buffer, and kernels count "
+                         "a kernel of program %s would start at element %zu of a buffer, and kernels count "
                          "to %d; use a smaller --batch-tokens or --beam",
                          launch->program, view.offset, INT32_MAX);
     }

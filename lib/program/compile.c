@@ -40,11 +40,11 @@ static clf_status build_failed(const struct clf_device *device, const struct clf
                                                   NULL)) != CL_SUCCESS) {
         log[0] = '\0';
     }
-    clf__log(CLF_LOG_DEBUG, "build log of cl/%s.cl with \"%s\" on device %s:\n%s", program->name,
+    clf__log(CLF_LOG_DEBUG, "build log of program %s with \"%s\" on device %s:\n%s", program->name,
              program->options, device->label, log);
     clf_status status = first_error(&line, log);
     if (status == CLF_OK) {
-        status = clf__fail(CLF_BUILD, "device %s does not compile cl/%s.cl: %s (%d): %s", device->label,
+        status = clf__fail(CLF_BUILD, "device %s does not compile program %s: %s (%d): %s", device->label,
                            program->name, clf__opencl_error_name(error), (int)error, line);
     }
     clf__free(line);
@@ -60,7 +60,7 @@ clf_status clf__program_compile(cl_program *out, struct clf_device *device,
     cl_program built =
         CLF__CL_CREATE(&error, clCreateProgramWithSource(device->context, 1, &source, NULL, &error));
     if (built == NULL) {
-        return clf__opencl_fail(error, "handing cl/%s.cl to device %s", program->name, device->label);
+        return clf__opencl_fail(error, "handing program %s to device %s", program->name, device->label);
     }
     error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
     if (error != CL_SUCCESS) {

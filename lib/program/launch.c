@@ -35,7 +35,7 @@ static clf_status set_arguments(struct clf_device *device, const struct clf__ker
         count += launch->arguments[i].form != others;
     }
     if (count != kernel->argument_count) {
-        return clf__fail(CLF_BAD_ARGUMENT, "kernel %s of cl/%s.cl takes %u arguments, not %u", kernel->name,
+        return clf__fail(CLF_BAD_ARGUMENT, "kernel %s of program %s takes %u arguments, not %u", kernel->name,
                          launch->program, (unsigned)kernel->argument_count, (unsigned)count);
     }
     cl_uint index = 0;
@@ -45,7 +45,7 @@ static clf_status set_arguments(struct clf_device *device, const struct clf__ker
         }
         cl_int error = set_argument(kernel->kernel, index++, &launch->arguments[i]);
         if (error != CL_SUCCESS) {
-            return clf__opencl_fail(error, "argument %d of kernel %s of cl/%s.cl on device %s", i,
+            return clf__opencl_fail(error, "argument %d of kernel %s of program %s on device %s", i,
                                     kernel->name, launch->program, device->label);
         }
     }
@@ -58,7 +58,7 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
     const struct clf__grid *grid = is_cpu ? &launch->cpu : &launch->gpu;
     struct clf__kernel *kernel = NULL;
     if (grid->kernel == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "cl/%s.cl has no such kernel for the %s form", launch->program,
+        return clf__fail(CLF_BAD_ARGUMENT, "program %s has no such kernel for the %s form", launch->program,
                          is_cpu ? "CPU" : "GPU");
     }
     if (device->is_dry_run) {
@@ -75,7 +75,7 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
     cl_int error = CLF__CL(clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, global, local, 0,
                                                   NULL, clf__profile_slot(device->profile, &event)));
     if (error != CL_SUCCESS) {
-        return clf__opencl_fail(error, "running kernel %s of cl/%s.cl on device %s", kernel->name,
+        return clf__opencl_fail(error, "running kernel %s of program %s on device %s", kernel->name,
                                 launch->program, device->label);
     }
     kernel->has_run = 1;

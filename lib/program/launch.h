@@ -45,8 +45,8 @@ struct clf__grid {
 #define CLF__GRID(name, ...) { .kernel = (name), .groups = { __VA_ARGS__ }, .local = { 0 } }
 /* clang-format on */
 
-/* One launch. The program is cl/<program>.cl (with cl/prelude.cl before it) built with `defines`; it is
- * compiled once a device and kept. */
+/* One launch. The program is the file of cl/ with this name (with cl/include/prelude.cl before it) built with
+ * `defines`; it is compiled once a device and kept. */
 struct clf__launch {
     const char *program;       /* "softmax" */
     const char *defines;       /* "-DHEAD_WIDTH=64", or NULL */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "program/cache.h"
@@ -9,13 +10,10 @@
 #include "program/source.h"
 #include "program/testing.h"
 
-/* FNV-1a over strings and the NUL between them. */
+/* Goes on with a string and the NUL that parts it from the next one. */
 static uint64_t hash_string(uint64_t hash, const char *string)
 {
-    do {
-        hash = (hash ^ (unsigned char)*string) * 0x100000001b3ULL;
-    } while (*string++ != '\0');
-    return hash;
+    return clf__fnv(hash, string, strlen(string) + 1);
 }
 
 static void free_program(struct clf__program *program)
@@ -94,7 +92,7 @@ static clf_status create_kernel(struct clf__kernel **out, const struct clf_devic
                                             &kernel->argument_count, NULL));
         }
         if (error != CL_SUCCESS) {
-            status = clf__opencl_fail(error, "taking kernel %s from cl/%s.cl on device %s", name,
+            status = clf__opencl_fail(error, "taking kernel %s from program %s on device %s", name,
                                       program->name, device->label);
         }
     }
@@ -148,7 +146,7 @@ clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *devi
 {
     struct clf__programs *programs = device->programs;
     defines = defines ? defines : "";
-    uint64_t hash = hash_string(hash_string(hash_string(0xcbf29ce484222325ULL, program), kernel), defines);
+    uint64_t hash = hash_string(hash_string(hash_string(CLF__FNV_BEGIN, program), kernel), defines);
     CLF__TRY(make_room(programs));
     struct clf__kernel **slot =
         find_slot(programs->kernels, programs->kernel_capacity, hash, program, kernel, defines);
@@ -167,7 +165,7 @@ clf_status clf__program_add_source(struct clf_device *device, const char *name, 
 {
     struct clf__programs *programs = device->programs;
     CLF__TRY(clf__resize(&programs->added, (size_t)programs->added_count + 1, sizeof *programs->added));
-    programs->added[programs->added_count++] = (struct clf__kernel_source){name, text};
+    programs->added[programs->added_count++] = (struct clf__kernel_source){name, name, text};
     return CLF_OK;
 }
 

@@ -6,8 +6,9 @@
 
 struct clf__programs;
 
-/* cl/prelude.cl and cl/<name>.cl, whose lines `#include "other.cl"` are replaced by that file of cl/; #line
- * directives make the driver's messages name our file and our line. The caller frees *out. */
+/* cl/include/prelude.cl and the file of cl/ with this name, whose lines `#include "folder/other.cl"` are
+ * replaced by that file; #line directives make the driver's messages name our file and our line. The caller
+ * frees *out. */
 clf_status clf__program_source(char **out, const struct clf__programs *programs, const char *name);
 
 #endif

@@ -53,11 +53,11 @@ static int would_complete(const struct clf__beam *beam, const int32_t *word, int
     return before <= held && memcmp(beam->ids + held - before, word, (size_t)before * sizeof *word) == 0;
 }
 
-int clf__bans_write(int32_t *banned, const struct clf__search *search, const struct clf__beam *beam)
+int clf__bans_write(int32_t *banned, const struct clf__search_source *source, const struct clf__beam *beam)
 {
-    const struct clf__search_options *options = search->options;
-    int count = search->always_banned_count;
-    memcpy(banned, search->always_banned, (size_t)count * sizeof *banned);
+    const struct clf__search_options *options = source->options;
+    int count = source->always_banned_count;
+    memcpy(banned, source->always_banned, (size_t)count * sizeof *banned);
     if (beam->length + 1 < options->min_length) {
         count = insert(banned, count, options->end_id);
     }

@@ -15,15 +15,16 @@ static int comes_before(const struct clf__candidate *a, const struct clf__candid
 }
 
 /* Fills search->candidates with the source's best 2 * beams, best first; returns how many there are. */
-static int best_candidates(struct clf__search *search, const struct clf__search_source *source)
+static int best_candidates(const struct clf__search *search, const struct clf__search_source *source)
 {
     struct clf__candidate *best = search->candidates;
-    int limit = 2 * search->options->beams;
+    int beams = source->options->beams, limit = 2 * beams;
+    int ranks = clf__candidates_wanted(beams, source->options->vocabulary);
     int count = 0;
     for (int beam = 0; beam < source->running_count; beam++) {
         struct clf__candidate candidate;
-        for (int rank = 0; rank < search->step.candidates; rank++) {
-            if (!clf__candidate_read(&candidate, search, source, beam, rank)) {
+        for (int rank = 0; rank < ranks; rank++) {
+            if (!clf__candidate_read(&candidate, &search->step, source, beam, rank)) {
                 break;
             }
             if (count == limit && !comes_before(&candidate, &best[limit - 1])) {
@@ -52,8 +53,9 @@ static void turn(struct clf__search_source *source, int next_count)
 }
 
 /* The model offers nothing, so the running beams end as they stand, unless others finished before. */
-static void give_up(const struct clf__search_options *options, struct clf__search_source *source)
+static void give_up(struct clf__search_source *source)
 {
+    const struct clf__search_options *options = source->options;
     source->done = 1;
     if (source->finished_count > 0) {
         return;
@@ -68,8 +70,9 @@ static void give_up(const struct clf__search_options *options, struct clf__searc
 
 /* False where no running beam can be expected to end better than the worst of a full list of finished ones.
  * The expected length is the present one, or, with "never" where length helps, the greatest possible. */
-static int can_improve(const struct clf__search_options *options, const struct clf__search_source *source)
+static int can_improve(const struct clf__search_source *source)
 {
+    const struct clf__search_options *options = source->options;
     if (source->finished_count < options->beams) {
         return 1;
     }
@@ -121,8 +124,9 @@ static void drop_doubles(struct clf__search_source *source)
 }
 
 /* The running beams are the hypotheses, each up to its end, the best first. */
-static void end_all(const struct clf__search_options *options, struct clf__search_source *source)
+static void end_all(struct clf__search_source *source)
 {
+    const struct clf__search_options *options = source->options;
     int is_by_length = have_all_ended(source);
     source->done = 1;
     for (int i = 0; i < source->running_count; i++) {
@@ -139,7 +143,7 @@ static void end_all(const struct clf__search_options *options, struct clf__searc
 /* The best candidates run on, whether they have ended or not. */
 static void advance_all(const struct clf__search *search, struct clf__search_source *source, int count)
 {
-    const struct clf__search_options *options = search->options;
+    const struct clf__search_options *options = source->options;
     int length = source->running[0].length + 1;
     int next_count = count < options->beams ? count : options->beams;
     for (int i = 0; i < next_count; i++) {
@@ -155,24 +159,24 @@ static void advance_all(const struct clf__search *search, struct clf__search_sou
     }
     turn(source, next_count);
     if (length == options->max_length || have_all_ended(source)) {
-        end_all(options, source);
+        end_all(source);
     }
 }
 
-void clf__beam_advance(struct clf__search *search, struct clf__search_source *source)
+void clf__beam_advance(const struct clf__search *search, struct clf__search_source *source)
 {
-    const struct clf__search_options *options = search->options;
+    const struct clf__search_options *options = source->options;
     int count = best_candidates(search, source);
     if (options->early_stopping == CLF__STOP_ALL) {
         if (count > 0) {
             advance_all(search, source, count);
         } else {
-            end_all(options, source);
+            end_all(source);
         }
         return;
     }
     if (count == 0) {
-        give_up(options, source);
+        give_up(source);
         return;
     }
     int length = source->running[0].length + 1;
@@ -186,9 +190,9 @@ void clf__beam_advance(struct clf__search *search, struct clf__search_source *so
                 clf__beam_extend(&source->next[next_count++], from, candidate);
             }
         } else if (i < options->beams) {
-            clf__search_source_finish(source, options->beams, from, candidate, candidate->score / divisor);
+            clf__search_source_finish(source, from, candidate, candidate->score / divisor);
         }
     }
     turn(source, next_count);
-    source->done = next_count == 0 || !can_improve(options, source);
+    source->done = next_count == 0 || !can_improve(source);
 }

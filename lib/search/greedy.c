@@ -1,12 +1,12 @@
 #include "search/internal.h"
 
 /* The one running beam takes its best candidate, until that is the end token or nothing may follow. */
-void clf__greedy_advance(struct clf__search *search, struct clf__search_source *source)
+void clf__greedy_advance(const struct clf__search *search, struct clf__search_source *source)
 {
-    const struct clf__search_options *options = search->options;
+    const struct clf__search_options *options = source->options;
     struct clf__beam *beam = &source->running[0];
     struct clf__candidate best;
-    if (!clf__candidate_read(&best, search, source, 0, 0)) {
+    if (!clf__candidate_read(&best, &search->step, source, 0, 0)) {
         source->done = 1;
         return;
     }

@@ -31,10 +31,10 @@ float clf__length_divisor(const struct clf__search_options *options, int length)
     return 1.0f;
 }
 
-void clf__search_source_finish(struct clf__search_source *source, int limit, const struct clf__beam *from,
+void clf__search_source_finish(struct clf__search_source *source, const struct clf__beam *from,
                                const struct clf__candidate *candidate, float score)
 {
-    int place = source->finished_count;
+    int place = source->finished_count, limit = source->options->beams;
     while (place > 0 && score > source->finished[place - 1].score) {
         place--;
     }
@@ -54,7 +54,7 @@ void clf__search_source_finish(struct clf__search_source *source, int limit, con
     source->finished[place] = entry;
 }
 
-int clf__candidate_read(struct clf__candidate *candidate, const struct clf__search *search,
+int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step *step,
                         const struct clf__search_source *source, int beam, int rank)
 {
     const struct clf__beam *from = &source->running[beam];
@@ -65,12 +65,11 @@ int clf__candidate_read(struct clf__candidate *candidate, const struct clf__sear
                                              .log_probability = from->log_probability};
         return rank == 0;
     }
-    const struct clf__step *step = &search->step;
     size_t row = (size_t)(source->first_row + beam);
     size_t place = row * (size_t)step->candidates + (size_t)rank;
     const float *all = step->statistics + 4 * row;
     const float *left = all + 2;
-    const float *chosen = step->both_statistics ? all : left;
+    const float *chosen = clf__counts_banned(source->options) ? all : left;
     float logit = step->values[place];
     *candidate = (struct clf__candidate){
         .beam = beam,

@@ -26,39 +26,47 @@ struct clf__candidate {
 
 /* A place, and the source under search there. */
 struct clf__search_source {
+    const struct clf__search_options *options; /* NULL: the place is free */
+    int tag;
     struct clf__beam *running;  /* (beams) best first */
     struct clf__beam *next;     /* (beams) the running ones of the next step, while they are made */
     struct clf__beam *finished; /* (beams) best first */
     int running_count, finished_count;
-    int number;    /* which of the sources; -1: the place is free */
+    int32_t *always_banned; /* (limits.banned) ascending */
+    int always_banned_count;
     int forced;    /* the only id allowed at this step, or -1 */
     int first_row; /* of the step; unused where the token is forced */
     int done;
 };
 
 struct clf__search {
-    const struct clf__search_options *options;
-    const struct clf__search_model *model;
-    int source_count, next_source; /* all of them; the first that waits */
-    int place_count;
-    int most_banned;                    /* ids that a row bans at most */
+    struct clf__search_limits limits;
     struct clf__search_source *sources; /* (places) */
-    int *free_places;                   /* (places) */
     struct clf__candidate *candidates;  /* (2 * beams) of one source, at one step */
-    struct clf__hypothesis *outcome;    /* (n_best) of one source */
-    int32_t *always_banned;             /* ascending */
-    int always_banned_count;
+    struct clf__hypothesis *outcome;    /* (beams) of the source that was taken last */
     struct clf__step step;
     /* The arrays of `step` that search fills. */
     int32_t *tokens, *positions, *slots, *parents, *places, *banned, *banned_offsets;
 };
+
+/* options.c */
+
+/* CLF_BAD_ARGUMENT where rows, slots or offsets of bans would outgrow int32. */
+clf_status clf__search_check_rows(const struct clf__search_limits *limits);
+/* CLF_BAD_ARGUMENT where a search has no room for a source. */
+clf_status clf__search_check_room(const struct clf__search_limits *limits,
+                                  const struct clf__search_options *options);
+/* Candidates of a row that a source looks at. */
+int clf__candidates_wanted(int beams, int vocabulary);
+/* Whether a source's scores count the banned ids too. */
+int clf__counts_banned(const struct clf__search_options *options);
 
 /* bans.c */
 
 /* Writes the ids that are banned at every step, ascending, none twice; returns how many. */
 int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *options);
 /* Writes the ids that `beam` must not continue with, ascending, none twice; returns how many. */
-int clf__bans_write(int32_t *banned, const struct clf__search *search, const struct clf__beam *beam);
+int clf__bans_write(int32_t *banned, const struct clf__search_source *source, const struct clf__beam *beam);
 
 /* hypothesis.c */
 
@@ -67,17 +75,17 @@ void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
                       const struct clf__candidate *candidate);
 /* What the summed log-probability of a hypothesis of `length` >= 1 tokens is divided by. */
 float clf__length_divisor(const struct clf__search_options *options, int length);
-/* Keeps a finished hypothesis among the source's best `limit`: running beam `from` with the candidate's token
- * after it. */
-void clf__search_source_finish(struct clf__search_source *source, int limit, const struct clf__beam *from,
+/* Keeps a finished hypothesis among the source's best, as many as its beams: running beam `from` with the
+ * candidate's token after it. */
+void clf__search_source_finish(struct clf__search_source *source, const struct clf__beam *from,
                                const struct clf__candidate *candidate, float score);
 /* The candidate at `rank` of a row of the step, which continues running beam `beam`. 0 where there is none.
- * `statistics` is that pair of the row's which makes the score. */
-int clf__candidate_read(struct clf__candidate *candidate, const struct clf__search *search,
+ */
+int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step *step,
                         const struct clf__search_source *source, int beam, int rank);
 
 /* Takes a source one token further, from the candidates of its rows or the forced token. */
-void clf__greedy_advance(struct clf__search *search, struct clf__search_source *source); /* greedy.c */
-void clf__beam_advance(struct clf__search *search, struct clf__search_source *source);   /* beam.c */
+void clf__greedy_advance(const struct clf__search *search, struct clf__search_source *source); /* greedy.c */
+void clf__beam_advance(const struct clf__search *search, struct clf__search_source *source);   /* beam.c */
 
 #endif

@@ -7,7 +7,7 @@ static int id_in_range(const struct clf__search_options *options, int id)
     return id >= 0 && id < options->vocabulary;
 }
 
-static clf_status check_sizes(const struct clf__search_options *options, int places)
+static clf_status check_sizes(const struct clf__search_options *options)
 {
     if (options->beams < 1 || options->beams > CLF__SEARCH_BEAMS_LIMIT) {
         return clf__fail(CLF_BAD_ARGUMENT,
@@ -27,9 +27,6 @@ static clf_status check_sizes(const struct clf__search_options *options, int pla
     if (options->min_length < 0 || options->min_length > options->max_length) {
         return clf__fail(CLF_BAD_ARGUMENT, "minimum length %d: it is 0 to the maximum length, %d",
                          options->min_length, options->max_length);
-    }
-    if (places < 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a search over %d sources at a time: it is 1 or more", places);
     }
     return CLF_OK;
 }
@@ -125,20 +122,60 @@ static clf_status check_bad_words(const struct clf__search_options *options)
     return CLF_OK;
 }
 
-clf_status clf__search_check(const struct clf__search_options *options, int places)
+int clf__candidates_wanted(int beams, int vocabulary)
 {
-    CLF__TRY(check_sizes(options, places));
-    CLF__TRY(check_scoring(options));
-    CLF__TRY(check_ids(options));
-    CLF__TRY(check_bad_words(options));
-    /* Rows, slots and offsets of bans are int32. */
-    size_t rows = (size_t)places * (size_t)options->beams;
-    size_t most_banned = clf__bans_limit(options);
-    if (rows >= INT32_MAX || (most_banned > 0 && rows > INT32_MAX / most_banned)) {
+    int wanted = beams == 1 ? 1 : 2 * beams;
+    return wanted < vocabulary ? wanted : vocabulary;
+}
+
+int clf__counts_banned(const struct clf__search_options *options)
+{
+    /* Greedy has no use for them: the best id is the same, and its score counts what is left. */
+    return options->beams > 1 && !options->renormalize;
+}
+
+struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int places)
+{
+    return (struct clf__search_limits){.places = places,
+                                       .beams = options->beams,
+                                       .max_length = options->max_length,
+                                       .vocabulary = options->vocabulary,
+                                       .banned = (int)clf__bans_limit(options)};
+}
+
+clf_status clf__search_check_rows(const struct clf__search_limits *limits)
+{
+    size_t rows = (size_t)limits->places * (size_t)limits->beams, banned = (size_t)limits->banned;
+    if (rows >= INT32_MAX || (banned > 0 && rows > INT32_MAX / banned)) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "%d sources at a time with %d beams and up to %zu banned ids a row are too many; "
                          "translate fewer lines at once",
-                         places, options->beams, most_banned);
+                         limits->places, limits->beams, banned);
     }
     return CLF_OK;
+}
+
+clf_status clf__search_check_room(const struct clf__search_limits *limits,
+                                  const struct clf__search_options *options)
+{
+    struct clf__search_limits wanted = clf__search_limits_for(options, 1);
+    if (wanted.beams > limits->beams || wanted.max_length > limits->max_length ||
+        wanted.banned > limits->banned || wanted.vocabulary != limits->vocabulary) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "a search for %d beams of %d tokens with %d banned ids of %d has no room for %d "
+                         "beams of %d tokens with %d banned ids of %d",
+                         limits->beams, limits->max_length, limits->banned, limits->vocabulary, wanted.beams,
+                         wanted.max_length, wanted.banned, wanted.vocabulary);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__search_check(const struct clf__search_options *options)
+{
+    CLF__TRY(check_sizes(options));
+    CLF__TRY(check_scoring(options));
+    CLF__TRY(check_ids(options));
+    CLF__TRY(check_bad_words(options));
+    struct clf__search_limits alone = clf__search_limits_for(options, 1);
+    return clf__search_check_rows(&alone);
 }

@@ -1,4 +1,14 @@
-/* Greedy and beam search, as Hugging Face's `generate` defines them. Knows the model by three callbacks. */
+/* Greedy and beam search, as Hugging Face's `generate` defines them, over sources that come and go.
+ *
+ *     clf__search_create(&search, &limits)
+ *     as long as there is work:
+ *         clf__search_add(search, place, &options, tag)   each source that may come in now
+ *         step = clf__search_prepare(search)              what the model is asked
+ *         the model fills the step, unless it has no rows
+ *         clf__search_advance(search)                     every source is one token further
+ *         while clf__search_take(search, &result)         what is finished; its place is free
+ *     clf__search_free(search)
+ */
 #ifndef CLF_SEARCH_SEARCH_H
 #define CLF_SEARCH_SEARCH_H
 
@@ -51,16 +61,16 @@ struct clf__search_options {
     int bad_word_count;
 };
 
-/* What search asks of the model at one step: for each row feed `tokens` at `positions`, and return the best
+/* What search asks of the model at one step: for each row feed `tokens` at `positions`, and give the best
  * candidates.
  *
- * A slot is one of a place's `beams` places in the cache: place p owns slots p * beams .. p * beams + beams
- * - 1. Row r continues the history that slot parents[r] had after the step before (at position 0 there is
- * none; parents[r] is slots[r]) and is itself kept at slots[r]. Rows of one place are adjacent, its slots
- * ascending; several rows may share a parent. The rows of a place have one position; places have their own,
- * as their sources were admitted at different times. At position 0 a source has one row, later at most
- * `beams`: fewer only where there were too few candidates. Equal steps are asked of a source whatever the
- * others are. */
+ * A slot is one of a place's `beams` places in the cache, as many as the limits say: place p owns slots
+ * p * beams .. p * beams + beams - 1. Row r continues the history that slot parents[r] had after the step
+ * before (at position 0 there is none; parents[r] is slots[r]) and is itself kept at slots[r]. Rows of one
+ * place are adjacent, its slots ascending; several rows may share a parent. The rows of a place have one
+ * position; places have their own, as their sources came at different times. At position 0 a source has one
+ * row, later at most as many as its beams: fewer only where there were too few candidates. Equal rows are
+ * asked of a source whatever the others are. */
 struct clf__step {
     int rows;
     const int32_t *tokens;         /* (rows) */
@@ -70,8 +80,8 @@ struct clf__step {
     const int32_t *places;         /* (rows) */
     const int32_t *banned;         /* concatenated ids; ascending in each row, none twice */
     const int32_t *banned_offsets; /* (rows + 1) */
-    int candidates;                /* k wanted a row */
-    int both_statistics;           /* the statistics before the bans are wanted too */
+    int candidates;                /* k wanted a row: the most that a source under search wants */
+    int both_statistics;           /* the statistics before the bans are wanted too, by one of them */
     /* Filled by the model. */
     float *values;     /* (rows, k) logits, largest first, equal ones by ascending id */
     int32_t *ids;      /* (rows, k); -1 where fewer than k were left */
@@ -88,32 +98,58 @@ struct clf__hypothesis {
                                0 */
 };
 
-/* What search asks for. A failure of any of them ends the search with its status. */
-struct clf__search_model {
-    void *context;
-    /* Sources are admitted in their order: source `first` to places[0], the next one to places[1], and so on.
-     * Says in *admitted how many of the `count` that are waiting and have a free place come in now; where no
-     * source is under search at least one must. Asked before the first step and whenever a source ended. */
-    clf_status (*admit)(void *context, int first, const int *places, int count, int *admitted);
-    clf_status (*step)(void *context, struct clf__step *step);
-    /* A source is done: its n_best hypotheses, best first, the model's only during the call; its place is
-     * free. Where the search found fewer, the rest are empty: length 0, score and log-probability -INFINITY.
-     * Where a model ran out of candidates (its logits NaN) before anything was finished, the hypotheses are
-     * what there was until then. */
-    clf_status (*finish)(void *context, int source, int place, const struct clf__hypothesis *hypotheses);
+/* What a search has room for. */
+struct clf__search_limits {
+    int places;     /* sources under search at a time */
+    int beams;      /* of a source */
+    int max_length; /* of a source */
+    int vocabulary; /* of every source */
+    int banned;     /* ids that a row bans, as clf__bans_limit() counts them */
+};
+/* Those of a search in which every source has these options. */
+struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int places);
+
+/* A source that is done. */
+struct clf__search_result {
+    int tag, place; /* those it was added with */
+    /* Best first, n_best of them or fewer, where the search found no more; the search's, until it is called
+     * again. Where the model ran out of candidates (its logits NaN) before anything was finished, what there
+     * was until then; none where that was before the first token. */
+    const struct clf__hypothesis *hypotheses;
+    int count;
 };
 
 /* options.c: CLF_BAD_ARGUMENT with a sentence unless the options make sense together. */
-clf_status clf__search_check(const struct clf__search_options *options, int places);
+clf_status clf__search_check(const struct clf__search_options *options);
 
 /* bans.c: how many ids a row bans at most. */
 size_t clf__bans_limit(const struct clf__search_options *options);
 
-/* Searches all sources, at most `places` of them at a time: one that is done gives its place to one that
- * waits. Every source is independent of the others: of which they are, and of when it was admitted. Equal
- * scores go to the better beam, then to the lower id. Nothing is allocated between the first step and the
- * last. */
-clf_status clf__search_run(const struct clf__search_options *options, int sources, int places,
-                           const struct clf__search_model *model);
+struct clf__search;
+
+/* Everything is allocated here; the other calls allocate nothing. */
+clf_status clf__search_create(struct clf__search **out, const struct clf__search_limits *limits);
+void clf__search_free(struct clf__search *search);
+
+/* Whether no source is at a place. */
+int clf__search_is_free(const struct clf__search *search, int place);
+
+/* Puts a source at a free place, between two steps. Its options, and the lists that they point to, stay the
+ * caller's and as they are until its result is taken. CLF_BAD_ARGUMENT where they make no sense or the search
+ * has no room for them. */
+clf_status clf__search_add(struct clf__search *search, int place, const struct clf__search_options *options,
+                           int tag);
+
+/* The step that the sources under search need next. Without rows it needs no model, as where every next token
+ * is forced and nothing follows it. */
+struct clf__step *clf__search_prepare(struct clf__search *search);
+
+/* Takes every source one token further, by what the model gave for the step that was prepared. Every source
+ * is independent of the others: of which they are, and of when it was added. Equal scores go to the better
+ * beam, then to the lower id. */
+void clf__search_advance(struct clf__search *search);
+
+/* Gives the result of the first place whose source is done and frees that place; 0 where there is none. */
+int clf__search_take(struct clf__search *search, struct clf__search_result *out);
 
 #endif

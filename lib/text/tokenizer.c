@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/clean_up.h"
-#include "text/sentencepiece.h"
+#include "text/segmenters/sentencepiece_library.h"
 #include "text/vocabulary.h"
 
 enum { MAX_SPM_BYTES = 1 << 28, MAX_SHOWN_WORD = 80, MAX_PART = 1 << 15 };

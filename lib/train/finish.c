@@ -133,5 +133,10 @@ static clf_status finish_average(const struct clf__run *run)
 
 clf_status clf__run_finish(struct clf__run *run)
 {
-    return run->settings.average > 0 ? finish_average(run) : publish_best(run);
+    const struct clf__communicator *ranks = run->communicator;
+    clf_status status = CLF_OK;
+    if (ranks->rank == 0) {
+        status = run->settings.average > 0 ? finish_average(run) : publish_best(run);
+    }
+    return ranks->agree(ranks, status);
 }

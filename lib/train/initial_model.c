@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "config/family.h"
+#include "config/family/family.h"
 #include "config/sides.h"
 #include "config/write.h"
 #include "device/buffer.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "config/family/family.h"
 
 struct choice {
     char **words;
@@ -159,10 +160,29 @@ struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index)
                              : clf__recipe_default(recipe, index);
 }
 
+/* What the preset's family does otherwise than most, or NULL. The preset itself has one default. */
+static const char *const *find_family_default(const struct clf_recipe *recipe, const char *name)
+{
+    enum clf__system system;
+    if (strcmp(name, "preset") == 0 ||
+        !clf__family_find(&system, clf__recipe_words(recipe, clf__recipe_find("preset")).items[0])) {
+        return NULL;
+    }
+    const struct clf__family_default *at = clf__family_of(system)->recipe;
+    while (at->key != NULL && strcmp(at->key, name) != 0) {
+        at++;
+    }
+    return at->key != NULL ? &at->fallback : NULL;
+}
+
 struct clf__texts clf__recipe_default(const struct clf_recipe *recipe, int index)
 {
     int key_count, exception_count;
     const char *name = clf_recipe_keys(&key_count)[index].name;
+    const char *const *own = find_family_default(recipe, name);
+    if (own != NULL) {
+        return (struct clf__texts){own, 1};
+    }
     const struct clf__recipe_exception *exceptions = clf__recipe_exceptions(&exception_count);
     for (int i = 0; i < exception_count; i++) {
         if (strcmp(exceptions[i].key, name) == 0 && is_set_to(recipe, exceptions[i].when, exceptions[i].is)) {
@@ -176,4 +196,10 @@ struct clf__texts clf__recipe_default(const struct clf_recipe *recipe, int index
 int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name)
 {
     return recipe->choices[clf__recipe_find(name)].count > 0;
+}
+
+int clf__recipe_is_from(const struct clf_recipe *recipe, int index)
+{
+    return clf__recipe_entry(index)->change == CLF__CHANGE_OF_MODEL &&
+           clf__recipe_is_chosen(recipe, "from") && recipe->choices[index].count == 0;
 }

@@ -67,13 +67,20 @@ enum clf__recipe_kind {
     CLF__PAIRS, /* KEY=VALUE, any number of them */
 };
 
+/* Who may choose it, after the run began. */
+enum clf__recipe_change {
+    CLF__CHANGE_NEVER,
+    CLF__CHANGE_OF_MODEL, /* never, and beside `from` nobody: its folder says it */
+    CLF__CHANGE_FREE      /* a run may go on with another */
+};
+
 /* One row of the table. */
 struct clf__recipe_entry {
     double low, high;     /* of a number */
-    const char *fallback; /* what it is where nothing is chosen, or NULL; exceptions come before it */
+    const char *fallback; /* where nothing is chosen, or NULL; the family's and exceptions come before it */
     size_t field;         /* of struct clf__settings */
     enum clf__recipe_kind kind;
-    int may_change; /* where a run goes on */
+    enum clf__recipe_change change;
 };
 
 /* Entry i belongs to key i of clf_recipe_keys(). */
@@ -81,7 +88,9 @@ const struct clf__recipe_entry *clf__recipe_entry(int index);
 /* The index of a key, or -1. */
 int clf__recipe_find(const char *name);
 
-/* A default of `key` where another choice has a certain value. */
+/* A default of `key` where another choice has a certain value. What a preset changes is its family's
+ * `recipe`.
+ */
 struct clf__recipe_exception {
     const char *when, *is;
     const char *key, *fallback;
@@ -98,8 +107,8 @@ int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name);
 
 /* CLF_BAD_ARGUMENT names a choice that cannot stand beside `from`. */
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config);
-/* Whether the folder of `from` says this key's value, so that the recipe has none. */
-int clf__recipe_is_from(const struct clf_recipe *recipe, const char *name);
+/* Whether the folder of `from` says choice i, so that the recipe does not. */
+int clf__recipe_is_from(const struct clf_recipe *recipe, int index);
 /* Chooses the preset of the folder of `from`, if there is one; CLF_BAD_ARGUMENT where another was chosen. */
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe);
 /* The same of a run that goes on, whose recipe.json says it: its checkpoint holds what the folder held, which
@@ -116,6 +125,11 @@ clf_status clf__recipe_check_used(const struct clf__settings *settings, const st
 /* Fails, naming the first key, where a run of `folder` cannot go on with `recipe` as it was begun. */
 clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct clf_recipe *begun,
                                   const char *folder);
+
+/* Parses a single word into the value of its kind: of clf__settings, but for CLF__TEXTS and CLF__PAIRS. */
+clf_status clf__recipe_parse(void *out, int index, const char *word);
+/* A JSON number in a word, the same in every locale: *kind is 0 where it is none, 2 where it is whole. */
+clf_status clf__recipe_parse_number(int *kind, double *out, int64_t *whole, const char *word);
 
 /* Checks the words for choice i. `config` pairs are KEY=VALUE with a key of config.json. */
 clf_status clf__recipe_check(int index, const char *const *words, int count);

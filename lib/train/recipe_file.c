@@ -219,7 +219,7 @@ clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path)
     int failed = root == NULL;
     for (int i = 0; i < count && !failed; i++) {
         struct clf__texts words = clf__recipe_words(recipe, i);
-        if (words.count > 0 && !clf__recipe_is_from(recipe, keys[i].name)) {
+        if (words.count > 0 && !clf__recipe_is_from(recipe, i)) {
             failed = json_object_set_new(root, keys[i].name, value_of(clf__recipe_entry(i)->kind, words));
         }
     }

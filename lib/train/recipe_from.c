@@ -4,16 +4,15 @@
 #include "config/config.h"
 #include "train/recipe.h"
 
-static const char *const fixed[] = {"size", "vocabulary", "separate-vocabularies", "source-vocabulary",
-                                    "target-vocabulary"};
-enum { FIXED = sizeof fixed / sizeof *fixed };
-
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config)
 {
-    for (int i = 0; i < FIXED; i++) {
-        if (clf__recipe_is_chosen(recipe, fixed[i])) {
+    int count;
+    const struct clf_recipe_key *keys = clf_recipe_keys(&count);
+    for (int i = 0; i < count; i++) {
+        if (clf__recipe_entry(i)->change == CLF__CHANGE_OF_MODEL &&
+            clf__recipe_is_chosen(recipe, keys[i].name)) {
             return clf__fail(CLF_BAD_ARGUMENT, "%s: cannot be chosen with from, whose folder says it",
-                             fixed[i]);
+                             keys[i].name);
         }
     }
     for (int i = 0; i < config->count; i++) {
@@ -25,15 +24,6 @@ clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct 
         }
     }
     return CLF_OK;
-}
-
-int clf__recipe_is_from(const struct clf_recipe *recipe, const char *name)
-{
-    int is_fixed = 0;
-    for (int i = 0; i < FIXED; i++) {
-        is_fixed |= strcmp(fixed[i], name) == 0;
-    }
-    return is_fixed && clf__recipe_is_chosen(recipe, "from") && !clf__recipe_is_chosen(recipe, name);
 }
 
 /* Chooses it; CLF_BAD_ARGUMENT where another was chosen than that of the model in `where`. */

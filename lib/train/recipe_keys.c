@@ -1,6 +1,7 @@
 /* The table of choices: set, load, write and the command's help all come from it. */
 #include <string.h>
 
+#include "config/family/family.h"
 #include "search/search.h"
 #include "text/vocabulary.h"
 #include "train/recipe.h"
@@ -22,33 +23,30 @@
  * bound. */
 #define LEAST_EPSILON 1e-18
 
-enum { FIXED, FREE }; /* whether it may change where a run goes on */
+/* The families' words with "|" between them, in the order of enum clf__system. */
+#define PRESET(name, word) "|" #word
+#define PRESETS            (CLF__SYSTEM_LIST(PRESET) + 1)
+
+#define FIXED    CLF__CHANGE_NEVER
+#define OF_MODEL CLF__CHANGE_OF_MODEL
+#define FREE     CLF__CHANGE_FREE
 
 static const struct clf_recipe_key keys[] = {
-#define KEY(kind, name, value, group, field, low, high, fallback, may_change, meaning)                       \
+#define KEY(kind, name, value, group, field, low, high, fallback, change, meaning)                           \
     {name, value, group, meaning},
 #include "train/recipe_table.h"
 #undef KEY
 };
 
 static const struct clf__recipe_entry entries[] = {
-#define KEY(kind, name, value, group, field, low, high, fallback, may_change, meaning)                       \
-    {low, high, fallback, offsetof(struct clf__settings, field), kind, may_change},
+#define KEY(kind, name, value, group, field, low, high, fallback, change, meaning)                           \
+    {low, high, fallback, offsetof(struct clf__settings, field), kind, change},
 #include "train/recipe_table.h"
 #undef KEY
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
 static const struct clf__recipe_exception exceptions[] = {
-    {"preset", "marian", "schedule", "inverse-sqrt"},
-    {"preset", "jadore", "noam-factor", "2"},
-    {"preset", "jadore", "normalize", "none"},
-    {"preset", "annotated", "loss", "kl"},
-    {"preset", "annotated", "warm-up", "3000"},
-    {"preset", "speech", "label-smoothing", "0"},
-    {"preset", "speech", "schedule", "inverse-sqrt"},
-    {"preset", "speech", "max-source-length", "3000"},
-    {"preset", "speech", "vocabulary", "0"},
     {"tokens", "true", "vocabulary", "0"},
     {"tokens", "true", "bleu", "spaces"},
     {"bleu", "none", "best", "loss"},

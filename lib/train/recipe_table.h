@@ -1,9 +1,9 @@
 /* The choices of a recipe, one row each: KEY(kind, name, value, group, field of the settings, low, high,
- * default, may change where a run goes on, meaning with the default in brackets). No guard: included once for
+ * default, who may choose it later, meaning with the default in brackets). No guard: included once for
  * each table that is made of it. */
-KEY(CLF__WORD, "preset", "marian|paper|jadore|annotated|speech|illustrated", MODEL, preset, 0, 0, "marian",
-    FIXED, "the published system whose model and training are the defaults (marian; with from its folder's)")
-KEY(CLF__WORD, "size", "tiny|small|base|big", MODEL, size, 0, 0, "base", FIXED,
+KEY(CLF__WORD, "preset", PRESETS, MODEL, preset, 0, 0, CLF__DEFAULT_PRESET, FIXED,
+    "the published system whose model and training are the defaults (marian; with from its folder's)")
+KEY(CLF__WORD, "size", "tiny|small|base|big", MODEL, size, 0, 0, "base", OF_MODEL,
     "layers, width, inner width and heads: tiny 4+4 128 256 4, small 3+3 256 1024 4, base 6+6 512 2048 8, "
     "big 6+6 1024 4096 16 (base)")
 KEY(CLF__PAIRS, "config", "KEY=VALUE", MODEL, config, 0, 0, NULL, FIXED,
@@ -19,15 +19,15 @@ KEY(CLF__TEXTS, "train", "FILE [FILE]", DATA, train, 0, 0, NULL, FIXED,
 KEY(CLF__TEXTS, "valid", "FILE [FILE]", DATA, valid, 0, 0, NULL, FIXED, "the same for validation (none)")
 KEY(CLF__SWITCH, "tokens", NULL, DATA, tokens, 0, 0, "false", FIXED,
     "lines are tokens already, with white space between them (false)")
-KEY(CLF__WHOLE_NUMBER, "vocabulary", "N", DATA, vocabulary, 0, CLF__MAX_VOCABULARY, "8000", FIXED,
+KEY(CLF__WHOLE_NUMBER, "vocabulary", "N", DATA, vocabulary, 0, CLF__MAX_VOCABULARY, "8000", OF_MODEL,
     "pieces to learn, or the most frequent words or characters to take, special ones among them; 0: all "
     "words; not with a vocabulary that is given (8000; with tokens and for speech 0)")
-KEY(CLF__SWITCH, "separate-vocabularies", NULL, DATA, separate_vocabularies, 0, 0, "false", FIXED,
+KEY(CLF__SWITCH, "separate-vocabularies", NULL, DATA, separate_vocabularies, 0, 0, "false", OF_MODEL,
     "a vocabulary for each side, and nothing shared between the sides (false)")
-KEY(CLF__TEXT, "source-vocabulary", "FILE", DATA, source_vocabulary, 0, 0, NULL, FIXED,
+KEY(CLF__TEXT, "source-vocabulary", "FILE", DATA, source_vocabulary, 0, 0, NULL, OF_MODEL,
     "a vocab.json, or a text file whose lines begin with a piece, instead of a vocabulary made from the "
     "text, with tokens or for speech; without separate-vocabularies it is for both sides (none)")
-KEY(CLF__TEXT, "target-vocabulary", "FILE", DATA, target_vocabulary, 0, 0, NULL, FIXED,
+KEY(CLF__TEXT, "target-vocabulary", "FILE", DATA, target_vocabulary, 0, 0, NULL, OF_MODEL,
     "the same for the target (none)")
 KEY(CLF__TEXT, "source-language", "CODE", DATA, source_language, 0, 0, NULL, FIXED,
     "such as en, for tokenizer_config.json (none)")

@@ -11,7 +11,7 @@
 #include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "config/family.h"
+#include "config/family/family.h"
 #include "device/dry_run.h"
 #include "device/queue.h"
 #include "program/launch.h"
@@ -225,6 +225,21 @@ static clf_status open_training(struct clf__run *run)
         run->hooks.started(run->hooks.user, &start);
     }
     return CLF_OK;
+}
+
+int64_t clf__run_expected_updates(const struct clf__run *run)
+{
+    const struct clf__settings *settings = &run->settings;
+    const struct clf__train_state *state = &run->state;
+    if (settings->max_epochs == 0) {
+        return settings->max_updates;
+    }
+    int64_t batches = clf__dataset_batches(run->train), accumulate = settings->accumulate;
+    int64_t each = (batches + accumulate - 1) / accumulate;
+    int64_t epochs = settings->max_epochs - state->epoch; /* after this one; -1 where it is past the last */
+    int64_t left = epochs < 0 ? 0 : (batches - state->batch + accumulate - 1) / accumulate + epochs * each;
+    int64_t updates = state->update + left;
+    return settings->max_updates > 0 && settings->max_updates < updates ? settings->max_updates : updates;
 }
 
 /* The default warm-up is that of the paper's 100000 updates: a short run would learn little, and not say why.

@@ -15,6 +15,7 @@
 
 struct clf__run {
     struct clf_device *device;
+    const struct clf__communicator *communicator;
     struct clf_recipe *recipe; /* the caller's, with the preset of `from` */
     const char *output;
     struct clf_train_hooks hooks;

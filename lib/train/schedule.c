@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "config/family.h"
+#include "config/family/family.h"
 
 struct clf__schedule clf__schedule_of(const struct clf__settings *settings, int d_model)
 {

@@ -117,9 +117,13 @@ static clf_status save_and_validate(struct clf__run *run)
     return status == CLF_INTERRUPTED ? interrupted(run) : status;
 }
 
-static int is_interrupted(const struct clf__run *run)
+/* One rank that is asked to stop stops all of them. */
+static clf_status hear_interruption(int *out, const struct clf__run *run)
 {
-    return run->hooks.interrupted && run->hooks.interrupted(run->hooks.user);
+    int64_t asked = run->hooks.interrupted && run->hooks.interrupted(run->hooks.user);
+    CLF__TRY(run->communicator->sum_integers(run->communicator, &asked, 1));
+    *out = asked > 0;
+    return CLF_OK;
 }
 
 static clf_status train(struct clf__run *run)
@@ -127,7 +131,9 @@ static clf_status train(struct clf__run *run)
     CLF__TRY(save_and_validate(run));
     while (!is_done(run)) {
         struct clf_train_update update;
-        if (is_interrupted(run)) {
+        int is_interrupted;
+        CLF__TRY(hear_interruption(&is_interrupted, run));
+        if (is_interrupted) {
             double start = clf__seconds();
             CLF__TRY(clf__run_save(run));
             CLF__TRY(clf__run_stage(run, &run->times.checkpoint, &start));
@@ -151,7 +157,12 @@ clf_status clf__run_save(struct clf__run *run)
     if (run->saved_update == run->state.update) {
         return CLF_OK;
     }
-    clf_status status = clf__checkpoints_save(&run->checkpoints, run->training, &run->state, run->saved);
+    const struct clf__communicator *ranks = run->communicator;
+    clf_status status = CLF_OK;
+    if (ranks->rank == 0) {
+        status = clf__checkpoints_save(&run->checkpoints, run->training, &run->state, run->saved);
+    }
+    status = ranks->agree(ranks, status);
     if (status == CLF_FILE) {
         return clf__fail_in(status, "update %lld is not saved, the last checkpoint is %s",
                             (long long)run->state.update, last_checkpoint(run));
@@ -162,7 +173,7 @@ clf_status clf__run_save(struct clf__run *run)
     clf__free(run->saved);
     run->saved = path;
     run->saved_update = run->state.update;
-    return clf__checkpoints_prune(&run->checkpoints, &run->state, &run->settings);
+    return ranks->rank == 0 ? clf__checkpoints_prune(&run->checkpoints, &run->state, &run->settings) : CLF_OK;
 }
 
 clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
@@ -174,7 +185,8 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
                          : recipe == NULL ? "recipe by which"
                                           : "folder for the model");
     }
-    struct clf__run run = {.device = device, .hooks = CLF_TRAIN_HOOKS_INIT};
+    struct clf__run run = {
+        .device = device, .communicator = &clf__communicator_null, .hooks = CLF_TRAIN_HOOKS_INIT};
     CLF__TRY(
         clf__options_take(&run.hooks, sizeof run.hooks, hooks, "clf_train_hooks", "CLF_TRAIN_HOOKS_INIT"));
     clf_status status = clf__run_open(&run, device, recipe, output);

@@ -12,24 +12,29 @@ static int count_batches(const struct clf__run *run)
     return left < run->settings.accumulate ? left : (int)run->settings.accumulate;
 }
 
-static int64_t count_tokens(const struct clf__run *run, int batches, struct clf_train_update *out)
+/* Of all ranks together. */
+static clf_status count_tokens(const struct clf__run *run, int batches, struct clf_train_update *out)
 {
-    int64_t labels = 0;
+    int64_t sums[2] = {0};
     for (int i = 0; i < batches; i++) {
-        int64_t source_tokens, batch_labels;
-        clf__dataset_batch_tokens(run->train, run->state.batch + i, &source_tokens, &batch_labels);
-        out->source_tokens += source_tokens;
-        labels += batch_labels;
+        int64_t source_tokens, labels;
+        clf__dataset_batch_tokens(run->train, run->state.batch + i, &source_tokens, &labels);
+        sums[0] += source_tokens;
+        sums[1] += labels;
     }
-    out->target_tokens = labels;
-    return labels;
+    CLF__TRY(run->communicator->sum_integers(run->communicator, sums, 2));
+    out->source_tokens = sums[0];
+    out->target_tokens = sums[1];
+    return CLF_OK;
 }
 
 static clf_status run_batches(struct clf__run *run, struct clf_train_update *out)
 {
     int batches = count_batches(run);
-    int64_t labels = count_tokens(run, batches, out);
-    float scale = run->settings.normalize == CLF__NORMALIZE_LABELS ? 1 / (float)labels : 1;
+    double sums[2] = {0}; /* of loss and nll */
+    CLF__TRY(count_tokens(run, batches, out));
+    double labels = (double)out->target_tokens;
+    float scale = run->settings.normalize == CLF__NORMALIZE_LABELS ? 1 / (float)out->target_tokens : 1;
     for (int i = 0; i < batches; i++) {
         struct clf__training_batch batch;
         struct clf__training_loss loss;
@@ -38,13 +43,14 @@ static clf_status run_batches(struct clf__run *run, struct clf_train_update *out
         CLF__TRY(clf__run_stage(run, &run->times.data, &start));
         CLF__TRY(clf__training_backward(run->training, &batch, scale, (uint32_t)run->state.pass, &loss));
         CLF__TRY(clf__run_stage(run, &run->times.passes, &start));
-        out->loss += loss.loss;
-        out->nll += loss.nll;
+        sums[0] += loss.loss;
+        sums[1] += loss.nll;
         run->state.batch++;
         run->state.pass++;
     }
-    out->loss = out->loss / (double)labels - run->entropy;
-    out->nll /= (double)labels;
+    CLF__TRY(run->communicator->sum_doubles(run->communicator, sums, 2));
+    out->loss = sums[0] / labels - run->entropy;
+    out->nll = sums[1] / labels;
     return CLF_OK;
 }
 
@@ -90,21 +96,6 @@ static clf_status turn_epoch(struct clf__run *run)
     return clf__dataset_plan(run->train, &run->batching, (uint64_t)run->settings.seed, run->state.epoch);
 }
 
-int64_t clf__run_expected_updates(const struct clf__run *run)
-{
-    const struct clf__settings *settings = &run->settings;
-    const struct clf__train_state *state = &run->state;
-    if (settings->max_epochs == 0) {
-        return settings->max_updates;
-    }
-    int64_t batches = clf__dataset_batches(run->train), accumulate = settings->accumulate;
-    int64_t each = (batches + accumulate - 1) / accumulate;
-    int64_t epochs = settings->max_epochs - state->epoch; /* after this one; -1 where it is past the last */
-    int64_t left = epochs < 0 ? 0 : (batches - state->batch + accumulate - 1) / accumulate + epochs * each;
-    int64_t updates = state->update + left;
-    return settings->max_updates > 0 && settings->max_updates < updates ? settings->max_updates : updates;
-}
-
 clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out)
 {
     double start = clf__seconds();
@@ -113,6 +104,7 @@ clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out)
     out->learning_rate = clf__schedule_rate(&run->schedule, run->state.update);
     CLF__TRY(run_batches(run, out));
     double stage = clf__seconds();
+    CLF__TRY(clf__training_sum_gradients(run->training, run->communicator));
     CLF__TRY(clf__training_gradient_norm(run->training, &out->gradient_norm));
     CLF__TRY(isfinite(out->gradient_norm) ? step(run, out->learning_rate, out->gradient_norm) : skip(run));
     CLF__TRY(clf__run_stage(run, &run->times.update, &stage));

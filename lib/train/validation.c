@@ -1,12 +1,14 @@
 #include <limits.h>
 #include <math.h>
 
-#include "config/family.h"
+#include "config/family/family.h"
 #include "train/translation.h"
 
 /* Loss without dropout over the whole validation text. */
 static clf_status evaluate(struct clf__run *run, struct clf__validated *out)
 {
+    const struct clf__communicator *ranks = run->communicator;
+    double sums[2] = {0}; /* of loss and nll */
     int64_t labels = 0;
     CLF__TRY(clf__dataset_plan(run->valid, &run->batching, 0, -1));
     for (int i = 0; i < clf__dataset_batches(run->valid); i++) {
@@ -14,12 +16,14 @@ static clf_status evaluate(struct clf__run *run, struct clf__validated *out)
         struct clf__training_loss loss;
         CLF__TRY(clf__dataset_batch(run->valid, i, &batch));
         CLF__TRY(clf__training_evaluate(run->training, &batch, &loss));
-        out->loss += loss.loss;
-        out->nll += loss.nll;
+        sums[0] += loss.loss;
+        sums[1] += loss.nll;
         labels += loss.labels;
     }
-    out->loss = out->loss / (double)labels - run->entropy;
-    out->nll /= (double)labels;
+    CLF__TRY(ranks->sum_doubles(ranks, sums, 2));
+    CLF__TRY(ranks->sum_integers(ranks, &labels, 1));
+    out->loss = sums[0] / (double)labels - run->entropy;
+    out->nll = sums[1] / (double)labels;
     if (clf__family_of((enum clf__system)run->settings.preset)->validates_unsmoothed) {
         out->loss = out->nll;
     }
@@ -74,9 +78,29 @@ static clf_status note(struct clf__run *run, const struct clf__validated *valida
                        const struct clf__translated *translated)
 {
     CLF__TRY(clf__train_state_add(&run->state, validated));
+    if (run->communicator->rank > 0) {
+        return CLF_OK;
+    }
     tell(run, validated, translated);
     CLF__TRY(clf__checkpoints_note(&run->checkpoints, &run->state));
     return clf__checkpoints_prune(&run->checkpoints, &run->state, &run->settings);
+}
+
+/* Rank 0 translates, and every rank has its BLEU. */
+static clf_status translate(struct clf__run *run, struct clf__validated *validated,
+                            struct clf__translated *translated)
+{
+    const struct clf__communicator *ranks = run->communicator;
+    int has_bleu = run->settings.bleu != CLF__BLEU_NONE;
+    clf_status status = CLF_OK;
+    if (ranks->rank == 0) {
+        status = clf__translated_make(translated, run, has_bleu ? INT_MAX : (int)run->settings.samples);
+    }
+    if (ranks->rank == 0 && status == CLF_OK && has_bleu) {
+        status = clf__translated_bleu(&validated->bleu, translated, &run->settings);
+    }
+    CLF__TRY(ranks->agree(ranks, status));
+    return ranks->broadcast(ranks, &validated->bleu, sizeof validated->bleu);
 }
 
 clf_status clf__run_validate(struct clf__run *run)
@@ -88,13 +112,8 @@ clf_status clf__run_validate(struct clf__run *run)
         .is_cut = run->settings.validate_every == 0 && run->state.batch > 0,
     };
     struct clf__translated translated = {0};
-    int has_bleu = run->settings.bleu != CLF__BLEU_NONE;
     CLF__TRY(evaluate(run, &validated));
-    CLF__TRY(clf__translated_make(&translated, run, has_bleu ? INT_MAX : (int)run->settings.samples));
-    clf_status status = CLF_OK;
-    if (has_bleu) {
-        status = clf__translated_bleu(&validated.bleu, &translated, &run->settings);
-    }
+    clf_status status = translate(run, &validated, &translated);
     if (status == CLF_OK) {
         status = note(run, &validated, &translated);
     }

@@ -24,26 +24,6 @@ struct inspection {
     uint64_t bytes;
 };
 
-static clf_status no_memory(void)
-{
-    return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe the model");
-}
-
-json_t *clf__inspect_text(const char *string)
-{
-    json_t *value = json_string(string);
-    char *copy = NULL;
-    if (value != NULL || clf__copy_string(&copy, string) != CLF_OK) {
-        return value;
-    }
-    for (char *c = copy; *c != '\0'; c++) {
-        *c = (unsigned char)*c < 0x80 ? *c : '?';
-    }
-    value = json_string(copy);
-    clf__free(copy);
-    return value;
-}
-
 /* The finite values of a tensor. */
 struct statistics {
     double minimum, maximum, mean;
@@ -75,22 +55,6 @@ static json_t *real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-clf_status clf__inspect_tensor(json_t *tensors, const char *name, const struct clf__stored_tensor *stored)
-{
-    json_t *shape = json_array();
-    for (int i = 0; i < stored->dimensions; i++) {
-        if (json_array_append_new(shape, json_integer((json_int_t)stored->shape[i])) != 0) {
-            json_decref(shape);
-            return no_memory();
-        }
-    }
-    json_t *object =
-        json_pack("{s:o, s:o, s:o, s:s, s:o, s:I}", "name", clf__inspect_text(name), "stored_name",
-                  clf__inspect_text(stored->name), "file", clf__inspect_text(stored->file), "type",
-                  stored->type_name, "shape", shape, "bytes", (json_int_t)stored->size);
-    return json_array_append_new(tensors, object) == 0 ? CLF_OK : no_memory();
-}
-
 static clf_status add_tensor(struct inspection *inspection, const char *name,
                              const struct clf__stored_tensor *stored, const struct statistics *statistics)
 {
@@ -99,7 +63,7 @@ static clf_status add_tensor(struct inspection *inspection, const char *name,
     int failed = json_object_set_new(last, "minimum", real(statistics->minimum)) != 0 ||
                  json_object_set_new(last, "maximum", real(statistics->maximum)) != 0 ||
                  json_object_set_new(last, "mean", real(statistics->mean)) != 0;
-    return failed ? no_memory() : CLF_OK;
+    return failed ? clf__inspect_no_memory() : CLF_OK;
 }
 
 static clf_status say_of_tensor(struct inspection *inspection, const struct clf__parameter *parameter,
@@ -222,7 +186,7 @@ static clf_status describe(json_t **out, struct inspection *inspection)
         clf__inspect_generation(&inspection->config.generation), "tokenizer", tokenizer_object(inspection),
         "tensors", inspection->tensors, "parameters", (json_int_t)inspection->values, "bytes",
         (json_int_t)inspection->bytes, "unusual", inspection->unusual, "cannot_run");
-    return *out != NULL ? CLF_OK : no_memory();
+    return *out != NULL ? CLF_OK : clf__inspect_no_memory();
 }
 
 static void free_inspection(struct inspection *inspection)

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 
 #include "base/memory.h"
-#include "config/family.h"
+#include "config/family/family.h"
 #include "config/keys.h"
 #include "translate/inspect_internal.h"
 
@@ -87,7 +87,7 @@ clf_status clf__inspect_say(json_t *sentences, const char *format, ...)
     if (json_array_append_new(sentences, json_string(sentence)) == 0) {
         return CLF_OK;
     }
-    return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe the model");
+    return clf__inspect_no_memory();
 }
 
 static clf_status say_of_heads(json_t *sentences, const char *side, int heads, int key_width, int value_width,

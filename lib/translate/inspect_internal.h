@@ -19,6 +19,9 @@ clf_status clf__inspect_say(json_t *sentences, const char *format, ...) __attrib
 /* What is unusual in a configuration, as sentences; `file` is the config.json it was read from. */
 clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *config, const json_t *file);
 
+/* Fails for want of memory. */
+clf_status clf__inspect_no_memory(void);
+
 /* A JSON string; JSON is UTF-8, so that what is not (a path can be anything) loses its other bytes. */
 json_t *clf__inspect_text(const char *string);
 

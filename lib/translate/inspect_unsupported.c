@@ -49,7 +49,7 @@ static clf_status read_tensors(json_t *model, const char *folder)
     clf__checkpoint_close(checkpoint);
     if (status == CLF_OK && (json_object_set_new(model, "parameters", json_integer(values)) != 0 ||
                              json_object_set_new(model, "bytes", json_integer(bytes)) != 0)) {
-        status = clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe the model");
+        status = clf__inspect_no_memory();
     }
     return status;
 }
@@ -64,7 +64,7 @@ clf_status clf__inspect_unsupported(json_t **out, const char *folder, const char
                   "architectures", json_object_get(config, "architectures"), "configuration", config,
                   "tensors", "parameters", 0, "bytes", 0, "unusual", "cannot_run", clf__inspect_text(reason));
     if (*out == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe the model");
+        return clf__inspect_no_memory();
     }
     return read_tensors(*out, folder);
 }

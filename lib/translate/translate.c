@@ -1,4 +1,5 @@
 /* text -> ids -> encoder -> search over decoder steps -> ids -> text */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -10,8 +11,12 @@ struct work {
     struct clf__source *sources; /* (count) */
     struct clf_translation *results;
     int count;
-    int *order;              /* (count) the lines that have anything to translate, longest first */
-    int sorted;              /* how many they are */
+    int *order; /* (count) the lines that have anything to translate, longest first */
+    int sorted; /* how many they are */
+    int next;   /* the first of them that waits */
+    struct clf__search *search;
+    int place_count;         /* of the search */
+    int *places;             /* (count) where lines come in */
     int searched;            /* lines under search */
     int64_t searched_tokens; /* of them */
 };
@@ -66,23 +71,18 @@ static clf_status to_text(char **text, const struct clf_translator *translator,
                : clf__tokenizer_decode(model->tokenizer, text, hypothesis->ids, hypothesis->length);
 }
 
-/* Those that the search found, which may be fewer than were wanted. */
 static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_translation *result,
-                                  const struct clf__hypothesis *hypotheses, int n_best)
+                                  const struct clf__hypothesis *hypotheses, int count)
 {
-    int found = 0;
-    while (found < n_best && hypotheses[found].length > 0) {
-        found++;
-    }
-    if (found == 0) {
+    if (count == 0) {
         clf_status none =
             clf__fail(CLF_TEXT, "the search found no translation: every token is suppressed, or "
                                 "the model's numbers are not finite");
         return clf__line_problem(none, &result->status, &result->problem);
     }
-    CLF__TRY(clf__allocate(&result->hypotheses, (size_t)found, sizeof *result->hypotheses));
-    result->count = found;
-    for (int i = 0; i < found; i++) {
+    CLF__TRY(clf__allocate(&result->hypotheses, (size_t)count, sizeof *result->hypotheses));
+    result->count = count;
+    for (int i = 0; i < count; i++) {
         struct clf_hypothesis *kept = &result->hypotheses[i];
         size_t length = (size_t)hypotheses[i].length;
         CLF__TRY(to_text(&kept->text, translator, &hypotheses[i]));
@@ -96,22 +96,26 @@ static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_
     return CLF_OK;
 }
 
-/* --- What the search asks for. --- */
+/* --- Lines come in, all take a step, those that are done go. --- */
 
-/* Reserves the places of as many waiting lines as there is room for; returns how many. */
-static int reserve_places(const struct work *work, int first, const int *places, int count)
+/* Reserves free places for as many waiting lines as there is room for; returns how many. */
+static int reserve_places(struct work *work)
 {
     const struct clf_translator *translator = work->translator;
     int64_t tokens = work->searched_tokens, budget = translator->options.batch_tokens;
-    int fitting = 0;
-    for (; fitting < count; fitting++) {
-        int length = work->sources[work->order[first + fitting]].length;
+    int fitting = 0, waiting = work->sorted - work->next;
+    for (int place = 0; place < work->place_count && fitting < waiting; place++) {
+        if (!clf__search_is_free(work->search, place)) {
+            continue;
+        }
+        int length = work->sources[work->order[work->next + fitting]].length;
         int is_alone = tokens == 0; /* such a line may be longer than the budget */
         if ((!is_alone && tokens + length > budget) ||
-            !clf__session_reserve(translator->session, places[fitting], length)) {
+            !clf__session_reserve(translator->session, place, length)) {
             break;
         }
         tokens += length;
+        work->places[fitting++] = place;
     }
     return fitting;
 }
@@ -119,77 +123,100 @@ static int reserve_places(const struct work *work, int first, const int *places,
 /* Lines come in together, once they are a quarter of what is then under search: the encoder reads all of its
  * weights for one line as for many, and a step with three quarters of its rows loses little. The last lines
  * need not wait, as no others could join them. */
-static int should_admit(const struct work *work, int first, int fitting)
+static int should_admit(const struct work *work, int fitting)
 {
-    return 3 * fitting >= work->searched || first + fitting == work->sorted;
+    return 3 * fitting >= work->searched || work->next + fitting == work->sorted;
 }
 
-static clf_status encode(struct work *work, int first, const int *places, int count)
+static clf_status encode(struct work *work, int count)
 {
     struct clf_translator *translator = work->translator;
     const struct clf_model *model = translator->model;
     struct clf__joined joined;
-    CLF__TRY(clf__sources_join(&joined, work->sources, work->order + first, count, model->info.feature_size));
+    double start = clf__seconds();
+    CLF__TRY(
+        clf__sources_join(&joined, work->sources, work->order + work->next, count, model->info.feature_size));
     clf_status status = clf__session_encode(translator->session, &joined.sequences);
     if (status == CLF_OK) {
-        status = clf__session_remember(translator->session, places);
+        status = clf__session_remember(translator->session, work->places);
     }
     work->searched += count;
     work->searched_tokens += joined.first[count];
     translator->times.source_tokens += joined.first[count];
     translator->times.batches++;
+    translator->times.encode += clf__seconds() - start;
     clf__joined_free(&joined);
     return status;
 }
 
-static clf_status admit(void *context, int first, const int *places, int count, int *admitted)
+static clf_status admit(struct work *work)
 {
-    struct work *work = context;
     struct clf_translator *translator = work->translator;
-    int fitting = reserve_places(work, first, places, count);
-    if (!should_admit(work, first, fitting)) {
+    int fitting = reserve_places(work);
+    if (!should_admit(work, fitting)) {
         for (int i = 0; i < fitting; i++) {
-            clf__session_release(translator->session, places[i]);
+            clf__session_release(translator->session, work->places[i]);
         }
         fitting = 0;
     }
-    *admitted = fitting;
     if (fitting == 0) {
         return CLF_OK;
     }
     CLF__TRY(clf__translator_go_on(translator));
-    double start = clf__seconds();
-    clf_status status = encode(work, first, places, fitting);
-    translator->times.encode += clf__seconds() - start;
-    return status;
+    CLF__TRY(encode(work, fitting));
+    for (int i = 0; i < fitting; i++) {
+        CLF__TRY(
+            clf__search_add(work->search, work->places[i], &translator->search, work->order[work->next++]));
+    }
+    return CLF_OK;
 }
 
-static clf_status step(void *context, struct clf__step *step)
+static clf_status step(struct work *work)
 {
-    struct clf_translator *translator = ((struct work *)context)->translator;
-    CLF__TRY(clf__translator_go_on(translator));
-    double start = clf__seconds();
-    clf_status status = clf__session_step(translator->session, step);
-    translator->times.decode += clf__seconds() - start;
-    translator->times.steps++;
-    translator->times.step_rows += step->rows;
-    return status;
-}
-
-static clf_status finish(void *context, int source, int place, const struct clf__hypothesis *hypotheses)
-{
-    struct work *work = context;
     struct clf_translator *translator = work->translator;
-    double start = clf__seconds();
-    int line = work->order[source];
-    clf__session_release(translator->session, place);
-    work->searched--;
-    work->searched_tokens -= work->sources[line].length;
-    translator->times.lines++;
-    clf_status status =
-        keep_hypotheses(translator, &work->results[line], hypotheses, translator->search.n_best);
-    translator->times.detokenize += clf__seconds() - start;
-    return status;
+    struct clf__step *step = clf__search_prepare(work->search);
+    if (step->rows > 0) {
+        CLF__TRY(clf__translator_go_on(translator));
+        double start = clf__seconds();
+        CLF__TRY(clf__session_step(translator->session, step));
+        translator->times.decode += clf__seconds() - start;
+        translator->times.steps++;
+        translator->times.step_rows += step->rows;
+    }
+    clf__search_advance(work->search);
+    return CLF_OK;
+}
+
+/* Keeps what is done; its places are free. */
+static clf_status finish(struct work *work)
+{
+    struct clf_translator *translator = work->translator;
+    struct clf__search_result result;
+    while (clf__search_take(work->search, &result)) {
+        double start = clf__seconds();
+        clf__session_release(translator->session, result.place);
+        work->searched--;
+        work->searched_tokens -= work->sources[result.tag].length;
+        translator->times.lines++;
+        CLF__TRY(keep_hypotheses(translator, &work->results[result.tag], result.hypotheses, result.count));
+        translator->times.detokenize += clf__seconds() - start;
+    }
+    return CLF_OK;
+}
+
+static clf_status run_steps(struct work *work)
+{
+    int searched = 1; /* before the last step; at first every place is as good as just freed */
+    while (work->next < work->sorted || work->searched > 0) {
+        if (work->searched < searched) {
+            CLF__TRY(admit(work));
+        }
+        searched = work->searched;
+        assert(searched > 0);
+        CLF__TRY(step(work));
+        CLF__TRY(finish(work));
+    }
+    return CLF_OK;
 }
 
 static clf_status search(struct work *work)
@@ -198,9 +225,12 @@ static clf_status search(struct work *work)
     struct clf_stage_times *times = &translator->times, before = *times;
     CLF__TRY(make_session(translator));
     clf__session_release_all(translator->session); /* a call that failed leaves its lines there */
-    const struct clf__search_model model = {.context = work, .admit = admit, .step = step, .finish = finish};
     double start = clf__seconds();
-    clf_status status = clf__search_run(&translator->search, work->sorted, translator->max_lines, &model);
+    work->place_count = translator->max_lines < work->sorted ? translator->max_lines : work->sorted;
+    struct clf__search_limits limits = clf__search_limits_for(&translator->search, work->place_count);
+    CLF__TRY(clf__search_create(&work->search, &limits));
+    clf_status status = run_steps(work);
+    clf__search_free(work->search);
     double others =
         times->encode - before.encode + times->decode - before.decode + times->detokenize - before.detokenize;
     times->search += clf__seconds() - start - others;
@@ -242,6 +272,7 @@ static clf_status run(struct work *work, const struct clf_line *lines)
     CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
     CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
     CLF__TRY(clf__allocate(&work->order, count, sizeof *work->order));
+    CLF__TRY(clf__allocate(&work->places, count, sizeof *work->places));
     CLF__TRY(read_sources(work, lines));
     CLF__TRY(sort(work));
     return work->sorted > 0 ? search(work) : CLF_OK;
@@ -258,6 +289,7 @@ clf_status clf__translate(struct clf_translation **out, struct clf_translator *t
     }
     clf__free(work.sources);
     clf__free(work.order);
+    clf__free(work.places);
     if (status != CLF_OK) {
         clf_translations_free(work.results, count);
         return status;

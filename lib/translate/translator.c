@@ -78,7 +78,7 @@ static clf_status choose_search(struct clf_translator *translator)
     }
     search->suppressed = suppressed;
     search->suppressed_count = (int)(own_count + more);
-    CLF__TRY(clf__search_check(search, 1)); /* from here on the bans of all beams of a line fit an int */
+    CLF__TRY(clf__search_check(search)); /* from here on the bans of all beams of a line fit an int */
     translator->max_banned = (int)clf__bans_limit(search);
     return CLF_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/owned.h"
@@ -68,16 +69,6 @@ void clf__tuning_file_free(struct clf__tuning_file *file)
     }
 }
 
-/* FNV-1a (Fowler, Noll, Vo 1991). */
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325ULL;
-    for (; *text; text++) {
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
-    }
-    return hash;
-}
-
 clf_status clf__tuning_path(char **out, const struct clf_device_info *info)
 {
     char *folder = NULL, *key = NULL;
@@ -85,7 +76,8 @@ clf_status clf__tuning_path(char **out, const struct clf_device_info *info)
     clf_status status = clf__format(&key, "clformer %s\n%s\n%s\n%s\n%s\n%s", CLF_VERSION, info->platform_name,
                                     info->platform_version, info->name, info->version, info->driver);
     if (status == CLF_OK) {
-        status = clf__format(out, "%s/tuning/%016" PRIx64 ".txt", folder, hash_text(key));
+        status = clf__format(out, "%s/tuning/%016" PRIx64 ".txt", folder,
+                             clf__fnv(CLF__FNV_BEGIN, key, strlen(key)));
     }
     clf__free(key);
     clf__free(folder);

@@ -33,11 +33,21 @@ static void test_the_key_of_the_process(void **state)
     assert_true(clf__hash("piece", 5) != clf__siphash(zero, "piece", 5));
 }
 
+/* Of the authors' own list, in one piece and in two. */
+static void test_fnv(void **state)
+{
+    (void)state;
+    assert_true(clf__fnv(CLF__FNV_BEGIN, "a", 1) == 0xaf63dc4c8601ec8c);
+    assert_true(clf__fnv(CLF__FNV_BEGIN, "foobar", 6) == 0x85944171f73967e8);
+    assert_true(clf__fnv(clf__fnv(CLF__FNV_BEGIN, "foo", 3), "bar", 3) == 0x85944171f73967e8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published_values),
         cmocka_unit_test(test_the_key_of_the_process),
+        cmocka_unit_test(test_fnv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

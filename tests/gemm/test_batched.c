@@ -1,4 +1,4 @@
-/* The native batched product: cl/gemm_batched.cl in both forms. */
+/* The native batched product: cl/gemm/gemm_batched.cl in both forms. */
 #include "gemm/check.h"
 
 static void shapes(void **state)

@@ -1,5 +1,5 @@
-/* The native gradients of products with weights: cl/gemm_input_gradient.cl and cl/gemm_weight_gradient.cl in
- * both forms. */
+/* The native gradients of products with weights: cl/gemm/gemm_input_gradient.cl and
+ * cl/gemm/gemm_weight_gradient.cl in both forms. */
 #include "base/memory.h"
 #include "device/device.h"
 #include "device/testing.h"

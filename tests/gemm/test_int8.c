@@ -287,7 +287,7 @@ static void near_the_product(void **state)
     }
 }
 
-/* cl/product_int8.cl's panels, and the embedding that reads them. */
+/* cl/include/product_int8.cl's panels, and the embedding that reads them. */
 static void layout_is_as_said(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The native product of a weight: cl/gemm.cl in both forms. */
+/* The native product of a weight: cl/gemm/gemm.cl in both forms. */
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/testing.h"

@@ -1,4 +1,4 @@
-/* Wrong options, a failing model and a failing allocator end a search with a sentence and without a leak; and
+/* Wrong options, a search without room, a failing model and a failing allocator: a sentence and no leak; and
  * the model is asked no more than is needed. */
 #include <stdio.h>
 
@@ -6,18 +6,11 @@
 
 static const int seeds[] = {3, 4, 5, 6};
 
-static void assert_rejected(const struct clf__search_options *options, int sources, int places,
-                            const char *part)
-{
-    static const struct clf__search_model none; /* calling any of it would crash */
-    assert_fails(clf__search_run(options, sources, places, &none), CLF_BAD_ARGUMENT, part);
-}
-
 #define REJECT(change, part)                                                                                 \
     do {                                                                                                     \
         struct clf__search_options options = toy_options(10, 4, 2, 6);                                       \
         change;                                                                                              \
-        assert_rejected(&options, 1, 1, (part));                                                             \
+        assert_fails(clf__search_check(&options), CLF_BAD_ARGUMENT, (part));                                 \
     } while (0)
 
 static void test_wrong_sizes(void **state)
@@ -35,9 +28,35 @@ static void test_wrong_sizes(void **state)
     REJECT(options.length_rule = (enum clf__length_rule)9, "length rule 9");
     REJECT(options.early_stopping = (enum clf__early_stopping)9, "early stopping 9");
     struct clf__search_options options = toy_options(10, 4, 2, 6);
-    assert_rejected(&options, -1, 4, "-1 sources");
-    assert_rejected(&options, 4, 0, "0 sources at a time");
-    assert_rejected(&options, INT32_MAX, INT32_MAX, "translate fewer lines at once");
+    struct clf__search_limits limits = clf__search_limits_for(&options, INT32_MAX);
+    struct clf__search *search;
+    assert_fails(clf__search_create(&search, &limits), CLF_BAD_ARGUMENT, "translate fewer lines at once");
+    assert_null(search);
+}
+
+static void test_no_room(void **state)
+{
+    (void)state;
+    static const int32_t ids[] = {5, 6};
+    struct clf__search_options options = toy_options(10, 4, 2, 6), other;
+    struct clf__search_limits limits = clf__search_limits_for(&options, 1);
+    struct clf__search *search;
+    assert_ok(clf__search_create(&search, &limits));
+    other = options, other.beams = 5;
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "no room for 5 beams");
+    other = options, other.max_length = 7;
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "4 beams of 7 tokens");
+    other = options, other.vocabulary = 9;
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "banned ids of 9");
+    other = options, other.suppressed = ids, other.suppressed_count = 2;
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "with 3 banned ids");
+    other = options, other.n_best = 0;
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "n-best 0");
+    assert_true(clf__search_is_free(search, 0)); /* as if nothing had been */
+    assert_int_equal(clf__search_prepare(search)->rows, 0);
+    assert_ok(clf__search_add(search, 0, &options, 0));
+    assert_false(clf__search_is_free(search, 0));
+    clf__search_free(search);
 }
 
 static void test_wrong_ids(void **state)
@@ -95,22 +114,6 @@ static void test_each_step_fails(void **state)
     assert_int_equal(fail_each_step(&options, 4), 6);
 }
 
-static void test_a_source_fails(void **state)
-{
-    (void)state;
-    struct clf__search_options options = toy_options(12, 2, 1, 6);
-    struct toy_result result;
-    struct toy toy = toy_for(&options, 4, seeds);
-    toy.fail_to_admit = 1;
-    assert_fails(toy_search(&result, &toy, 2), CLF_DEVICE, "source 2 was made to fail");
-    for (int n = 1; n <= 4; n++) {
-        toy = toy_for(&options, 4, seeds);
-        toy.fail_to_finish = n;
-        assert_fails(toy_search(&result, &toy, 2), CLF_DEVICE, "was made to fail");
-        assert_int_equal(toy.finished, n);
-    }
-}
-
 static void test_each_allocation_fails(void **state)
 {
     (void)state;
@@ -134,8 +137,9 @@ static void test_too_large_for_any_memory(void **state)
 {
     (void)state;
     struct clf__search_options options = toy_options(12, 1, 1, INT32_MAX);
-    static const struct clf__search_model none;
-    assert_fails(clf__search_run(&options, INT32_MAX - 1, INT32_MAX - 1, &none), CLF_OUT_OF_MEMORY,
+    struct clf__search_limits limits = clf__search_limits_for(&options, INT32_MAX - 1);
+    struct clf__search *search;
+    assert_fails(clf__search_create(&search, &limits), CLF_OUT_OF_MEMORY,
                  "searching 2147483646 sources at a time");
 }
 
@@ -183,9 +187,12 @@ static void test_no_step_without_need(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrong_sizes),           cmocka_unit_test(test_wrong_ids),
-        cmocka_unit_test(test_each_step_fails),       cmocka_unit_test(test_a_source_fails),
-        cmocka_unit_test(test_each_allocation_fails), cmocka_unit_test(test_too_large_for_any_memory),
+        cmocka_unit_test(test_wrong_sizes),
+        cmocka_unit_test(test_wrong_ids),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_each_step_fails),
+        cmocka_unit_test(test_each_allocation_fails),
+        cmocka_unit_test(test_too_large_for_any_memory),
         cmocka_unit_test(test_no_step_without_need),
     };
     return cmocka_run_group_tests_name("search/failures", tests, NULL, NULL);

@@ -16,13 +16,12 @@ enum { TOY_SLOTS = 1024, TOY_VOCABULARY = 64, TOY_END = 0, TOY_START = 1 };
 
 struct toy {
     int vocabulary, spread, end_bonus;
-    const struct clf__search_options *options;
+    const struct clf__search_options *options; /* of every source, or one a source */
+    int options_each;
     const int *seeds; /* one a source */
     int sources;
-    int places;         /* set by toy_search() */
-    int fail_at;        /* the step that fails; 0 = none */
-    int fail_to_admit;  /* sources that come in later than the first ones fail */
-    int fail_to_finish; /* the result that fails; 0 = none */
+    struct clf__search_limits limits; /* set by toy_search() */
+    int fail_at;                      /* the step that fails; 0 = none */
     int nan_source,
         nan_position;        /* all logits of this source are NaN from this position on; source -1 = none */
     int admit_most;          /* sources that come in at a time; 0: all that may */
@@ -32,13 +31,13 @@ struct toy {
     struct toy_result *result;
     int admissions, calls, rows;
     int admitted, under_search, finished;
-    uint64_t allocations; /* at the first call */
     int occupants[TOY_SLOTS];
     uint32_t states[TOY_SLOTS];
     int positions[TOY_SLOTS]; /* what a slot has seen; -1: nothing of its occupant */
 };
 
-/* What was found: n_best hypotheses a source, of source s at [s * n_best]. */
+/* What was found: of source s at [s * n_best], n_best being the most that a source wants; those that were not
+ * found have length 0. */
 struct toy_result {
     struct clf__hypothesis *hypotheses;
     int sources, n_best;
@@ -78,27 +77,35 @@ static inline void toy_statistics(float *statistics, const float *logits, int co
     statistics[1] = (float)log(sum);
 }
 
+static inline const struct clf__search_options *toy_options_of(const struct toy *toy, int source)
+{
+    return &toy->options[toy->options_each ? source : 0];
+}
+
 static inline void toy_check_row(const struct toy *toy, const struct clf__step *step, int row)
 {
-    int beams = toy->options->beams;
+    int beams = toy->limits.beams;
     int place = step->places[row], position = step->positions[row];
     int slot = step->slots[row], parent = step->parents[row];
-    assert_in_range(place, 0, toy->places - 1);
+    assert_in_range(place, 0, toy->limits.places - 1);
     assert_in_range(toy->occupants[place], 0, toy->sources - 1);
+    const struct clf__search_options *options = toy_options_of(toy, toy->occupants[place]);
     assert_int_equal(slot / beams, place);
     assert_int_equal(parent / beams, place);
     assert_true(row == 0 || slot > step->slots[row - 1]);
     if (position == 0) {
-        assert_int_equal(step->tokens[row], toy->options->start_id);
+        assert_int_equal(step->tokens[row], options->start_id);
         assert_int_equal(parent, slot);
         assert_int_equal(slot, place * beams);
         assert_int_equal(toy->positions[slot], -1);
     } else {
         assert_in_range(step->tokens[row], 0, toy->vocabulary - 1);
-        assert_true(step->tokens[row] != toy->options->end_id ||
-                    toy->options->early_stopping == CLF__STOP_ALL);
+        assert_true(step->tokens[row] != options->end_id || options->early_stopping == CLF__STOP_ALL);
         assert_int_equal(toy->positions[parent], position - 1);
     }
+    assert_true(slot - place * beams < options->beams);
+    int banned = step->banned_offsets[row + 1] - step->banned_offsets[row];
+    assert_true(banned >= 0 && (size_t)banned <= clf__bans_limit(options));
     for (int i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
         assert_in_range(step->banned[i], 0, toy->vocabulary - 1);
         assert_true(i == step->banned_offsets[row] || step->banned[i] > step->banned[i - 1]);
@@ -107,7 +114,12 @@ static inline void toy_check_row(const struct toy *toy, const struct clf__step *
 
 static inline void toy_check_step(const struct toy *toy, const struct clf__step *step)
 {
-    int beams = toy->options->beams;
+    int beams = 0;
+    for (int place = 0; place < toy->limits.places; place++) {
+        int source = toy->occupants[place];
+        int own = source >= 0 ? toy_options_of(toy, source)->beams : 0;
+        beams = own > beams ? own : beams;
+    }
     int wanted = beams == 1 ? 1 : 2 * beams;
     assert_true(step->rows > 0);
     assert_true(step->rows <= toy->under_search * beams);
@@ -166,38 +178,32 @@ static inline int toy_choose(struct toy *toy, int count)
     return toy->admit_most > 0 && toy->admit_most < count ? toy->admit_most : count;
 }
 
-static inline clf_status toy_admit(void *context, int first, const int *places, int count, int *admitted)
+/* Sources come in where places are free. */
+static inline void toy_admit(struct toy *toy, struct clf__search *search)
 {
-    struct toy *toy = context;
-    int beams = toy->options->beams;
-    assert_int_equal(first, toy->admitted);
-    assert_in_range(count, 1, toy->sources - first);
-    assert_true(toy->under_search + count <= toy->places);
-    *admitted = toy_choose(toy, count);
-    for (int i = 0; i < *admitted; i++) {
-        assert_in_range(places[i], 0, toy->places - 1);
-        assert_int_equal(toy->occupants[places[i]], -1);
-        toy->occupants[places[i]] = first + i;
-        for (int slot = places[i] * beams; slot < (places[i] + 1) * beams; slot++) {
+    int beams = toy->limits.beams, waiting = toy->sources - toy->admitted;
+    int room = toy->limits.places - toy->under_search;
+    int count = toy_choose(toy, waiting < room ? waiting : room);
+    toy->admissions += count > 0;
+    for (int place = 0; count > 0; place++) {
+        assert_in_range(place, 0, toy->limits.places - 1);
+        assert_int_equal(clf__search_is_free(search, place), toy->occupants[place] < 0);
+        if (toy->occupants[place] >= 0) {
+            continue;
+        }
+        int source = toy->admitted++;
+        toy->occupants[place] = source;
+        for (int slot = place * beams; slot < (place + 1) * beams; slot++) {
             toy->positions[slot] = -1;
         }
+        assert_ok(clf__search_add(search, place, toy_options_of(toy, source), source));
+        toy->under_search++;
+        count--;
     }
-    toy->admitted += *admitted;
-    toy->under_search += *admitted;
-    toy->admissions += *admitted > 0;
-    if (toy->fail_to_admit && first > 0) {
-        return clf__fail(CLF_DEVICE, "toy: source %d was made to fail", first);
-    }
-    return CLF_OK;
 }
 
-static inline clf_status toy_step(void *context, struct clf__step *step)
+static inline clf_status toy_step(struct toy *toy, struct clf__step *step)
 {
-    struct toy *toy = context;
-    if (toy->calls == 0) {
-        toy->allocations = clf__memory_count();
-    }
-    assert_true(clf__memory_count() == toy->allocations); /* no step allocates */
     toy_check_step(toy, step);
     uint32_t states[TOY_SLOTS];
     memcpy(states, toy->states, sizeof states);
@@ -220,29 +226,27 @@ static inline clf_status toy_step(void *context, struct clf__step *step)
     return CLF_OK;
 }
 
-static inline clf_status toy_finish(void *context, int source, int place,
-                                    const struct clf__hypothesis *hypotheses)
+static inline void toy_finish(struct toy *toy, struct clf__search *search)
 {
-    struct toy *toy = context;
-    assert_in_range(place, 0, toy->places - 1);
-    assert_int_equal(toy->occupants[place], source);
-    toy->occupants[place] = -1;
-    toy->under_search--;
-    toy->finished++;
-    for (int i = 0; i < toy->options->n_best; i++) {
-        struct clf__hypothesis *kept = &toy->result->hypotheses[source * toy->options->n_best + i];
-        size_t bytes = (size_t)hypotheses[i].length * sizeof(int32_t);
-        int32_t *ids = malloc(bytes + 1);
-        assert_non_null(ids);
-        assert_null(kept->ids); /* no source is done twice */
-        memcpy(ids, hypotheses[i].ids, bytes);
-        *kept = hypotheses[i];
-        kept->ids = ids;
+    struct clf__search_result found;
+    while (clf__search_take(search, &found)) {
+        assert_in_range(found.place, 0, toy->limits.places - 1);
+        assert_int_equal(toy->occupants[found.place], found.tag);
+        assert_in_range(found.count, 0, toy_options_of(toy, found.tag)->n_best);
+        toy->occupants[found.place] = -1;
+        toy->under_search--;
+        toy->finished++;
+        for (int i = 0; i < found.count; i++) {
+            struct clf__hypothesis *kept = &toy->result->hypotheses[found.tag * toy->result->n_best + i];
+            size_t bytes = (size_t)found.hypotheses[i].length * sizeof(int32_t);
+            int32_t *ids = malloc(bytes);
+            assert_non_null(ids);
+            assert_null(kept->ids); /* no source is done twice */
+            memcpy(ids, found.hypotheses[i].ids, bytes);
+            *kept = found.hypotheses[i];
+            kept->ids = ids;
+        }
     }
-    if (toy->finished == toy->fail_to_finish) {
-        return clf__fail(CLF_DEVICE, "toy: result %d was made to fail", toy->finished);
-    }
-    return CLF_OK;
 }
 
 /* Options that ask for nothing special. */
@@ -280,28 +284,56 @@ static inline void toy_result_free(struct toy_result *result)
     *result = (struct toy_result){0};
 }
 
+/* Room for every source's options. */
+static inline void toy_make_room(struct toy *toy, struct toy_result *result, int places)
+{
+    toy->limits = (struct clf__search_limits){.places = places, .vocabulary = toy->vocabulary};
+    for (int source = 0; source == 0 || (toy->options_each && source < toy->sources); source++) {
+        const struct clf__search_options *options = toy_options_of(toy, source);
+        struct clf__search_limits *most = &toy->limits, own = clf__search_limits_for(options, places);
+        most->beams = own.beams > most->beams ? own.beams : most->beams;
+        most->max_length = own.max_length > most->max_length ? own.max_length : most->max_length;
+        most->banned = own.banned > most->banned ? own.banned : most->banned;
+        result->n_best = options->n_best > result->n_best ? options->n_best : result->n_best;
+    }
+    assert_true(places * toy->limits.beams <= TOY_SLOTS);
+}
+
+static inline clf_status toy_run(struct toy *toy, struct clf__search *search)
+{
+    uint64_t allocations = clf__memory_count();
+    while (toy->finished < toy->sources) {
+        toy_admit(toy, search);
+        struct clf__step *step = clf__search_prepare(search);
+        if (step->rows > 0) {
+            CLF__TRY(toy_step(toy, step));
+        }
+        clf__search_advance(search);
+        toy_finish(toy, search);
+        assert_true(clf__memory_count() == allocations); /* only its creation allocates */
+    }
+    assert_int_equal(toy->under_search, 0);
+    return CLF_OK;
+}
+
 /* Searches all of the toy's sources, so many at a time; *result is empty on failure. */
 static inline clf_status toy_search(struct toy_result *result, struct toy *toy, int places)
 {
-    const struct clf__search_options *options = toy->options;
-    const struct clf__search_model model = {
-        .context = toy, .admit = toy_admit, .step = toy_step, .finish = toy_finish};
-    size_t count = (size_t)toy->sources * (size_t)options->n_best;
-    *result = (struct toy_result){.sources = toy->sources, .n_best = options->n_best};
-    result->hypotheses = calloc(count + 1, sizeof *result->hypotheses);
+    struct clf__search *search;
+    *result = (struct toy_result){.sources = toy->sources};
+    toy_make_room(toy, result, places);
+    CLF__TRY(clf__search_create(&search, &toy->limits));
+    result->hypotheses =
+        calloc((size_t)toy->sources * (size_t)result->n_best + 1, sizeof *result->hypotheses);
     assert_non_null(result->hypotheses);
     toy->result = result;
-    toy->places = places;
-    assert_true(places * options->beams <= TOY_SLOTS);
     memset(toy->occupants, -1, sizeof toy->occupants);
-    clf_status status = clf__search_run(options, toy->sources, places, &model);
+    clf_status status = toy_run(toy, search);
+    clf__search_free(search);
     if (status != CLF_OK) {
         toy_result_free(result);
-        return status;
     }
-    assert_int_equal(toy->finished, toy->sources);
-    assert_int_equal(toy->under_search, 0);
-    return CLF_OK;
+    return status;
 }
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "config/config.h"
+#include "config/family/family.h"
 #include "config/write.h"
 #include "train/recipe.h"
 #include "train/recipe_choices.h"
@@ -30,6 +31,18 @@ static struct clf__settings settings_of(const struct clf_recipe *of)
     return settings;
 }
 
+static void check_family_defaults(enum clf__system system)
+{
+    int count;
+    const struct clf_recipe_key *keys = clf_recipe_keys(&count);
+    for (const struct clf__family_default *at = clf__family_of(system)->recipe; at->key != NULL; at++) {
+        int key = clf__recipe_find(at->key);
+        assert_true(key >= 0 && strcmp(at->key, "preset") != 0);
+        assert_ok(clf__recipe_check(key, &at->fallback, 1));
+        assert_non_null(strstr(keys[key].meaning, at->fallback));
+    }
+}
+
 /* What help shows is what is done: a default stands in brackets after its meaning. */
 static void test_the_table_says_its_defaults(void **state)
 {
@@ -49,6 +62,8 @@ static void test_the_table_says_its_defaults(void **state)
                         strcmp(keys[j - 1].group, keys[j].group) == 0);
         }
     }
+#define CHECK_FAMILY(name, word) check_family_defaults(CLF__##name);
+    CLF__SYSTEM_LIST(CHECK_FAMILY)
     int exception_count;
     const struct clf__recipe_exception *exceptions = clf__recipe_exceptions(&exception_count);
     for (int i = 0; i < exception_count; i++) {

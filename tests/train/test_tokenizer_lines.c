@@ -4,7 +4,7 @@
 #include <clformer/log.h>
 
 #include "base/memory.h"
-#include "text/train_sentencepiece.h"
+#include "text/segmenters/train_sentencepiece.h"
 #include "train/tokenizer_files.h"
 
 static char messages[4096];

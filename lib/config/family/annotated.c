@@ -1,5 +1,5 @@
 /* The Annotated Transformer (Rush 2018, Huang et al. 2022). */
-#include "config/family.h"
+#include "config/family/family.h"
 
 static const struct clf__name_rule rules[] = {
     {"model.encoder.embed_tokens.weight", "src_embed.0.lut.weight"},
@@ -66,6 +66,7 @@ const struct clf__family clf__family_annotated = {
     .specials = {.first = {"<s>", "</s>", "<pad>", "<unk>"}},
     .frames_sources = 1,
     .hides_start_pad = 1,
+    .recipe = {{"loss", "kl"}, {"warm-up", "3000"}},
     .drops_activations = 1,
     /* It leaves its rate to PyTorch's LambdaLR, which goes by what is done; the paper and jadore count the
      * update that is being made. */

@@ -1,4 +1,4 @@
-#include "config/family.h"
+#include "config/family/family.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The Illustrated Transformer's model: the paper's with sinusoids in halves, searched greedily. */
-#include "config/family.h"
+#include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {

@@ -1,5 +1,5 @@
 /* jadore's "attention-is-all-you-need-pytorch". */
-#include "config/family.h"
+#include "config/family/family.h"
 
 static const struct clf__name_rule rules[] = {
     {"model.encoder.embed_tokens.weight", "encoder.src_word_emb.weight"},
@@ -60,6 +60,7 @@ const struct clf__family clf__family_jadore = {
     .hides_start_pad = 1,
     .scales_tied_projection_alone = 1,
     .keeps_pad_row = 1,
+    .recipe = {{"noam-factor", "2"}, {"normalize", "none"}},
     .drops_before_norm = 1,
     .validates_unsmoothed = 1,
 };

@@ -1,5 +1,5 @@
 /* MarianMT, as Hugging Face's folders have it (Junczys-Dowmunt et al. 2018). */
-#include "config/family.h"
+#include "config/family/family.h"
 #include "config/write.h"
 
 /* What transformers' MarianConfig defaults to. */
@@ -68,4 +68,5 @@ const struct clf__family clf__family_marian = {
     .begins_with_zero_pad = 1,
     .has_fixed_logits_bias = 1,
     .stores_embeddings_variously = 1,
+    .recipe = {{"schedule", "inverse-sqrt"}},
 };

@@ -1,5 +1,5 @@
 /* "Attention is all you need" (Vaswani 2017): the configuration's own defaults. */
-#include "config/family.h"
+#include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {

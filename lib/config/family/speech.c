@@ -1,5 +1,5 @@
 /* The speech system: frames of filterbanks in, characters out. */
-#include "config/family.h"
+#include "config/family/family.h"
 
 #include <math.h>
 
@@ -64,5 +64,9 @@ const struct clf__family clf__family_speech = {
     .names = &names,
     .specials = CLF__BART_SPECIALS,
     .takes_frames = 1,
+    .recipe = {{"label-smoothing", "0"},
+               {"schedule", "inverse-sqrt"},
+               {"max-source-length", "3000"},
+               {"vocabulary", "0"}},
     .drops_feed_forward_alone = 1,
 };

@@ -1,0 +1,429 @@
+/* The gradients of attention.cl. For each sequence and head, of query i and key j of it, with P the weights of the forward
+ * pass and f what dropout multiplies them by (1 without):
+ *
+ *     dv[j] = sum_i P[i][j] f[i][j] dy[i]
+ *     dS[i][j] = P[i][j] (f[i][j] dy[i] . v[j] - delta[i]),  delta[i] = dy[i] . y[i]
+ *     dq[i] = scale * sum_j dS[i][j] k[j],  dk[j] = scale * sum_i dS[i][j] q[i]
+ *
+ * P is computed anew from q and k. statistics (3, heads, query_rows): of each query the largest score, the sum of the weights
+ * below it, and delta; the CPU form keeps its own there where keys take more than one tile. After them partials
+ * (sequences, heads, 2 * reach + 1), where they are wanted: of each sequence, the sums of dS by the distance of key and query,
+ * which attention_backward_relative adds to drelative, one sequence after the other. A query that may look at nothing has P = 0. Shapes and masks
+ * are those of attention.cl; gradients depend on nothing but their own sequence.
+ *
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT where the forward pass had it. */
+#if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
+#error "attention_backward.cl needs KEY_WIDTH and VALUE_WIDTH"
+#endif
+
+#include "include/attention_blocks.cl"
+
+#define BACKWARD_ARGUMENTS                                                                                             \
+    __global float *dq, int dq_offset, int dq_stride, __global float *dk, int dk_offset, int dk_stride,                \
+        __global float *dv, int dv_offset, int dv_stride, const __global float *dy, int dy_offset, int dy_stride,      \
+        const __global float *q, int q_offset, int q_stride, const __global float *k, int k_offset, int k_stride,      \
+        const __global float *v, int v_offset, int v_stride, const __global float *y, int y_offset, int y_stride,      \
+        const __global int *spans, int spans_offset, const __global int *hidden, int hidden_offset,                    \
+        const __global float *additive, int additive_offset, int additive_stride, const __global float *relative,      \
+        int relative_offset, int relative_stride, int reach, __global float *statistics, int statistics_offset,        \
+        int wants_relative, int query_rows, int sequences, int heads, int max_queries, int max_keys, float scale,      \
+        int causal COMMA_DROPOUT_ARGUMENTS
+
+#define BACKWARD_NAMES                                                                                                 \
+    dq, dq_offset, dq_stride, dk, dk_offset, dk_stride, dv, dv_offset, dv_stride, dy, dy_offset, dy_stride, q, q_offset, \
+        q_stride, k, k_offset, k_stride, v, v_offset, v_stride, y, y_offset, y_stride, spans, spans_offset, hidden,    \
+        hidden_offset, additive, additive_offset, additive_stride, relative, relative_offset, relative_stride, reach,  \
+        statistics, statistics_offset, wants_relative, query_rows, sequences, heads, max_queries, max_keys, scale,     \
+        causal COMMA_DROPOUT_NAMES
+
+/* A head of a sequence: where its rows start, and what masks them (which may be null). */
+struct backward_head {
+    __global float *dq, *dk, *dv;
+    const __global float *dy, *q, *k, *v, *y;
+    int dq_stride, dk_stride, dv_stride, dy_stride, q_stride, k_stride, v_stride, y_stride;
+    const __global int *hidden;
+    const __global float *bias, *terms;
+    int reach, terms_stride, causal;
+    __global float *maxima, *totals, *deltas; /* of its queries */
+    __global float *partials;                 /* may be null */
+    int queries, keys, first_row, heads, number;
+    float scale;
+};
+
+static inline void find_head(struct backward_head *head, int sequence, int number, BACKWARD_ARGUMENTS)
+{
+    const __global int *span = spans + spans_offset + sequence * 4;
+    size_t query = (size_t)span[0], key = (size_t)span[2];
+    size_t column = (size_t)number * KEY_WIDTH, value_column = (size_t)number * VALUE_WIDTH;
+    head->dq = dq + dq_offset + query * dq_stride + column;
+    head->dk = dk + dk_offset + key * dk_stride + column;
+    head->dv = dv + dv_offset + key * dv_stride + value_column;
+    head->dy = dy + dy_offset + query * dy_stride + value_column;
+    head->q = q + q_offset + query * q_stride + column;
+    head->k = k + k_offset + key * k_stride + column;
+    head->v = v + v_offset + key * v_stride + value_column;
+    head->y = y + y_offset + query * y_stride + value_column;
+    head->dq_stride = dq_stride;
+    head->dk_stride = dk_stride;
+    head->dv_stride = dv_stride;
+    head->dy_stride = dy_stride;
+    head->q_stride = q_stride;
+    head->k_stride = k_stride;
+    head->v_stride = v_stride;
+    head->y_stride = y_stride;
+    head->hidden = hidden ? hidden + hidden_offset + key : 0;
+    head->bias = relative ? relative + relative_offset + (size_t)number * relative_stride : 0;
+    head->terms = additive ? additive + additive_offset + (size_t)sequence * max_queries * additive_stride : 0;
+    head->reach = reach;
+    head->terms_stride = additive_stride;
+    head->causal = causal;
+    head->maxima = statistics + statistics_offset + (size_t)number * query_rows + query;
+    head->totals = head->maxima + (size_t)heads * query_rows;
+    head->deltas = head->totals + (size_t)heads * query_rows;
+    __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
+    head->partials = wants_relative ? partials + ((size_t)sequence * heads + number) * (2 * reach + 1) : 0;
+    head->queries = span[1];
+    head->keys = span[3];
+    head->first_row = span[0];
+    head->heads = heads;
+    head->number = number;
+    head->scale = scale;
+}
+
+#include "include/attention_backward_cpu.cl"
+
+CPU_KERNEL void attention_backward_cpu(BACKWARD_ARGUMENTS)
+{
+    struct backward_work work;
+    for (int task = (int)get_group_id(0); task < sequences * heads; task += (int)get_num_groups(0)) {
+        struct backward_head head;
+        find_head(&head, task / heads, task % heads, BACKWARD_NAMES);
+        differentiate_head(&work, &head COMMA_DROPOUT_NAMES);
+    }
+}
+
+#define RELATIVE_ARGUMENTS                                                                                             \
+    __global float *drelative, int drelative_offset, int drelative_stride, const __global float *statistics,           \
+        int statistics_offset, int query_rows, int sequences, int heads, int width
+
+/* A work-item takes a head at a time. */
+CPU_KERNEL void attention_backward_relative_cpu(RELATIVE_ARGUMENTS)
+{
+    const __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
+    for (int head = (int)get_group_id(0); head < heads; head += (int)get_num_groups(0)) {
+        __global float *row = drelative + drelative_offset + (size_t)head * drelative_stride;
+        for (int c = 0; c < width; c += LANES) {
+            float16 sum = 0.0f;
+            for (int b = 0; b < sequences; b++) {
+                sum += load_columns(partials + ((size_t)b * heads + head) * width, c, width);
+            }
+            store_part(load_columns(row, c, width) + sum, row + c, min(width - c, LANES));
+        }
+    }
+}
+
+/* A group takes a head at a time, a work-item every 64th distance of it. */
+GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
+{
+    const __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
+    for (int head = (int)get_group_id(0); head < heads; head += (int)get_num_groups(0)) {
+        __global float *row = drelative + drelative_offset + (size_t)head * drelative_stride;
+        for (int c = (int)get_local_id(0); c < width; c += GROUP) {
+            float sum = 0.0f;
+            for (int b = 0; b < sequences; b++) {
+                sum += partials[((size_t)b * heads + head) * width + c];
+            }
+            row[c] += sum;
+        }
+    }
+}
+
+/* ---- the GPU form: statistics of the queries, then dq by blocks of queries, and dk and dv by blocks of keys ----
+ *
+ * Local memory: a struct backward_head; TILES + BLOCK * (BLOCK + 1) floats, and 2 * GROUP + BLOCK more for the statistics. It
+ * comes as parameters: PoCL 3.1 leaves large arrays that a kernel declares itself in one place for all its threads. */
+
+#define WIDEST     (KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH)
+#define DOT_WIDTH  WIDEST
+#define SUM_WIDTH  WIDEST
+#include "include/attention_tiles.cl"
+
+#define SLICES_OF(width) (((width) + SLICE - 1) / SLICE)
+
+/* A group's head lies in local memory: what every work-item of it would hold in registers otherwise is more than the sums.
+ * A barrier must come before, and at the end of each loop over tasks: PoCL 3.1 loses values there otherwise. */
+static inline void find_head_together(__local struct backward_head *head, int sequence, int number, BACKWARD_ARGUMENTS)
+{
+    if (get_local_id(0) == 0) {
+        struct backward_head found;
+        find_head(&found, sequence, number, BACKWARD_NAMES);
+        *head = found;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* delta of a query, of which two work-items see every second column each. */
+static inline float find_delta(__local float *parts, const __local struct backward_head *head, int query)
+{
+    int lane = (int)get_local_id(0);
+    const __global float *dy = head->dy + (size_t)query * head->dy_stride, *y = head->y + (size_t)query * head->y_stride;
+    float sum = 0.0f;
+    for (int c = lane % 2; query < head->queries && c < VALUE_WIDTH; c += 2) {
+        sum = fma(dy[c], y[c], sum);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    parts[lane] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return parts[lane & ~1] + parts[lane | 1];
+}
+
+/* A group takes 32 queries of a head, and finds maximum, total and delta of each. local_memory: TILES + BLOCK * (BLOCK + 1)
+ * + 2 * GROUP + BLOCK. */
+GPU_KERNEL void attention_backward_statistics_gpu(__local struct backward_head *head, __local float *tiles,
+                                                  BACKWARD_ARGUMENTS)
+{
+    __local float *weights = tiles + TILES, *parts = weights + BLOCK * (BLOCK + 1), *sum_parts = parts + GROUP;
+    __local float *factors = sum_parts + GROUP;
+    int blocks = (max_queries + BLOCK - 1) / BLOCK;
+    int tasks = sequences * heads * blocks;
+    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
+        int sequence = task / blocks / heads, first = task % blocks * BLOCK;
+        int count = min(spans[spans_offset + sequence * 4 + 1] - first, BLOCK);
+        if (count <= 0) {
+            continue;
+        }
+        find_head_together(head, sequence, task / blocks % heads, BACKWARD_NAMES);
+        int shift = head->keys - head->queries, query = first + (int)get_local_id(0) / 2;
+        int end = causal ? min(first + count + shift, head->keys) : head->keys;
+        int last = query >= head->queries ? -1 : causal ? min(query + shift, head->keys - 1) : head->keys - 1;
+        const __global float *terms = head->terms ? head->terms + (size_t)query * additive_stride : 0;
+        struct view view = {query, last, reach, head->hidden, head->bias, terms};
+        struct running running = {-INFINITY, 0.0f};
+        for (int tile = 0; tile < end; tile += BLOCK) {
+            int width = min(end - tile, BLOCK);
+            score_tile(weights, tiles, head->q + (size_t)first * q_stride, q_stride, count, scale,
+                       head->k + (size_t)tile * k_stride, k_stride, width, 1.0f);
+            weigh_tile(&running, weights, parts, sum_parts, factors, tile, &view);
+        }
+        float delta = find_delta(parts, head, query);
+        if (query < head->queries && get_local_id(0) % 2 == 0) {
+            head->maxima[query] = running.maximum;
+            head->totals[query] = running.total;
+            head->deltas[query] = delta;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* P of a query that has seen something and of four keys from `key` on. */
+static inline float4 find_weights(float4 scores, int query, int key, const __local struct backward_head *head)
+{
+    int last = head->keys - 1;
+    int4 keys = (int4)(key, key + 1, key + 2, key + 3), near = min(keys, (int4)(last));
+    int4 is_seen = keys <= (head->causal ? min(query + head->keys - head->queries, last) : last);
+    if (head->hidden) {
+        const __global int *hidden = head->hidden;
+        is_seen &= (int4)(hidden[near.x], hidden[near.y], hidden[near.z], hidden[near.w]) == 0;
+    }
+    if (head->bias) {
+        const __global float *bias = head->bias;
+        /* Oclgrind takes scalar bounds for those of the first element alone. */
+        int4 place = clamp(keys - query + head->reach, (int4)(0), (int4)(2 * head->reach));
+        scores += (float4)(bias[place.x], bias[place.y], bias[place.z], bias[place.w]);
+    }
+    if (head->terms) {
+        const __global float *terms = head->terms + (size_t)query * head->terms_stride;
+        scores += (float4)(terms[near.x], terms[near.y], terms[near.z], terms[near.w]);
+    }
+    float4 weights = exp(scores - head->maxima[query]) / head->totals[query];
+    return is_seen ? weights : (float4)(0.0f);
+}
+
+/* dS of a query and four keys from their dy . v, or P after dropout. */
+static inline float4 differentiate_pairs(float4 scores, float4 products, int query, int key, int wants_dscores,
+                                         const __local struct backward_head *head COMMA_DROPOUT_ARGUMENTS)
+{
+    if (query >= head->queries || head->totals[query] == 0.0f) {
+        return 0.0f;
+    }
+    float4 weights = find_weights(scores, query, key, head), kept = 1.0f;
+#ifdef HAS_DROPOUT
+    int row = (head->first_row + query) * head->heads + head->number;
+    kept = dropout_quad(key / 4, row, DROPOUT_NAMES);
+#endif
+    return weights * (wants_dscores ? fma(products, kept, (float4)(-head->deltas[query])) : kept);
+}
+
+/* weights (BLOCK keys, BLOCK queries + 1) = dS, or P after dropout, of the tile's keys and queries. */
+static inline __attribute__((always_inline)) void weigh_pairs(__local float *weights, __local float *tiles, int first_query, int first_key,
+                               int wants_dscores, const __local struct backward_head *head COMMA_DROPOUT_ARGUMENTS)
+{
+    int row4 = (int)get_local_id(0) / 8 * 4, column = (int)get_local_id(0) % 8;
+    int keys = min(head->keys - first_key, BLOCK), queries = min(head->queries - first_query, BLOCK);
+    score_tile(weights, tiles, head->k + (size_t)first_key * head->k_stride, head->k_stride, keys, 1.0f,
+               head->q + (size_t)first_query * head->q_stride, head->q_stride, queries, head->scale);
+    struct products products = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (wants_dscores) {
+        products = multiply_tile(tiles, head->v + (size_t)first_key * head->v_stride, head->v_stride, keys, 1.0f,
+                                 head->dy + (size_t)first_query * head->dy_stride, head->dy_stride, queries, 1.0f,
+                                 VALUE_WIDTH);
+    }
+    __local float *pairs = weights + row4 * (BLOCK + 1) + column;
+    /* Every eighth query in turn comes first in the vectors: unrolled, this would take half the kernel's registers. */
+#pragma unroll 1
+    for (int query = first_query + column; query < first_query + BLOCK; query += 8, pairs += 8) {
+        float4 scores = (float4)(pairs[0], pairs[BLOCK + 1], pairs[2 * (BLOCK + 1)], pairs[3 * (BLOCK + 1)]);
+        float4 found = differentiate_pairs(
+            scores, (float4)(products.s0.x, products.s1.x, products.s2.x, products.s3.x), query, first_key + row4,
+            wants_dscores, head COMMA_DROPOUT_NAMES);
+        pairs[0] = found.x;
+        pairs[BLOCK + 1] = found.y;
+        pairs[2 * (BLOCK + 1)] = found.z;
+        pairs[3 * (BLOCK + 1)] = found.w;
+        products.s0 = products.s0.yzwx;
+        products.s1 = products.s1.yzwx;
+        products.s2 = products.s2.yzwx;
+        products.s3 = products.s3.yzwx;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* A group takes 32 queries of a head and up to 64 columns of dq. local memory: TILES + BLOCK * (BLOCK + 1). */
+GPU_KERNEL void attention_backward_queries_gpu(__local struct backward_head *head, __local float *tiles,
+                                               BACKWARD_ARGUMENTS)
+{
+    __local float *weights = tiles + TILES;
+    int blocks = (max_queries + BLOCK - 1) / BLOCK, slices = SLICES_OF(KEY_WIDTH);
+    int tasks = sequences * heads * blocks * slices;
+    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
+        int slice = task % slices * SLICE, block = task / slices;
+        int sequence = block / blocks / heads, first = (blocks - 1 - block % blocks) * BLOCK;
+        int count = min(spans[spans_offset + sequence * 4 + 1] - first, BLOCK);
+        if (count <= 0) {
+            continue;
+        }
+        find_head_together(head, sequence, block / blocks % heads, BACKWARD_NAMES);
+        int end = causal ? min(first + count + head->keys - head->queries, head->keys) : head->keys;
+        struct column_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        for (int tile = 0; tile < end; tile += BLOCK) {
+            int width = min(end - tile, BLOCK);
+            weigh_pairs(weights, tiles, first, tile, 1, head COMMA_DROPOUT_NAMES);
+            load_slice(tiles, head->k + (size_t)tile * head->k_stride + slice, head->k_stride, width, KEY_WIDTH - slice);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            add_tile_rows(&sums, weights, 1, BLOCK + 1, tiles, width);
+        }
+        put_sums(head->dq + (size_t)first * head->dq_stride + slice, head->dq_stride, count,
+                 min(SLICE, KEY_WIDTH - slice), &sums, (float4)(head->scale));
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* Of a head's keys from `first` on, sums over the queries that see some of them: of dS times q, or of P after dropout times
+ * dy. */
+static inline __attribute__((always_inline)) void
+add_queries(struct column_sums *sums, __local float *weights, __local float *tiles, int first, int slice,
+            int wants_dscores, const __local struct backward_head *head COMMA_DROPOUT_ARGUMENTS)
+{
+    int tile = head->causal ? max(first - (head->keys - head->queries), 0) / BLOCK * BLOCK : 0;
+    for (; tile < head->queries; tile += BLOCK) {
+        weigh_pairs(weights, tiles, tile, first, wants_dscores, head COMMA_DROPOUT_NAMES);
+        const __global float *rows = wants_dscores ? head->q : head->dy;
+        int stride = wants_dscores ? head->q_stride : head->dy_stride, queries = min(head->queries - tile, BLOCK);
+        load_slice(tiles, rows + (size_t)tile * stride + slice, stride, queries,
+                   (wants_dscores ? KEY_WIDTH : VALUE_WIDTH) - slice);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        add_tile_rows(sums, weights, BLOCK + 1, 1, tiles, queries);
+    }
+}
+
+/* A group takes 32 keys of a head and up to 64 columns of dk. */
+GPU_KERNEL void attention_backward_keys_gpu(__local struct backward_head *head, __local float *tiles,
+                                            BACKWARD_ARGUMENTS)
+{
+    __local float *weights = tiles + TILES;
+    int blocks = (max_keys + BLOCK - 1) / BLOCK, slices = SLICES_OF(KEY_WIDTH);
+    int tasks = sequences * heads * blocks * slices;
+    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
+        int slice = task % slices * SLICE, block = task / slices;
+        int sequence = block / blocks / heads, first = block % blocks * BLOCK;
+        int count = min(spans[spans_offset + sequence * 4 + 3] - first, BLOCK);
+        if (count <= 0) {
+            continue;
+        }
+        find_head_together(head, sequence, block / blocks % heads, BACKWARD_NAMES);
+        struct column_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        add_queries(&sums, weights, tiles, first, slice, 1, head COMMA_DROPOUT_NAMES);
+        put_sums(head->dk + (size_t)first * head->dk_stride + slice, head->dk_stride, count,
+                 min(SLICE, KEY_WIDTH - slice), &sums, (float4)(head->scale));
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* A group takes 32 keys of a head and up to 64 columns of dv. */
+GPU_KERNEL void attention_backward_values_gpu(__local struct backward_head *head, __local float *tiles,
+                                              BACKWARD_ARGUMENTS)
+{
+    __local float *weights = tiles + TILES;
+    int blocks = (max_keys + BLOCK - 1) / BLOCK, slices = SLICES_OF(VALUE_WIDTH);
+    int tasks = sequences * heads * blocks * slices;
+    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
+        int slice = task % slices * SLICE, block = task / slices;
+        int sequence = block / blocks / heads, first = block % blocks * BLOCK;
+        int count = min(spans[spans_offset + sequence * 4 + 3] - first, BLOCK);
+        if (count <= 0) {
+            continue;
+        }
+        find_head_together(head, sequence, block / blocks % heads, BACKWARD_NAMES);
+        struct column_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        add_queries(&sums, weights, tiles, first, slice, 0, head COMMA_DROPOUT_NAMES);
+        put_sums(head->dv + (size_t)first * head->dv_stride + slice, head->dv_stride, count,
+                 min(SLICE, VALUE_WIDTH - slice), &sums, (float4)(1.0f));
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* Adds dS of a tile's keys and queries to the partials: each work-item but one sums a diagonal, and those beyond the reach
+ * share a partial. */
+static inline void add_diagonals(__local float *diagonals, const __local float *weights, int first_query, int first_key,
+                                 const __local struct backward_head *head)
+{
+    int lane = (int)get_local_id(0), distance = lane - (BLOCK - 1); /* of key and query within the tile */
+    float sum = 0.0f;
+    for (int key = max(distance, 0); key < min(BLOCK, BLOCK + distance); key++) {
+        sum += weights[key * (BLOCK + 1) + key - distance];
+    }
+    diagonals[lane] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int reach = head->reach, place = first_key - first_query + distance + reach, last = 2 * BLOCK - 2;
+    int is_first = lane == 0 || (place > 0 && place <= 2 * reach);
+    if (lane <= last && is_first) {
+        int end = place >= 2 * reach || reach == 0 ? last : place < 0 ? min(lane - place, last) : lane;
+        for (int other = lane + 1; other <= end; other++) {
+            sum += diagonals[other];
+        }
+        head->partials[clamp(place, 0, 2 * reach)] += sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+}
+
+/* A group takes a head: its partials. */
+GPU_KERNEL void attention_backward_partials_gpu(__local struct backward_head *head, __local float *tiles,
+                                                BACKWARD_ARGUMENTS)
+{
+    __local float *weights = tiles + TILES;
+    for (int task = (int)get_group_id(0); task < sequences * heads; task += (int)get_num_groups(0)) {
+        find_head_together(head, task / heads, task % heads, BACKWARD_NAMES);
+        for (int c = (int)get_local_id(0); c < 2 * head->reach + 1; c += GROUP) {
+            head->partials[c] = 0.0f;
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        for (int query = 0; query < head->queries; query += BLOCK) {
+            int end = causal ? min(query + BLOCK + head->keys - head->queries, head->keys) : head->keys;
+            for (int key = 0; key < end; key += BLOCK) {
+                weigh_pairs(weights, tiles, query, key, 1, head COMMA_DROPOUT_NAMES);
+                add_diagonals(tiles, weights, query, key, head);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

@@ -1,0 +1,281 @@
+/* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual
+ *
+ * How W lies and in which order is summed says product.cl. Contraction is off because the epilogue must round alike
+ * wherever it is inlined. residual may be y itself.
+ *
+ * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision; CPU forms take RESULT_BF16
+ * (finish.cl). */
+#ifndef ACTIVATION
+#error "gemm.cl needs ACTIVATION"
+#endif
+#pragma OPENCL FP_CONTRACT OFF
+
+#include "include/product.cl"
+#include "include/finish.cl"
+
+/* ---- CPU form ---- */
+
+/* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8 rows. The panel stays in the cache
+ * while the rows pass. */
+CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride,
+                                const __global operand_element *x, int x_offset, int x_stride, int rows,
+                                const __global weight_element *w, int inputs, int outputs, float scale,
+                                const __global float *bias, const __global float *residual, int residual_offset,
+                                int residual_stride, int rows_per_group)
+{
+    int column = (int)get_group_id(0) * PANEL;
+    int first = (int)get_group_id(1) * rows_per_group;
+    int end = min(rows, first + rows_per_group);
+    int depth = panel_depth(inputs);
+    const __global weight_element *panel = w + (size_t)column * depth;
+    float16 tile[16];
+    for (int row = first; row < end; row += 8) {
+        int count = min(8, end - row);
+        __global result_element *y_tile = y + y_offset + (size_t)row * y_stride + column;
+        const __global float *residual_tile =
+            residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0;
+        fetch_tile(count, y_tile, y_stride, residual_tile, residual_stride, outputs - column);
+        block(tile, x + x_offset + (size_t)row * x_stride, x_stride, count, panel, depth);
+        finish_tile(tile, count, y_tile, y_stride, bias ? bias + column : 0, residual_tile, residual_stride, scale,
+                    outputs - column, 1);
+    }
+}
+
+/* ---- GPU form ---- */
+
+static inline float8 activate8(float8 v)
+{
+    return (float8)(activate4(v.lo), activate4(v.hi));
+}
+
+#define TILE 64                 /* rows and columns of a group's tile: two panels wide */
+#define TILE_DEPTH 8            /* inputs that lie in local memory at a time */
+#define X_PITCH (TILE + 4)      /* padded, so that the transposing stores meet fewer bank conflicts */
+
+/* The 8 rows (or columns) of an item: 4 neighbours in each half of the tile, so that neighbouring items read
+ * neighbouring float4. */
+#define SPOT(lane, i) ((i) / 4 * 32 + (lane)*4 + (i) % 4)
+
+/* The sums of an item, one float8 a row: named, because an array of them ends in memory with some compilers. */
+struct tile_sums {
+    float8 row0, row1, row2, row3, row4, row5, row6, row7;
+};
+
+/* What an item carries of the next slice of the operands from global memory to local: x[x_row + 8i, next + x_input], and
+ * four columns of input next + w_input, of both panels or of two inputs. */
+struct tile_cargo {
+    float x[8];
+    weight4 w[2 / INPUTS_TOGETHER];
+};
+#define CARGO_X_INPUT  ((int)get_local_id(0) % 8)
+#define CARGO_X_ROW    ((int)get_local_id(0) / 8)
+#define CARGO_W_INPUT  ((int)get_local_id(0) / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER)
+#define CARGO_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
+
+/* x: what the item carries of input 0 of the tile's first of `rows` rows; w: of its first of `outputs` columns. */
+static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x, size_t x_stride, int rows,
+                               const __global weight_element *w, int outputs, int inputs, int next)
+{
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        int inside = CARGO_X_ROW + 8 * i < rows && next + CARGO_X_INPUT < inputs;
+        cargo->x[i] = inside ? x[(size_t)(8 * i) * x_stride + next] : 0.0f;
+    }
+#pragma unroll
+    for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
+        int inside = next + CARGO_W_INPUT < inputs && (CARGO_W_COLUMN / PANEL + i) * PANEL < outputs;
+        const __global weight_element *from = w + (size_t)(next / INPUTS_TOGETHER + i * panel_depth(inputs)) * PANEL;
+        cargo->w[i] = inside ? load_weight4(from) : (weight4)(0);
+    }
+}
+
+static inline void put_cargo(__local float *x_tile, __local float *w_tile, const struct tile_cargo *cargo)
+{
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        x_tile[CARGO_X_INPUT * X_PITCH + CARGO_X_ROW + 8 * i] = ROUND_OPERAND(cargo->x[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
+        store_weight4(&w_tile[CARGO_W_INPUT * TILE + CARGO_W_COLUMN + i * PANEL], TILE, cargo->w[i]);
+    }
+}
+
+static inline void multiply_slice(struct tile_sums *sums, const __local float *x_tile, const __local float *w_tile,
+                                  int steps)
+{
+    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
+    /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
+#pragma unroll 1
+    for (int k = 0; k < steps; k++) {
+        float4 above = *(const __local float4 *)&x_tile[k * X_PITCH + across * 4];
+        float4 below = *(const __local float4 *)&x_tile[k * X_PITCH + 32 + across * 4];
+        float4 p = *(const __local float4 *)&w_tile[k * TILE + along * 4];
+        float4 q = *(const __local float4 *)&w_tile[k * TILE + 32 + along * 4];
+        float8 b = (float8)(p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w);
+        sums->row0 = fma((float8)(above.x), b, sums->row0);
+        sums->row1 = fma((float8)(above.y), b, sums->row1);
+        sums->row2 = fma((float8)(above.z), b, sums->row2);
+        sums->row3 = fma((float8)(above.w), b, sums->row3);
+        sums->row4 = fma((float8)(below.x), b, sums->row4);
+        sums->row5 = fma((float8)(below.y), b, sums->row5);
+        sums->row6 = fma((float8)(below.z), b, sums->row6);
+        sums->row7 = fma((float8)(below.w), b, sums->row7);
+    }
+}
+
+static inline void activate_sums(struct tile_sums *sums, float scale, float8 shift)
+{
+    sums->row0 = activate8(fma((float8)(scale), sums->row0, shift));
+    sums->row1 = activate8(fma((float8)(scale), sums->row1, shift));
+    sums->row2 = activate8(fma((float8)(scale), sums->row2, shift));
+    sums->row3 = activate8(fma((float8)(scale), sums->row3, shift));
+    sums->row4 = activate8(fma((float8)(scale), sums->row4, shift));
+    sums->row5 = activate8(fma((float8)(scale), sums->row5, shift));
+    sums->row6 = activate8(fma((float8)(scale), sums->row6, shift));
+    sums->row7 = activate8(fma((float8)(scale), sums->row7, shift));
+}
+
+/* The next row comes to row0. */
+static inline void pass_rows(struct tile_sums *sums)
+{
+    sums->row0 = sums->row1;
+    sums->row1 = sums->row2;
+    sums->row2 = sums->row3;
+    sums->row3 = sums->row4;
+    sums->row4 = sums->row5;
+    sums->row5 = sums->row6;
+    sums->row6 = sums->row7;
+}
+
+/* A group: a tile of 64 rows and 64 columns, 8 x 8 of it an item. The next slice of the operands travels from global
+ * memory to registers while the present one is multiplied. */
+GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+                                     int x_offset, int x_stride, int rows, const __global weight_element *w, int inputs,
+                                     int outputs, float scale, const __global float *bias,
+                                     const __global float *residual, int residual_offset, int residual_stride)
+{
+    __local float x_tile[TILE_DEPTH * X_PITCH] __attribute__((aligned(16))); /* (8, 64) */
+    __local float w_tile[TILE_DEPTH * TILE] __attribute__((aligned(16)));    /* (8, 64) */
+    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
+    int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
+    const __global float *x_from = x + x_offset + (size_t)(row + CARGO_X_ROW) * x_stride + CARGO_X_INPUT;
+    const __global weight_element *w_from = w +
+                                            (size_t)(column + CARGO_W_COLUMN / PANEL * PANEL) * panel_depth(inputs) +
+                                            CARGO_W_INPUT / INPUTS_TOGETHER * PANEL + CARGO_W_COLUMN % PANEL;
+    struct tile_cargo cargo;
+    struct tile_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    for (int k = -TILE_DEPTH; k < inputs; k += TILE_DEPTH) {
+        int next = k + TILE_DEPTH;
+        if (next < inputs) {
+            fetch_cargo(&cargo, x_from, x_stride, rows - row, w_from, outputs - column, inputs, next);
+        }
+        if (k >= 0) {
+            multiply_slice(&sums, x_tile, w_tile, min(TILE_DEPTH, inputs - k));
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (next < inputs) {
+            put_cargo(x_tile, w_tile, &cargo);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#define SHIFT(j) (bias && column + SPOT(along, j) < outputs ? bias[column + SPOT(along, j)] : 0.0f)
+    activate_sums(&sums, scale,
+                  (float8)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3), SHIFT(4), SHIFT(5), SHIFT(6), SHIFT(7)));
+#pragma unroll 1
+    for (int i = 0; i < 8; i++, pass_rows(&sums)) {
+        int r = row + SPOT(across, i);
+        float values[8];
+        vstore8(sums.row0, 0, values);
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            int c = column + SPOT(along, j);
+            if (r < rows && c < outputs) {
+                values[j] += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
+                y[y_offset + (size_t)r * y_stride + c] = values[j];
+            }
+        }
+    }
+}
+
+#define SKINNY_ROWS 8
+#define SKINNY_DEPTH 64
+
+/* acc (4) += x[4 rows, k] * w[column, k] */
+#define SKINNY_STEP(k)                                                                                                 \
+    acc = fma(*(const __local float4 *)&x_tile[(k)*SKINNY_ROWS + half_group * 4], (float4)(w_tile[(k)*PANEL + lane]), acc);
+
+/* For few rows, where reading W is all the work. A group: 8 rows of one panel, 4 rows of one column an item; all items
+ * fetch the panel together, 8 (bf16: 4) vectors each under way while the slice before is multiplied. */
+GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+                                       int x_offset, int x_stride, int rows, const __global weight_element *w, int inputs,
+                                       int outputs, float scale, const __global float *bias,
+                                       const __global float *residual, int residual_offset, int residual_stride)
+{
+    __local float x_tile[SKINNY_DEPTH * SKINNY_ROWS] __attribute__((aligned(16))); /* (64, 8) */
+    __local float w_tile[SKINNY_DEPTH * PANEL] __attribute__((aligned(16)));       /* (64, 32) */
+    int item = (int)get_local_id(0);
+    int lane = item % PANEL, half_group = item / PANEL;
+    int column = (int)get_group_id(0) * PANEL;
+    int row = (int)get_group_id(1) * SKINNY_ROWS;
+    const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
+    const __global weight_element *w_from = w + (size_t)column * panel_depth(inputs) + item * 4;
+    float x_next[8];
+    weight4 w_next[8 / INPUTS_TOGETHER];
+
+    float4 acc = 0.0f;
+    for (int k = -SKINNY_DEPTH; k < inputs; k += SKINNY_DEPTH) {
+        int next = k + SKINNY_DEPTH;
+        int has_next = next < inputs;
+        if (has_next) {
+#pragma unroll
+            for (int i = 0; i < 8 / INPUTS_TOGETHER; i++) {
+                /* 8 items an input, so the group brings 8 inputs or pairs at a time */
+                int inside = next + (i * 8 + item / 8) * INPUTS_TOGETHER < inputs;
+                const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * 8) * PANEL;
+                w_next[i] = inside ? load_weight4(from) : (weight4)(0);
+            }
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                int inside = row + i < rows && next + item < inputs;
+                x_next[i] = inside ? x_from[(size_t)i * x_stride + next] : 0.0f;
+            }
+        }
+        if (k >= 0) {
+            if (next <= inputs) {
+#pragma unroll 8
+                for (int step = 0; step < SKINNY_DEPTH; step++) {
+                    SKINNY_STEP(step)
+                }
+            } else {
+                for (int step = 0; step < inputs - k; step++) {
+                    SKINNY_STEP(step)
+                }
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (has_next) {
+#pragma unroll
+            for (int i = 0; i < 8 / INPUTS_TOGETHER; i++) {
+                store_weight4(&w_tile[(i * 8 + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, w_next[i]);
+            }
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                x_tile[item * SKINNY_ROWS + i] = ROUND_OPERAND(x_next[i]);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    float products[4];
+    vstore4(acc, 0, products);
+    int c = column + lane;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        int r = row + half_group * 4 + i;
+        if (r < rows && c < outputs) {
+            float value = activate(fma(scale, products[i], bias ? bias[c] : 0.0f));
+            value += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
+            y[y_offset + (size_t)r * y_stride + c] = value;
+        }
+    }
+}

@@ -1,0 +1,218 @@
+/* dx (M, K) = scale * dy (M, N) W + residual of W (N, K), which lies in panels of 32 outputs as product.cl says. residual
+ * may be dx itself.
+ *
+ * CPU form: every element is one chain acc = fma(dy[m, n], scale * w[n, k], acc) over n = 0 .. N-1 from the residual or
+ * zero. In bf16 dy and scale * W are rounded, and outputs go in pairs as inputs do in product_bf16.cl. GPU form: the
+ * transpose of W, by which gemm.cl multiplies.
+ *
+ * Needs PRECISION, 0 (fp32) or 2 (bf16): of the products. */
+#ifndef PRECISION
+#error "gemm_input_gradient.cl needs PRECISION"
+#endif
+#pragma OPENCL FP_CONTRACT OFF
+
+#include "include/product.cl"
+#include "include/fetch.cl"
+
+/* ---- CPU form ---- */
+
+#define OUTPUTS_TOGETHER INPUTS_TOGETHER
+#define DEPTH 256 /* outputs, or pairs, that pass at a time: 32 KB of W, which stay in the second cache */
+
+#define ZIP_LOW(a, b)                                                                                                  \
+    (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
+#define ZIP_HIGH(a, b)                                                                                                 \
+    (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf)
+
+/* to: 16 outputs of 16 inputs, rows PANEL apart, from w (16 inputs, 16 outputs), of which `inputs` are there, times
+ * scale. Zipping rows i and i + 8 turns the bits of an element's row and lane by one place; four times exchanges them. */
+static inline void transpose_square(weight_element *to, const __global float *w, int inputs, float scale)
+{
+    float16 a[16], b[16];
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        a[i] = i < inputs ? scale * vload16(0, w + i * PANEL) : (float16)(0.0f);
+    }
+#define ZIP(OUT, IN)                                                                                                   \
+    _Pragma("unroll") for (int i = 0; i < 8; i++)                                                                      \
+    {                                                                                                                  \
+        OUT[2 * i] = ZIP_LOW(IN[i], IN[i + 8]);                                                                        \
+        OUT[2 * i + 1] = ZIP_HIGH(IN[i], IN[i + 8]);                                                                   \
+    }
+    ZIP(b, a)
+    ZIP(a, b)
+    ZIP(b, a)
+    ZIP(a, b)
+#pragma unroll
+    for (int i = 0; i < 16; i += OUTPUTS_TOGETHER) {
+#if PRECISION == 0
+        vstore16(a[i], 0, to + i * PANEL);
+#else
+        vstore16(round_bf16_16(a[i]) >> 16 | round_bf16_16(a[i + 1]), 0, to + i / 2 * PANEL);
+#endif
+    }
+}
+
+/* Two vectors of a row: columns <= 32 of them. */
+static inline void load_row(float16 *left, float16 *right, const __global float *from, int columns)
+{
+    if (columns >= PANEL) {
+        *left = vload16(0, from);
+        *right = vload16(1, from);
+    } else {
+        *left = load_part(from, min(columns, 16), 0.0f);
+        *right = load_part(from + 16, max(columns - 16, 0), 0.0f);
+    }
+}
+
+static inline void store_row(const float16 *left, const float16 *right, __global float *to, int columns)
+{
+    if (columns >= PANEL) {
+        vstore16(*left, 0, to);
+        vstore16(*right, 1, to);
+    } else {
+        store_part(*left, to, min(columns, 16));
+        store_part(*right, to + 16, max(columns - 16, 0));
+    }
+}
+
+/* dx (ROWS, columns) = ROWS rows of dy (ROWS, steps) times panel (steps, 32) + what is at `from`, zero where that is
+ * NULL. Unrolled, as in product.cl. */
+#define DEFINE_ROWS(ROWS)                                                                                              \
+    static inline void add_rows_##ROWS(__global float *dx, size_t dx_stride, const __global float *from,               \
+                                       size_t from_stride, const __global operand_element *dy, size_t dy_stride,       \
+                                       const weight_element *panel, int steps, int columns)                            \
+    {                                                                                                                  \
+        float16 left[ROWS], right[ROWS];                                                                               \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            left[r] = 0.0f;                                                                                            \
+            right[r] = 0.0f;                                                                                           \
+            if (from) {                                                                                                \
+                load_row(&left[r], &right[r], from + r * from_stride, columns);                                        \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int n = 0; n < steps; n++) {                                                                              \
+            /* the next block's */                                                                                     \
+            FETCH_SOON(dy + (ROWS + n % ROWS) * dy_stride + n / (2 * ROWS) * 16);                                      \
+            FETCH_TO_WRITE(dx + (ROWS + n % ROWS) * dx_stride + n / ROWS % 2 * 16);                                    \
+            weight16 w_left = vload16(2 * n, panel), w_right = vload16(2 * n + 1, panel);                              \
+            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
+            {                                                                                                          \
+                operand16 value = dy[r * dy_stride + n];                                                               \
+                MULTIPLY(left[r], value, w_left);                                                                      \
+                MULTIPLY(right[r], value, w_right);                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            store_row(&left[r], &right[r], dx + r * dx_stride, columns);                                               \
+        }                                                                                                              \
+    }
+DEFINE_ROWS(1)
+DEFINE_ROWS(2)
+DEFINE_ROWS(4)
+DEFINE_ROWS(8)
+
+/* The panel of `depth` outputs of 32 inputs; `square`: where W has them. */
+static inline void pack_panel(weight_element *panel, const __global float *square, int depth, int inputs, int inputs_left,
+                              float scale)
+{
+    for (int n = 0; n < depth; n += 16) {
+        const __global float *from = square + (size_t)(n / PANEL * PANEL) * inputs + n % PANEL;
+        weight_element *to = panel + n / OUTPUTS_TOGETHER * PANEL;
+        transpose_square(to, from, inputs_left, scale);
+        transpose_square(to + 16, from + 16 * PANEL, inputs_left - 16, scale);
+    }
+}
+
+/* Fetches lines first .. end - 1 of what pack_panel() reads: 64 in each square. */
+static inline void fetch_squares(const __global float *square, int inputs, int first, int end)
+{
+    for (int line = first; line < end; line++) {
+        FETCH_SOON(square + (size_t)(line / 64 * PANEL) * inputs + line % 64 * 16);
+    }
+}
+
+/* A group: rows_per_group rows and panels_per_group times 32 inputs (the last groups fewer). N passes in slices of DEPTH;
+ * the sums wait in dx meanwhile, which does not change their bits. dy: in bf16 from round_bf16.cl. */
+CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_stride,
+                                   const __global operand_element *dy, int dy_offset, int dy_stride, int rows,
+                                   const __global float *w, int inputs, int outputs, float scale,
+                                   const __global float *residual, int residual_offset, int residual_stride,
+                                   int rows_per_group, int panels_per_group)
+{
+    int first = (int)get_group_id(1) * rows_per_group, end = min(rows, first + rows_per_group);
+    int first_input = (int)get_group_id(0) * panels_per_group * PANEL;
+    int end_input = min(inputs, first_input + panels_per_group * PANEL);
+    dx += dx_offset;
+    dy += dy_offset;
+    residual = residual ? residual + residual_offset : 0;
+    weight_element panel[DEPTH * PANEL];
+    for (int start = 0; start < outputs; start += DEPTH * OUTPUTS_TOGETHER, dy += DEPTH) {
+        int depth = min(outputs - start, DEPTH * OUTPUTS_TOGETHER), steps = panel_depth(depth);
+        const __global float *sums = start ? dx : residual;
+        size_t sums_stride = start ? dx_stride : residual_stride;
+        for (int k = first_input; k < end_input; k += PANEL) {
+            const __global float *square = w + (size_t)start * inputs + k * PANEL;
+            int columns = inputs - k;
+            pack_panel(panel, square, depth, inputs, columns, scale);
+            /* The next panel: some lines with each block of rows. */
+            int is_last = k + PANEL >= end_input, next_start = start + DEPTH * OUTPUTS_TOGETHER;
+            const __global float *next =
+                is_last ? w + (size_t)next_start * inputs + first_input * PANEL : square + PANEL * PANEL;
+            int lines = is_last ? max(min(outputs - next_start, DEPTH * OUTPUTS_TOGETHER), 0) * 2 : depth * 2, line = 0;
+            int lines_a_block = lines / ((end - first) / 8 + 1) + 1;
+            for (int row = first; row < end;) {
+                int left = end - row;
+                __global float *to = dx + (size_t)row * dx_stride + k;
+                const __global float *from = sums ? sums + (size_t)row * sums_stride + k : 0;
+                const __global operand_element *operand = dy + (size_t)row * dy_stride;
+                int next_line = min(lines, line + lines_a_block);
+                fetch_squares(next, inputs, line, next_line);
+                line = next_line;
+#define ADD_ROWS(COUNT)                                                                                                \
+    add_rows_##COUNT(to, dx_stride, from, sums_stride, operand, dy_stride, panel, steps, columns);                     \
+    row += COUNT;
+                if (left >= 8) {
+                    ADD_ROWS(8)
+                } else if (left >= 4) {
+                    ADD_ROWS(4)
+                } else if (left >= 2) {
+                    ADD_ROWS(2)
+                } else {
+                    ADD_ROWS(1)
+                }
+            }
+        }
+    }
+}
+
+/* ---- GPU form ---- */
+
+#if PRECISION == 0
+#define JOIN(low, high) (low)
+#else
+#define JOIN(low, high) (round_bf16(low) >> 16 | round_bf16(high))
+#endif
+
+/* out = Wᵀ (K, N), in panels of 32 inputs, zero beyond K; element or pair n of input k is
+ * out[((k / 32) * depth + n) * 32 + k % 32], depth = panel_depth(N). A square of 32 inputs and 32 outputs is one piece of
+ * memory on both sides, and a group's. */
+GPU_KERNEL void transpose_weight_gpu(__global weight_element *out, const __global float *w, int inputs, int outputs)
+{
+    __local float square[PANEL * (PANEL + 1)]; /* odd pitch: no bank conflicts */
+    int lane = (int)get_local_id(0) % PANEL, half_group = (int)get_local_id(0) / PANEL;
+    int k = (int)get_group_id(0) * PANEL, n = (int)get_group_id(1) * PANEL;
+    for (int i = half_group; i < PANEL; i += GROUP / PANEL) {
+        square[i * (PANEL + 1) + lane] = k + i < inputs ? w[(size_t)n * inputs + (size_t)(k + i) * PANEL + lane] : 0.0f;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out += ((size_t)k * panel_depth(outputs)) + (size_t)(n / OUTPUTS_TOGETHER) * PANEL + lane;
+    int depth = panel_depth(min(outputs - n, PANEL));
+    for (int j = half_group; j < depth; j += GROUP / PANEL) {
+        /* outputs beyond N are zero in W */
+        const __local float *from = &square[lane * (PANEL + 1) + j * OUTPUTS_TOGETHER];
+        out[j * PANEL] = JOIN(from[0], from[OUTPUTS_TOGETHER - 1]);
+    }
+}

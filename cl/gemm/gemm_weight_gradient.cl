@@ -1,0 +1,272 @@
+/* dW (N, K) += scale * dyᵀ x of x (M, K) and dy (M, N), where dW lies in panels as product.cl says: a panel is a product
+ * xᵀ dy of its own, (K, M) by (M, 32).
+ *
+ * Every element is one chain acc = fma(x[m, k], scale * dy[m, n], acc) over m = 0 .. M-1 from what is there: its bits do
+ * not depend on how many rows are added at a time. In bf16 (CPU form) x and scale * dy are rounded, and rows go in pairs
+ * as inputs do in product_bf16.cl. Lanes of the last panel beyond N stay zero.
+ *
+ * Needs PRECISION, 0 (fp32) or 2 (bf16): of the products. */
+#ifndef PRECISION
+#error "gemm_weight_gradient.cl needs PRECISION"
+#endif
+#pragma OPENCL FP_CONTRACT OFF
+
+#include "include/product.cl"
+#include "include/fetch.cl"
+
+/* ---- CPU form ---- */
+
+#define BLOCK 8            /* inputs of a register block */
+#define ROWS_TOGETHER INPUTS_TOGETHER
+#define DEPTH 128          /* rows, or pairs, that pass at a time: 16 KB of dy stay in the first cache with 4 KB of x */
+#define SLICE (DEPTH * BLOCK + 16) /* elements from one block of x to the next: an odd number of cache lines */
+
+/* 16 columns, count of them inside, of a row and of the next where there is one. */
+#if PRECISION == 0
+#define load_rows16(x, stride, rows, count, scale) (wide_load_rows(x, stride, rows, count, scale).v)
+static inline struct wide wide_load_rows(const __global float *x, int stride, int rows, int count, float scale)
+{
+    return WIDE(scale * (count >= 16 ? vload16(0, x) : load_part(x, count, 0.0f)));
+}
+#else
+#define load_rows16(x, stride, rows, count, scale) as_uint16(wide_load_rows(x, stride, rows, count, scale).v)
+static inline struct wide wide_load_rows(const __global float *x, int stride, int rows, int count, float scale)
+{
+    float16 low = count >= 16 ? vload16(0, x) : load_part(x, count, 0.0f);
+    float16 high = 0.0f;
+    if (rows > 1) {
+        high = count >= 16 ? vload16(0, x + stride) : load_part(x + stride, count, 0.0f);
+    }
+    return WIDE(as_float16(round_bf16_16(scale * low) >> 16 | round_bf16_16(scale * high)));
+}
+#endif
+
+/* out: `rows` rows of x in slices of DEPTH rows or pairs, and blocks of 8 inputs, in the order in which they are read below: element
+ * (m, k) at ((m / DEPTH) * blocks + k / 8) * SLICE + m % DEPTH * 8 + k % 8, zero beyond K. Groups: one a slice and
+ * blocks_per_group blocks. */
+CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global float *x, int x_offset, int x_stride,
+                              int first_row, int rows, int inputs, int blocks_per_group)
+{
+    int blocks = (inputs + BLOCK - 1) / BLOCK;
+    int first = (int)get_group_id(1) * blocks_per_group * BLOCK;
+    int end = min(inputs, first + blocks_per_group * BLOCK);
+    int row = (int)get_group_id(0) * DEPTH * ROWS_TOGETHER;
+    int steps = (min(rows - row, DEPTH * ROWS_TOGETHER) + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
+    x += x_offset + (size_t)(first_row + row) * x_stride;
+    out += (size_t)get_group_id(0) * blocks * SLICE;
+    for (int from = 0; from < steps; from += 8) { /* eight rows side by side, which the hardware follows */
+        int to = min(steps, from + 8);
+        for (int k = first; k < end; k += 2 * BLOCK) {
+            __global operand_element *block = out + (size_t)(k / BLOCK) * SLICE;
+            for (int m = from; m < to; m++) {
+                int at = m * ROWS_TOGETHER;
+                operand16 value =
+                    load_rows16(x + (size_t)at * x_stride + k, x_stride, rows - row - at, inputs - k, 1.0f);
+                vstore8(value.lo, m, block);
+                if (k + BLOCK < inputs) {
+                    vstore8(value.hi, m, block + SLICE);
+                }
+                FETCH_TO_WRITE(block + (2 + m % 2) * SLICE + (from + m % 8 / 2 * 2) * BLOCK); /* the next blocks' */
+            }
+        }
+    }
+}
+
+/* dw (count, 32) += count <= 8 inputs of x times dy (steps, 32), whose `columns` are inside. */
+static inline void add_block(__global float *dw, const __global operand_element *x, const weight_element *dy, int steps,
+                             int count, int columns)
+{
+    float16 left[BLOCK], right[BLOCK];
+#pragma unroll
+    for (int i = 0; i < BLOCK; i++) {
+        left[i] = i < count ? vload16(2 * i, dw) : (float16)(0.0f);
+        right[i] = i < count ? vload16(2 * i + 1, dw) : (float16)(0.0f);
+    }
+    for (int m = 0; m < steps; m++) {
+        FETCH_TO_READ(x + SLICE + m * BLOCK); /* the next block's */
+        FETCH_TO_WRITE(dw + BLOCK * PANEL + min(m, 15) * 16);
+        weight16 dy_left = vload16(2 * m, dy), dy_right = vload16(2 * m + 1, dy);
+#pragma unroll
+        for (int i = 0; i < BLOCK; i++) {
+            operand16 value = x[m * BLOCK + i];
+            MULTIPLY(left[i], value, dy_left);
+            MULTIPLY(right[i], value, dy_right);
+        }
+    }
+    if (columns < PANEL) { /* an infinity times zero */
+        const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#pragma unroll
+        for (int i = 0; i < BLOCK; i++) {
+            left[i] = lane < columns ? left[i] : (float16)(0.0f);
+            right[i] = lane + 16 < columns ? right[i] : (float16)(0.0f);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < BLOCK; i++) {
+        if (i < count) {
+            vstore16(left[i], 2 * i, dw);
+            vstore16(right[i], 2 * i + 1, dw);
+        }
+    }
+}
+
+/* Fetches a panel's columns of rows first .. end - 1 of dy. */
+static inline void fetch_rows(const __global float *dy, int dy_stride, int first, int end)
+{
+    for (int row = first; row < end; row++) {
+        FETCH_SOON(dy + (size_t)row * dy_stride);
+        FETCH_SOON(dy + (size_t)row * dy_stride + 16);
+    }
+}
+
+/* dW of `rows` rows. A group: blocks_per_group blocks of 8 inputs (the last group fewer) of one panel. x: from pack_rows_cpu. */
+CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
+                                    const __global operand_element *x, int first_row, int rows, int inputs,
+                                    int outputs, float scale, int blocks_per_group)
+{
+    int column = (int)get_group_id(0) * PANEL, columns = min(PANEL, outputs - column);
+    int first = (int)get_group_id(1) * blocks_per_group * BLOCK;
+    int end = min(inputs, first + blocks_per_group * BLOCK);
+    dw += (size_t)column * inputs;
+    dy += dy_offset + (size_t)first_row * dy_stride + column;
+    weight_element panel[DEPTH * PANEL];
+    int rows_a_block = (DEPTH * ROWS_TOGETHER * BLOCK - 1) / (end - first) + 1;
+    for (int row = 0; row < rows; row += DEPTH * ROWS_TOGETHER) {
+        int depth = min(rows - row, DEPTH * ROWS_TOGETHER), steps = (depth + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
+        /* Some with each block: the rows after these, or the first ones of the next panel. */
+        int next = row + DEPTH * ROWS_TOGETHER < rows ? row + DEPTH * ROWS_TOGETHER : 0;
+        const __global float *dy_next = dy + (size_t)next * dy_stride + (next ? 0 : PANEL);
+        int fetched = 0, next_rows = min(rows - next, DEPTH * ROWS_TOGETHER);
+        for (int m = 0; m < steps; m++) {
+            int at = row + m * ROWS_TOGETHER;
+            const __global float *from = dy + (size_t)at * dy_stride;
+            vstore16(load_rows16(from, dy_stride, rows - at, columns, scale), 2 * m, panel);
+            vstore16(columns > 16 ? load_rows16(from + 16, dy_stride, rows - at, columns - 16, scale) : (weight16)(0),
+                     2 * m + 1, panel);
+        }
+        for (int k = first; k < end; k += BLOCK) {
+            fetch_rows(dy_next, dy_stride, fetched, min(fetched + rows_a_block, next_rows));
+            fetched += rows_a_block;
+            add_block(dw + (size_t)k * PANEL, x + (size_t)(k / BLOCK) * SLICE, panel, steps, inputs - k, columns);
+        }
+        x += (size_t)((inputs + BLOCK - 1) / BLOCK) * SLICE;
+    }
+}
+
+/* ---- GPU form ---- */
+
+#define TILE 64      /* inputs and outputs of a group's tile: two panels */
+#define TILE_DEPTH 8 /* rows that lie in local memory at a time */
+
+/* The 8 inputs (or outputs) of an item: 4 neighbours in each half of the tile, so that neighbouring items read
+ * neighbouring float4. */
+#define SPOT(lane, i) ((i) / 4 * 32 + (lane)*4 + (i) % 4)
+
+/* The sums of an item, one float8 an input: named, because an array of them ends in memory with some compilers. */
+struct tile_sums {
+    float8 input0, input1, input2, input3, input4, input5, input6, input7;
+};
+
+#if PRECISION == 0
+#define ROUND_QUAD(v) (v)
+#else
+#define ROUND_QUAD(v) (float4)(ROUND_OPERAND((v).x), ROUND_OPERAND((v).y), ROUND_OPERAND((v).z), ROUND_OPERAND((v).w))
+#endif
+
+/* Four columns, count of them inside, of a row of a slice; zero where there is no such row. */
+static inline float4 fetch_quad(const __global float *matrix, size_t stride, int is_inside, int row, int count)
+{
+    return is_inside && count > 0 ? load_quad(matrix + (size_t)row * stride, count, 0.0f) : (float4)(0.0f);
+}
+
+static inline void multiply_slice(struct tile_sums *sums, const __local float *x_tile, const __local float *dy_tile,
+                                  int steps)
+{
+    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
+    /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
+#pragma unroll 1
+    for (int m = 0; m < steps; m++) {
+        float4 above = *(const __local float4 *)&x_tile[m * TILE + across * 4];
+        float4 below = *(const __local float4 *)&x_tile[m * TILE + 32 + across * 4];
+        float4 p = *(const __local float4 *)&dy_tile[m * TILE + along * 4];
+        float4 q = *(const __local float4 *)&dy_tile[m * TILE + 32 + along * 4];
+        float8 b = (float8)(p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w);
+        sums->input0 = fma((float8)(above.x), b, sums->input0);
+        sums->input1 = fma((float8)(above.y), b, sums->input1);
+        sums->input2 = fma((float8)(above.z), b, sums->input2);
+        sums->input3 = fma((float8)(above.w), b, sums->input3);
+        sums->input4 = fma((float8)(below.x), b, sums->input4);
+        sums->input5 = fma((float8)(below.y), b, sums->input5);
+        sums->input6 = fma((float8)(below.z), b, sums->input6);
+        sums->input7 = fma((float8)(below.w), b, sums->input7);
+    }
+}
+
+/* What is there of an item's i-th input, in both panels; zero beyond the weight. */
+static inline float8 load_sums(const __global float *dw, int i, int inputs, int inputs_left, int outputs_left)
+{
+    float4 low = 0.0f, high = 0.0f;
+    if (SPOT(0, i) < inputs_left) {
+        low = *(const __global float4 *)(dw + SPOT(0, i) * PANEL);
+        if (outputs_left > PANEL) {
+            high = *(const __global float4 *)(dw + (size_t)(inputs + SPOT(0, i)) * PANEL);
+        }
+    }
+    return (float8)(low, high);
+}
+
+/* outputs_left: from the tile's first column on. What lies beyond them stays zero, also where an infinity met it. */
+static inline void store_sums(float8 sums, __global float *dw, int i, int inputs, int inputs_left, int outputs_left)
+{
+    int4 column = (int)get_local_id(0) % 8 * 4 + (int4)(0, 1, 2, 3);
+    if (SPOT(0, i) < inputs_left) {
+        *(__global float4 *)(dw + SPOT(0, i) * PANEL) = select((float4)(0.0f), sums.lo, column < outputs_left);
+        if (outputs_left > PANEL) {
+            *(__global float4 *)(dw + (size_t)(inputs + SPOT(0, i)) * PANEL) =
+                select((float4)(0.0f), sums.hi, column + PANEL < outputs_left);
+        }
+    }
+}
+
+/* A group: a tile of 64 inputs and 64 outputs, 8 x 8 of it an item, over all rows. The next slice travels from global
+ * memory to registers while the present one is multiplied: rows item / 16 and item / 16 + 4 of it, four columns each. */
+GPU_KERNEL void weight_gradient_gpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
+                                    const __global float *x, int x_offset, int x_stride, int rows, int inputs,
+                                    int outputs, float scale)
+{
+    __local float x_tile[TILE_DEPTH * TILE] __attribute__((aligned(16)));  /* (8, 64) */
+    __local float dy_tile[TILE_DEPTH * TILE] __attribute__((aligned(16))); /* (8, 64) */
+    int item = (int)get_local_id(0), row = item / 16, column = item % 16 * 4;
+    int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE;
+    x += x_offset + (size_t)row * x_stride + k + column;
+    dy += dy_offset + (size_t)row * dy_stride + n + column;
+    dw += (size_t)n * inputs + (size_t)(k + item / 8 * 4) * PANEL + item % 8 * 4;
+    int inputs_left = inputs - k - item / 8 * 4, outputs_left = outputs - n;
+    struct tile_sums sums;
+#define LOAD(i) sums.input##i = load_sums(dw, i, inputs, inputs_left, outputs_left);
+    LOAD(0) LOAD(1) LOAD(2) LOAD(3) LOAD(4) LOAD(5) LOAD(6) LOAD(7)
+    float4 x_first, x_second, dy_first, dy_second;
+    for (int m = -TILE_DEPTH; m < rows; m += TILE_DEPTH) {
+        int next = m + TILE_DEPTH;
+        if (next < rows) {
+            int has_first = next + row < rows, has_second = next + row + 4 < rows;
+            x_first = fetch_quad(x, x_stride, has_first, next, inputs - k - column);
+            x_second = fetch_quad(x, x_stride, has_second, next + 4, inputs - k - column);
+            dy_first = scale * fetch_quad(dy, dy_stride, has_first, next, outputs_left - column);
+            dy_second = scale * fetch_quad(dy, dy_stride, has_second, next + 4, outputs_left - column);
+        }
+        if (m >= 0) {
+            multiply_slice(&sums, x_tile, dy_tile, min(TILE_DEPTH, rows - m));
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (next < rows) {
+            *(__local float4 *)&x_tile[row * TILE + column] = ROUND_QUAD(x_first);
+            *(__local float4 *)&x_tile[(row + 4) * TILE + column] = ROUND_QUAD(x_second);
+            *(__local float4 *)&dy_tile[row * TILE + column] = ROUND_QUAD(dy_first);
+            *(__local float4 *)&dy_tile[(row + 4) * TILE + column] = ROUND_QUAD(dy_second);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#define STORE(i) store_sums(sums.input##i, dw, i, inputs, inputs_left, outputs_left);
+    STORE(0) STORE(1) STORE(2) STORE(3) STORE(4) STORE(5) STORE(6) STORE(7)
+}

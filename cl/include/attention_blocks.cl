@@ -1,0 +1,426 @@
+/* The CPU form of attention.cl, for kernels that do other things too: included, never built alone. Lanes are keys for the
+ * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. y is in bf16 with
+ * RESULT_BF16. */
+#include "include/exp2.cl"
+#include "include/result.cl"
+
+/* With -DHAS_DROPOUT, in training, weights are hidden after their sum was taken: key j's from query row r in head h as
+ * element (r * heads + h, j) of the mask. */
+#ifdef HAS_DROPOUT
+#include "include/philox.cl"
+#define COMMA_DROPOUT_ARGUMENTS , DROPOUT_ARGUMENTS
+#define COMMA_DROPOUT_NAMES     , DROPOUT_NAMES
+#else
+#define COMMA_DROPOUT_ARGUMENTS
+#define COMMA_DROPOUT_NAMES
+#endif
+
+/* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be null.
+ * block_queries, at most MOST_QUERIES in the CPU form, decides who takes a query, not what comes out. */
+#define ATTENTION_ARGUMENTS                                                                                            \
+    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,                \
+        const __global float *k, int k_offset, int k_stride, const __global float *v, int v_offset,                    \
+        int v_stride, const __global int *spans, int spans_offset, const __global int *hidden,                         \
+        int hidden_offset, const __global float *additive, int additive_offset, int additive_stride,                   \
+        const __global float *relative, int relative_offset, int relative_stride, int reach, int sequences,            \
+        int heads, int max_queries, float scale, int causal, int block_queries COMMA_DROPOUT_ARGUMENTS
+
+#define ATTENTION_NAMES                                                                                                \
+    y, y_offset, y_stride, q, q_offset, q_stride, k, k_offset, k_stride, v, v_offset, v_stride, spans, spans_offset,   \
+        hidden, hidden_offset, additive, additive_offset, additive_stride, relative, relative_offset, relative_stride, \
+        reach, sequences, heads, max_queries, scale, causal, block_queries COMMA_DROPOUT_NAMES
+
+#define LANES          16
+#define VECTORS(width) (((width) + LANES - 1) / LANES)
+#define TILE_KEYS      128 /* keys between two looks at the running maximum */
+#define MOST_QUERIES   64  /* of a work-item */
+#define MOST_ROWS      8   /* queries whose scores, or sums, are in registers together */
+
+/* What a work-item packs of a tile of keys, and what it keeps of its queries. */
+struct attention_work {
+    float16 keys[VECTORS(TILE_KEYS)][KEY_WIDTH];   /* [.][d]: column d of 16 keys, times the scale */
+    int16 unseen[VECTORS(TILE_KEYS)];              /* -1 for hidden keys and beyond the tile's last one */
+    float16 scores[MOST_ROWS][VECTORS(TILE_KEYS)]; /* of some queries, and then their weights */
+    float factors[MOST_ROWS];                      /* what the new maximum makes of their earlier sums */
+    float maxima[MOST_QUERIES + MOST_ROWS];
+    float16 totals[MOST_QUERIES + MOST_ROWS]; /* of the weights, lane by lane */
+    float16 sums[MOST_QUERIES][VECTORS(VALUE_WIDTH)];
+};
+
+/* One of four equal rounds that together transpose 16 rows: to[2 i], to[2 i + 1] = from[i] and from[i + 8] dealt
+ * alternately. */
+static inline void deal(float16 *to, const float16 *from)
+{
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        float16 a = from[i], b = from[i + 8];
+        to[2 * i] = (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6,
+                              a.s7, b.s7);
+        to[2 * i + 1] = (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se,
+                                  a.sf, b.sf);
+    }
+}
+
+static inline void transpose16(float16 *rows)
+{
+    float16 other[16];
+    deal(other, rows);
+    deal(rows, other);
+    deal(other, rows);
+    deal(rows, other);
+}
+
+/* A line on its way to the second cache. PoCL's prefetch() does nothing, and SPIR has no other. */
+#if defined(__SPIR__) || defined(__SPIR64__) || defined(__SPIRV__)
+#define FETCH(p) prefetch(p, LANES)
+#else
+#define FETCH(p) __builtin_prefetch(p, 0, 2)
+#endif
+
+/* Fetches rows while others are computed: those of a head lie apart, where the hardware expects none. */
+static inline void fetch_rows(const __global float *rows, int stride, int count, int width)
+{
+    for (int i = 0; i < count; i++) {
+        for (int c = 0; c < width; c += LANES) {
+            FETCH(rows + (size_t)i * stride + c);
+        }
+    }
+}
+
+/* Columns d .. d + 15 of a row of `width`, zeros beyond it. */
+#define load_columns(row, d, width) (wide_load_columns(row, d, width).v)
+static inline struct wide wide_load_columns(const __global float *row, int d, int width)
+{
+    return WIDE(d + LANES <= width ? vload16(0, row + d) : load_part(row + d, width - d, 0.0f));
+}
+
+/* Packs count rows of `width` times scale: packed[n * width + d] is column d of rows 16 n .. 16 n + 15, those beyond the
+ * last one as it. */
+static inline void pack_rows(float16 *packed, const __global float *rows, int stride, int count, int width, float scale)
+{
+    for (int first = 0; first < count; first += LANES, packed += width) {
+        for (int d = 0; d < width; d += LANES) {
+            float16 tile[LANES];
+#pragma unroll
+            for (int i = 0; i < LANES; i++) {
+                tile[i] = load_columns(rows + (size_t)min(first + i, count - 1) * stride, d, width);
+            }
+            transpose16(tile);
+#pragma unroll
+            for (int i = 0; i < LANES; i++) {
+                if (d + i < width) {
+                    packed[d + i] = tile[i] * scale;
+                }
+            }
+        }
+    }
+}
+
+#define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+/* unseen = -1 for hidden keys and those beyond count, else 0; hidden (of the tile's keys) may be null. */
+static inline void find_unseen(int16 *unseen, const __global int *hidden, int count)
+{
+    for (int first = 0; first < count; first += LANES) {
+        int16 is_unseen = LANE_NUMBERS >= count - first;
+        if (hidden) {
+            int lanes[LANES];
+            for (int i = 0; i < LANES; i++) {
+                lanes[i] = hidden[min(first + i, count - 1)];
+            }
+            is_unseen |= vload16(0, lanes) != 0;
+        }
+        unseen[first / LANES] = is_unseen;
+    }
+}
+
+/* The scores of ROWS queries for COUNT vectors of keys. */
+#define DEFINE_SCORE(ROWS, COUNT)                                                                                      \
+    static inline void score_##ROWS##_##COUNT(struct attention_work *work, int vector, const __global float *q, size_t stride)   \
+    {                                                                                                                  \
+        float16 s[ROWS * COUNT];                                                                                       \
+        _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                       \
+        {                                                                                                              \
+            s[i] = 0.0f;                                                                                               \
+        }                                                                                                              \
+        for (int d = 0; d < KEY_WIDTH; d++) {                                                                          \
+            _Pragma("unroll") for (int i = 0; i < ROWS; i++)                                                           \
+            {                                                                                                          \
+                float16 query = q[i * stride + d];                                                                     \
+                _Pragma("unroll") for (int c = 0; c < COUNT; c++)                                                      \
+                {                                                                                                      \
+                    s[i * COUNT + c] = fma16(query, work->keys[vector + c][d], s[i * COUNT + c]);                      \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+        _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                       \
+        {                                                                                                              \
+            work->scores[i / COUNT][vector + i % COUNT] = s[i];                                                        \
+        }                                                                                                              \
+    }
+#define DEFINE_SCORES(ROWS, COUNT)                                                                                     \
+    DEFINE_SCORE(ROWS, COUNT)                                                                                          \
+    DEFINE_SCORE(ROWS, 1)                                                                                              \
+    static inline void score_##ROWS(struct attention_work *work, const __global float *q, int stride, int vectors)     \
+    {                                                                                                                  \
+        int vector = 0;                                                                                                \
+        for (; vector + COUNT <= vectors; vector += COUNT) {                                                           \
+            score_##ROWS##_##COUNT(work, vector, q, stride);                                                           \
+        }                                                                                                              \
+        for (; vector < vectors; vector++) {                                                                           \
+            score_##ROWS##_1(work, vector, q, stride);                                                                 \
+        }                                                                                                              \
+    }
+DEFINE_SCORES(8, 2)
+DEFINE_SCORES(4, 2)
+DEFINE_SCORES(2, 2)
+DEFINE_SCORES(1, 2)
+
+/* The larger, or the sum, of pairs within a, and of pairs within b: eight each. Three rounds and a last one within a
+ * vector reduce eight vectors. */
+#define pair_maxima(a, b) (wide_pair_maxima(WIDE(a), WIDE(b)).v)
+static inline struct wide wide_pair_maxima(struct wide a, struct wide b)
+{
+    float16 even = (float16)(a.v.even, b.v.even), odd = (float16)(a.v.odd, b.v.odd);
+    return WIDE(even > odd ? even : odd);
+}
+
+#define pair_sums(a, b) (wide_pair_sums(WIDE(a), WIDE(b)).v)
+static inline struct wide wide_pair_sums(struct wide a, struct wide b)
+{
+    return WIDE((float16)(a.v.even, b.v.even) + (float16)(a.v.odd, b.v.odd));
+}
+
+#define REDUCE(pair, v) pair(pair(pair(v[0], v[1]), pair(v[2], v[3])), pair(pair(v[4], v[5]), pair(v[6], v[7])))
+
+/* Scores to weights, below the larger of their maximum and the one before; the rows' maxima, totals and factors. */
+static inline void weigh_rows(struct attention_work *work, int row, int rows, int vectors, int is_first)
+{
+    float16 largest[MOST_ROWS];
+#pragma unroll
+    for (int i = 0; i < MOST_ROWS; i++) {
+        largest[i] = -INFINITY;
+        for (int vector = 0; i < rows && vector < vectors; vector++) {
+            float16 score = work->scores[i][vector];
+            largest[i] = score > largest[i] ? score : largest[i];
+        }
+    }
+    float16 pairs = REDUCE(pair_maxima, largest);
+    float8 maxima = pairs.even > pairs.odd ? pairs.even : pairs.odd;
+    float8 before = is_first ? (float8)(-INFINITY) : vload8(0, work->maxima + row);
+    maxima = before > maxima ? before : maxima;
+    vstore8(maxima, 0, work->maxima + row);
+    /* A query that has seen nothing yet keeps -inf: subtracting 0 instead makes its weights 0, not NaN. */
+    float8 subtracted = maxima == -INFINITY ? (float8)(0.0f) : maxima;
+    vstore8(exp2_16((float16)(before - subtracted, before - subtracted)).lo, 0, work->factors);
+    float offsets[MOST_ROWS];
+    vstore8(subtracted, 0, offsets);
+    for (int i = 0; i < rows; i++) {
+        float16 total = is_first ? (float16)(0.0f) : work->totals[row + i] * work->factors[i];
+        for (int vector = 0; vector < vectors; vector++) {
+            float16 weight = exp2_16(work->scores[i][vector] - offsets[i]);
+            total += weight;
+            work->scores[i][vector] = weight;
+        }
+        work->totals[row + i] = total;
+    }
+}
+
+#ifdef HAS_DROPOUT
+/* Drops a row's weights of the keys from `key`, a multiple of 64, on. */
+static inline void drop_weights(float16 *weights, int key, int vectors, int row, DROPOUT_ARGUMENTS)
+{
+    for (int vector = 0; vector < vectors; vector += 4) {
+        float16 kept[4];
+        dropout_block(kept, (key + vector * LANES) / 64, row, DROPOUT_NAMES);
+        for (int i = 0; i < 4; i++) {
+            weights[vector + i] *= kept[i];
+        }
+    }
+}
+#endif
+
+/* sums = sums * factor + the values of count keys by their weights: ROWS queries, COUNT vectors of columns from c on. */
+#define DEFINE_ADD(ROWS, COUNT)                                                                                        \
+    static inline void add_##ROWS##_##COUNT(struct attention_work *work, int row, int c, const __global float *v, int stride,    \
+                                            int count, int is_first)                                                   \
+    {                                                                                                                  \
+        const float *weights = (const float *)work->scores;                                                            \
+        float16 s[ROWS * COUNT];                                                                                       \
+        _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                       \
+        {                                                                                                              \
+            s[i] = is_first ? (float16)(0.0f) : work->sums[row + i / COUNT][c + i % COUNT] * work->factors[i / COUNT]; \
+        }                                                                                                              \
+        for (int j = 0; j < count; j++, v += stride) {                                                                 \
+            float16 values[COUNT];                                                                                     \
+            _Pragma("unroll") for (int i = 0; i < COUNT; i++)                                                          \
+            {                                                                                                          \
+                values[i] = load_columns(v, (c + i) * LANES, VALUE_WIDTH);                                             \
+            }                                                                                                          \
+            _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                   \
+            {                                                                                                          \
+                s[i] = fma16((float16)(weights[i / COUNT * TILE_KEYS + j]), values[i % COUNT], s[i]);                  \
+            }                                                                                                          \
+        }                                                                                                              \
+        _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                       \
+        {                                                                                                              \
+            work->sums[row + i / COUNT][c + i % COUNT] = s[i];                                                         \
+        }                                                                                                              \
+    }
+#define DEFINE_ADDS(ROWS, COUNT)                                                                                       \
+    DEFINE_ADD(ROWS, COUNT)                                                                                            \
+    DEFINE_ADD(ROWS, 1)                                                                                                \
+    static inline void add_##ROWS(struct attention_work *work, int row, const __global float *v, int stride, int count,          \
+                                  int is_first)                                                                        \
+    {                                                                                                                  \
+        int c = 0;                                                                                                     \
+        for (; c + COUNT <= VECTORS(VALUE_WIDTH); c += COUNT) {                                                        \
+            add_##ROWS##_##COUNT(work, row, c, v, stride, count, is_first);                                            \
+        }                                                                                                              \
+        for (; c < VECTORS(VALUE_WIDTH); c++) {                                                                        \
+            add_##ROWS##_1(work, row, c, v, stride, count, is_first);                                                  \
+        }                                                                                                              \
+    }
+DEFINE_ADDS(8, 2)
+DEFINE_ADDS(4, 4)
+DEFINE_ADDS(2, 4)
+DEFINE_ADDS(1, 4)
+
+/* Queries are taken by eights, and what is left by four, two and one: each has its own chains, alone or together. */
+static inline int rows_together(int left)
+{
+    return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+static inline void score_rows(struct attention_work *work, const __global float *q, int stride, int rows, int vectors)
+{
+    switch (rows) {
+    case 1: score_1(work, q, stride, vectors); break;
+    case 2: score_2(work, q, stride, vectors); break;
+    case 4: score_4(work, q, stride, vectors); break;
+    default: score_8(work, q, stride, vectors); break;
+    }
+}
+
+static inline void add_values(struct attention_work *work, int row, int rows, const __global float *v, int stride, int count,
+                              int is_first)
+{
+    switch (rows) {
+    case 1: add_1(work, row, v, stride, count, is_first); break;
+    case 2: add_2(work, row, v, stride, count, is_first); break;
+    case 4: add_4(work, row, v, stride, count, is_first); break;
+    default: add_8(work, row, v, stride, count, is_first); break;
+    }
+}
+
+/* y = sums / total for count <= MOST_ROWS rows, zeros where a row has seen nothing. */
+static inline void finish_rows(__global result_element *y, int stride, const struct attention_work *work, int row,
+                               int count)
+{
+    const float16 *totals = work->totals + row;
+    float16 pairs = REDUCE(pair_sums, totals);
+    float8 sums = pairs.even + pairs.odd;
+    float shares[MOST_ROWS];
+    vstore8(sums == 0.0f ? (float8)(0.0f) : 1.0f / sums, 0, shares);
+    for (int i = 0; i < count; i++, y += stride) {
+        for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
+            store_result16(work->sums[row + i][c] * shares[i], y + c * LANES, min(LANES, VALUE_WIDTH - c * LANES));
+        }
+    }
+}
+
+/* Masks the scores of `rows` queries, the first one at `query`, of which it sees key `last` at most and a causal next
+ * one a key more, for vectors of keys from `key` on. bias (the head's) and terms (the first query's row) may be null. */
+static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 *unseen, int query, int rows, int key,
+                             int vectors, int keys, int last, int causal, const __global float *bias, int reach,
+                             const __global float *terms, int terms_stride)
+{
+    for (int row = 0; row < rows; row++) {
+        for (int vector = 0; vector < vectors; vector++) {
+            int first = key + vector * LANES;
+            float16 score = scores[row][vector];
+            if (bias) {
+                float lanes[LANES];
+                for (int j = 0; j < LANES; j++) {
+                    lanes[j] = bias[clamp(first + j - query - row + reach, 0, 2 * reach)];
+                }
+                score = fma16((float16)(M_LOG2E_F), vload16(0, lanes), score);
+            }
+            if (terms) {
+                float16 term = load_columns(terms + (size_t)row * terms_stride, first, keys);
+                score = fma16((float16)(M_LOG2E_F), term, score);
+            }
+            int16 is_later = causal ? LANE_NUMBERS + first > last + row : (int16)(0);
+            scores[row][vector] = (unseen[vector] | is_later) != 0 ? (float16)(-INFINITY) : score;
+        }
+    }
+}
+
+/* A block of queries of one head of one sequence; there may be none. The blocks of a head, the late ones, which are long
+ * when causal, come first; while a tile is worked on, the next one, or that of the next head, is fetched. */
+static inline void attention_task(struct attention_work *work, int task, ATTENTION_ARGUMENTS)
+{
+    int blocks = (max_queries + block_queries - 1) / block_queries;
+    int sequence = task / blocks / heads, head = task / blocks % heads;
+    int first = (blocks - 1 - task % blocks) * block_queries;
+    const __global int *span = spans + spans_offset + sequence * 4;
+    int queries = span[1], first_key = span[2], keys = span[3];
+    int count = min(queries - first, block_queries);
+    if (count <= 0) {
+        return;
+    }
+    const __global float *block_q = q + q_offset + (size_t)(span[0] + first) * q_stride + head * KEY_WIDTH;
+    __global result_element *block_y =
+        (__global result_element *)y + y_offset + (size_t)(span[0] + first) * y_stride + head * VALUE_WIDTH;
+    const __global float *bias = relative ? relative + relative_offset + (size_t)head * relative_stride : 0;
+    const __global float *terms =
+        additive ? additive + additive_offset + ((size_t)sequence * max_queries + first) * additive_stride : 0;
+    int last = causal ? first + keys - queries : keys - 1; /* the last key that the block's first query sees */
+    int end = causal ? min(last + count, keys) : keys;
+    int tile = 0;
+    do { /* once even without keys: it starts the sums */
+        int width = clamp(end - tile, 0, TILE_KEYS);
+        const __global float *tile_k = k + k_offset + (size_t)(first_key + tile) * k_stride + head * KEY_WIDTH;
+        const __global float *tile_v = v + v_offset + (size_t)(first_key + tile) * v_stride + head * VALUE_WIDTH;
+        /* The keys and values after these: of this head, of the next one, or of the next sequence's first one. */
+        int goes_on = tile + TILE_KEYS < end;
+        int next_head = goes_on ? head : (head + 1) % heads;
+        int next_sequence = goes_on || next_head > 0 ? sequence : sequence + 1;
+        const __global int *next_span = spans + spans_offset + min(next_sequence, sequences - 1) * 4;
+        int next_key = goes_on ? tile + TILE_KEYS : 0;
+        int next_keys = next_sequence < sequences ? min(next_span[3] - next_key, TILE_KEYS) : 0;
+        size_t next_row = (size_t)(next_span[2] + next_key);
+        const __global float *next_k = k + k_offset + next_row * k_stride + next_head * KEY_WIDTH;
+        const __global float *next_v = v + v_offset + next_row * v_stride + next_head * VALUE_WIDTH;
+        pack_rows(&work->keys[0][0], tile_k, k_stride, width, KEY_WIDTH, scale * M_LOG2E_F);
+        find_unseen(work->unseen, hidden ? hidden + hidden_offset + first_key + tile : 0, width);
+        for (int row = 0, rows; row < count; row += rows) {
+            rows = rows_together(count - row);
+            int seen = causal ? clamp(last + row + rows - tile, 0, width) : width; /* by some of these queries */
+            int vectors = VECTORS(seen);
+            int from = next_keys * row / count, to = next_keys * (row + rows) / count;
+            fetch_rows(next_k + (size_t)from * k_stride, k_stride, to - from, KEY_WIDTH);
+            fetch_rows(next_v + (size_t)from * v_stride, v_stride, to - from, VALUE_WIDTH);
+            if (next_sequence == sequence && next_head != head) {
+                fetch_rows(block_q + (size_t)row * q_stride + KEY_WIDTH, q_stride, rows, KEY_WIDTH);
+            }
+            const __global float *rows_q = block_q + (size_t)row * q_stride;
+            score_rows(work, rows_q, q_stride, rows, vectors);
+            if (vectors * LANES > seen || hidden || bias || terms || (causal && tile + seen - 1 > last + row)) {
+                mask_rows(work->scores, work->unseen, first + row, rows, tile, vectors, keys, last + row, causal, bias, reach,
+                          terms ? terms + (size_t)row * additive_stride : 0, additive_stride);
+            }
+            weigh_rows(work, row, rows, vectors, tile == 0);
+#ifdef HAS_DROPOUT
+            for (int i = 0; i < rows; i++) {
+                drop_weights(work->scores[i], tile, vectors, (span[0] + first + row + i) * heads + head, DROPOUT_NAMES);
+            }
+#endif
+            add_values(work, row, rows, tile_v, v_stride, seen, tile == 0);
+        }
+        tile += TILE_KEYS;
+    } while (tile < end);
+    for (int row = 0; row < count; row += MOST_ROWS) {
+        finish_rows(block_y + (size_t)row * y_stride, y_stride, work, row, min(count - row, MOST_ROWS));
+    }
+}

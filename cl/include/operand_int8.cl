@@ -1,0 +1,86 @@
+/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254 with hi the row's largest number or 0 and lo its
+ * smallest or 0, so that all eight bits serve rows of one sign too. u = q + zero, zero = round(-lo / s), is in 0 .. 255.
+ * Included, never built alone.
+ *
+ * Every kernel quantises by these functions, so that a row's q are the same wherever it is done. What lies in memory is
+ * the form's: on the GPU form u - 128 as a char, on the CPU form what its product reads. */
+#include "gemm/layout.h"
+
+#ifdef HAS_DOT_INT8 /* vpdpbusd takes unsigned times signed: u */
+typedef uchar cpu_operand;
+typedef uchar16 cpu_operand16;
+#define CPU_OPERAND_ZERO(zero) (zero)
+#define CONVERT_OPERAND16(u)   convert_uchar16(u)
+#else /* products of fp32, exact: q */
+typedef float cpu_operand;
+typedef float16 cpu_operand16;
+#define CPU_OPERAND_ZERO(zero) 0
+#define CONVERT_OPERAND16(q)   convert_float16(q)
+#endif
+
+/* s and 1 / s from lo and hi; broken is NaN where the row holds an infinity or NaN, and then s is. A row whose numbers are
+ * too small to divide by (s below 1e-32) is taken for zeros. */
+static inline float scale_of_range(float lo, float hi, float broken, float *inverse)
+{
+    float s = hi / 254.0f - lo / 254.0f;
+    int is_usable = s > 1e-32f && !isnan(broken);
+    *inverse = is_usable ? 1.0f / s : 0.0f;
+    return isnan(broken) ? NAN : is_usable ? s : 0.0f;
+}
+
+/* q = round(x * inverse), ties to even: adding 1.5 * 2^23 leaves the integer in the low bits. */
+static inline int quantize(float x, float inverse)
+{
+    return as_int(fma(x, inverse, 12582912.0f)) - 0x4b400000;
+}
+
+#define quantize16(x, inverse) (as_int16(fma16(x, (float16)(inverse), (float16)(12582912.0f))) - 0x4b400000)
+
+/* ---- CPU form ---- */
+
+/* s of a row and what scale_of_range() gives, and lo. */
+static inline float scale_of_row(const __global float *x, int inputs, float *inverse, float *lo)
+{
+    float16 low = 0.0f, high = 0.0f, broken = 0.0f, low_2 = 0.0f, high_2 = 0.0f, broken_2 = 0.0f;
+    int k = 0;
+    for (; k + 32 <= inputs; k += 32) {
+        float16 v = vload16(0, x + k), u = vload16(1, x + k);
+        low = v < low ? v : low;
+        low_2 = u < low_2 ? u : low_2;
+        high = v > high ? v : high;
+        high_2 = u > high_2 ? u : high_2;
+        broken = fma16(v, (float16)0.0f, broken);
+        broken_2 = fma16(u, (float16)0.0f, broken_2);
+    }
+    for (; k < inputs; k += 16) {
+        float16 v = inputs - k >= 16 ? vload16(0, x + k) : load_part(x + k, inputs - k, 0.0f);
+        low = v < low ? v : low;
+        high = v > high ? v : high;
+        broken = fma16(v, (float16)0.0f, broken);
+    }
+    low = low < low_2 ? low : low_2;
+    high = high > high_2 ? high : high_2;
+    broken += broken_2;
+    *lo = -max16(-low);
+    return scale_of_range(*lo, max16(high), sum16(broken), inverse);
+}
+
+/* Bytes from row to row, which ends with s as a float and zero as an integer. */
+#define OPERAND_PITCH(inputs) CLF__PACKED_PITCH(inputs, sizeof(cpu_operand), CLF__INT8_ROW_TAIL)
+
+/* One row, with zeros beyond its K inputs. */
+static inline void quantize_row_global(__global uchar *row, size_t pitch, const __global float *x, int inputs)
+{
+    __global cpu_operand *to = (__global cpu_operand *)row;
+    float inverse, lo;
+    *(__global float *)(row + pitch - 8) = scale_of_row(x, inputs, &inverse, &lo);
+    int zero = CPU_OPERAND_ZERO(-quantize(lo, inverse));
+    *(__global int *)(row + pitch - 4) = zero;
+    int k = 0;
+    for (; k + 16 <= inputs; k += 16) {
+        *(__global cpu_operand16 *)(to + k) = CONVERT_OPERAND16(quantize16(vload16(0, x + k), inverse) + zero);
+    }
+    for (; k < (inputs + 3) / 4 * 4; k++) {
+        to[k] = (cpu_operand)(k < inputs ? quantize(x[k], inverse) + zero : 0);
+    }
+}

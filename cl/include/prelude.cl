@@ -1,0 +1,248 @@
+/* Comes before every program. The macros HAS_FP16, HAS_SUBGROUPS and HAS_INTEGER_DOT_PRODUCT are set by the host where
+ * the device has them. */
+
+/* The same expression gives the same bits wherever it stands: what is to be one fma says fma(). */
+#pragma OPENCL FP_CONTRACT OFF
+
+#include "include/wide.cl"
+
+/* CPU forms: one work-item a group, 16-wide vectors. */
+#define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+
+/* GPU forms: GROUP work-items a group. */
+#define GROUP 64
+#define GPU_KERNEL __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+
+/* A device runs one form, FORM_CPU or FORM_GPU (neither: both). The kernels of the other become functions that nobody
+ * calls, which compilers drop: a first start takes half the time. A function cannot have local memory, and a CPU form
+ * has none. */
+#if defined(FORM_CPU)
+#undef GPU_KERNEL
+#define GPU_KERNEL static
+#define __local
+#elif defined(FORM_GPU)
+#undef CPU_KERNEL
+#define CPU_KERNEL static
+#endif
+
+/* GPU forms: one value a work-item combined over the group, to all of them, always as this tree: items 0 .. 31 with 32 ..
+ * 63, then 0 .. 15 with 16 .. 31, and so on down to 0 with 1. Sub-groups take the last levels without local memory where
+ * the device has them: the same tree and the same bits, since a level's order of two does not matter.
+ *
+ * shared holds GROUP values and may be used again at once; every work-item must come here. Nothing is assumed of which
+ * items share a sub-group. */
+#if defined(HAS_SUBGROUPS) && !defined(WITHOUT_SUBGROUPS) /* the tests' way to both variants on one device */
+#if defined(cl_khr_subgroup_shuffle)
+#define PASS_VALUE sub_group_shuffle_xor
+#elif defined(cl_intel_subgroups)
+#define PASS_VALUE intel_sub_group_shuffle_xor
+#endif
+#endif
+
+#ifdef PASS_VALUE
+#define DEFINE_GROUP_REDUCTION(NAME, T, COMBINE)                                                                       \
+    static inline T NAME(__local T *shared, T value)                                                                   \
+    {                                                                                                                  \
+        int item = (int)get_local_id(0);                                                                               \
+        int lanes = (int)get_max_sub_group_size();                                                                     \
+        if (lanes > GROUP || (lanes & (lanes - 1)) != 0) {                                                             \
+            lanes = 1; /* all levels but the last through local memory */                                              \
+        }                                                                                                              \
+        int lane = (int)get_sub_group_local_id() % lanes;                                                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        shared[item] = value;                                                                                          \
+        for (int distance = GROUP / 2; distance > lanes; distance /= 2) {                                              \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
+            if (item < distance) {                                                                                     \
+                shared[item] = COMBINE(shared[item], shared[item + distance]);                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        T result = shared[lane];                                                                                       \
+        if (lanes < GROUP) {                                                                                           \
+            result = COMBINE(result, shared[lane + lanes]);                                                            \
+        }                                                                                                              \
+        for (int distance = lanes / 2; distance > 0; distance /= 2) {                                                  \
+            result = COMBINE(result, PASS_VALUE(result, distance));                                                    \
+        }                                                                                                              \
+        return result;                                                                                                 \
+    }
+#else
+#define DEFINE_GROUP_REDUCTION(NAME, T, COMBINE)                                                                       \
+    static inline T NAME(__local T *shared, T value)                                                                   \
+    {                                                                                                                  \
+        int item = (int)get_local_id(0);                                                                               \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        shared[item] = value;                                                                                          \
+        for (int distance = GROUP / 2; distance > 0; distance /= 2) {                                                  \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
+            if (item < distance) {                                                                                     \
+                shared[item] = COMBINE(shared[item], shared[item + distance]);                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        return shared[0];                                                                                              \
+    }
+#endif
+#define ADD(a, b) ((a) + (b))
+DEFINE_GROUP_REDUCTION(group_sum, float, ADD)
+#undef ADD
+DEFINE_GROUP_REDUCTION(group_max, float, fmax) /* passes NaN over */
+
+/* GPU forms take rows by fours: work-item i columns 4i .. 4i + 3, then those QUADS further on. What starts on 16 bytes is
+ * one access; what does not still gives each work-item the same columns, so that no sum's order depends on it. */
+#define QUADS (4 * GROUP)
+
+/* Four floats of which `left` >= 1 are there, the rest filled. */
+static inline float4 load_quad(const __global float *p, int left, float fill)
+{
+    if (left >= 4) {
+        return ((size_t)p & 15) == 0 ? *(const __global float4 *)p : vload4(0, p);
+    }
+    return (float4)(p[0], left > 1 ? p[1] : fill, left > 2 ? p[2] : fill, fill);
+}
+
+static inline void store_quad(float4 value, __global float *p, int left)
+{
+    if (left >= 4 && ((size_t)p & 15) == 0) {
+        *(__global float4 *)p = value;
+        return;
+    }
+    p[0] = value.x;
+    if (left > 1) {
+        p[1] = value.y;
+    }
+    if (left > 2) {
+        p[2] = value.z;
+    }
+    if (left > 3) {
+        p[3] = value.w;
+    }
+}
+
+static inline float sum4(float4 v)
+{
+    return (v.x + v.y) + (v.z + v.w);
+}
+
+static inline float max4(float4 v)
+{
+    return fmax(fmax(v.x, v.y), fmax(v.z, v.w));
+}
+
+/* Loads count < 16 floats (0 allowed), the rest filled. */
+#define load_part(p, count, fill) (wide_load_part(p, count, fill).v)
+static inline struct wide wide_load_part(const __global float *p, int count, float fill)
+{
+    float lanes[16];
+    for (int i = 0; i < 16; i++) {
+        lanes[i] = i < count ? p[i] : fill;
+    }
+    return WIDE(vload16(0, lanes));
+}
+
+#define store_part(value, p, count) wide_store_part(WIDE(value), p, count)
+static inline void wide_store_part(struct wide value, __global float *p, int count)
+{
+    float lanes[16];
+    vstore16(value.v, 0, lanes);
+    for (int i = 0; i < count; i++) {
+        p[i] = lanes[i];
+    }
+}
+
+#define sum16(value) wide_sum(WIDE(value))
+static inline float wide_sum(struct wide value)
+{
+    float8 a = value.v.lo + value.v.hi;
+    float4 b = a.lo + a.hi;
+    float2 c = b.lo + b.hi;
+    return c.x + c.y;
+}
+
+#define max16(value) wide_max(WIDE(value))
+static inline float wide_max(struct wide value)
+{
+    float8 a = fmax(value.v.lo, value.v.hi);
+    float4 b = fmax(a.lo, a.hi);
+    float2 c = fmax(b.lo, b.hi);
+    return fmax(c.x, c.y);
+}
+
+/* exp(x) for -87 <= x <= 87, to 1e-7 of it, in half the time of the built-in one; NaN stays. Adding 1.5 * 2^23 leaves
+ * the whole number next to x / ln 2 in the low bits. */
+#define near_exp16(x) (wide_near_exp(WIDE(x)).v)
+static inline struct wide wide_near_exp(struct wide argument)
+{
+    float16 x = argument.v;
+    float16 shifted = fma16(x, (float16)(1.44269504f), (float16)(12582912.0f));
+    float16 n = shifted - 12582912.0f;
+    float16 f = fma16(n, (float16)(-0.693145752f), x);
+    f = fma16(n, (float16)(-1.42860677e-6f), f);
+    float16 p = fma16(f, (float16)(8.31247587e-3f), (float16)(4.18900810e-2f));
+    p = fma16(p, f, (float16)(1.66671142e-1f));
+    p = fma16(p, f, (float16)(4.99992311e-1f));
+    p = fma16(p, f, (float16)(1.0f));
+    p = fma16(p, f, (float16)(1.0f));
+    return WIDE(p * as_float16((as_int16(shifted) << 23) + 0x3f800000));
+}
+
+/* v = activation(v), the kinds counted as in enum clf__activation; NaN stays NaN. For programs with -DACTIVATION=kind. */
+#ifdef ACTIVATION
+#if ACTIVATION == 0
+#define ACTIVATE(T)
+#elif ACTIVATION == 1 /* ReLU */
+#define ACTIVATE(T) v = v < (T)(0.0f) ? (T)(0.0f) : v;
+#elif ACTIVATION == 2
+/* GELU: v Φ(v) (Hendrycks and Gimpel 2016). Φ(-|v|) = exp(-v²/2) times a polynomial in t = 1 / (1 + 0.42 |v| / √2),
+ * fitted here to a relative error of 5e-7 and an absolute one of 3e-8: the built-in erf is four times as slow on
+ * vectors, and spills registers where much else is alive. */
+#define NORMAL_TAIL(T) /* tail = Φ(-|v|), density = exp(-v²/2) */                                                      \
+    T density = exp_##T(-0.5f * v * v);                                                                                \
+    T t = 1.0f / fma_##T((T)(0.296984848f), fabs_##T(v), (T)(1.0f));                                                   \
+    T tail = fma_##T(t, (T)(3.495032376e-2f), (T)(-1.589204809e-1f));                                                  \
+    tail = fma_##T(t, tail, (T)(2.172773529e-1f));                                                                     \
+    tail = fma_##T(t, tail, (T)(-6.148348629e-2f));                                                                    \
+    tail = fma_##T(t, tail, (T)(1.318420702e-1f));                                                                     \
+    tail = fma_##T(t, tail, (T)(9.828906509e-2f));                                                                     \
+    tail = fma_##T(t, tail, (T)(1.196205028e-1f));                                                                     \
+    tail = fma_##T(t, tail, (T)(1.184247407e-1f));                                                                     \
+    tail = t * tail * density;
+#define ACTIVATE(T)                                                                                                    \
+    NORMAL_TAIL(T)                                                                                                     \
+    v *= v < (T)(0.0f) ? tail : 1.0f - tail;
+#elif ACTIVATION == 3 /* its approximation 0.5 v (1 + tanh u), u = √(2/π) (v + 0.044715 v³), as v / (1 + exp(-2u)) */
+#define ACTIVATE(T) v /= 1.0f + exp_##T(-1.59576912f * v * (1.0f + 0.044715f * v * v));
+#elif ACTIVATION == 4 /* SiLU */
+#define ACTIVATE(T) v /= 1.0f + exp_##T(-v);
+#define ACTIVATE16 /* by exp(-|v|), whose argument has bounds; beyond them it counts nothing */                        \
+    float16 e = fabs16(v) < 87.0f ? near_exp16(-fabs16(v)) : (float16)(0.0f);                                          \
+    v = (v < 0.0f ? v * e : v) / (1.0f + e);
+#else
+#error "no such ACTIVATION"
+#endif
+static inline float activate(float v)
+{
+    ACTIVATE(float)
+    return v;
+}
+
+#define activate16(value) (wide_activate(WIDE(value)).v)
+static inline struct wide wide_activate(struct wide value)
+{
+    float16 v = value.v;
+#ifdef ACTIVATE16
+    ACTIVATE16
+#else
+    ACTIVATE(float16)
+#endif
+    return WIDE(v);
+}
+
+/* Element by element, so that its bits are those of activate(). */
+static inline float4 activate4(float4 v)
+{
+    return (float4)(activate(v.x), activate(v.y), activate(v.z), activate(v.w));
+}
+#undef ACTIVATE
+#endif

@@ -1,0 +1,112 @@
+/* What kernels that multiply by packed weights share: included, never built alone.
+ *
+ * W lies in panels of 32 outputs, zero beyond N: element (n, k) is w[((n / 32) * K + k) * 32 + n % 32]. Every element
+ * of x Wᵀ is one chain acc = fma(x[m, k], w[n, k], acc) over k = 0 .. K-1 from acc = 0, in every kernel: its bits depend
+ * neither on the number of rows nor on where its row lies. For bf16 see product_bf16.cl.
+ *
+ * Needs PRECISION, a value of enum clf_precision: how the weights are kept. */
+#ifndef PRECISION
+#error "product.cl needs PRECISION"
+#endif
+
+#include "gemm/layout.h"
+
+#if PRECISION == 0 || PRECISION == 1
+typedef float operand_element; /* of x, as the CPU forms read it */
+typedef float16 operand16;
+typedef float16 weight16;
+#define INPUTS_TOGETHER 1 /* in an element of w */
+#define MULTIPLY(acc, x, w) acc = fma16(x, w, acc)
+#define ROUND_OPERAND(x)    (x) /* GPU forms read floats */
+
+typedef float4 weight4;
+
+#if PRECISION == 0
+typedef float weight_element;
+
+#define load_weight16(w) vload16(0, w)
+
+static inline weight4 load_weight4(const __global weight_element *w)
+{
+    return *(const __global float4 *)w;
+}
+#else
+typedef half weight_element; /* converted when loaded: the products are fp32's with rounded weights */
+
+#define load_weight16(w) vload_half16(0, w)
+
+static inline weight4 load_weight4(const __global weight_element *w)
+{
+    return vload_half4(0, w);
+}
+#endif
+
+/* Four outputs' weights of one input to a tile of (inputs, pitch). */
+static inline void store_weight4(__local float *tile, int pitch, weight4 w)
+{
+    *(__local float4 *)tile = w;
+}
+#elif PRECISION == 2
+#include "include/product_bf16.cl"
+#else
+#error "no such PRECISION"
+#endif
+
+/* Elements of w for one output of a panel. */
+static inline int panel_depth(int inputs)
+{
+    return (inputs + INPUTS_TOGETHER - 1) / INPUTS_TOGETHER;
+}
+
+/* tile (ROWS, 32) = ROWS rows of x times one panel. Unrolled, so that the accumulators stay in registers: 8 rows need
+ * 16 of the 32 vector registers of AVX-512. */
+#define DEFINE_BLOCK(ROWS)                                                                                             \
+    static inline void block_##ROWS(float16 *tile, const __global operand_element *x, size_t x_stride,                 \
+                                    const __global weight_element *panel, int depth)                                   \
+    {                                                                                                                  \
+        float16 left[ROWS], right[ROWS];                                                                               \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            left[r] = 0.0f;                                                                                            \
+            right[r] = 0.0f;                                                                                           \
+        }                                                                                                              \
+        for (int k = 0; k < depth; k++) {                                                                              \
+            weight16 w_left = load_weight16(panel + (size_t)k * PANEL);                                                \
+            weight16 w_right = load_weight16(panel + (size_t)k * PANEL + 16);                                          \
+            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
+            {                                                                                                          \
+                operand16 value = x[r * x_stride + k];                                                                 \
+                MULTIPLY(left[r], value, w_left);                                                                      \
+                MULTIPLY(right[r], value, w_right);                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            tile[2 * r] = left[r];                                                                                     \
+            tile[2 * r + 1] = right[r];                                                                                \
+        }                                                                                                              \
+    }
+DEFINE_BLOCK(1)
+DEFINE_BLOCK(2)
+DEFINE_BLOCK(3)
+DEFINE_BLOCK(4)
+DEFINE_BLOCK(5)
+DEFINE_BLOCK(6)
+DEFINE_BLOCK(7)
+DEFINE_BLOCK(8)
+
+/* tile (count, 32) = count <= 8 rows of x times one panel. */
+static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
+                         const __global weight_element *panel, int depth)
+{
+    switch (count) {
+    case 1: block_1(tile, x, x_stride, panel, depth); break;
+    case 2: block_2(tile, x, x_stride, panel, depth); break;
+    case 3: block_3(tile, x, x_stride, panel, depth); break;
+    case 4: block_4(tile, x, x_stride, panel, depth); break;
+    case 5: block_5(tile, x, x_stride, panel, depth); break;
+    case 6: block_6(tile, x, x_stride, panel, depth); break;
+    case 7: block_7(tile, x, x_stride, panel, depth); break;
+    default: block_8(tile, x, x_stride, panel, depth); break;
+    }
+}

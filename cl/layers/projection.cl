@@ -1,0 +1,399 @@
+/* The k best of each row of logits (R, V) = scale * x (R, K) Wᵀ + bias, and what log-probabilities need of the others,
+ * without the logits: what top_k.cl and softmax.cl's log_softmax_pick find in a matrix that the products filled.
+ *
+ * Columns are taken in blocks of 32 panels. What is known of a row and a block is
+ *
+ *     sum    of exp(logit - base), without the banned ids
+ *     base   what the block began with, or more
+ *     aside  sum of exp(logit - largest), and largest, of the banned ids
+ *
+ * Blocks depend on V alone, and no sum goes beyond one, so that bits do not depend on which group takes which blocks.
+ * The candidates of a row are found in lists, one a group that has some of its blocks: which they are depends on nothing.
+ *
+ * A row of partials: base, sum, aside and aside_largest of each block, then the values of each list (lists, k); a row of
+ * ids: those of each list. A pick has no banned ids, k = 1, and the label's logit of each row in picked.
+ *
+ * With a counter (1) of zero, which needs HAS_DEVICE_ATOMICS, the group that ends last gives the answers, too, and leaves
+ * zero: for few rows, whose steps a launch more would lengthen.
+ *
+ * CPU forms alone: with GPU forms the logits are written, and top_k.cl reads them.
+ *
+ * How W lies and in which order is summed say product.cl and product_int8.cl. Needs PRECISION, one of clf_precision. */
+#if PRECISION == 3
+#include "include/product_int8.cl"
+
+typedef char weight_element;
+typedef uchar operand_element; /* rows of bytes as quantize.cl writes them */
+
+static inline const __global weight_element *panel_of(const __global weight_element *w, int panel, int inputs)
+{
+    return w + panel * panel_bytes(inputs);
+}
+
+/* tile (count, 32) = count <= 8 rows of x times one panel. */
+static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
+                            const __global weight_element *panel, int inputs)
+{
+    block_global(tile, (const __global cpu_operand *)x, x_stride, count, panel, groups_of(inputs));
+}
+#else
+#include "include/product.cl"
+
+static inline const __global weight_element *panel_of(const __global weight_element *w, int panel, int inputs)
+{
+    return w + (size_t)panel * panel_depth(inputs) * PANEL;
+}
+
+static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
+                            const __global weight_element *panel, int inputs)
+{
+    block(tile, x, x_stride, count, panel, panel_depth(inputs));
+}
+#endif
+#include "include/candidates.cl"
+
+#define BLOCK_PANELS CLF__PROJECTION_PANELS
+#define MOST_ROWS    CLF__PROJECTION_ROWS
+#define SHORT_LIST   16 /* candidates that a vector holds */
+
+/* A row's exponentials are taken from a base at most so far below its largest logit, which no sum of them overflows:
+ * nearly all panels leave the base alone. */
+#define MOST_ABOVE 20.0f
+
+struct ban_list {
+    const __global int *ids, *offsets;
+    int count;
+};
+
+static inline int first_ban(const struct ban_list *banned, int row)
+{
+    return max(banned->offsets[row], 0);
+}
+
+static inline int end_ban(const struct ban_list *banned, int row)
+{
+    return min(banned->offsets[row + 1], banned->count);
+}
+
+static inline uint panel_bit(int id, int first_panel)
+{
+    int panel = id / PANEL - first_panel;
+    return id >= 0 && panel >= 0 && panel < BLOCK_PANELS ? 1u << panel : 0u;
+}
+
+/* What a group knows of its rows while their panels pass. */
+struct row_states {
+    float16 sums[MOST_ROWS];
+    float bases[MOST_ROWS];
+    float bars[MOST_ROWS]; /* logits up to this are no candidates, and leave the base alone */
+    float lasts[MOST_ROWS]; /* of the k best so far */
+    float16 best[MOST_ROWS]; /* these, after +inf, where k is at most 16 */
+    int16 best_ids[MOST_ROWS];
+    float asides[MOST_ROWS], asides_largest[MOST_ROWS];
+    uint marks[MOST_ROWS]; /* panels with a banned id or the label */
+};
+
+static void begin_block(struct row_states *states, int i)
+{
+    states->sums[i] = 0.0f;
+    states->bases[i] = -INFINITY;
+    states->bars[i] = -INFINITY;
+    states->asides[i] = 0.0f;
+    states->asides_largest[i] = -INFINITY;
+    states->marks[i] = 0;
+}
+
+/* Whether some lane of a comparison is true: written so that a compiler finds its instruction for it. */
+#define ANY(v)                                                                                                         \
+    (((v).s0 | (v).s1 | (v).s2 | (v).s3 | (v).s4 | (v).s5 | (v).s6 | (v).s7 | (v).s8 | (v).s9 | (v).sa | (v).sb |      \
+      (v).sc | (v).sd | (v).se | (v).sf) != 0)
+
+#define LANES (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+/* 32 where there is none */
+#define first_above(left, right, bar) wide_first_above(WIDE(left), WIDE(right), bar)
+static inline int wide_first_above(struct wide left, struct wide right, float bar)
+{
+    int16 at = left.v > bar ? LANES : right.v > bar ? LANES + 16 : (int16)(PANEL);
+    int8 a = min(at.lo, at.hi);
+    int4 b = min(a.lo, a.hi);
+    int2 c = min(b.lo, b.hi);
+    return min(c.x, c.y);
+}
+
+/* exp(x) for x <= 20, and 1e-38 for all below -87; NaN stays NaN. */
+#define exp_of(x) near_exp16((x) < -87.0f ? (float16)(-87.0f) : (x))
+
+/* Takes the banned ids of a panel out of its logits. An id that comes again finds -inf. */
+static void set_aside(struct row_states *states, int i, float *logits, int column, const struct ban_list *banned, int row)
+{
+    for (int b = first_ban(banned, row); b < end_ban(banned, row); b++) {
+        int at = banned->ids[b] - column;
+        if (banned->ids[b] < 0 || at < 0 || at >= PANEL) {
+            continue;
+        }
+        float logit = logits[at], largest = states->asides_largest[i];
+        logits[at] = -INFINITY;
+        if (logit > largest) {
+            states->asides[i] = states->asides[i] * exp(largest - logit) + 1.0f;
+            states->asides_largest[i] = logit;
+        } else if (logit > -INFINITY) {
+            states->asides[i] += exp(logit - largest);
+        }
+    }
+}
+
+/* insert() for a list in a vector: those before the value stay, the others move on by one. */
+static inline void insert_short(float16 *values, int16 *ids, float value, int id)
+{
+    float16 v = *values, moved = (float16)(INFINITY, v.s0123, v.s4567, v.s89ab, v.scde);
+    int16 d = *ids, moved_ids = (int16)(-1, d.s0123, d.s4567, d.s89ab, d.scde);
+    *values = v >= value ? v : moved >= value ? (float16)(value) : moved;
+    *ids = v >= value ? d : moved >= value ? (int16)(id) : moved_ids;
+}
+
+static inline void store_last(const float16 *best, const int16 *best_ids, __global float *values, __global int *ids, int k)
+{
+    float lanes[SHORT_LIST];
+    int id_lanes[SHORT_LIST];
+    vstore16(*best, 0, lanes);
+    vstore16(*best_ids, 0, id_lanes);
+    for (int n = 0; n < k; n++) {
+        values[n] = lanes[SHORT_LIST - k + n];
+        ids[n] = id_lanes[SHORT_LIST - k + n];
+    }
+}
+
+/* A panel of which some logit is above the bar. In ascending ids, so that of equal values the first one stays ahead. */
+#define raise_bar(states, i, left, right, column, values, ids, k)                                                      \
+    wide_raise_bar(states, i, WIDE(left), WIDE(right), column, values, ids, k)
+static void wide_raise_bar(struct row_states *states, int i, struct wide first, struct wide second, int column,
+                      __global float *values, __global int *ids, int k)
+{
+    float16 left = first.v, right = second.v;
+    float logits[PANEL];
+    vstore16(left, 0, logits);
+    vstore16(right, 1, logits);
+    float last = states->lasts[i], base = states->bases[i];
+    float16 largest = fmax16(left, right);
+    for (int at = first_above(left, right, last); at < PANEL; at = first_above(left, right, last)) {
+        if (k <= SHORT_LIST) {
+            insert_short(&states->best[i], &states->best_ids[i], logits[at], column + at);
+            last = states->best[i].sf;
+        } else {
+            insert(values, ids, k, logits[at], column + at);
+            last = values[k - 1];
+        }
+        left = LANES > at ? left : (float16)(-INFINITY);
+        right = LANES + 16 > at ? right : (float16)(-INFINITY);
+    }
+    if (ANY(largest > base + MOST_ABOVE)) {
+        float higher = max16(largest);
+        states->sums[i] *= exp(base - higher);
+        states->bases[i] = base = higher;
+    }
+    states->lasts[i] = last;
+    states->bars[i] = fmin(last, base + MOST_ABOVE);
+}
+
+/* The sum over the blocks of sums[b] * exp(bases[b] - largest), in one order. */
+static float merged(const __global float *sums, const __global float *bases, float largest, int blocks)
+{
+    float16 sum = 0.0f;
+    for (int b = 0; b < blocks; b += 16) {
+        int count = min(16, blocks - b);
+        sum += load_part(sums + b, count, 0.0f) * exp16(load_part(bases + b, count, -INFINITY) - largest);
+    }
+    return sum16(sum);
+}
+
+/* What is known of a row becomes its answer: best (k), best_ids (k) and statistics (4), see top_k.cl. */
+static void merge_row(__global float *best, __global int *best_ids, __global float *answer,
+                      const __global float *partial, const __global int *found_ids, int blocks, int lists, int k, int both)
+{
+    const __global float *found = partial + 4 * blocks;
+    clear(best, best_ids, k);
+    for (int list = 0; list < lists; list++) {
+        for (int i = list * k; i < (list + 1) * k && found[i] > best[k - 1]; i++) {
+            insert(best, best_ids, k, found[i], found_ids[i]);
+        }
+    }
+    float largest = best[0], sum = 0.0f;
+    if (largest > -INFINITY) {
+        sum = merged(partial + blocks, partial, largest, blocks);
+    }
+    answer[0] = answer[2] = largest;
+    answer[1] = answer[3] = log(sum);
+    float all = largest;
+    for (int b = 0; both && b < blocks; b++) {
+        all = fmax(all, partial[3 * blocks + b]);
+    }
+    if (both && all > -INFINITY) {
+        float aside = merged(partial + 2 * blocks, partial + 3 * blocks, all, blocks);
+        answer[0] = all;
+        answer[1] = log((largest > -INFINITY ? sum * exp(largest - all) : 0.0f) + aside);
+    }
+}
+
+#ifdef HAS_DEVICE_ATOMICS
+typedef atomic_int counter_value;
+#else
+typedef int counter_value;
+#endif
+
+/* A group: at most 64 rows of a share of the blocks; neighbours have the same share, whose panels then are in the cache
+ * that cores have in common. */
+CPU_KERNEL void projection_tiles_cpu(__global float *partials, int partials_offset, int partials_stride,
+                                     __global int *ids, int ids_offset, int ids_stride,
+                                     const __global operand_element *x, int x_offset, int x_stride, int rows, int rows_per_group,
+                                     const __global weight_element *w, int inputs, int outputs, float scale,
+                                     const __global float *bias, const __global int *banned, int banned_offset,
+                                     const __global int *offsets, int offsets_offset, int banned_count,
+                                     const __global int *labels, int labels_offset, __global float *picked,
+                                     int picked_offset, int k, __global counter_value *counter, int counter_offset,
+                                     __global float *best, int best_offset, int best_stride, __global int *best_ids,
+                                     int best_ids_offset, int best_ids_stride, __global float *statistics,
+                                     int statistics_offset, int statistics_stride, int both)
+{
+    const __global float *all_partials = partials + partials_offset;
+    const __global int *all_ids = ids + ids_offset;
+    int panels = (outputs + PANEL - 1) / PANEL;
+    int blocks = (panels + BLOCK_PANELS - 1) / BLOCK_PANELS;
+    int lists = (int)get_num_groups(1), list = (int)get_group_id(1);
+    int first_row = (int)get_group_id(0) * rows_per_group;
+    int row_count = min(rows_per_group, rows - first_row);
+    struct ban_list bans = {banned + banned_offset, offsets + offsets_offset + first_row, banned_count};
+    struct row_states states;
+    float16 tile[16];
+
+    partials += partials_offset + (size_t)first_row * partials_stride;
+    ids += ids_offset + (size_t)first_row * ids_stride + list * k;
+    x += x_offset + (size_t)first_row * x_stride;
+    labels += labels ? labels_offset + first_row : 0;
+    picked += picked_offset + first_row;
+    __global float *values = partials + 4 * blocks + (size_t)list * k;
+    for (int i = 0; i < row_count; i++) {
+        clear(values + (size_t)i * partials_stride, ids + (size_t)i * ids_stride, k);
+        states.lasts[i] = -INFINITY;
+        states.best[i] = LANES < SHORT_LIST - k ? (float16)(INFINITY) : (float16)(-INFINITY);
+        states.best_ids[i] = -1;
+    }
+    int end_block = (int)((size_t)blocks * (list + 1) / lists);
+    for (int b = (int)((size_t)blocks * list / lists); b < end_block; b++) {
+        int first_panel = b * BLOCK_PANELS;
+        int end_panel = min(first_panel + BLOCK_PANELS, panels);
+        for (int i = 0; i < row_count; i++) {
+            begin_block(&states, i);
+            if (labels) {
+                states.marks[i] = panel_bit(labels[i], first_panel);
+            } else {
+                for (int n = first_ban(&bans, i); n < end_ban(&bans, i); n++) {
+                    states.marks[i] |= panel_bit(bans.ids[n], first_panel);
+                }
+            }
+        }
+        for (int panel = first_panel; panel < end_panel; panel++) {
+            int column = panel * PANEL, width = outputs - column;
+            float16 left_shift = 0.0f, right_shift = 0.0f;
+            if (bias) {
+                left_shift = width >= 16 ? vload16(0, bias + column) : load_part(bias + column, width, 0.0f);
+                right_shift = width >= 32 ? vload16(0, bias + column + 16)
+                                          : load_part(bias + column + 16, width - 16, 0.0f);
+            }
+            if (width < PANEL) {
+                left_shift = LANES < width ? left_shift : (float16)(-INFINITY);
+                right_shift = LANES + 16 < width ? right_shift : (float16)(-INFINITY);
+            }
+            for (int i = 0; i < row_count; i++) {
+                if (i % 8 == 0) {
+                    multiply(tile, x + (size_t)i * x_stride, x_stride, min(8, row_count - i),
+                             panel_of(w, panel, inputs), inputs);
+                }
+                float16 left = fma16((float16)scale, tile[i % 8 * 2], left_shift);
+                float16 right = fma16((float16)scale, tile[i % 8 * 2 + 1], right_shift);
+                if (!labels) {
+                    left = left > -INFINITY ? left : (float16)(-INFINITY); /* so NaN */
+                    right = right > -INFINITY ? right : (float16)(-INFINITY);
+                }
+                if (states.marks[i] >> (panel - first_panel) & 1) {
+                    float logits[PANEL];
+                    vstore16(left, 0, logits);
+                    vstore16(right, 1, logits);
+                    if (labels) {
+                        picked[i] = logits[labels[i] - column];
+                    } else {
+                        set_aside(&states, i, logits, column, &bans, i);
+                        left = vload16(0, logits);
+                        right = vload16(1, logits);
+                    }
+                }
+                if (ANY(left > states.bars[i] || right > states.bars[i])) {
+                    raise_bar(&states, i, left, right, column, values + (size_t)i * partials_stride,
+                              ids + (size_t)i * ids_stride, k);
+                }
+                float base = states.bases[i] == -INFINITY ? 0.0f : states.bases[i];
+                states.sums[i] += exp_of(left - base) + exp_of(right - base);
+            }
+        }
+        for (int i = 0; i < row_count; i++) {
+            __global float *partial = partials + (size_t)i * partials_stride + b;
+            partial[0] = states.bases[i];
+            partial[blocks] = sum16(states.sums[i]);
+            partial[2 * blocks] = states.asides[i];
+            partial[3 * blocks] = states.asides_largest[i];
+        }
+    }
+    for (int i = 0; k <= SHORT_LIST && i < row_count; i++) {
+        store_last(&states.best[i], &states.best_ids[i], values + (size_t)i * partials_stride,
+                   ids + (size_t)i * ids_stride, k);
+    }
+#ifdef HAS_DEVICE_ATOMICS
+    int groups = (int)(get_num_groups(0) * get_num_groups(1));
+    if (best && atomic_fetch_add_explicit(counter + counter_offset, 1, memory_order_acq_rel, memory_scope_device) ==
+                    groups - 1) {
+        atomic_store_explicit(counter + counter_offset, 0, memory_order_relaxed, memory_scope_device);
+        for (int r = 0; r < rows; r++) {
+            merge_row(best + best_offset + (size_t)r * best_stride, best_ids + best_ids_offset + (size_t)r * best_ids_stride,
+                      statistics + statistics_offset + (size_t)r * statistics_stride,
+                      all_partials + (size_t)r * partials_stride, all_ids + (size_t)r * ids_stride, blocks, lists, k, both);
+        }
+    }
+#endif
+}
+
+/* values (R, k), ids (R, k), statistics (R, 4). A group takes whole rows. */
+CPU_KERNEL void projection_top_k_cpu(__global float *values, int values_offset, int values_stride, __global int *ids,
+                                     int ids_offset, int ids_stride, __global float *statistics, int statistics_offset,
+                                     int statistics_stride, const __global float *partials, int partials_offset,
+                                     int partials_stride, const __global int *found_ids, int found_ids_offset,
+                                     int found_ids_stride, int rows, int outputs, int blocks, int lists, int k, int both)
+{
+    for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
+        merge_row(values + values_offset + (size_t)r * values_stride, ids + ids_offset + (size_t)r * ids_stride,
+                  statistics + statistics_offset + (size_t)r * statistics_stride,
+                  partials + partials_offset + (size_t)r * partials_stride,
+                  found_ids + found_ids_offset + (size_t)r * found_ids_stride, blocks, lists, k, both);
+    }
+}
+
+/* picked[r] = log softmax(logits[r])[labels[r]], -inf for a label that is no column; picked held the label's logit. */
+CPU_KERNEL void projection_pick_cpu(__global float *picked, int picked_offset, int picked_stride, const __global int *labels,
+                                    int labels_offset, int labels_stride, const __global float *partials,
+                                    int partials_offset, int partials_stride, int rows, int outputs, int blocks, int lists)
+{
+    for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
+        const __global float *partial = partials + partials_offset + (size_t)r * partials_stride;
+        const __global float *found = partial + 4 * blocks;
+        int label = labels[labels_offset + r];
+        float largest = -INFINITY, answer = -INFINITY;
+        for (int list = 0; list < lists; list++) {
+            largest = fmax(largest, found[list]);
+        }
+        largest = largest == -INFINITY ? 0.0f : largest;
+        if (label >= 0 && label < outputs) {
+            float sum = merged(partial + blocks, partial, largest, blocks);
+            answer = (picked[picked_offset + r] - largest) - (sum == 0.0f ? 0.0f : log(sum));
+        }
+        picked[picked_offset + r] = answer;
+    }
+}

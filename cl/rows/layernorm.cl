@@ -1,0 +1,299 @@
+/* Normalisation of rows: y (N, D) of x (N, D) with gamma (1, D) and beta (1, D); y may be x. rounded (N, D) is y in
+ * bf16. y or rounded may be null.
+ *
+ *   NORM 0: y = (x - mean) / sqrt(var + eps) * gamma + beta, var = mean of (x - mean)^2
+ *   NORM 1: y = x / sqrt(mean of x^2 + eps) * gamma
+ *   NORM 2: y = gamma * (x - mean) / (std + eps) + beta, std^2 = sum of (x - mean)^2 / (D - 1)
+ *
+ * The squares are taken after the mean is known: a row far from zero would lose its digits otherwise. CPU form: a group
+ * takes whole rows; a row stays in the first cache between the passes. GPU form: a group takes a row, work-item i its
+ * columns 4i .. 4i + 3, then QUADS further on.
+ *
+ * Macros: NORM; HAS_BETA where there is a beta (its buffer is null otherwise). */
+#include "include/bf16.cl"
+
+#ifndef NORM
+#error "NORM: 0 (layer), 1 (RMS) or 2 (std)"
+#endif
+
+/* What a centred row is multiplied with. */
+static float scale_of(float squares, int columns, float eps)
+{
+#if NORM == 2
+    return 1.0f / (sqrt(squares / (float)max(columns - 1, 1)) + eps);
+#else
+    return 1.0f / sqrt(squares / (float)columns + eps);
+#endif
+}
+
+#ifdef HAS_BETA
+#define BETA(T, load) (load)
+#else
+#define BETA(T, load) ((T)(0.0f))
+#endif
+
+static float row_mean(const __global float *x, int columns)
+{
+    float16 a = (float16)(0.0f), b = a, c = a, d = a;
+    int i = 0;
+    for (; i + 64 <= columns; i += 64) {
+        a += vload16(0, x + i);
+        b += vload16(0, x + i + 16);
+        c += vload16(0, x + i + 32);
+        d += vload16(0, x + i + 48);
+    }
+    for (; i + 16 <= columns; i += 16) {
+        a += vload16(0, x + i);
+    }
+    b += load_part(x + i, columns - i, 0.0f);
+    return sum16((a + b) + (c + d)) / (float)columns;
+}
+
+/* sum over i of (x[i] - mean)^2 */
+static float row_squares(const __global float *x, float mean, int columns)
+{
+    float16 a = (float16)(0.0f), b = a, c = a, d = a;
+    int i = 0;
+    for (; i + 64 <= columns; i += 64) {
+        float16 p = vload16(0, x + i) - mean, q = vload16(0, x + i + 16) - mean;
+        float16 r = vload16(0, x + i + 32) - mean, s = vload16(0, x + i + 48) - mean;
+        a = fma16(p, p, a);
+        b = fma16(q, q, b);
+        c = fma16(r, r, c);
+        d = fma16(s, s, d);
+    }
+    for (; i + 16 <= columns; i += 16) {
+        float16 p = vload16(0, x + i) - mean;
+        a = fma16(p, p, a);
+    }
+    float16 p = load_part(x + i, columns - i, mean) - mean; /* what is not there counts nothing */
+    b = fma16(p, p, b);
+    return sum16((a + b) + (c + d));
+}
+
+static inline void norm_row(__global float *out, __global ushort *rounded, const __global float *in,
+                            const __global float *gamma, const __global float *beta, int columns, float eps)
+{
+#if NORM == 1
+    float mean = 0.0f;
+#else
+    float mean = row_mean(in, columns);
+#endif
+    float scale = scale_of(row_squares(in, mean, columns), columns, eps);
+    int i = 0;
+    for (; i + 16 <= columns; i += 16) {
+        float16 normal = (vload16(0, in + i) - mean) * scale;
+        float16 value = fma16(normal, vload16(0, gamma + i), BETA(float16, vload16(0, beta + i)));
+        if (out) {
+            vstore16(value, 0, out + i);
+        }
+        if (rounded) {
+            store_bf16_16(value, rounded + i);
+        }
+    }
+    for (; i < columns; i++) {
+        float value = fma((in[i] - mean) * scale, gamma[i], BETA(float, beta[i]));
+        if (out) {
+            out[i] = value;
+        }
+        if (rounded) {
+            rounded[i] = (ushort)(round_bf16(value) >> 16);
+        }
+    }
+}
+
+#define FORWARD_ARGUMENTS                                                                                              \
+    __global float *y, int y_offset, int y_stride, __global ushort *rounded, int rounded_offset, int rounded_stride,   \
+        const __global float *x, int x_offset, int x_stride, const __global float *gamma, int gamma_offset,            \
+        int gamma_stride, const __global float *beta, int beta_offset, int beta_stride, int rows, int columns, float eps
+
+CPU_KERNEL void layernorm_forward_cpu(FORWARD_ARGUMENTS)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        norm_row(y ? y + y_offset + (size_t)n * y_stride : 0,
+                 rounded ? rounded + rounded_offset + (size_t)n * rounded_stride : 0,
+                 x + x_offset + (size_t)n * x_stride, gamma + gamma_offset, beta + beta_offset, columns, eps);
+    }
+}
+
+/* Four columns in bf16, those of them that there are. */
+static inline void store_rounded_quad(float4 value, __global ushort *to, int left)
+{
+    float lanes[4];
+    vstore4(value, 0, lanes);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (i < left) {
+            to[i] = (ushort)(round_bf16(lanes[i]) >> 16);
+        }
+    }
+}
+
+GPU_KERNEL void layernorm_forward_gpu(FORWARD_ARGUMENTS)
+{
+    __local float shared[GROUP];
+    int first = (int)get_local_id(0) * 4;
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        float4 squares = 0.0f;
+#if NORM == 1
+        float mean = 0.0f;
+#else
+        float4 sums = 0.0f;
+        for (int c = first; c < columns; c += QUADS) {
+            sums += load_quad(in + c, columns - c, 0.0f);
+        }
+        float mean = group_sum(shared, sum4(sums)) / (float)columns;
+#endif
+        for (int c = first; c < columns; c += QUADS) {
+            float4 p = load_quad(in + c, columns - c, mean) - mean; /* what is not there counts nothing */
+            squares = fma(p, p, squares);
+        }
+        float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);
+        for (int c = first; c < columns; c += QUADS) {
+            int left = columns - c;
+            float4 normal = (load_quad(in + c, left, 0.0f) - mean) * scale;
+            float4 factor = load_quad(gamma + gamma_offset + c, left, 0.0f);
+            float4 value = fma(normal, factor, BETA(float4, load_quad(beta + beta_offset + c, left, 0.0f)));
+            if (y) {
+                store_quad(value, y + y_offset + (size_t)n * y_stride + c, left);
+            }
+            if (rounded) {
+                store_rounded_quad(value, rounded + rounded_offset + (size_t)n * rounded_stride + c, left);
+            }
+        }
+    }
+}
+
+/* The gradients, with n = (x - mean) * r the normal row, r what scale_of() gives, g = dy * gamma:
+ *
+ *   dx = r * (g - mean of g - n * (sum of g * n) * f), the mean only where the norm takes one off x
+ *   dgamma += sum over rows of dy * n, dbeta += sum over rows of dy
+ *
+ * NORM 0 and 1: f = 1 / D. NORM 2, where r is not 1 / std alone: f = 1 / ((D - 1) * std * r).
+ *
+ * A group takes a chunk of chunk_rows rows, chunk k, and leaves its sums for dgamma at sums[k] and those for dbeta at
+ * sums[k] + D: sums (chunks, 2 D); chunks.cl adds them up. dx may be dy. CPU form: a row and the sums stay in the first
+ * cache. GPU form: each work-item has its columns of the sums to itself. */
+static float projection_of(float squares, int columns, float scale)
+{
+#if NORM == 2
+    float degrees = (float)max(columns - 1, 1);
+    float std = sqrt(squares / degrees);
+    return std == 0.0f ? 0.0f : 1.0f / (degrees * std * scale); /* a constant row is its mean, and n is 0 */
+#else
+    return 1.0f / (float)columns;
+#endif
+}
+
+#define IS_CENTRED (NORM != 1)
+
+#define BACKWARD_ARGUMENTS                                                                                             \
+    __global float *dx, int dx_offset, int dx_stride, const __global float *dy, int dy_offset, int dy_stride,          \
+        const __global float *x, int x_offset, int x_stride, const __global float *gamma, int gamma_offset,            \
+        __global float *sums, int sums_offset, int rows, int columns, int chunk_rows, float eps
+
+static inline void backward_row(__global float *out, const __global float *grad, const __global float *in,
+                                const __global float *gamma, __global float *dgamma, __global float *dbeta, int columns,
+                                float eps)
+{
+    float mean = IS_CENTRED ? row_mean(in, columns) : 0.0f;
+    float squares = row_squares(in, mean, columns);
+    float scale = scale_of(squares, columns, eps);
+    float16 sum = (float16)(0.0f), product = sum;
+    int i = 0;
+    for (; i + 16 <= columns; i += 16) {
+        float16 d = vload16(0, grad + i), normal = (vload16(0, in + i) - mean) * scale;
+        float16 g = d * vload16(0, gamma + i);
+        sum += g;
+        product = fma16(g, normal, product);
+        vstore16(fma16(d, normal, vload16(0, dgamma + i)), 0, dgamma + i);
+#ifdef HAS_BETA
+        vstore16(vload16(0, dbeta + i) + d, 0, dbeta + i);
+#endif
+    }
+    int left = columns - i;
+    if (left > 0) {
+        float16 d = load_part(grad + i, left, 0.0f), normal = (load_part(in + i, left, mean) - mean) * scale;
+        float16 g = d * load_part(gamma + i, left, 0.0f);
+        sum += g;
+        product = fma16(g, normal, product);
+        store_part(fma16(d, normal, load_part(dgamma + i, left, 0.0f)), dgamma + i, left);
+#ifdef HAS_BETA
+        store_part(load_part(dbeta + i, left, 0.0f) + d, dbeta + i, left);
+#endif
+    }
+    float middle = IS_CENTRED ? sum16(sum) / (float)columns : 0.0f;
+    float along = sum16(product) * projection_of(squares, columns, scale);
+    for (i = 0; i + 16 <= columns; i += 16) {
+        float16 normal = (vload16(0, in + i) - mean) * scale;
+        float16 g = vload16(0, grad + i) * vload16(0, gamma + i);
+        vstore16((g - middle - normal * along) * scale, 0, out + i);
+    }
+    for (; i < columns; i++) {
+        float normal = (in[i] - mean) * scale;
+        out[i] = (grad[i] * gamma[i] - middle - normal * along) * scale;
+    }
+}
+
+CPU_KERNEL void layernorm_backward_cpu(BACKWARD_ARGUMENTS)
+{
+    int chunk = (int)get_group_id(0);
+    int last = min((chunk + 1) * chunk_rows, rows);
+    __global float *dgamma = sums + sums_offset + (size_t)chunk * 2 * columns, *dbeta = dgamma + columns;
+    for (int i = 0; i < 2 * columns; i++) {
+        dgamma[i] = 0.0f;
+    }
+    for (int n = chunk * chunk_rows; n < last; n++) {
+        backward_row(dx + dx_offset + (size_t)n * dx_stride, dy + dy_offset + (size_t)n * dy_stride,
+                     x + x_offset + (size_t)n * x_stride, gamma + gamma_offset, dgamma, dbeta, columns, eps);
+    }
+}
+
+GPU_KERNEL void layernorm_backward_gpu(BACKWARD_ARGUMENTS)
+{
+    __local float shared[GROUP];
+    int chunk = (int)get_group_id(0), first = (int)get_local_id(0) * 4;
+    int last = min((chunk + 1) * chunk_rows, rows);
+    __global float *dgamma = sums + sums_offset + (size_t)chunk * 2 * columns, *dbeta = dgamma + columns;
+    for (int c = first; c < columns; c += QUADS) {
+        store_quad(0.0f, dgamma + c, columns - c);
+        store_quad(0.0f, dbeta + c, columns - c);
+    }
+    for (int n = chunk * chunk_rows; n < last; n++) {
+        __global float *out = dx + dx_offset + (size_t)n * dx_stride;
+        const __global float *grad = dy + dy_offset + (size_t)n * dy_stride;
+        const __global float *in = x + x_offset + (size_t)n * x_stride;
+        float4 squares = 0.0f, sum = 0.0f, product = 0.0f;
+        for (int c = first; IS_CENTRED && c < columns; c += QUADS) {
+            sum += load_quad(in + c, columns - c, 0.0f);
+        }
+        float mean = IS_CENTRED ? group_sum(shared, sum4(sum)) / (float)columns : 0.0f;
+        sum = 0.0f;
+        for (int c = first; c < columns; c += QUADS) {
+            float4 p = load_quad(in + c, columns - c, mean) - mean;
+            squares = fma(p, p, squares);
+        }
+        float square_sum = group_sum(shared, sum4(squares));
+        float scale = scale_of(square_sum, columns, eps);
+        for (int c = first; c < columns; c += QUADS) {
+            int left = columns - c;
+            float4 d = load_quad(grad + c, left, 0.0f), normal = (load_quad(in + c, left, mean) - mean) * scale;
+            float4 g = d * load_quad(gamma + gamma_offset + c, left, 0.0f);
+            sum += g;
+            product = fma(g, normal, product);
+            store_quad(fma(d, normal, load_quad(dgamma + c, left, 0.0f)), dgamma + c, left);
+#ifdef HAS_BETA
+            store_quad(load_quad(dbeta + c, left, 0.0f) + d, dbeta + c, left);
+#endif
+        }
+        float middle = IS_CENTRED ? group_sum(shared, sum4(sum)) / (float)columns : 0.0f;
+        float along = group_sum(shared, sum4(product)) * projection_of(square_sum, columns, scale);
+        for (int c = first; c < columns; c += QUADS) {
+            int left = columns - c;
+            float4 normal = (load_quad(in + c, left, mean) - mean) * scale;
+            float4 g = load_quad(grad + c, left, 0.0f) * load_quad(gamma + gamma_offset + c, left, 0.0f);
+            store_quad((g - middle - normal * along) * scale, out + c, left);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+/* Writing files and naming folders, so that they are whole or not there. */
+#define _XOPEN_SOURCE 700 /* sync() */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+clf_status clf__temporary_path(char **out, const char *path)
+{
+    static atomic_uint made;
+    return clf__format(out, "%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&made, 1));
+}
+
+/* A name that is taken is another machine's or container's, or was left by a process that was killed. */
+static clf_status create_temporary(struct clf__file_writer *writer, mode_t mode)
+{
+    enum { MOST_TRIES = 1000 };
+    for (int i = 0; i < MOST_TRIES && writer->descriptor < 0; i++) {
+        clf__free(writer->temporary);
+        writer->temporary = NULL;
+        CLF__TRY(clf__temporary_path(&writer->temporary, writer->path));
+        writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (writer->descriptor < 0 && errno != EEXIST) {
+            break;
+        }
+    }
+    return writer->descriptor >= 0 ? CLF_OK : clf__file_fail(writer->path, "created");
+}
+
+static clf_status open_writer(struct clf__file_writer *out, const char *path, mode_t mode)
+{
+    *out = (struct clf__file_writer){.descriptor = -1};
+    struct clf__file_writer writer = {.descriptor = -1};
+    clf_status status = clf__copy_string(&writer.path, path);
+    if (status == CLF_OK) {
+        status = create_temporary(&writer, mode);
+    }
+    if (status != CLF_OK) {
+        clf__free(writer.temporary);
+        clf__free(writer.path);
+        return status;
+    }
+    *out = writer;
+    return CLF_OK;
+}
+
+clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
+{
+    return open_writer(out, path, 0666);
+}
+
+clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *bytes, size_t size)
+{
+    const char *next = bytes;
+    while (size > 0) {
+        ssize_t put = write(writer->descriptor, next, size);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put < 0) {
+            return clf__file_fail(writer->path, "written");
+        }
+        next += put;
+        size -= (size_t)put;
+    }
+    return CLF_OK;
+}
+
+/* The folder that holds a path, onto the disk: until then a rename may be forgotten. */
+static clf_status sync_parent(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = NULL;
+    CLF__TRY(clf__copy_bytes(&folder, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1));
+    clf_status status = CLF_OK;
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) {
+        if (errno == EACCES) { /* one that can be written and not read */
+            sync();
+        } else {
+            status = clf__file_fail(folder, "opened, and may forget what was written");
+        }
+    } else if (fsync(descriptor) != 0 && errno != EINVAL) { /* not every file system can, and says so */
+        status = clf__file_fail(folder, "written");
+    }
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    clf__free(folder);
+    return status;
+}
+
+clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status status)
+{
+    /* On the disk before it has its name: a power cut must not leave a named, half-written file. */
+    if (status == CLF_OK && fsync(writer->descriptor) != 0 && errno != EINVAL) {
+        status = clf__file_fail(writer->path, "written");
+    }
+    if (close(writer->descriptor) != 0 && status == CLF_OK) {
+        status = clf__file_fail(writer->path, "written");
+    }
+    if (status == CLF_OK && rename(writer->temporary, writer->path) != 0) {
+        status = clf__file_fail(writer->path, "written");
+    }
+    if (status != CLF_OK) {
+        unlink(writer->temporary);
+    } else {
+        status = sync_parent(writer->path);
+    }
+    clf__free(writer->temporary);
+    clf__free(writer->path);
+    *writer = (struct clf__file_writer){.descriptor = -1};
+    return status;
+}
+
+static clf_status write_with_mode(const char *path, const void *bytes, size_t size, mode_t mode)
+{
+    struct clf__file_writer writer;
+    CLF__TRY(open_writer(&writer, path, mode));
+    return clf__file_writer_close(&writer, clf__file_writer_write(&writer, bytes, size));
+}
+
+clf_status clf__file_write(const char *path, const void *bytes, size_t size)
+{
+    return write_with_mode(path, bytes, size, 0666);
+}
+
+clf_status clf__file_write_owned(const char *path, const void *bytes, size_t size)
+{
+    return write_with_mode(path, bytes, size, 0600);
+}
+
+/* A clf__file_piece. */
+static clf_status write_piece(void *user, const uint8_t *bytes, size_t size)
+{
+    return clf__file_writer_write(user, bytes, size);
+}
+
+clf_status clf__file_copy(const char *target, const char *source)
+{
+    struct clf__file file;
+    struct clf__file_writer writer;
+    CLF__TRY(clf__file_open_as_is(&file, source, 0)); /* a pointer, too: nobody needs what it says here */
+    clf_status status = clf__file_writer_open(&writer, target);
+    if (status == CLF_OK) {
+        status = clf__file_writer_close(&writer, clf__file_each_piece(&file, write_piece, &writer));
+    }
+    clf__file_close(&file);
+    return status;
+}
+
+clf_status clf__file_link(const char *target, const char *source)
+{
+    return link(source, target) == 0 ? CLF_OK : clf__file_copy(target, source);
+}
+
+clf_status clf__folder_rename(const char *from, const char *to)
+{
+    if (clf__folder_exists(to)) { /* rename() would replace an empty one */
+        return clf__fail(CLF_FILE, "%s: exists already", to);
+    }
+    if (rename(from, to) != 0) {
+        return clf__file_fail(to, "created");
+    }
+    return sync_parent(to);
+}

@@ -1,0 +1,87 @@
+#include "device/pool.h"
+
+#include "base/memory.h"
+#include "device/device.h"
+
+static clf_status add_chunk(struct clf__pool *pool)
+{
+    struct clf__slab *chunk;
+    CLF__TRY(clf__resize(&pool->chunks, (size_t)pool->chunk_count + 1, sizeof chunk));
+    CLF__TRY(clf__allocate(&chunk, 1, sizeof *chunk));
+    chunk->users = 1;
+    pool->chunks[pool->chunk_count++] = chunk;
+    return CLF_OK;
+}
+
+clf_status clf__pool_reserve(struct clf__buffer **out, struct clf__pool *pool, size_t bytes, const char *what)
+{
+    size_t limit = pool->device->caps.max_buffer_bytes;
+    struct clf__buffer *buffer = NULL;
+    if (pool->chunk_count == 0 || !clf__slab_has_room(pool->chunks[pool->chunk_count - 1], bytes, limit)) {
+        CLF__TRY(add_chunk(pool)); /* a buffer that is larger than that is refused with its chunk */
+    }
+    CLF__TRY(clf__resize(&pool->buffers, (size_t)pool->buffer_count + 1, sizeof buffer));
+    CLF__TRY(clf__buffer_allocate(&buffer, pool->device, bytes, what));
+    clf__slab_reserve(pool->chunks[pool->chunk_count - 1], buffer);
+    pool->buffers[pool->buffer_count++] = buffer;
+    *out = buffer;
+    return CLF_OK;
+}
+
+clf_status clf__pool_allocate(struct clf__pool *pool, const char *what)
+{
+    for (int i = 0; i < pool->chunk_count; i++) {
+        struct clf__slab *chunk = pool->chunks[i];
+        CLF__TRY(clf__buffer_create_large(&chunk->whole, pool->device, chunk->used, what));
+    }
+    for (int i = 0; i < pool->buffer_count; i++) {
+        CLF__TRY(clf__slab_cut(pool->buffers[i]));
+    }
+    return clf__pool_clear(pool);
+}
+
+clf_status clf__pool_clear(const struct clf__pool *pool)
+{
+    for (int i = 0; i < pool->chunk_count; i++) {
+        struct clf__buffer *whole = pool->chunks[i]->whole;
+        CLF__TRY(clf__buffer_fill(whole, 0, whole->bytes, 0.0f));
+    }
+    return CLF_OK;
+}
+
+static clf_status lend(const struct clf__buffer *whole, clf__floats_visitor *visit, const void *context)
+{
+    const struct clf_device *device = whole->device;
+    cl_int error = CL_SUCCESS;
+    float *values = CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, whole->memory, CL_TRUE,
+                                                              CL_MAP_READ | CL_MAP_WRITE, 0, whole->bytes, 0,
+                                                              NULL, NULL, &error));
+    if (values == NULL) {
+        return clf__opencl_fail(error, "mapping %s, %zu bytes on device %s", whole->what, whole->bytes,
+                                device->label);
+    }
+    clf_status status = visit(context, values, whole->bytes / sizeof *values);
+    error = clEnqueueUnmapMemObject(device->queue, whole->memory, values, 0, NULL, NULL);
+    return status != CLF_OK || error == CL_SUCCESS
+               ? status
+               : clf__opencl_fail(error, "unmapping %s, %zu bytes on device %s", whole->what, whole->bytes,
+                                  device->label);
+}
+
+clf_status clf__pool_lend(const struct clf__pool *pool, clf__floats_visitor *visit, const void *context)
+{
+    for (int i = 0; i < pool->chunk_count; i++) {
+        CLF__TRY(lend(pool->chunks[i]->whole, visit, context));
+    }
+    return CLF_OK;
+}
+
+void clf__pool_free(struct clf__pool *pool)
+{
+    for (int i = 0; i < pool->chunk_count; i++) {
+        clf__slab_leave(pool->chunks[i]);
+    }
+    clf__free(pool->chunks);
+    clf__free(pool->buffers);
+    *pool = (struct clf__pool){.device = pool->device};
+}

@@ -1,0 +1,190 @@
+#include "text/segmenters/charsmap.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+/* NFKC's longest replacement has 33 bytes, its longest key a few letters, the tables that SentencePiece
+ * ships some 240,000 bytes. */
+enum {
+    MAX_MATCHES = 32, /* the library's array for the prefixes of a text that the table knows */
+    MAX_KEY_BYTES = 255,
+    MAX_REPLACEMENT_BYTES = 1024,
+    MAX_TABLE_BYTES = 1 << 24,
+    SPACE_BYTES = 3, /* SentencePiece writes U+2581 for a space */
+};
+
+/* What hangs below a node that was walked through. */
+struct below {
+    uint8_t is_known;
+    uint8_t bytes;   /* of the longest key */
+    uint8_t matches; /* the most values on a walk */
+};
+
+struct walk {
+    const struct clf__charsmap *map;
+    struct below *nodes; /* (unit_count) */
+    const char *wrong;   /* what ended it */
+};
+
+static uint32_t unit_at(const struct clf__charsmap *map, size_t position)
+{
+    const uint8_t *bytes = map->units + 4 * position;
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+static uint32_t unit_offset(uint32_t unit)
+{
+    return (unit >> 10) << ((unit & (1u << 9)) >> 6);
+}
+
+static int unit_has_value(uint32_t unit)
+{
+    return unit >> 8 & 1;
+}
+
+static uint32_t unit_label(uint32_t unit)
+{
+    return unit & (1u << 31 | 0xFF);
+}
+
+static uint32_t value_at(const struct clf__charsmap *map, uint32_t base)
+{
+    return unit_at(map, base) & ~(1u << 31);
+}
+
+static const char *check_value(const struct clf__charsmap *map, uint32_t value)
+{
+    const struct clf__span *texts = &map->texts;
+    if (value >= texts->size || (value > 0 && texts->bytes[value - 1] != '\0')) {
+        return "its normaliser table points outside itself";
+    }
+    size_t rest = texts->size - value;
+    size_t most = rest < MAX_REPLACEMENT_BYTES + 1 ? rest : MAX_REPLACEMENT_BYTES + 1;
+    return strnlen((const char *)texts->bytes + value, most) > MAX_REPLACEMENT_BYTES
+               ? "its normaliser puts more than 1,024 bytes in the place of a few"
+               : NULL;
+}
+
+static int fail_walk(struct walk *walk, const char *wrong)
+{
+    walk->wrong = wrong;
+    return 0;
+}
+
+/* Walks through every node below one, each once: what is below it is remembered. A loop is a key without end,
+ * so that MAX_KEY_BYTES bounds the depth. */
+static int walk_below(struct walk *walk, uint32_t position, int depth)
+{
+    const struct clf__charsmap *map = walk->map;
+    uint32_t unit = unit_at(map, position), base = position ^ unit_offset(unit);
+    if ((base | 0xFF) >= map->unit_count) {
+        return fail_walk(walk, "its normaliser table points outside itself");
+    }
+    const char *wrong = unit_has_value(unit) ? check_value(map, value_at(map, base)) : NULL;
+    if (wrong) {
+        return fail_walk(walk, wrong);
+    }
+    struct below found = {.is_known = 1};
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t child = base ^ byte, child_unit = unit_at(map, child);
+        if (unit_label(child_unit) != byte) {
+            continue;
+        }
+        if (depth == MAX_KEY_BYTES || (!walk->nodes[child].is_known && !walk_below(walk, child, depth + 1))) {
+            return walk->wrong ? 0 : fail_walk(walk, "its normaliser has keys of more than 255 bytes");
+        }
+        const struct below *below = &walk->nodes[child];
+        int matches = below->matches + unit_has_value(child_unit);
+        if (matches > MAX_MATCHES) {
+            return fail_walk(walk, "its normaliser has more than 32 keys that begin alike");
+        }
+        if (depth + 1 + below->bytes > MAX_KEY_BYTES) {
+            return fail_walk(walk, "its normaliser has keys of more than 255 bytes");
+        }
+        found.matches = (uint8_t)(matches > found.matches ? matches : found.matches);
+        found.bytes = (uint8_t)(below->bytes + 1 > found.bytes ? below->bytes + 1 : found.bytes);
+    }
+    walk->nodes[position] = found;
+    return 1;
+}
+
+static clf_status fail_table(const char *path, const char *wrong)
+{
+    return clf__fail(CLF_FORMAT, "%s: is damaged or not a SentencePiece model (%s); download it again", path,
+                     wrong);
+}
+
+clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes, const char *path)
+{
+    *out = (struct clf__charsmap){0};
+    if (bytes.size == 0) { /* a model that normalises nothing */
+        return CLF_OK;
+    }
+    if (bytes.size > MAX_TABLE_BYTES) {
+        return fail_table(path, "its normaliser table has more than 16 MiB");
+    }
+    struct clf__charsmap first = {.units = bytes.bytes, .unit_count = 1};
+    uint32_t trie_size = bytes.size >= 4 ? unit_at(&first, 0) : 0;
+    if (trie_size == 0 || trie_size % 4 != 0 || trie_size > bytes.size - 4) {
+        return fail_table(path, "its normaliser table is cut");
+    }
+    struct clf__charsmap map = {.units = bytes.bytes + 4, .unit_count = trie_size / 4};
+    map.texts = (struct clf__span){map.units + trie_size, bytes.size - 4 - trie_size};
+    struct walk walk = {.map = &map};
+    CLF__TRY(clf__allocate(&walk.nodes, map.unit_count, sizeof *walk.nodes));
+    int is_sound = walk_below(&walk, 0, 0);
+    clf__free(walk.nodes);
+    if (!is_sound) {
+        return fail_table(path, walk.wrong);
+    }
+    *out = map;
+    return CLF_OK;
+}
+
+/* A replacement's bytes, its spaces counted as SentencePiece writes them. */
+static size_t replacement_bytes(const struct clf__charsmap *map, uint32_t value)
+{
+    size_t bytes = 0;
+    for (const uint8_t *at = map->texts.bytes + value; at < map->texts.bytes + map->texts.size && *at; at++) {
+        bytes += *at == ' ' ? SPACE_BYTES : 1;
+    }
+    return bytes;
+}
+
+/* What the longest match at the beginning of a text becomes; 0 where there is none. */
+static size_t match_bytes(const struct clf__charsmap *map, const uint8_t *text, size_t size)
+{
+    uint32_t position = 0, value = 0;
+    int is_found = 0;
+    for (size_t i = 0; i < size && map->unit_count > 0; i++) {
+        position ^= unit_offset(unit_at(map, position)) ^ text[i];
+        uint32_t unit = unit_at(map, position);
+        if (unit_label(unit) != text[i]) {
+            break;
+        }
+        if (unit_has_value(unit)) {
+            value = value_at(map, position ^ unit_offset(unit));
+            is_found = 1;
+        }
+    }
+    return is_found ? replacement_bytes(map, value) : 0;
+}
+
+size_t clf__charsmap_fit(const struct clf__charsmap *map, const char *text, size_t size, size_t *room)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    size_t cut = 0;
+    for (size_t i = 0; i < size; i++) {
+        size_t own = bytes[i] == ' ' ? SPACE_BYTES : 1, made = match_bytes(map, bytes + i, size - i);
+        size_t most = made > own ? made : own;
+        if ((bytes[i] & 0xC0) != 0x80) {
+            cut = i;
+        }
+        if (most > *room) {
+            return cut;
+        }
+        *room -= most;
+    }
+    return size;
+}
