@@ -1,6 +1,6 @@
-/* The rules of lib/README.md, read off the sources: which room may include which, that only lib/device sees
- * OpenCL and one file CLBlast, that one file reads the environment and one allocates, that nothing prints or
- * exits, and that families are asked for by what they do, never by name. */
+/* The rules of lib/README.md, checked in the sources: which room may include which, that only lib/opencl
+ * includes OpenCL's headers and one file CLBlast's, that one file reads the environment and one allocates,
+ * that nothing prints or exits, and that families are asked for by what they do, never by name. */
 #include "support/support.h"
 
 #include <ctype.h>

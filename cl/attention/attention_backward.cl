@@ -6,7 +6,7 @@
  *     dq[i] = scale * sum_j dS[i][j] k[j],  dk[j] = scale * sum_i dS[i][j] q[i]
  *
  * P is computed anew from q and k. statistics (3, heads, query_rows): of each query the largest score, the sum of the weights
- * below it, and delta; the CPU form keeps its own there where keys take more than one tile. Behind them partials
+ * below it, and delta; the CPU form keeps its own there where keys take more than one tile. After them partials
  * (sequences, heads, 2 * reach + 1), where they are wanted: of each sequence, the sums of dS by the distance of key and query,
  * which attention_backward_relative adds to drelative, one sequence after the other. A query that may look at nothing has P = 0. Shapes and masks
  * are those of attention.cl; gradients depend on nothing but their own sequence.

@@ -3,8 +3,8 @@
  * CPU forms: a group takes whole rows, one after the other; a row stays in its core's cache between the passes. GPU
  * forms: a group takes a row, work-item i its columns 4i .. 4i + 3, then QUADS further on. No macros are needed. */
 
-/* What is taken off a row before exp: its largest value, or 0 where all of it is -inf (the difference would be NaN). NaN
- * is no largest value; it reaches the sum and from there the whole row. */
+/* What is subtracted from a row before exp: its largest value, or 0 where all of it is -inf (the difference would be
+ * NaN). NaN is no largest value; it reaches the sum and from there the whole row. */
 static float offset_of(float largest)
 {
     return largest == -INFINITY ? 0.0f : largest;

@@ -7,16 +7,16 @@
 
 #include "base/status.h"
 
-/* A regular file that is read piece by piece, so that one that becomes shorter meanwhile is a failure like
- * any other: of a mapped file that would be a signal. */
+/* A regular file that is read piece by piece. Where it becomes shorter meanwhile, that is a failure like any
+ * other; with a mapped file it would be a signal. */
 struct clf__file {
     const char *path; /* borrowed; NULL: closed */
     int descriptor;
     uint64_t size; /* when it was opened */
 };
 
-/* Every function below names the path in its failure. `path` must live as long as *out; what is zeros is
- * closed, and closing it is nothing. A git-LFS pointer in a file's place is refused. */
+/* Every function below names the path in its failure. `path` must live as long as *out; a struct of zeros
+ * is a closed file, and closing that does nothing. A git-LFS pointer in a file's place is refused. */
 clf_status clf__file_open(struct clf__file *out, const char *path);
 /* Whatever file it is, with more of open(2)'s flags. */
 clf_status clf__file_open_as_is(struct clf__file *out, const char *path, int flags);
@@ -26,7 +26,7 @@ clf_status clf__file_read_at(const struct clf__file *file, uint64_t offset, void
 
 /* Where a piece of a file goes. */
 typedef clf_status clf__file_piece(void *user, const uint8_t *bytes, size_t size);
-/* Gives the whole file to `take`, in order, in pieces whose sizes but for the last one's are a power of two.
+/* Gives the whole file to `take`, in order, in pieces whose sizes, except the last one's, are a power of two.
  */
 clf_status clf__file_each_piece(const struct clf__file *file, clf__file_piece *take, void *user);
 
@@ -62,9 +62,9 @@ struct clf__file_writer {
 };
 clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path);
 clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *bytes, size_t size);
-/* Ends it: with CLF_OK the file takes its name, on the disk before it does; any other status, which is
- * returned, leaves nothing. Where the folder's own change does not reach the disk the file is there and
- * CLF_FILE says so. */
+/* Ends it. With CLF_OK the file is brought to the disk, then takes its name. Any other status is returned,
+ * and leaves nothing. Where the folder's own change does not reach the disk the file is there and CLF_FILE
+ * says so. */
 clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status status);
 
 clf_status clf__file_copy(const char *target, const char *source); /* whole or not at all */
@@ -72,15 +72,14 @@ clf_status clf__file_copy(const char *target, const char *source); /* whole or n
 clf_status clf__file_link(const char *target, const char *source);
 
 int clf__file_exists(const char *path);
-/* Whether nothing has this name: a link that leads nowhere has it, and of what cannot be looked at that is
- * not known, and it is not missing. */
+/* Whether nothing has this name. A broken link has it; what cannot be looked at is taken to have it, too. */
 int clf__file_is_missing(const char *path);
 /* Whether a file that a folder may do without is in it. What has its name and cannot be read as a file is a
  * failure: somebody meant it to be there. */
 clf_status clf__file_find(int *out, const char *folder, const char *name);
 clf_status clf__file_exists_in(int *out, const char *folder, const char *name);
 int clf__folder_exists(const char *path);
-int clf__folder_is(const char *path, const char *other); /* one and the same, however they are written */
+int clf__folder_is(const char *path, const char *other); /* one folder, however the paths are written */
 clf_status clf__folder_create(const char *path);         /* with its parents; one that exists is fine */
 clf_status clf__folder_create_owned(const char *path);   /* the same; what it makes is this user's alone */
 /* How much of a path names the first folder that clf__folder_create() would make; 0: all are there. */
@@ -96,7 +95,7 @@ struct clf__names {
 clf_status clf__folder_list(struct clf__names *out, const char *path);
 void clf__names_free(struct clf__names *names);
 
-/* A folder with all that is in it; one that is not there is fine. Links are removed, not followed. */
+/* Removes a folder with all that is in it; one that is missing is fine. Links are removed, not followed. */
 clf_status clf__folder_remove(const char *path);
 /* The same after a failure: returns its status, with its sentence kept. */
 clf_status clf__folder_discard(const char *path, clf_status status);

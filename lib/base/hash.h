@@ -9,8 +9,8 @@
 uint64_t clf__siphash(const uint64_t key[2], const void *bytes, size_t size);
 
 /* The same with a key that this process drew at random: nothing that is kept or shown may depend on it. For
- * tables whose keys come from files: a fixed hash can be made to collide on purpose, and then a table takes
- * the square of its size. */
+ * tables whose keys come from files: a fixed hash can be made to collide on purpose, and then the time that a
+ * table takes grows with the square of its size. */
 uint64_t clf__hash(const void *bytes, size_t size);
 
 /* FNV-1a (Fowler, Noll, Vo 1991) of what is our own: the same in every process. Goes on from a hash; the

@@ -13,7 +13,7 @@ struct clf__json {
 };
 
 /* How much a kind of file may hold; more is refused, naming the limit. An empty list of two bytes takes some
- * hundred in memory, so that values are counted beside bytes: numbers, strings, lists and objects. */
+ * hundred in memory, so values (numbers, strings, lists and objects) are counted as well as bytes. */
 struct clf__json_limits {
     size_t bytes, values;
 };

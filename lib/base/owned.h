@@ -1,5 +1,5 @@
 /* Folders and files that are this user's own: where somebody else can have written nothing is read, and
- * nothing is written. The group that a user has alone is no somebody else. */
+ * nothing is written. A group whose only member is this user does not count as somebody else. */
 #ifndef CLF_BASE_OWNED_H
 #define CLF_BASE_OWNED_H
 

@@ -1,4 +1,4 @@
-/* Random numbers from counters: no state, so any of them can be had again. */
+/* Random numbers from counters: no state, so that any of them can be drawn again. */
 #ifndef CLF_BASE_RANDOM_H
 #define CLF_BASE_RANDOM_H
 

@@ -11,7 +11,8 @@ clf_status clf__fail(clf_status status, const char *format, ...) __attribute__((
 /* Puts "<context>: " before the recorded sentence and returns status unchanged. */
 clf_status clf__fail_in(clf_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A failure with its sentence, kept while work goes on that may fail too: cleaning up, another thread's. */
+/* A failure with its sentence, kept while work goes on that may fail too, or for another thread.
+ */
 enum { CLF__ERROR_BYTES = 2048 }; /* a longer sentence ends in "..." */
 struct clf__failure {
     clf_status status;

@@ -1,4 +1,5 @@
-/* How config*.c build a configuration: the preset, the choices that depend on sizes, the decoding keys. */
+/* How the files of this room build a configuration: the preset, the choices that depend on sizes, the
+ * decoding keys. */
 #ifndef CLF_CONFIG_BUILD_H
 #define CLF_CONFIG_BUILD_H
 

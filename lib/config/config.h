@@ -89,7 +89,7 @@ struct clf__config {
     struct clf__search_options generation; /* `suppressed` and `bad_words` owned by the config */
 };
 
-/* Fails unless it is a folder; a file in its place is told its folder where that may be a model. */
+/* Fails unless it is a folder; for a file, the failure names its folder where that may be a model. */
 clf_status clf__config_check_folder(const char *folder);
 
 /* Reads config.json and generation_config.json of a folder; README.md lists the keys. A key that is left out

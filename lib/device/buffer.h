@@ -16,7 +16,7 @@ struct clf__buffer;
 clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                               const char *what);
 
-/* The same for what work goes over from end to end: in large pages where they are the host's. */
+/* The same for what work reads and writes from end to end: in large pages, where it is the host's memory. */
 clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                     const char *what);
 

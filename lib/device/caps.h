@@ -31,7 +31,7 @@ struct clf__caps {
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device);
 
-/* Changes a number that is tuned (no choice) of an open device, for those who measure. */
+/* Changes a tuned number (not a choice) of an open device, for those who measure. */
 void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int value);
 
 struct clf__listed_device;

@@ -8,7 +8,7 @@ struct clf_device;
 
 /* Waits until everything enqueued is done. */
 clf_status clf__device_finish(struct clf_device *device);
-/* The same after a failure, of which alone is to be told. */
+/* The same after a failure, whose sentence is kept even if this fails too. */
 void clf__device_settle(struct clf_device *device);
 /* clf__device_finish() where the device profiles, so that the host's clock tells stages apart; nothing
  * elsewhere. */

@@ -42,9 +42,8 @@ clf_status clf__session_measure(struct clf__session_size *out, struct clf__trans
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources);
 
 /* The memory is what the decoder looks at: of each remembered source the keys and values that every decoder
- * layer makes of the encoder's output. A place holds one source; its rows lie anywhere in the memory, behind
- * each other.
- */
+ * layer makes of the encoder's output. A place holds one source; its rows lie one
+ * after the other, anywhere in the memory. */
 
 /* Takes a free place and sets `length` rows aside for it; 0 where no run of free rows is that long. In an
  * empty memory there always is one. */

@@ -153,7 +153,7 @@ static int is_of_model(const char *name)
     return ending != NULL && (strcmp(ending, ".json") == 0 || strcmp(ending, ".spm") == 0);
 }
 
-/* Folders stay where they are, and links that lead nowhere, unless a model reads them. */
+/* Leaves out folders, and broken links unless a model reads a file of that name. */
 static clf_status copy_file(const char *target, const char *source, const char *name)
 {
     char *from = NULL, *to = NULL;

@@ -15,7 +15,7 @@ struct clf__embedder {
     struct clf__tensor positions; /* (P, D), owned; buffer NULL: none. Learned, or the sinusoids that
                                    * clf__embedder_reach() was asked for */
     struct clf__norm norm;        /* of the sum; gamma NULL: none */
-    struct clf__tensor relative;  /* (H, 2 R + 1), owned: the stack's relative bias as far as likewise;
+    struct clf__tensor relative;  /* (H, 2 R + 1), owned: the stack's relative bias, as far as asked for;
                                    * buffer NULL: none */
     struct clf__tensor relative_by_bucket; /* (buckets, H), owned: the parameter that `relative` is made of */
     float *relative_values;                /* room for both on the host, owned; NULL: there are none */
@@ -59,7 +59,7 @@ struct clf__embedder_training {
 clf_status clf__embedder_record(struct clf__tensor y, /* (N, D) */
                                 const struct clf__embedder *embedder,
                                 const struct clf__embedder_training *training);
-/* dy is spoilt. */
+/* dy is overwritten. */
 clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct clf__tensor dy, /* (N, D) */
                                   const struct clf__embedder *embedder,
                                   const struct clf__embedder_training *training, struct clf__tensor scratch);

@@ -16,8 +16,8 @@ clf_status clf__parameters_save(const char *path, const struct clf__parameter_li
                                 clf_precision precision, clf__parameter_reader *reader, void *user);
 
 /* Writes model.safetensors into a folder that has its config.json: each parameter drawn as its system's
- * description says (README.md has the table), from the seed alone. `interrupted` (NULL: nobody asks) is asked
- * as it goes on: non-zero ends with CLF_INTERRUPTED, and no file. */
+ * description says (config/README.md has the table), from the seed alone. `interrupted` (NULL: nobody asks)
+ * is asked as it goes on: non-zero ends with CLF_INTERRUPTED, and no file. */
 clf_status clf__model_initialise(const char *folder, uint64_t seed, int (*interrupted)(void *user),
                                  void *user);
 

@@ -221,7 +221,7 @@ static clf_status append_device(char **text, const struct clf_device_info *info)
     return status;
 }
 
-/* The devices that fit a selector (NULL: all) and, where `like` is not NULL, bear the same name. */
+/* The devices that fit a selector (NULL: all) and, where `like` is not NULL, have the same name. */
 static clf_status list_devices(char **out, int *count, const struct clf_device_list *list,
                                const char *selector, const struct clf_device_info *like)
 {
@@ -238,7 +238,7 @@ static clf_status list_devices(char **out, int *count, const struct clf_device_l
     return CLF_OK;
 }
 
-/* A name that several devices bear takes the first of them, which is said, and how to name another. "gpu" and
+/* A name that several devices have takes the first of them, which is said, and how to name another. "gpu" and
  * "cpu" ask for no certain one. */
 static clf_status warn_of_namesakes(const struct clf_device_list *list, const char *selector, int taken)
 {

@@ -1,4 +1,4 @@
-/* Pointwise non-linearities that do not sit in a product's epilogue. */
+/* Pointwise non-linearities that are not part of a product's epilogue. */
 #ifndef CLF_OPS_ACTIVATION_H
 #define CLF_OPS_ACTIVATION_H
 

@@ -14,7 +14,7 @@ struct clf__smoothing {
 
 /* Per row with distribution q: losses[r] = { -sum_v q[v] log softmax(logits[r])[v], -log
  * softmax(logits[r])[label] }, zeros where the row does not count. dlogits = scale * (softmax(logits) * sum q
- * - q), zeros likewise; it may be logits; buffer NULL: only the losses are wanted. */
+ * - q), zeros there too; it may be logits; buffer NULL: only the losses are wanted. */
 clf_status clf__cross_entropy(struct clf__tensor losses,  /* (R, 2) */
                               struct clf__tensor dlogits, /* (R, V) */
                               struct clf__tensor logits,  /* (R, V) */

@@ -14,7 +14,7 @@ struct clf__buffer;
 
 enum clf__argument_kind { CLF__ARGUMENT_BUFFER, CLF__ARGUMENT_INT, CLF__ARGUMENT_FLOAT, CLF__ARGUMENT_LOCAL };
 
-/* Whose kernel has it; the other form's goes without. */
+/* Which form's kernel has the argument. */
 enum clf__argument_form { CLF__OF_BOTH, CLF__OF_CPU, CLF__OF_GPU };
 
 struct clf__argument {
@@ -37,7 +37,7 @@ struct clf__argument {
 /* A kernel of one form, and how often it runs. */
 struct clf__grid {
     const char *kernel; /* "softmax_forward_cpu"; NULL: this form has none */
-    size_t groups[3];   /* work-groups; zero counts as one, any empty launch is the caller's to skip */
+    size_t groups[3];   /* work-groups; zero counts as one: the caller skips launches without work */
     size_t local[3];    /* work-items a group; none: one on the CPU form, CLF__GROUP on the GPU form */
 };
 

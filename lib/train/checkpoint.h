@@ -1,5 +1,5 @@
-/* The checkpoints of a run: folders checkpoints/update-NNNNNNNN, each a model folder with
- * optimizer.safetensors (the moments) and state.json beside.
+/* The checkpoints of a run: folders checkpoints/update-NNNNNNNN, each a model folder that
+ * also holds optimizer.safetensors (the moments) and state.json.
  *
  * A checkpoint appears whole: it is made as update-NNNNNNNN.tmp and renamed when everything is on the disk.
  */

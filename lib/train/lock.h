@@ -1,11 +1,11 @@
-/* One run a folder. */
+/* One run at a time in a folder. */
 #ifndef CLF_TRAIN_LOCK_H
 #define CLF_TRAIN_LOCK_H
 
 #include "base/status.h"
 
 struct clf__lock {
-    int number; /* of the descriptor and 1; 0: none is held */
+    int number; /* the descriptor plus 1; 0: none is held */
 };
 
 /* Takes the lock of <folder>/lock, which the kernel gives back when the process ends in whatever way.

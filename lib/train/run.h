@@ -52,7 +52,7 @@ clf_status clf__run_check_files(const struct clf__run *run);
 /* Goes on from the newest checkpoint of the output folder, or makes the first; keeps the recipe in it. */
 clf_status clf__run_find_checkpoint(struct clf__run *run);
 
-/* After a failure: takes away what this run made, unless there is a checkpoint to go on from. Returns the
+/* After a failure: removes what this run made, unless there is a checkpoint to go on from. Returns the
  * failure's status, with its sentence kept. */
 clf_status clf__run_discard(struct clf__run *run, clf_status status);
 

@@ -83,7 +83,7 @@ static clf_status interrupted(const struct clf__run *run)
                      (long long)run->state.update, run->saved);
 }
 
-/* Behind the update's own line of the log, and before such weights are saved. */
+/* After the update's own line of the log, and before such weights are saved. */
 static clf_status check_gradients(const struct clf__run *run)
 {
     const struct clf__train_state *state = &run->state;

@@ -85,7 +85,7 @@ static clf_status step(struct clf__run *run, double rate, double norm)
     return clf__training_update(run->training, &adam);
 }
 
-/* Behind the last batch comes the next epoch. */
+/* After the last batch comes the next epoch. */
 static clf_status turn_epoch(struct clf__run *run)
 {
     if (run->state.batch < clf__dataset_batches(run->train)) {

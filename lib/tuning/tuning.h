@@ -10,7 +10,7 @@
 enum { CLF__PRECISIONS = CLF_PRECISION_INT8 + 1 };
 
 /* Choices first: AUTO (0) leaves them to the device. They are made when a device is opened; the numbers
- * behind them may change while it is open, and never change a bit of what native products compute. */
+ * after them may change while it is open, and never change a bit of what native products compute. */
 enum clf__knob {
     CLF__KNOB_FORM,
     CLF__KNOB_GEMM,

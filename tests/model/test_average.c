@@ -258,7 +258,7 @@ static void test_what_differs(void **state)
     write_text(folders[1], "vocab.json", "{ }");
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FORMAT,
                  "vocab.json are not the same");
-    /* Links that lead nowhere are not files that both do without. */
+    /* A broken link is not a file that both folders do without. */
     static const char *const names[] = {"source.spm", "tokenizer_config.json"};
     for (int i = 0; i < 2; i++) {
         folders[0] = folders[1] = make_model(1, "dropout", "0");

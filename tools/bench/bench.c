@@ -113,7 +113,7 @@ static int check_merge(const struct flags *flags)
                       flags->model_options.precision != CLF_PRECISION_FP32;
     int is_of_work = flags->model != NULL || flags->work != NULL || flags->pieces;
     return is_of_device || is_of_stage || is_of_work
-               ? report_wrong_call("--merge measures nothing: beside it stand only files, --json and --html")
+               ? report_wrong_call("--merge measures nothing: it takes only files, --json and --html")
                : -1;
 }
 

@@ -183,7 +183,7 @@ static int check_report(const char *path, const json_t *report)
     return EXIT_DONE;
 }
 
-/* Whether a report before has this very device, measured at the same time. */
+/* Whether an earlier report has this very device, measured at the same time. */
 static int is_known(const json_t *devices, const json_t *device)
 {
     static const char *const keys[] = {"date", "name", "platform", "driver", "machine"};
@@ -210,9 +210,10 @@ static int add_devices(json_t *devices, const char *name, json_t *report, int is
     json_array_foreach(json_object_get(report, "devices"), index, device)
     {
         if (is_known(devices, device) && !is_quiet) {
-            fprintf(stderr,
-                    "clformer: warning: %s: %s, measured %s, was in a report before: it stands there twice\n",
-                    name, bench_text(device, "name"), bench_text(device, "date"));
+            fprintf(
+                stderr,
+                "clformer: warning: %s: %s, measured %s, is in an earlier report too: it is listed twice\n",
+                name, bench_text(device, "name"), bench_text(device, "date"));
         }
         if (json_array_append(devices, device) != 0) {
             fprintf(stderr, "clformer: no memory left\n");

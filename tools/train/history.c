@@ -176,7 +176,7 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
         if (size < 0 || bytes > MOST_BYTES) {
             fprintf(stderr, "clformer: %s, line %lld: %s: this is no log of `clformer train`\n",
                     reading->path, number,
-                    size < 0 ? "it has more than 16777216 bytes" : "more than 1 GiB until here");
+                    size < 0 ? "it has more than 16777216 bytes" : "more than 1 GiB up to here");
             status = EXIT_FAILED;
             break;
         }

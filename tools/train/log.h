@@ -1,4 +1,4 @@
-/* The log of a run: one JSON object a line, an update each; a validation tells its update once more, with
+/* The log of a run: one JSON object in each line, for an update; a validation repeats its update, with
  * what it found beside. Of several lines of an update the last counts. */
 #ifndef CLF_TOOLS_TRAIN_LOG_H
 #define CLF_TOOLS_TRAIN_LOG_H

@@ -26,7 +26,7 @@ struct tune_work {
     int (*is_alike)(void *context, int piece, int value, int other);
     /* A piece, done when it returns. */
     clf_status (*run)(void *context, int piece);
-    /* Behind a run of a piece: whether what it computed is right. The first candidate comes first, and is
+    /* After a run of a piece: whether what it computed is right. The first candidate comes first, and is
      * what the others are compared with. */
     clf_status (*check)(void *context, int piece, int is_first, int *is_right);
 };
@@ -35,7 +35,7 @@ struct tune_work {
 struct tune_result {
     int value;
     int is_wrong;   /* it computed something else: nothing below */
-    int is_slow;    /* hopelessly, at first sight: likewise */
+    int is_slow;    /* hopelessly, already in its first run: nothing below */
     int pieces;     /* that it runs in another way than the first candidate; 0: nothing below */
     double seconds; /* medians of all pieces together */
     double ratio;   /* to the first candidate's time, the mean over these pieces; the median of the rounds */
