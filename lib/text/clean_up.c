@@ -1,6 +1,5 @@
 #include "text/clean_up.h"
 
-#include <stddef.h>
 #include <string.h>
 
 void clf__text_replace(char *text, const char *from, const char *to)
@@ -19,39 +18,46 @@ void clf__text_replace(char *text, const char *from, const char *to)
     *end = '\0';
 }
 
-/* The white space of Python's str.strip(). */
-static const char *const spaces[] = {
-    " ",        "\t",     "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",   "\x1e",   "\x1f",
-    "\xc2\x85", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
-    "\u2007",   "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000",
-};
-
-/* The length of the white space character that begins or ends a text of length bytes, or 0. */
-static size_t space_at(const char *text, size_t length, int at_end)
+size_t clf__text_space(const char *text)
 {
-    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
-        size_t width = strlen(spaces[i]);
-        if (width <= length && memcmp(at_end ? text + length - width : text, spaces[i], width) == 0) {
-            return width;
+    const unsigned char *bytes = (const unsigned char *)text;
+    if ((bytes[0] >= 0x09 && bytes[0] <= 0x0d) || (bytes[0] >= 0x1c && bytes[0] <= 0x20)) {
+        return 1;
+    }
+    if (bytes[0] == 0xc2 && (bytes[1] == 0x85 || bytes[1] == 0xa0)) {
+        return 2;
+    }
+    static const char *const longer[] = {"\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9",
+                                         "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80"};
+    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
+        if (strncmp(text, longer[i], 3) == 0) {
+            return 3;
         }
     }
-    return 0;
+    int is_quad = bytes[0] == 0xe2 && bytes[1] == 0x80 && bytes[2] >= 0x80 && bytes[2] <= 0x8a;
+    return is_quad ? 3 : 0;
+}
+
+void clf__text_strip_end(char *text)
+{
+    size_t end = 0;
+    for (size_t i = 0; text[i];) {
+        size_t space = clf__text_space(text + i);
+        i += space ? space : 1;
+        end = space ? end : i;
+    }
+    text[end] = '\0';
 }
 
 void clf__text_strip(char *text)
 {
     clf__text_replace(text, "\u2581", " ");
-    char *start = text;
-    size_t length = strlen(text), width;
-    while ((width = space_at(start, length, 1)) > 0) {
-        length -= width;
+    clf__text_strip_end(text);
+    const char *start = text;
+    for (size_t space; (space = clf__text_space(start)) > 0;) {
+        start += space;
     }
-    while ((width = space_at(start, length, 0)) > 0) {
-        start += width;
-        length -= width;
-    }
-    memmove(text, start, length);
-    text[length] = '\0';
+    memmove(text, start, strlen(start) + 1);
 }
 
 void clf__text_clean_up(char *text)

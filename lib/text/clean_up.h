@@ -1,9 +1,16 @@
-/* What transformers does to a text after its pieces are joined. */
+/* White space, and what transformers does to a text after its pieces are joined. */
 #ifndef CLF_TEXT_CLEAN_UP_H
 #define CLF_TEXT_CLEAN_UP_H
 
+#include <stddef.h>
+
+/* The bytes of the white space (Python's str.isspace()) at text, 0 where there is none. */
+size_t clf__text_space(const char *text);
+/* In place: white space at the end goes. */
+void clf__text_strip_end(char *text);
+
 /* In place: every U+2581, with which SentencePiece marks a space, becomes a space, and white space at both
- * ends (Python's idea of it) goes. */
+ * ends goes. */
 void clf__text_strip(char *text);
 
 /* In place: no space before punctuation and English contractions (clean_up_tokenization_spaces). */

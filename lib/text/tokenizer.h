@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 
+struct clf__segmenter;
 struct clf__tokenizer;
 
 /* What the model's configuration fixes for its text. */
@@ -19,19 +20,17 @@ struct clf__tokenizer_options {
     int pad_id, start_id, end_id; /* of the target: never part of a text; -1 for none */
 };
 
-/* Loads source.spm, target.spm, vocab.json, target_vocab.json and tokenizer_config.json of a folder,
- * whichever its kind needs: with source.spm and target.spm, pieces of SentencePiece looked up in the
- * vocabulary; without, words between white space, or where tokenizer_config.json has word_delimiter_token (as
- * transformers' Wav2Vec2CTCTokenizer) characters. A vocabulary must hold the ids 0 .. size-1 once each;
- * anything else names the file. */
+/* Loads vocab.json, target_vocab.json, tokenizer_config.json and what the segmenter needs (text/segmenters/
+ * choose.h says which one) of a folder. A vocabulary must hold the ids 0 .. size-1 once each; anything else
+ * names the file. */
 clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
                                const struct clf__tokenizer_options *options);
 void clf__tokenizer_free(struct clf__tokenizer *tokenizer);
 
 /* tokenizer_config.json's model_max_length, or 0 where it says none. */
 int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer);
-/* True with SentencePiece's models; else text is words between white space. */
-int clf__tokenizer_has_pieces(const struct clf__tokenizer *tokenizer);
+/* How the target's text is cut and joined. */
+const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenizer *tokenizer);
 
 /* Ids of a growing list. */
 struct clf__ids {

@@ -17,39 +17,6 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Python's str.isspace(): the bytes of the white space at text, 0 where there is none. */
-static size_t space_length(const char *text)
-{
-    const unsigned char *bytes = (const unsigned char *)text;
-    if ((bytes[0] >= 0x09 && bytes[0] <= 0x0d) || (bytes[0] >= 0x1c && bytes[0] <= 0x20)) {
-        return 1;
-    }
-    if (bytes[0] == 0xc2 && (bytes[1] == 0x85 || bytes[1] == 0xa0)) {
-        return 2;
-    }
-    static const char *const longer[] = {"\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9",
-                                         "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80"};
-    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
-        if (strncmp(text, longer[i], 3) == 0) {
-            return 3;
-        }
-    }
-    int is_quad = bytes[0] == 0xe2 && bytes[1] == 0x80 && bytes[2] >= 0x80 && bytes[2] <= 0x8a;
-    return is_quad ? 3 : 0;
-}
-
-/* Takes the white space off the end. */
-static void strip_end(char *text)
-{
-    size_t end = 0;
-    for (size_t i = 0; text[i];) {
-        size_t space = space_length(text + i);
-        i += space ? space : 1;
-        end = space ? end : i;
-    }
-    text[end] = '\0';
-}
-
 static char *put_spaced(char *out, char c)
 {
     *out++ = ' ';
@@ -134,7 +101,7 @@ static clf_status cut_13a(char **out, const char *line)
     }
     a[0] = ' ';
     memcpy(a + 1, line, size + 1);
-    strip_end(a + 1);
+    clf__text_strip_end(a + 1);
     clf__text_replace(a + 1, "<skipped>", "");
     clf__text_replace(a + 1, "-\n", "");
     clf__text_replace(a + 1, "\n", " ");
@@ -162,7 +129,7 @@ static clf_status split(struct clf__words *words)
     CLF__TRY(clf__allocate(&words->items, size / 2 + 1, sizeof *words->items));
     int in_word = 0;
     for (char *text = words->text; *text;) {
-        size_t space = space_length(text);
+        size_t space = clf__text_space(text);
         if (space) {
             *text = '\0';
         } else if (!in_word) {

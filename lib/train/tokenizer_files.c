@@ -8,15 +8,15 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "config/family/family.h"
+#include "text/segmenters/segmenter.h"
 #include "text/segmenters/sentencepiece_library.h"
 #include "text/segmenters/train_sentencepiece.h"
-#include "text/split.h"
 #include "text/vocabulary.h"
 #include "text/vocabulary_build.h"
 #include "train/corpus.h"
 
 /* SentencePiece holds all its sentences in memory; more teach it little. */
-enum { MAX_VOCABULARY_BYTES = 1 << 28, DEFAULT_SIZE = 8000, MAX_SENTENCES = 1000000 };
+enum { DEFAULT_SIZE = 8000, MAX_SENTENCES = 1000000 };
 static const char *const word_delimiter = "|";
 
 struct making {
@@ -93,8 +93,9 @@ static clf_status count_line(const struct making *making, struct clf__piece_coun
         return CLF_OK; /* the dataset reports it */
     }
     return has_characters(making->options)
-               ? clf__split_characters(line.text, line.size, word_delimiter, clf__piece_counts_add, counts)
-               : clf__split_words(line.text, line.size, clf__piece_counts_add, counts);
+               ? clf__segmenter_characters.segment(word_delimiter, line.text, line.size,
+                                                   clf__piece_counts_add, counts)
+               : clf__segmenter_words.segment(NULL, line.text, line.size, clf__piece_counts_add, counts);
 }
 
 /* Words, or characters of transcripts. */
@@ -293,15 +294,9 @@ static clf_status train_model(const struct making *making, const struct side *si
 
 static clf_status read_model(struct clf__piece_counts *counts, const char *path)
 {
-    char *bytes = NULL;
-    size_t size = 0;
-    struct clf__sentencepiece *model = NULL;
-    CLF__TRY(clf__file_read(&bytes, &size, path, MAX_VOCABULARY_BYTES));
-    clf_status status = clf__sentencepiece_load(&model, bytes, size, path);
-    clf__free(bytes);
-    if (status == CLF_OK) {
-        status = clf__sentencepiece_pieces(model, clf__piece_counts_add, counts);
-    }
+    struct clf__sentencepiece *model;
+    CLF__TRY(clf__sentencepiece_read(&model, path));
+    clf_status status = clf__sentencepiece_pieces(model, clf__piece_counts_add, counts);
     clf__sentencepiece_free(model);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "model/parameters.h"
+#include "text/segmenters/segmenter.h"
 #include "text/tokenizer.h"
 #include "translate/inspect_internal.h"
 #include "translate/internal.h"
@@ -135,7 +136,7 @@ static json_t *tokenizer_object(const struct inspection *inspection)
     const struct clf__config *config = &inspection->config;
     const struct clf__tokenizer *tokenizer = inspection->tokenizer;
     int limit = clf__tokenizer_max_length(tokenizer);
-    const char *kind = clf__tokenizer_has_pieces(tokenizer) ? "sentencepiece" : "words";
+    const char *kind = clf__tokenizer_segmenter(tokenizer)->name;
     return json_pack("{s:s, s:b, s:i, s:i, s:o, s:o, s:o, s:o}", "kind",
                      config->feature_size > 0 ? "frames" : kind, "separate_vocabularies",
                      config->separate_vocabularies, "source_pieces", config->source_vocabulary,
@@ -155,7 +156,7 @@ static clf_status say_of_tokenizer(struct inspection *inspection)
                                   "tokenizer_config.json's model_max_length %d is more than the %d positions",
                                   limit, config->max_positions));
     }
-    if (config->feature_size == 0 && !clf__tokenizer_has_pieces(inspection->tokenizer)) {
+    if (config->feature_size == 0 && !clf__tokenizer_segmenter(inspection->tokenizer)->has_model) {
         CLF__TRY(clf__inspect_say(inspection->unusual,
                                   "there is no SentencePiece model: text is cut at white space"));
     }

@@ -1,10 +1,9 @@
-/* Reads of the whole and of pieces, writes that appear whole, folders. */
+/* Reads of the whole and of pieces, writes that appear whole. */
 #include "support/support.h"
 
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,14 +12,6 @@
 #include "base/checksum.h"
 #include "base/file.h"
 #include "base/memory.h"
-
-/* A path in a fresh folder; freed by support_free_all(). */
-static char *fresh_path(const char *name)
-{
-    char *path = support_array(256, 1);
-    snprintf(path, 256, "%s/%s", support_temporary_folder(), name);
-    return path;
-}
 
 static int entries(const char *folder)
 {
@@ -78,7 +69,7 @@ static void check_contents(const char *path, const void *bytes, size_t size)
 static void test_what_is_written_is_read(void **state)
 {
     (void)state;
-    char *path = fresh_path("file");
+    char *path = support_temporary_path("file");
     static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 1000003};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char *bytes = support_array(sizes[i] + 1, 1);
@@ -103,14 +94,14 @@ static void test_what_is_written_is_read(void **state)
 static void test_taken_names_are_passed_over(void **state)
 {
     (void)state;
-    char *path = fresh_path("file"), *temporary;
+    char *path = support_temporary_path("file"), *temporary;
     assert_ok(clf__temporary_path(&temporary, path));
     unsigned made;
     long process;
     assert_int_equal(sscanf(temporary + strlen(path), ".%ld-%u.tmp", &process, &made), 2);
     clf__free(temporary);
     for (unsigned i = 1; i <= 3; i++) {
-        char *taken = fresh_path("");
+        char *taken = support_temporary_path("");
         snprintf(taken, 256, "%s.%ld-%u.tmp", path, process, made + i);
         FILE *file = fopen(taken, "w");
         assert_non_null(file);
@@ -123,16 +114,16 @@ static void test_taken_names_are_passed_over(void **state)
 static void test_a_failed_write_leaves_nothing(void **state)
 {
     (void)state;
-    char *path = fresh_path("no/such/file");
+    char *path = support_temporary_path("no/such/file");
     assert_fails(clf__file_write(path, "x", 1), CLF_FILE, path);
     /* A folder in the way: the temporary file is written and then removed. */
-    char *folder = fresh_path("taken");
+    char *folder = support_temporary_path("taken");
     assert_ok(clf__folder_create(folder));
     assert_fails(clf__file_write(folder, "x", 1), CLF_FILE, folder);
     *strrchr(folder, '/') = '\0';
     assert_int_equal(entries(folder), 1);
     assert_fails(clf__file_write("/proc/clformer", "x", 1), CLF_FILE, "/proc/clformer");
-    char *keep = fresh_path("keep");
+    char *keep = support_temporary_path("keep");
     assert_ok(clf__file_write(keep, "old", 3));
     clf__memory_fail_at(1);
     assert_fails(clf__file_write(keep, "new", 3), CLF_OUT_OF_MEMORY, "");
@@ -159,7 +150,7 @@ static void test_reading_fails_with_the_path(void **state)
     char *bytes;
     size_t size;
     struct clf__file file;
-    char *missing = fresh_path("missing");
+    char *missing = support_temporary_path("missing");
     assert_fails(clf__file_read(&bytes, &size, missing, 100), CLF_FILE, missing);
     assert_null(bytes);
     assert_fails(clf__file_open(&file, missing), CLF_FILE, missing);
@@ -168,10 +159,10 @@ static void test_reading_fails_with_the_path(void **state)
     assert_fails(clf__file_read(&bytes, &size, folder, 100), CLF_FILE, "is a folder");
     assert_fails(clf__file_open(&file, folder), CLF_FILE, "is a folder");
     assert_fails(clf__file_read(&bytes, &size, "/dev/zero", 100), CLF_FILE, "/dev/zero");
-    char *pipe = fresh_path("pipe");
+    char *pipe = support_temporary_path("pipe");
     assert_int_equal(mkfifo(pipe, 0600), 0);
     assert_fails(clf__file_read(&bytes, &size, pipe, 100), CLF_FILE, "a pipe"); /* and does not wait */
-    char *large = fresh_path("large");
+    char *large = support_temporary_path("large");
     assert_ok(clf__file_write(large, "123456", 6));
     assert_fails(clf__file_read(&bytes, &size, large, 5), CLF_FORMAT, "more than the 5 expected");
     clf__memory_fail_at(1);
@@ -205,125 +196,11 @@ static void test_git_lfs_pointer(void **state)
     clf__free(copy);
 }
 
-static void test_folders(void **state)
-{
-    (void)state;
-    char *path = fresh_path("a/b//c/");
-    assert_ok(clf__folder_create(path));
-    assert_true(clf__folder_exists(path));
-    assert_false(clf__file_exists(path));
-    assert_ok(clf__folder_create(path));
-    char *blocked = fresh_path("file");
-    assert_ok(clf__file_write(blocked, "", 0));
-    assert_fails(clf__folder_create(blocked), CLF_FILE, blocked);
-    char below[300];
-    snprintf(below, sizeof below, "%s/below", blocked);
-    assert_fails(clf__folder_create(below), CLF_FILE, blocked);
-    assert_fails(clf__folder_create(""), CLF_FILE, "without a name");
-    assert_false(clf__folder_exists(below));
-    assert_false(clf__file_exists(below));
-}
-
-/* What was not there is removed again, as far as nobody put anything into it. */
-static void test_folders_that_were_missing(void **state)
-{
-    (void)state;
-    const char *folder = support_temporary_folder();
-    char path[300], kept[300], above[300];
-    snprintf(above, sizeof above, "%s/a", folder);
-    snprintf(path, sizeof path, "%s/a/b//c/", folder);
-    snprintf(kept, sizeof kept, "%s/a/kept", folder);
-    assert_int_equal(clf__folder_missing(folder), 0);
-    assert_int_equal(clf__folder_missing(path), strlen(above));
-    assert_ok(clf__folder_create(path));
-    assert_int_equal(clf__folder_missing(path), 0);
-    clf__folder_remove_empty(path, 0); /* nothing was missing */
-    assert_true(clf__folder_exists(path));
-    assert_ok(clf__file_write(kept, "", 0));
-    clf__folder_remove_empty(path, strlen(above));
-    assert_false(clf__folder_exists(path));
-    assert_true(clf__file_exists(kept));
-    assert_int_equal(unlink(kept), 0);
-    clf__folder_remove_empty(path, strlen(above));
-    assert_false(clf__folder_exists(above));
-    assert_true(clf__folder_exists(folder));
-}
-
-static void test_one_and_the_same_folder(void **state)
-{
-    (void)state;
-    const char *folder = support_temporary_folder(), *other = support_temporary_folder();
-    char path[256], link[256];
-    snprintf(path, sizeof path, "%s/../%s/.", folder, strrchr(folder, '/') + 1);
-    snprintf(link, sizeof link, "%s/link", other);
-    assert_int_equal(symlink(folder, link), 0);
-    assert_true(clf__folder_is(folder, folder));
-    assert_true(clf__folder_is(path, folder));
-    assert_true(clf__folder_is(folder, link));
-    assert_false(clf__folder_is(folder, other));
-    assert_false(clf__folder_is(folder, "/no/such/folder"));
-    assert_false(clf__folder_is("/no/such/folder", "/no/such/folder"));
-}
-
-static void test_what_is_missing(void **state)
-{
-    (void)state;
-    char *path = fresh_path("file"), *loop = fresh_path("loop");
-    char below[300];
-    snprintf(below, sizeof below, "%s/below", path);
-    assert_true(clf__file_is_missing(path) && clf__file_is_missing(below));
-    assert_ok(clf__file_write(path, "", 0));
-    assert_false(clf__file_is_missing(path));
-    assert_true(clf__file_is_missing(below));
-    assert_false(clf__file_is_missing(support_temporary_folder()));
-    assert_int_equal(symlink("loop", loop), 0);
-    assert_false(clf__file_is_missing(loop)); /* ELOOP: nobody knows */
-    char *link = fresh_path("link");
-    assert_int_equal(symlink("nowhere", link), 0);
-    assert_false(clf__file_is_missing(link)); /* of a cache that was half downloaded */
-}
-
-/* A file that a folder may do without: what stands in its place is no file that is left out. */
-static void test_finding_a_file(void **state)
-{
-    (void)state;
-    const char *folder = support_temporary_folder();
-    char path[300];
-    snprintf(path, sizeof path, "%s/file", folder);
-    int is_there = -1;
-    assert_ok(clf__file_find(&is_there, folder, "file"));
-    assert_int_equal(is_there, 0);
-    assert_ok(clf__file_find(&is_there, "/nonexistent", "file"));
-    assert_int_equal(is_there, 0);
-    assert_int_equal(symlink("other", path), 0);
-    assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE,
-                 "/file: is a link that leads to no file; ");
-    assert_non_null(strstr(clf_last_error(), "put the file in its place, or remove it"));
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(symlink("file", path), 0);
-    assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE,
-                 "/file: is a link that leads to no file; ");
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkdir(path, 0777), 0);
-    assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE, "/file: is a folder, not a file; ");
-    assert_int_equal(rmdir(path), 0);
-    assert_int_equal(mkfifo(path, 0666), 0);
-    assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE, "a pipe, not a file; ");
-    assert_int_equal(is_there, 0);
-    assert_int_equal(unlink(path), 0);
-    char target[300];
-    snprintf(target, sizeof target, "%s/other", folder);
-    assert_int_equal(symlink("other", path), 0);
-    assert_ok(clf__file_write(target, "", 0));
-    assert_ok(clf__file_find(&is_there, folder, "file"));
-    assert_int_equal(is_there, 1);
-}
-
 /* In pieces; given up half-way, nothing is left. */
 static void test_writing_in_pieces(void **state)
 {
     (void)state;
-    char *path = fresh_path("file");
+    char *path = support_temporary_path("file");
     struct clf__file_writer writer;
     assert_ok(clf__file_writer_open(&writer, path));
     assert_ok(clf__file_writer_write(&writer, "abc", 3));
@@ -363,7 +240,8 @@ static void test_file_that_shrinks(void **state)
 {
     (void)state;
     enum { SIZE = 3 << 20, LEFT = 1 << 20 };
-    char *path = fresh_path("shrinks"), *same_path = fresh_path("same"), *copy = fresh_path("copy");
+    char *path = support_temporary_path("shrinks"), *same_path = support_temporary_path("same"),
+         *copy = support_temporary_path("copy");
     char *bytes = support_array(SIZE, 1);
     struct clf__file file, other;
     struct pieces pieces = {bytes, 0};
@@ -399,90 +277,6 @@ static void test_file_that_shrinks(void **state)
     clf__file_close(&other);
 }
 
-/* A rename that may be forgotten is no success: here no file can be opened, the folder to sync neither. */
-static void test_folder_that_cannot_be_synced(void **state)
-{
-    (void)state;
-    char *folder = fresh_path("folder"), *other = fresh_path("other");
-    assert_ok(clf__folder_create(folder));
-    struct rlimit limit, none;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    none = limit;
-    none.rlim_cur = 0;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    clf_status status = clf__folder_rename(folder, other);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    assert_fails(status, CLF_FILE, "cannot be opened, and may forget what was written");
-    assert_true(clf__folder_exists(other));
-}
-
-static void test_whole_folders(void **state)
-{
-    (void)state;
-    char *folder = fresh_path("folder"), *other = fresh_path("other");
-    char path[300];
-    static const char *const names[] = {"b", "a", "c", "deep"};
-    struct clf__names list;
-    assert_fails(clf__folder_list(&list, folder), CLF_FILE, folder);
-    assert_ok(clf__folder_create(folder));
-    assert_ok(clf__folder_list(&list, folder));
-    assert_int_equal(list.count, 0);
-    clf__names_free(&list);
-    for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        assert_ok(clf__file_write(path, "x", 1));
-    }
-    snprintf(path, sizeof path, "%s/deep/er", folder);
-    assert_ok(clf__folder_create(path));
-    for (int n = 1; n <= 5; n++) {
-        clf__memory_fail_at((uint64_t)n);
-        assert_fails(clf__folder_list(&list, folder), CLF_OUT_OF_MEMORY, "");
-        clf__memory_fail_at(0);
-        assert_int_equal(list.count, 0);
-    }
-    assert_ok(clf__folder_list(&list, folder));
-    assert_int_equal(list.count, 4);
-    static const char *const sorted[] = {"a", "b", "c", "deep"};
-    for (int i = 0; i < 4; i++) {
-        assert_string_equal(list.items[i], sorted[i]);
-    }
-    clf__names_free(&list);
-    assert_ok(clf__folder_create(other));
-    assert_fails(clf__folder_rename(folder, other), CLF_FILE, "exists already");
-    assert_ok(clf__folder_remove(other));
-    assert_false(clf__folder_exists(other));
-    assert_ok(clf__folder_rename(folder, other));
-    assert_false(clf__folder_exists(folder));
-    assert_fails(clf__folder_rename(folder, folder), CLF_FILE, folder);
-    /* What a link points to stays. */
-    char *kept = fresh_path("kept");
-    assert_ok(clf__folder_create(kept));
-    snprintf(path, sizeof path, "%s/link", other);
-    assert_int_equal(symlink(kept, path), 0);
-    assert_ok(clf__folder_remove(other));
-    assert_false(clf__folder_exists(other));
-    assert_true(clf__folder_exists(kept));
-    assert_ok(clf__folder_remove(other));
-}
-
-static void test_joining_paths(void **state)
-{
-    (void)state;
-    static const char *const rows[][3] = {
-        {"a", "b", "a/b"},
-        {"a/", "b", "a/b"},
-        {"/", "b", "/b"},
-        {"", "b", "b"},
-        {"a/b", "c.json", "a/b/c.json"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *path = NULL;
-        assert_ok(clf__path_join(&path, rows[i][0], rows[i][1]));
-        assert_string_equal(path, rows[i][2]);
-        clf__free(path);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,16 +285,8 @@ int main(void)
         cmocka_unit_test_teardown(test_a_failed_write_leaves_nothing, support_teardown),
         cmocka_unit_test_teardown(test_reading_fails_with_the_path, support_teardown),
         cmocka_unit_test_teardown(test_git_lfs_pointer, support_teardown),
-        cmocka_unit_test_teardown(test_folders, support_teardown),
-        cmocka_unit_test_teardown(test_folders_that_were_missing, support_teardown),
-        cmocka_unit_test_teardown(test_one_and_the_same_folder, support_teardown),
-        cmocka_unit_test_teardown(test_what_is_missing, support_teardown),
-        cmocka_unit_test_teardown(test_finding_a_file, support_teardown),
         cmocka_unit_test_teardown(test_writing_in_pieces, support_teardown),
         cmocka_unit_test_teardown(test_file_that_shrinks, support_teardown),
-        cmocka_unit_test_teardown(test_folder_that_cannot_be_synced, support_teardown),
-        cmocka_unit_test_teardown(test_whole_folders, support_teardown),
-        cmocka_unit_test(test_joining_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,6 +260,13 @@ const char *support_temporary_folder(void)
     return folder;
 }
 
+char *support_temporary_path(const char *name)
+{
+    char *path = support_array(256, 1);
+    snprintf(path, 256, "%s/%s", support_temporary_folder(), name);
+    return path;
+}
+
 int64_t support_launches(struct clf_device *device, const char *kernel)
 {
     const struct clf_kernel_time *kernels;

@@ -89,6 +89,8 @@ int64_t support_launches(struct clf_device *device, const char *kernel);
 const char *support_fixture(const char *name);
 /* A fresh temporary folder, removed with all it holds at exit. */
 const char *support_temporary_folder(void);
+/* A path in a fresh one; freed by support_free_all(). */
+char *support_temporary_path(const char *name);
 
 /* Word number i of 65,536 that have the same FNV-1a hash of 32 bits. */
 void support_colliding_word(char word[81], int i);

@@ -10,6 +10,7 @@
 #include <sentencepiece_processor.h>
 
 extern "C" {
+#include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -36,6 +37,7 @@ struct clf__sentencepiece {
 namespace
 {
 const int LOG_ONLY_FATAL = 3;
+const size_t MOST_FILE_BYTES = size_t(1) << 28;
 const size_t MOST_IN_BUCKET = 64; /* of a million random pieces some nine share one */
 /* No text that people write grows 32-fold: NFKC's longest replacement takes 18 letters for one of three
  * bytes. */
@@ -115,6 +117,17 @@ clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *
     }
     *out = model;
     return CLF_OK;
+}
+
+clf_status clf__sentencepiece_read(struct clf__sentencepiece **out, const char *path)
+{
+    char *bytes = nullptr;
+    size_t size = 0;
+    *out = nullptr;
+    CLF__TRY(clf__file_read(&bytes, &size, path, MOST_FILE_BYTES));
+    clf_status status = clf__sentencepiece_load(out, bytes, size, path);
+    clf__free(bytes);
+    return status;
 }
 
 void clf__sentencepiece_free(struct clf__sentencepiece *model)

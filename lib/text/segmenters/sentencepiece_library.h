@@ -6,13 +6,15 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "text/split.h"
+#include "text/segmenters/segmenter.h"
 
 struct clf__sentencepiece;
 
 /* Loads the bytes of a .spm file; `path` is for the messages. Quietens the library's log, for the process. */
 clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *bytes, size_t size,
                                    const char *path);
+/* The same of a file. */
+clf_status clf__sentencepiece_read(struct clf__sentencepiece **out, const char *path);
 void clf__sentencepiece_free(struct clf__sentencepiece *model);
 
 /* Goes through the pieces of text: not the unknown one, nor those that are none. */

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "text/segmenters/charsmap.h"
-#include "text/split.h"
+#include "text/segmenters/segmenter.h"
 
 /* The longest text that SentencePiece cuts at once, normalised: its time grows with the square of a run of
  * unknown characters. */

@@ -1,0 +1,45 @@
+/* What a segmenter is: it cuts text into the pieces of a vocabulary and joins them again. Each kind is a
+ * table of functions in a file of its own, and choose.c says which kind a model folder has. */
+#ifndef CLF_TEXT_SEGMENTERS_SEGMENTER_H
+#define CLF_TEXT_SEGMENTERS_SEGMENTER_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* Called with each piece in turn; a failure ends the cutting and is its result. */
+typedef clf_status clf__piece_function(void *user, const char *piece, size_t length);
+
+/* A model folder, and what its tokenizer_config.json says to segmenters. */
+struct clf__segmenter_folder {
+    const char *path;
+    int cleans_up;              /* clean_up_tokenization_spaces */
+    int splits_words;           /* pre_tokenizer is WhitespaceSplit */
+    const char *word_delimiter; /* word_delimiter_token, or NULL */
+};
+
+struct clf__segmenter {
+    const char *name; /* as `clformer inspect` says it */
+    /* Pieces come of a model: then the vocabulary must have one that stands for the unknown, and texts leave
+     * it out. Words may all be known, and an unknown one is shown. */
+    int has_model;
+
+    /* Makes the state of one side, which the functions below get. A file that cannot be read is CLF_FILE. */
+    clf_status (*open)(void **state, const struct clf__segmenter_folder *folder, int target);
+    void (*free)(void *state);
+    /* The pieces of valid UTF-8; NUL bytes are white space. */
+    clf_status (*segment)(const void *state, const char *text, size_t size, clf__piece_function *function,
+                          void *user);
+    /* The text of pieces; the caller frees *text. */
+    clf_status (*join)(const void *state, char **text, const char *const *pieces, int count);
+};
+
+/* Words between white space. They have no state: segment takes NULL. */
+extern const struct clf__segmenter clf__segmenter_words;
+/* Characters, with a delimiter where white space was. Their state is the delimiter: segment takes a string.
+ */
+extern const struct clf__segmenter clf__segmenter_characters;
+/* Pieces of source.spm and target.spm. */
+extern const struct clf__segmenter clf__segmenter_sentencepiece;
+
+#endif

@@ -1,0 +1,137 @@
+/* This follows transformers' MarianTokenizer (5.23). Text is not changed before its pieces are cut:
+ * MarianTokenizer holds a punctuation normaliser of sacremoses, but encoding never calls it, and the recorded
+ * ids of tests/fixtures/fr-en-small agree. A text that begins with >>something<< has that taken off as one
+ * token. One difference is meant: a "</s>" or "<pad>" written in a text is text. */
+#include "text/segmenters/segmenter.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/clean_up.h"
+#include "text/segmenters/sentencepiece_library.h"
+
+enum { MAX_PART = 1 << 15 };
+
+struct state {
+    struct clf__sentencepiece *model;
+    int cleans_up;
+};
+
+static void sentencepiece_free(void *state)
+{
+    struct state *side = state;
+    clf__sentencepiece_free(side->model);
+    clf__free(side);
+}
+
+static clf_status sentencepiece_open(void **state, const struct clf__segmenter_folder *folder, int target)
+{
+    struct state *side = NULL;
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder->path, target ? "target.spm" : "source.spm"));
+    clf_status status = clf__allocate(&side, 1, sizeof *side);
+    if (status == CLF_OK) {
+        side->cleans_up = folder->cleans_up;
+        status = clf__sentencepiece_read(&side->model, path);
+    }
+    clf__free(path);
+    if (status != CLF_OK) {
+        clf__free(side);
+        return status;
+    }
+    *state = side;
+    return CLF_OK;
+}
+
+/* The length of a >>code<< that a text begins with, or 0. */
+static size_t code_length(const char *text, size_t size)
+{
+    if (size < 4 || memcmp(text, ">>", 2) != 0) {
+        return 0;
+    }
+    for (size_t i = 2; i + 2 <= size; i++) {
+        if (memcmp(text + i, "<<", 2) == 0) {
+            return i + 2;
+        }
+    }
+    return 0;
+}
+
+/* Where to cut a text of which SentencePiece takes `most` bytes: at a space, or between two characters of a
+ * stretch without any. */
+static size_t part_length(const char *text, size_t size, size_t most)
+{
+    if (size <= most) {
+        return size;
+    }
+    for (size_t i = most; i > most / 2; i--) {
+        if (text[i] == ' ') {
+            return i;
+        }
+    }
+    return clf__utf8_cut(text, most);
+}
+
+/* SentencePiece's time grows with the square of a run of unknown characters (half a minute for a megabyte),
+ * so it gets long texts in parts. It puts the space at which they were cut before each part again. A model
+ * whose normaliser makes pages of every letter would take as long: it gets smaller parts, and an end. */
+static clf_status segment_parts(const struct clf__sentencepiece *model, const char *text, size_t size,
+                                clf__piece_function *function, void *user)
+{
+    while (size > 0) {
+        size_t most = size < MAX_PART ? size : MAX_PART;
+        size_t fit;
+        CLF__TRY(clf__sentencepiece_fit(model, &fit, text, most));
+        size_t part = part_length(text, size, fit);
+        CLF__TRY(clf__sentencepiece_encode(model, text, part, function, user));
+        part += part < size && text[part] == ' ';
+        text += part;
+        size -= part;
+    }
+    return CLF_OK;
+}
+
+static clf_status sentencepiece_segment(const void *state, const char *text, size_t size,
+                                        clf__piece_function *function, void *user)
+{
+    const struct clf__sentencepiece *model = ((const struct state *)state)->model;
+    size_t code = code_length(text, size);
+    if (code > 0) {
+        CLF__TRY(function(user, text, code));
+    }
+    text += code;
+    size -= code;
+    if (!memchr(text, '\0', size)) {
+        return segment_parts(model, text, size, function, user);
+    }
+    char *spaced = NULL;
+    CLF__TRY(clf__copy_bytes(&spaced, text, size));
+    for (size_t i = 0; i < size; i++) {
+        spaced[i] = spaced[i] == '\0' ? ' ' : spaced[i];
+    }
+    clf_status status = segment_parts(model, spaced, size, function, user);
+    clf__free(spaced);
+    return status;
+}
+
+static clf_status sentencepiece_join(const void *state, char **text, const char *const *pieces, int count)
+{
+    const struct state *side = state;
+    CLF__TRY(clf__sentencepiece_decode(side->model, text, pieces, count));
+    clf__text_strip(*text);
+    if (side->cleans_up) {
+        clf__text_clean_up(*text);
+    }
+    return CLF_OK;
+}
+
+const struct clf__segmenter clf__segmenter_sentencepiece = {
+    .name = "sentencepiece",
+    .has_model = 1,
+    .open = sentencepiece_open,
+    .free = sentencepiece_free,
+    .segment = sentencepiece_segment,
+    .join = sentencepiece_join,
+};

@@ -1,0 +1,59 @@
+#include "support/tokenizer_fixture.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+const struct clf__tokenizer_options tokenizer_word_options = {
+    .source_vocabulary = 7,
+    .target_vocabulary = 7,
+    .source_start_id = 2,
+    .source_end_id = 3,
+    .pad_id = 0,
+    .start_id = 2,
+    .end_id = 3,
+};
+const char tokenizer_word_file[] =
+    "{\"<pad>\": 0, \"<unk>\": 1, \"<s>\": 2, \"</s>\": 3, \"a\": 4, \"b\u00e9\": 5, \">>a<<\": 6}";
+
+const struct clf__tokenizer_options tokenizer_piece_options = {
+    .source_vocabulary = 151,
+    .target_vocabulary = 151,
+    .source_start_id = -1,
+    .source_end_id = 0,
+    .pad_id = 150,
+    .start_id = 150,
+    .end_id = 0,
+};
+
+void tokenizer_write(const char *folder, const char *name, const char *text)
+{
+    char *path;
+    assert_ok(clf__path_join(&path, folder, name));
+    assert_ok(clf__file_write(path, text, strlen(text)));
+    clf__free(path);
+}
+
+struct clf__tokenizer *tokenizer_load(const char *folder, const struct clf__tokenizer_options *options)
+{
+    struct clf__tokenizer *tokenizer;
+    assert_ok(clf__tokenizer_load(&tokenizer, folder, options));
+    return tokenizer;
+}
+
+struct clf__tokenizer *tokenizer_load_words(const struct clf__tokenizer_options *options)
+{
+    const char *folder = support_temporary_folder();
+    tokenizer_write(folder, "vocab.json", tokenizer_word_file);
+    return tokenizer_load(folder, options);
+}
+
+clf_status tokenizer_add_piece(void *user, const char *piece, size_t length)
+{
+    char *text = user;
+    size_t used = strlen(text);
+    memcpy(text + used, piece, length);
+    strcpy(text + used + length, "/");
+    return CLF_OK;
+}

@@ -1,0 +1,31 @@
+/* Tokenizers of folders that a test makes. */
+#ifndef CLF_TESTS_TOKENIZER_FIXTURE_H
+#define CLF_TESTS_TOKENIZER_FIXTURE_H
+
+#include "support/support.h"
+
+#include "text/tokenizer.h"
+
+/* A vocabulary of 7 words, framed on the source side. */
+extern const struct clf__tokenizer_options tokenizer_word_options;
+extern const char tokenizer_word_file[];
+
+/* tests/fixtures/text/shared: SentencePiece, one vocabulary. */
+extern const struct clf__tokenizer_options tokenizer_piece_options;
+
+void tokenizer_write(const char *folder, const char *name, const char *text);
+struct clf__tokenizer *tokenizer_load(const char *folder, const struct clf__tokenizer_options *options);
+/* Of a fresh folder with the 7 words. */
+struct clf__tokenizer *tokenizer_load_words(const struct clf__tokenizer_options *options);
+
+/* A clf__piece_function whose user is a text: the pieces, with a stroke after each. */
+clf_status tokenizer_add_piece(void *user, const char *piece, size_t length);
+
+#define assert_ids(ids, ...)                                                                                 \
+    do {                                                                                                     \
+        const int32_t expected_ids[] = {__VA_ARGS__};                                                        \
+        assert_int_equal((ids).count, sizeof expected_ids / sizeof *expected_ids);                           \
+        assert_memory_equal((ids).data, expected_ids, sizeof expected_ids);                                  \
+    } while (0)
+
+#endif
