@@ -255,6 +255,16 @@ clf_status clf__training_create(struct clf__training **out, struct clf__transfor
     return CLF_OK;
 }
 
+void clf__training_pause(struct clf__training *training, int is_paused)
+{
+    for (int i = 0; i < training->list.count; i++) {
+        struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
+        if (weight != NULL) {
+            clf__weight_pause_copies(weight, is_paused);
+        }
+    }
+}
+
 /* The transformer's weights multiply as they did before; that needs nothing and cannot fail. */
 static void leave_weights(struct clf__training *training)
 {
