@@ -72,7 +72,10 @@ struct clf__training {
 clf_status clf__training_check_count(const char *name, int64_t count);
 
 /* What holds gradients or moments. */
-struct clf__mirror *clf__training_mirror(struct clf__training *training, int form);
+static inline struct clf__mirror *clf__training_mirror(struct clf__training *training, int form)
+{
+    return form == CLF__GRADIENTS ? &training->gradients : &training->moments[form - CLF__FIRST_MOMENTS];
+}
 
 /* Finds every parameter: fills places, trained and untrained. */
 clf_status clf__training_place(struct clf__training *training);

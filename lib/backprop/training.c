@@ -201,11 +201,6 @@ static clf_status make_zeros(struct clf__training *training)
                                            : CLF_OK;
 }
 
-struct clf__mirror *clf__training_mirror(struct clf__training *training, int form)
-{
-    return form == CLF__GRADIENTS ? &training->gradients : &training->moments[form - CLF__FIRST_MOMENTS];
-}
-
 static clf_status make(struct clf__training *training)
 {
     const struct clf__transformer *transformer = training->transformer;
@@ -244,6 +239,16 @@ clf_status clf__training_create(struct clf__training **out, struct clf__transfor
     }
     *out = training;
     return CLF_OK;
+}
+
+void clf__training_pause(struct clf__training *training, int is_paused)
+{
+    for (int i = 0; i < training->list.count; i++) {
+        struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
+        if (weight != NULL) {
+            clf__weight_pause_copies(weight, is_paused);
+        }
+    }
 }
 
 /* The transformer's weights multiply as they did before; that needs nothing and cannot fail. */

@@ -70,6 +70,10 @@ clf_status clf__training_gradient_norm(struct clf__training *training, double *n
  * gradients become zero. */
 clf_status clf__training_update(struct clf__training *training, const struct clf__adam *adam);
 
+/* While training is paused its transformer computes as one that was loaded does, in fp32, so that a session
+ * may run on it. Only the pause's end is called meanwhile. */
+void clf__training_pause(struct clf__training *training, int is_paused);
+
 /* Forgets the gradients. */
 clf_status clf__training_clear(struct clf__training *training);
 

@@ -110,6 +110,9 @@ clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision pre
 clf_status clf__weight_changed(struct clf__weight *weight);
 /* Makes those copies now: else the first product does. */
 clf_status clf__weight_prepare(struct clf__weight *weight);
+/* Lays the copies aside, so that products are in fp32, until they are taken up again. The values do not
+ * change meanwhile. */
+void clf__weight_pause_copies(struct clf__weight *weight, int is_paused);
 
 /* The gradients of y = scale * x Wᵀ. Each element is one chain over the outputs, or over the rows (in bf16
  * over pairs of them), in their order, on the native provider. */

@@ -28,6 +28,7 @@ struct clf__weight {
     int inputs, outputs;
     const struct clf__gemm_provider *provider;
     struct clf__weight_copies *copies; /* NULL: products are in the weight's own precision */
+    struct clf__weight_copies *paused; /* copies meanwhile */
 };
 static inline clf_precision clf__products_precision(const struct clf__weight *weight)
 {

@@ -26,8 +26,16 @@ struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight)
                                        .group = clf__packing_of(weight->precision)->group};
 }
 
+void clf__weight_pause_copies(struct clf__weight *weight, int is_paused)
+{
+    struct clf__weight_copies *copies = weight->copies ? weight->copies : weight->paused;
+    weight->copies = is_paused ? NULL : copies;
+    weight->paused = is_paused ? copies : NULL;
+}
+
 void clf__weight_free_copies(struct clf__weight *weight)
 {
+    clf__weight_pause_copies(weight, 0);
     if (weight->copies) {
         clf__weight_free(weight->copies->rounded);
         clf__free(weight->copies);

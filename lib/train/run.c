@@ -24,7 +24,8 @@ static clf_status load_model(struct clf__run *run)
     CLF__TRY(clf__transformer_load(&run->transformer, run->device, run->saved, CLF_PRECISION_FP32));
     run->weight_bytes = before - clf__device_free_bytes(run->device);
     struct clf__tokenizer_options options = clf__tokenizer_options_of(&run->transformer->config);
-    return clf__tokenizer_load(&run->tokenizer, run->saved, &options);
+    CLF__TRY(clf__tokenizer_load(&run->tokenizer, run->saved, &options));
+    return clf__model_borrow(&run->model, run->transformer, run->tokenizer, run->output);
 }
 
 enum { MAX_LINES_TEXT = 16 * (CLF__NAMED_LINES + 3) };
@@ -172,18 +173,17 @@ static struct clf__smoothing smoothing_of(struct clf__run *run)
 
 /* What training and the translations of its validations take of the device at most, beside the weights;
  * CLF_DEVICE_MEMORY where it does not have that. */
-static clf_status measure(uint64_t *bytes, const struct clf__run *run,
-                          const struct clf__training_limits *limits,
+static clf_status measure(uint64_t *bytes, struct clf__run *run, const struct clf__training_limits *limits,
                           const struct clf__training_options *options)
 {
     struct clf__dry_run dry_run;
-    struct clf__training *training = NULL;
     clf__dry_run_begin(&dry_run, run->device);
-    clf_status status = clf__training_create(&training, run->transformer, limits, options);
+    clf_status status = clf__training_create(&run->training, run->transformer, limits, options);
     if (status == CLF_OK && run->valid) {
         status = clf__translated_dry_run(run);
     }
-    clf__training_free(training);
+    clf__training_free(run->training);
+    run->training = NULL;
     *bytes = clf__dry_run_end(&dry_run);
     return status;
 }
@@ -201,6 +201,9 @@ static clf_status open_training(struct clf__run *run)
     };
     uint64_t device_bytes, before = clf__device_free_bytes(run->device);
     CLF__TRY(clf__transformer_reach(run->transformer, limits.source_length, limits.target_length));
+    if (run->valid) {
+        CLF__TRY(clf__translated_reach(run));
+    }
     run->weight_bytes += before - clf__device_free_bytes(run->device);
     CLF__TRY(measure(&device_bytes, run, &limits, &options));
     CLF__TRY(clf__training_create(&run->training, run->transformer, &limits, &options));
@@ -309,6 +312,7 @@ void clf__run_close(struct clf__run *run)
     clf__training_free(run->training);
     clf__dataset_free(run->train);
     clf__dataset_free(run->valid);
+    clf_model_free(run->model);
     clf__tokenizer_free(run->tokenizer);
     clf__transformer_free(run->transformer);
     clf__train_state_free(&run->state);

@@ -12,6 +12,7 @@
 #include "train/recipe.h"
 #include "train/schedule.h"
 #include "train/state.h"
+#include "translate/model.h"
 
 struct clf__run {
     struct clf_device *device;
@@ -33,6 +34,7 @@ struct clf__run {
     struct clf__transformer *transformer;
     uint64_t weight_bytes; /* that it took of the device */
     struct clf__tokenizer *tokenizer;
+    struct clf_model *model;            /* over both: validations translate with it */
     struct clf__dataset *train, *valid; /* valid NULL: there is none */
     struct clf__dataset_report train_report, valid_report;
     struct clf__batching batching;

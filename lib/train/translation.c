@@ -93,6 +93,7 @@ static clf_status read_lines(struct clf__translated *translated, const struct cl
 
 static void set_options(struct clf_translate_options *options, const struct clf__run *run)
 {
+    clf_translate_options_init(options, run->model);
     const struct clf__settings *settings = &run->settings;
     /* An untrained model does not end by itself; what is half as long again as any reference is lost anyway.
      */
@@ -137,34 +138,45 @@ static clf_status translate(struct clf__translated *translated, struct clf_trans
     return status;
 }
 
-static clf_status open_translator(struct clf_model **model, struct clf_translator **translator,
-                                  const struct clf__run *run)
+static clf_status open_translator(struct clf_translator **translator, const struct clf__run *run)
 {
-    CLF__TRY(clf_model_load(model, run->device, run->saved, NULL));
     struct clf_translate_options options;
-    clf_translate_options_init(&options, *model);
     set_options(&options, run);
-    CLF__TRY(clf_translator_create(translator, *model, &options));
+    CLF__TRY(clf_translator_create(translator, run->model, &options));
     return clf_translator_prepare(*translator);
 }
 
+/* As the checkpoint would, once loaded. */
 static clf_status translate_with(struct clf__translated *translated, const struct clf__run *run)
 {
-    struct clf_model *model = NULL;
     struct clf_translator *translator = NULL;
-    clf_status status = open_translator(&model, &translator, run);
+    clf__training_pause(run->training, 1);
+    clf_status status = open_translator(&translator, run);
     if (status == CLF_OK && translated != NULL) {
         status = translate(translated, translator);
     }
     clf_translator_free(translator);
-    clf_model_free(model);
+    clf__training_pause(run->training, 0);
     return status;
+}
+
+static int is_wanted(const struct clf__run *run)
+{
+    return run->settings.bleu != CLF__BLEU_NONE || run->settings.samples > 0;
+}
+
+clf_status clf__translated_reach(const struct clf__run *run)
+{
+    struct clf_translate_options options;
+    set_options(&options, run);
+    int source_length = clf_model_describe(run->model)->max_source_length;
+    return is_wanted(run) ? clf__transformer_reach(run->transformer, source_length, options.max_length)
+                          : CLF_OK;
 }
 
 clf_status clf__translated_dry_run(const struct clf__run *run)
 {
-    int is_done = run->settings.bleu != CLF__BLEU_NONE || run->settings.samples > 0;
-    return is_done ? translate_with(NULL, run) : CLF_OK;
+    return is_wanted(run) ? translate_with(NULL, run) : CLF_OK;
 }
 
 static void join_lines(struct clf__translated *translated, const struct clf__run *run)

@@ -1,4 +1,4 @@
-/* The validation text, translated by a checkpoint. */
+/* The validation text, translated by the model that is trained. */
 #ifndef CLF_TRAIN_TRANSLATION_H
 #define CLF_TRAIN_TRANSLATION_H
 
@@ -9,8 +9,10 @@ struct clf__translated {
     int count, capacity;
 };
 
-/* Translates the validation text's pairs, `most` of them at most, with the last checkpoint. */
+/* Translates the validation text's pairs, `most` of them at most. */
 clf_status clf__translated_make(struct clf__translated *out, const struct clf__run *run, int most);
+/* Lengthens the model's tables of positions for that, before anything is measured or trained. */
+clf_status clf__translated_reach(const struct clf__run *run);
 /* Takes of the device what validations take for that, and gives it back. */
 clf_status clf__translated_dry_run(const struct clf__run *run);
 void clf__translated_free(struct clf__translated *translated);

@@ -12,6 +12,7 @@
 struct clf_model {
     struct clf__transformer *transformer;
     struct clf__tokenizer *tokenizer;
+    int is_borrowed; /* both */
     char *folder;
     struct clf_model_info info;
 };

@@ -5,8 +5,9 @@
 #include "base/options.h"
 #include "device/caps.h"
 #include "translate/internal.h"
+#include "translate/model.h"
 
-static clf_status describe(struct clf_model *model)
+static void describe(struct clf_model *model)
 {
     const struct clf__config *config = &model->transformer->config;
     int tokenizer_limit = clf__tokenizer_max_length(model->tokenizer);
@@ -30,7 +31,6 @@ static clf_status describe(struct clf_model *model)
         .precision = model->transformer->precision,
         .weight_bytes = model->transformer->weight_bytes,
     };
-    return CLF_OK;
 }
 
 static clf_status load(struct clf_model *model, struct clf_device *device, const char *folder,
@@ -40,7 +40,26 @@ static clf_status load(struct clf_model *model, struct clf_device *device, const
     CLF__TRY(clf__transformer_load(&model->transformer, device, folder, precision));
     struct clf__tokenizer_options options = clf__tokenizer_options_of(&model->transformer->config);
     CLF__TRY(clf__tokenizer_load(&model->tokenizer, folder, &options));
-    return describe(model);
+    describe(model);
+    return CLF_OK;
+}
+
+clf_status clf__model_borrow(struct clf_model **out, struct clf__transformer *transformer,
+                             struct clf__tokenizer *tokenizer, const char *folder)
+{
+    struct clf_model *model;
+    CLF__TRY(clf__allocate(&model, 1, sizeof *model));
+    model->transformer = transformer;
+    model->tokenizer = tokenizer;
+    model->is_borrowed = 1;
+    clf_status status = clf__copy_string(&model->folder, folder);
+    if (status != CLF_OK) {
+        clf_model_free(model);
+        return status;
+    }
+    describe(model);
+    *out = model;
+    return CLF_OK;
 }
 
 /* Who asks for CLBlast is told where it does not come. */
@@ -96,8 +115,10 @@ void clf_model_free(struct clf_model *model)
     if (model == NULL) {
         return;
     }
-    clf__tokenizer_free(model->tokenizer);
-    clf__transformer_free(model->transformer);
+    if (!model->is_borrowed) {
+        clf__tokenizer_free(model->tokenizer);
+        clf__transformer_free(model->transformer);
+    }
     clf__free(model->folder);
     clf__free(model);
 }

@@ -96,7 +96,7 @@ static void test_beam(void **state)
     check_plans(CLF_GEMM_NATIVE);
 }
 
-/* Loss alone is validated: no second model, no translations. */
+/* Loss alone is validated: no translations. */
 static void test_loss_alone(void **state)
 {
     (void)state;
