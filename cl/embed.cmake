@@ -1,8 +1,8 @@
-# Writes OUTPUT, a C file that holds every FOLDER/*.cl, and HEADER beside them, as bytes:
+# Writes OUTPUT, a C file that holds every FOLDER/*.cl, and HEADERS beside them, as bytes:
 #   const struct clf__kernel_source clf__kernel_sources[]; const int clf__kernel_source_count;
 file(GLOB kernels ${FOLDER}/*.cl)
 list(SORT kernels)
-list(APPEND kernels ${HEADER})
+list(APPEND kernels ${HEADERS})
 set(arrays "")
 set(rows "")
 set(count 0)
