@@ -5,6 +5,26 @@
 #include "ops/attention.h"
 #include "ops/operand.h"
 
+struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__heads *heads,
+                                                           const struct clf__attention_history *history,
+                                                           int rows)
+{
+    return (struct clf__attention_step_sizes){
+        .k = CLF__PLACE(history->keys),
+        .v = CLF__PLACE(history->values),
+        .table = CLF__PLACE(history->table),
+        .slots = CLF__PLACE(history->slots),
+        .positions = CLF__PLACE(history->positions),
+        .relative = CLF__PLACE(history->relative),
+        .positions_total = history->table.columns,
+        .slots_total = history->slots_total,
+        .reach = (history->relative.columns - 1) / 2,
+        .rows = rows,
+        .heads = heads->count,
+        .scale = heads->scale,
+    };
+}
+
 clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                        struct clf__tensor v, const struct clf__heads *heads,
                                        const struct clf__attention_history *history)
@@ -20,24 +40,11 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d", heads->key_width,
              heads->value_width);
     double pairs = history->pairs > 0.0 ? history->pairs : (double)q.rows * history->table.columns;
-    const struct clf__attention_step_sizes sizes = {
-        .y = CLF__PLACE(y),
-        .q = CLF__PLACE(q),
-        .own_k = CLF__PLACE(k),
-        .own_v = CLF__PLACE(v),
-        .k = CLF__PLACE(history->keys),
-        .v = CLF__PLACE(history->values),
-        .table = CLF__PLACE(history->table),
-        .slots = CLF__PLACE(history->slots),
-        .positions = CLF__PLACE(history->positions),
-        .relative = CLF__PLACE(history->relative),
-        .positions_total = history->table.columns,
-        .slots_total = history->slots_total,
-        .reach = (history->relative.columns - 1) / 2,
-        .rows = q.rows,
-        .heads = heads->count,
-        .scale = heads->scale,
-    };
+    struct clf__attention_step_sizes sizes = clf__attention_step_sizes(heads, history, q.rows);
+    sizes.y = (struct clf__place)CLF__PLACE(y);
+    sizes.q = (struct clf__place)CLF__PLACE(q);
+    sizes.own_k = (struct clf__place)CLF__PLACE(k);
+    sizes.own_v = (struct clf__place)CLF__PLACE(v);
     const struct clf__argument arguments[] = {
         CLF__BUFFER(y.buffer),
         CLF__BUFFER(q.buffer),
