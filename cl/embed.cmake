@@ -1,4 +1,4 @@
-# Writes OUTPUT, a C file that holds every file of FOLDER/*/*.cl as bytes, and beside them HEADER, a file below INCLUDE:
+# Writes OUTPUT, a C file that holds every file of FOLDER/*/*.cl as bytes, and beside them HEADERS, files below LIB:
 #   const struct clf__kernel_source clf__kernel_sources[]; const int clf__kernel_source_count;
 # Kernels are asked for by the names of their files alone, so that no two folders may hold one of the same name.
 file(GLOB kernels ${FOLDER}/*/*.cl)
@@ -7,7 +7,7 @@ set(arrays "")
 set(rows "")
 set(names "")
 set(count 0)
-foreach(kernel ${kernels} ${INCLUDE}/${HEADER})
+foreach(kernel ${kernels} ${HEADERS})
   get_filename_component(name ${kernel} NAME_WE)
   list(FIND names ${name} found)
   if(NOT found EQUAL -1)
@@ -17,7 +17,7 @@ foreach(kernel ${kernels} ${INCLUDE}/${HEADER})
   if(kernel MATCHES "^${FOLDER}/")
     file(RELATIVE_PATH path ${FOLDER} ${kernel})
   else()
-    set(path ${HEADER})
+    file(RELATIVE_PATH path ${LIB} ${kernel})
   endif()
   file(READ ${kernel} bytes HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")

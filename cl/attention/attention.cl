@@ -22,9 +22,9 @@
 CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 {
     struct attention_work work;
-    int tasks = sequences * heads * ((max_queries + block_queries - 1) / block_queries);
+    int tasks = sizes.sequences * sizes.heads * ((sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries);
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
-        attention_task(&work, task, ATTENTION_NAMES);
+        attention_task(&work, task, y, q, k, v, spans, hidden, additive, relative, sizes COMMA_DROPOUT_NAMES);
     }
 }
 
@@ -81,46 +81,46 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
     __local float tiles[TILES];
     __local float weights[BLOCK * (BLOCK + 1)];
     __local float parts[GROUP], sum_parts[GROUP], factors[BLOCK];
-    int blocks = (max_queries + BLOCK - 1) / BLOCK;
-    int tasks = sequences * heads * blocks * SLICES;
+    int blocks = (sizes.max_queries + BLOCK - 1) / BLOCK;
+    int tasks = sizes.sequences * sizes.heads * blocks * SLICES;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         int slice = task % SLICES * SLICE, block = task / SLICES;
-        int sequence = block / blocks / heads, head = block / blocks % heads;
+        int sequence = block / blocks / sizes.heads, head = block / blocks % sizes.heads;
         int first = (blocks - 1 - block % blocks) * BLOCK;
-        const __global int *span = spans + spans_offset + sequence * 4;
+        const __global int *span = spans + sizes.spans.offset + sequence * 4;
         int queries = span[1], first_key = span[2], keys = span[3];
         int count = min(queries - first, BLOCK);
         if (count <= 0) {
             continue;
         }
         size_t query_row = (size_t)(span[0] + first);
-        int end = causal ? min(first + count + keys - queries, keys) : keys;
+        int end = sizes.causal ? min(first + count + keys - queries, keys) : keys;
         int query = first + (int)get_local_id(0) / 2;
-        int last = query >= queries ? -1 : causal ? min(query + keys - queries, keys - 1) : keys - 1;
-        struct view view = {query, last, reach, 0, 0, 0};
-        view.hidden = hidden ? hidden + hidden_offset + first_key : 0;
-        view.bias = relative ? relative + relative_offset + (size_t)head * relative_stride : 0;
+        int last = query >= queries ? -1 : sizes.causal ? min(query + keys - queries, keys - 1) : keys - 1;
+        struct view view = {query, last, sizes.reach, 0, 0, 0};
+        view.hidden = hidden ? hidden + sizes.hidden.offset + first_key : 0;
+        view.bias = relative ? ROW(relative, head) : 0;
         if (additive) {
-            view.terms = additive + additive_offset + ((size_t)sequence * max_queries + query) * additive_stride;
+            view.terms = ROW(additive, (size_t)sequence * sizes.max_queries + query);
         }
         struct running running = {-INFINITY, 0.0f};
         struct column_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
         for (int tile = 0; tile < end; tile += BLOCK) {
             int width = min(end - tile, BLOCK);
             size_t key_row = (size_t)(first_key + tile);
-            score_tile(weights, tiles, q + q_offset + query_row * q_stride + head * KEY_WIDTH, q_stride, count, scale,
-                       k + k_offset + key_row * k_stride + head * KEY_WIDTH, k_stride, width, 1.0f);
-            load_slice(tiles, v + v_offset + key_row * v_stride + head * VALUE_WIDTH + slice, v_stride, width,
+            score_tile(weights, tiles, ROW(q, query_row) + head * KEY_WIDTH, sizes.q.stride, count, sizes.scale,
+                       ROW(k, key_row) + head * KEY_WIDTH, sizes.k.stride, width, 1.0f);
+            load_slice(tiles, ROW(v, key_row) + head * VALUE_WIDTH + slice, sizes.v.stride, width,
                        VALUE_WIDTH - slice);
             weigh_tile(&running, weights, parts, sum_parts, factors, tile, &view);
 #ifdef HAS_DROPOUT
-            drop_half_row(weights, tile, (span[0] + query) * heads + head, DROPOUT_NAMES);
+            drop_half_row(weights, tile, (span[0] + query) * sizes.heads + head, DROPOUT_NAMES);
             barrier(CLK_LOCAL_MEM_FENCE);
 #endif
             rescale(&sums, factors);
             add_tile_rows(&sums, weights, BLOCK + 1, 1, tiles, width);
         }
-        put_outputs(y + y_offset + query_row * y_stride + head * VALUE_WIDTH + slice, y_stride, count,
+        put_outputs(ROW(y, query_row) + head * VALUE_WIDTH + slice, sizes.y.stride, count,
                              min(SLICE, VALUE_WIDTH - slice), &sums, running.total, factors);
     }
 }

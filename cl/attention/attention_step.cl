@@ -17,14 +17,10 @@
 #define TILE 64 /* keys between two looks at the running maximum */
 
 /* own_k and own_v (rows, as q); keys beyond a row's position are never read. */
-#define STEP_ARGUMENTS                                                                                                 \
-    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,                \
-        const __global float *own_k, int own_k_offset, int own_k_stride, const __global float *own_v,                  \
-        int own_v_offset, int own_v_stride, __global float *k, int k_offset, int k_stride, __global float *v,          \
-        int v_offset, int v_stride, const __global int *table, int table_offset, int table_stride,                     \
-        const __global int *slots, int slots_offset, const __global int *positions, int positions_offset,              \
-        int positions_total, int slots_total, const __global float *relative, int relative_offset,                     \
-        int relative_stride, int reach, int rows, int heads, float scale
+#define STEP_ARGUMENTS                                                                                                  \
+    __global float *y, const __global float *q, const __global float *own_k, const __global float *own_v,              \
+        __global float *k, __global float *v, const __global int *table, const __global int *slots,                    \
+        const __global int *positions, const __global float *relative, struct clf__attention_step_sizes sizes
 
 #include "include/attention_blocks.cl"
 
@@ -176,44 +172,36 @@ static inline void copy_row(__global float *to, const __global float *from, int 
 /* One row and head. */
 static inline void step_task(int task, STEP_ARGUMENTS)
 {
-    int row = task / heads, head = task % heads;
-    int slot = slots[slots_offset + row], position = positions[positions_offset + row];
-    int keys = count_keys(slot, position, slots_total, positions_total);
-    const __global int *lookup = table + table_offset + (size_t)slot * table_stride;
-    k += k_offset + head * KEY_WIDTH;
-    v += v_offset + head * VALUE_WIDTH;
+    int row = task / sizes.heads, head = task % sizes.heads;
+    int slot = slots[sizes.slots.offset + row], position = positions[sizes.positions.offset + row];
+    int keys = count_keys(slot, position, sizes.slots_total, sizes.positions_total);
+    const __global int *lookup = ROW(table, slot);
     if (keys > 0) {
-        size_t own = (size_t)slot * positions_total + position;
-        copy_row(k + own * k_stride, own_k + own_k_offset + (size_t)row * own_k_stride + head * KEY_WIDTH, KEY_WIDTH);
-        copy_row(v + own * v_stride, own_v + own_v_offset + (size_t)row * own_v_stride + head * VALUE_WIDTH, VALUE_WIDTH);
+        size_t own = (size_t)slot * sizes.positions_total + position;
+        copy_row(ROW(k, own) + head * KEY_WIDTH, ROW(own_k, row) + head * KEY_WIDTH, KEY_WIDTH);
+        copy_row(ROW(v, own) + head * VALUE_WIDTH, ROW(own_v, row) + head * VALUE_WIDTH, VALUE_WIDTH);
     }
     struct state state;
-    start(&state, q + q_offset + (size_t)row * q_stride + head * KEY_WIDTH, scale * M_LOG2E_F);
+    start(&state, ROW(q, row) + head * KEY_WIDTH, sizes.scale * M_LOG2E_F);
     for (int tile = 0; tile < keys; tile += TILE) {
         int count = min(keys - tile, TILE);
         for (int t = 0; t < count; t++) {
-            state.rows[t] = lookup[tile + t] * positions_total + tile + t;
+            state.rows[t] = lookup[tile + t] * sizes.positions_total + tile + t;
         }
-        score_tile(&state, k, k_stride, count);
+        score_tile(&state, ROW(k, 0) + head * KEY_WIDTH, sizes.k.stride, count);
         for (int t = 0; relative && t < count; t++) {
-            float bias = relative_bias(relative + relative_offset + (size_t)head * relative_stride, reach, tile + t, position);
+            float bias = relative_bias(ROW(relative, head), sizes.reach, tile + t, position);
             state.scores[t] = fma(M_LOG2E_F, bias, state.scores[t]);
         }
-        add_tile(&state, v, v_stride, count);
+        add_tile(&state, ROW(v, 0) + head * VALUE_WIDTH, sizes.v.stride, count);
     }
-    finish(y + y_offset + (size_t)row * y_stride + head * VALUE_WIDTH, &state);
+    finish(ROW(y, row) + head * VALUE_WIDTH, &state);
 }
-
-#define STEP_NAMES                                                                                                     \
-    y, y_offset, y_stride, q, q_offset, q_stride, own_k, own_k_offset, own_k_stride, own_v, own_v_offset,              \
-        own_v_stride, k, k_offset, k_stride, v, v_offset, v_stride, table, table_offset, table_stride, slots,          \
-        slots_offset, positions, positions_offset, positions_total, slots_total, relative, relative_offset,            \
-        relative_stride, reach, rows, heads, scale
 
 CPU_KERNEL void attention_step_cpu(STEP_ARGUMENTS)
 {
-    for (int task = (int)get_group_id(0); task < rows * heads; task += (int)get_num_groups(0)) {
-        step_task(task, STEP_NAMES);
+    for (int task = (int)get_group_id(0); task < sizes.rows * sizes.heads; task += (int)get_num_groups(0)) {
+        step_task(task, y, q, own_k, own_v, k, v, table, slots, positions, relative, sizes);
     }
 }
 
@@ -301,39 +289,36 @@ GPU_KERNEL void attention_step_gpu(STEP_ARGUMENTS)
 {
     GROUP_MEMORY;
     int lane = (int)get_local_id(0);
-    for (int task = (int)get_group_id(0); task < rows * heads; task += (int)get_num_groups(0)) {
-        int row = task / heads, head = task % heads;
-        int slot = slots[slots_offset + row], position = positions[positions_offset + row];
-        int keys = count_keys(slot, position, slots_total, positions_total);
-        const __global int *lookup = table + table_offset + (size_t)slot * table_stride;
-        size_t own = (size_t)slot * positions_total + position;
+    for (int task = (int)get_group_id(0); task < sizes.rows * sizes.heads; task += (int)get_num_groups(0)) {
+        int row = task / sizes.heads, head = task % sizes.heads;
+        int slot = slots[sizes.slots.offset + row], position = positions[sizes.positions.offset + row];
+        int keys = count_keys(slot, position, sizes.slots_total, sizes.positions_total);
+        const __global int *lookup = ROW(table, slot);
+        size_t own = (size_t)slot * sizes.positions_total + position;
         for (int d = lane; keys > 0 && d < KEY_WIDTH; d += GROUP) {
-            k[k_offset + own * k_stride + head * KEY_WIDTH + d] =
-                own_k[own_k_offset + (size_t)row * own_k_stride + head * KEY_WIDTH + d];
+            ROW(k, own)[head * KEY_WIDTH + d] = ROW(own_k, row)[head * KEY_WIDTH + d];
         }
         for (int d = lane; keys > 0 && d < VALUE_WIDTH; d += GROUP) {
-            v[v_offset + own * v_stride + head * VALUE_WIDTH + d] =
-                own_v[own_v_offset + (size_t)row * own_v_stride + head * VALUE_WIDTH + d];
+            ROW(v, own)[head * VALUE_WIDTH + d] = ROW(own_v, row)[head * VALUE_WIDTH + d];
         }
         barrier(CLK_GLOBAL_MEM_FENCE);
         float sums[COLUMNS] = {0.0f}, maximum = -INFINITY, total = 0.0f;
-        load_query(query, q + q_offset + (size_t)row * q_stride + head * KEY_WIDTH, scale);
+        load_query(query, ROW(q, row) + head * KEY_WIDTH, sizes.scale);
         for (int tile = 0; tile < keys; tile += TILE) {
             int count = min(keys - tile, TILE), key = tile + lane;
             if (lane < count) {
-                key_rows[lane] = lookup[key] * positions_total + key;
+                key_rows[lane] = lookup[key] * sizes.positions_total + key;
             }
-            float s = score(query, chunk, key_rows, k + k_offset + head * KEY_WIDTH, k_stride, count);
+            float s = score(query, chunk, key_rows, ROW(k, 0) + head * KEY_WIDTH, sizes.k.stride, count);
             if (lane >= count) {
                 s = -INFINITY;
             } else if (relative) {
-                s += relative_bias(relative + relative_offset + (size_t)head * relative_stride, reach, key,
-                                   keys - 1);
+                s += relative_bias(ROW(relative, head), sizes.reach, key, keys - 1);
             }
-            fold(sums, &maximum, &total, s, parts, weights, key_rows, v + v_offset + head * VALUE_WIDTH,
-                 v_stride, count);
+            fold(sums, &maximum, &total, s, parts, weights, key_rows, ROW(v, 0) + head * VALUE_WIDTH,
+                 sizes.v.stride, count);
         }
-        store_group(y + y_offset + (size_t)row * y_stride + head * VALUE_WIDTH, sums, total);
+        store_group(ROW(y, row) + head * VALUE_WIDTH, sums, total);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
@@ -341,36 +326,35 @@ GPU_KERNEL void attention_step_gpu(STEP_ARGUMENTS)
 GPU_KERNEL void attention_rows_gpu(ATTENTION_ARGUMENTS)
 {
     GROUP_MEMORY;
-    int lane = (int)get_local_id(0), tasks = sequences * max_queries * heads;
+    int lane = (int)get_local_id(0), tasks = sizes.sequences * sizes.max_queries * sizes.heads;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
-        int row = task / heads, head = task % heads, index = row % max_queries;
-        const __global int *span = spans + spans_offset + row / max_queries * 4;
-        int first_key = span[2], keys = causal ? min(index + span[3] - span[1] + 1, span[3]) : span[3];
+        int row = task / sizes.heads, head = task % sizes.heads, index = row % sizes.max_queries;
+        const __global int *span = spans + sizes.spans.offset + row / sizes.max_queries * 4;
+        int first_key = span[2], keys = sizes.causal ? min(index + span[3] - span[1] + 1, span[3]) : span[3];
         if (index >= span[1]) {
             continue;
         }
         size_t query_row = (size_t)(span[0] + index);
         float sums[COLUMNS] = {0.0f}, maximum = -INFINITY, total = 0.0f;
-        load_query(query, q + q_offset + query_row * q_stride + head * KEY_WIDTH, scale);
+        load_query(query, ROW(q, query_row) + head * KEY_WIDTH, sizes.scale);
         for (int tile = 0; tile < keys; tile += TILE) {
             int count = min(keys - tile, TILE), key = tile + lane;
             key_rows[lane] = first_key + key;
-            float s = score(query, chunk, key_rows, k + k_offset + head * KEY_WIDTH, k_stride, count);
-            if (lane >= count || (hidden && hidden[hidden_offset + first_key + key])) {
+            float s = score(query, chunk, key_rows, ROW(k, 0) + head * KEY_WIDTH, sizes.k.stride, count);
+            if (lane >= count || (hidden && hidden[sizes.hidden.offset + first_key + key])) {
                 s = -INFINITY;
             } else {
                 if (relative) {
-                    s += relative_bias(relative + relative_offset + (size_t)head * relative_stride, reach,
-                                       key, index);
+                    s += relative_bias(ROW(relative, head), sizes.reach, key, index);
                 }
                 if (additive) {
-                    s += additive[additive_offset + (size_t)row * additive_stride + key];
+                    s += ROW(additive, row)[key];
                 }
             }
-            fold(sums, &maximum, &total, s, parts, weights, key_rows, v + v_offset + head * VALUE_WIDTH,
-                 v_stride, count);
+            fold(sums, &maximum, &total, s, parts, weights, key_rows, ROW(v, 0) + head * VALUE_WIDTH,
+                 sizes.v.stride, count);
         }
-        store_group(y + y_offset + query_row * y_stride + head * VALUE_WIDTH, sums, total);
+        store_group(ROW(y, query_row) + head * VALUE_WIDTH, sums, total);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

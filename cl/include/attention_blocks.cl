@@ -3,6 +3,7 @@
  * RESULT_BF16. */
 #include "include/exp2.cl"
 #include "include/result.cl"
+#include "ops/arguments.h"
 
 /* With -DHAS_DROPOUT, in training, weights are hidden after their sum was taken: key j's from query row r in head h as
  * element (r * heads + h, j) of the mask. */
@@ -18,17 +19,9 @@
 /* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be null.
  * block_queries, at most MOST_QUERIES in the CPU form, decides who takes a query, not what comes out. */
 #define ATTENTION_ARGUMENTS                                                                                            \
-    __global float *y, int y_offset, int y_stride, const __global float *q, int q_offset, int q_stride,                \
-        const __global float *k, int k_offset, int k_stride, const __global float *v, int v_offset,                    \
-        int v_stride, const __global int *spans, int spans_offset, const __global int *hidden,                         \
-        int hidden_offset, const __global float *additive, int additive_offset, int additive_stride,                   \
-        const __global float *relative, int relative_offset, int relative_stride, int reach, int sequences,            \
-        int heads, int max_queries, float scale, int causal, int block_queries COMMA_DROPOUT_ARGUMENTS
-
-#define ATTENTION_NAMES                                                                                                \
-    y, y_offset, y_stride, q, q_offset, q_stride, k, k_offset, k_stride, v, v_offset, v_stride, spans, spans_offset,   \
-        hidden, hidden_offset, additive, additive_offset, additive_stride, relative, relative_offset, relative_stride, \
-        reach, sequences, heads, max_queries, scale, causal, block_queries COMMA_DROPOUT_NAMES
+    __global float *y, const __global float *q, const __global float *k, const __global float *v,                      \
+        const __global int *spans, const __global int *hidden, const __global float *additive,                         \
+        const __global float *relative, struct clf__attention_sizes sizes COMMA_DROPOUT_ARGUMENTS
 
 #define LANES          16
 #define VECTORS(width) (((width) + LANES - 1) / LANES)
@@ -356,71 +349,90 @@ static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 
     }
 }
 
+/* The keys and values after a tile, whose next key is `next` (0: none is left): of this head, of the next one, or of the
+ * next sequence's first one. */
+struct following {
+    const __global float *k, *v;
+    int count, has_queries; /* has_queries: of this block, whose columns of the next head follow */
+};
+
+static inline struct following find_following(int sequence, int head, int next, const __global float *k,
+                                              const __global float *v, const __global int *spans,
+                                              struct clf__attention_sizes sizes)
+{
+    int next_head = next > 0 ? head : (head + 1) % sizes.heads;
+    int next_sequence = next > 0 || next_head > 0 ? sequence : sequence + 1;
+    const __global int *span = spans + sizes.spans.offset + min(next_sequence, sizes.sequences - 1) * 4;
+    struct following following;
+    following.k = ROW(k, span[2] + next) + next_head * KEY_WIDTH;
+    following.v = ROW(v, span[2] + next) + next_head * VALUE_WIDTH;
+    following.count = next_sequence < sizes.sequences ? min(span[3] - next, TILE_KEYS) : 0;
+    following.has_queries = next_sequence == sequence && next_head != head;
+    return following;
+}
+
+/* Fetches the share of them that falls to `rows` of `count` queries from `row` on. */
+static inline void fetch_following(const struct following *following, int row, int rows, int count,
+                                   const __global float *block_q, struct clf__attention_sizes sizes)
+{
+    int from = following->count * row / count, to = following->count * (row + rows) / count;
+    fetch_rows(following->k + (size_t)from * sizes.k.stride, sizes.k.stride, to - from, KEY_WIDTH);
+    fetch_rows(following->v + (size_t)from * sizes.v.stride, sizes.v.stride, to - from, VALUE_WIDTH);
+    if (following->has_queries) {
+        fetch_rows(block_q + (size_t)row * sizes.q.stride + KEY_WIDTH, sizes.q.stride, rows, KEY_WIDTH);
+    }
+}
+
 /* A block of queries of one head of one sequence; there may be none. The blocks of a head, the late ones, which are long
  * when causal, come first; while a tile is worked on, the next one, or that of the next head, is fetched. */
 static inline void attention_task(struct attention_work *work, int task, ATTENTION_ARGUMENTS)
 {
-    int blocks = (max_queries + block_queries - 1) / block_queries;
-    int sequence = task / blocks / heads, head = task / blocks % heads;
-    int first = (blocks - 1 - task % blocks) * block_queries;
-    const __global int *span = spans + spans_offset + sequence * 4;
-    int queries = span[1], first_key = span[2], keys = span[3];
-    int count = min(queries - first, block_queries);
+    int blocks = (sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries;
+    int sequence = task / blocks / sizes.heads, head = task / blocks % sizes.heads;
+    int first = (blocks - 1 - task % blocks) * sizes.block_queries;
+    const __global int *span = spans + sizes.spans.offset + sequence * 4;
+    int queries = span[1], first_key = span[2], keys = span[3], causal = sizes.causal;
+    int count = min(queries - first, sizes.block_queries);
     if (count <= 0) {
         return;
     }
-    const __global float *block_q = q + q_offset + (size_t)(span[0] + first) * q_stride + head * KEY_WIDTH;
+    const __global float *block_q = ROW(q, span[0] + first) + head * KEY_WIDTH;
+    __global result_element *results = (__global result_element *)y;
     __global result_element *block_y =
-        (__global result_element *)y + y_offset + (size_t)(span[0] + first) * y_stride + head * VALUE_WIDTH;
-    const __global float *bias = relative ? relative + relative_offset + (size_t)head * relative_stride : 0;
-    const __global float *terms =
-        additive ? additive + additive_offset + ((size_t)sequence * max_queries + first) * additive_stride : 0;
+        results + sizes.y.offset + (size_t)(span[0] + first) * sizes.y.stride + head * VALUE_WIDTH;
+    const __global float *bias = relative ? ROW(relative, head) : 0;
+    const __global float *terms = additive ? ROW(additive, (size_t)sequence * sizes.max_queries + first) : 0;
     int last = causal ? first + keys - queries : keys - 1; /* the last key that the block's first query sees */
     int end = causal ? min(last + count, keys) : keys;
     int tile = 0;
     do { /* once even without keys: it starts the sums */
-        int width = clamp(end - tile, 0, TILE_KEYS);
-        const __global float *tile_k = k + k_offset + (size_t)(first_key + tile) * k_stride + head * KEY_WIDTH;
-        const __global float *tile_v = v + v_offset + (size_t)(first_key + tile) * v_stride + head * VALUE_WIDTH;
-        /* The keys and values after these: of this head, of the next one, or of the next sequence's first one. */
-        int goes_on = tile + TILE_KEYS < end;
-        int next_head = goes_on ? head : (head + 1) % heads;
-        int next_sequence = goes_on || next_head > 0 ? sequence : sequence + 1;
-        const __global int *next_span = spans + spans_offset + min(next_sequence, sequences - 1) * 4;
-        int next_key = goes_on ? tile + TILE_KEYS : 0;
-        int next_keys = next_sequence < sequences ? min(next_span[3] - next_key, TILE_KEYS) : 0;
-        size_t next_row = (size_t)(next_span[2] + next_key);
-        const __global float *next_k = k + k_offset + next_row * k_stride + next_head * KEY_WIDTH;
-        const __global float *next_v = v + v_offset + next_row * v_stride + next_head * VALUE_WIDTH;
-        pack_rows(&work->keys[0][0], tile_k, k_stride, width, KEY_WIDTH, scale * M_LOG2E_F);
-        find_unseen(work->unseen, hidden ? hidden + hidden_offset + first_key + tile : 0, width);
+        int width = clamp(end - tile, 0, TILE_KEYS), next = tile + TILE_KEYS < end ? tile + TILE_KEYS : 0;
+        struct following following = find_following(sequence, head, next, k, v, spans, sizes);
+        pack_rows(&work->keys[0][0], ROW(k, first_key + tile) + head * KEY_WIDTH, sizes.k.stride, width, KEY_WIDTH,
+                  sizes.scale * M_LOG2E_F);
+        find_unseen(work->unseen, hidden ? hidden + sizes.hidden.offset + first_key + tile : 0, width);
         for (int row = 0, rows; row < count; row += rows) {
             rows = rows_together(count - row);
             int seen = causal ? clamp(last + row + rows - tile, 0, width) : width; /* by some of these queries */
             int vectors = VECTORS(seen);
-            int from = next_keys * row / count, to = next_keys * (row + rows) / count;
-            fetch_rows(next_k + (size_t)from * k_stride, k_stride, to - from, KEY_WIDTH);
-            fetch_rows(next_v + (size_t)from * v_stride, v_stride, to - from, VALUE_WIDTH);
-            if (next_sequence == sequence && next_head != head) {
-                fetch_rows(block_q + (size_t)row * q_stride + KEY_WIDTH, q_stride, rows, KEY_WIDTH);
-            }
-            const __global float *rows_q = block_q + (size_t)row * q_stride;
-            score_rows(work, rows_q, q_stride, rows, vectors);
+            fetch_following(&following, row, rows, count, block_q, sizes);
+            score_rows(work, block_q + (size_t)row * sizes.q.stride, sizes.q.stride, rows, vectors);
             if (vectors * LANES > seen || hidden || bias || terms || (causal && tile + seen - 1 > last + row)) {
-                mask_rows(work->scores, work->unseen, first + row, rows, tile, vectors, keys, last + row, causal, bias, reach,
-                          terms ? terms + (size_t)row * additive_stride : 0, additive_stride);
+                mask_rows(work->scores, work->unseen, first + row, rows, tile, vectors, keys, last + row, causal, bias,
+                          sizes.reach, terms ? terms + (size_t)row * sizes.additive.stride : 0, sizes.additive.stride);
             }
             weigh_rows(work, row, rows, vectors, tile == 0);
 #ifdef HAS_DROPOUT
             for (int i = 0; i < rows; i++) {
-                drop_weights(work->scores[i], tile, vectors, (span[0] + first + row + i) * heads + head, DROPOUT_NAMES);
+                int mask_row = (span[0] + first + row + i) * sizes.heads + head;
+                drop_weights(work->scores[i], tile, vectors, mask_row, DROPOUT_NAMES);
             }
 #endif
-            add_values(work, row, rows, tile_v, v_stride, seen, tile == 0);
+            add_values(work, row, rows, ROW(v, first_key + tile) + head * VALUE_WIDTH, sizes.v.stride, seen, tile == 0);
         }
         tile += TILE_KEYS;
     } while (tile < end);
     for (int row = 0; row < count; row += MOST_ROWS) {
-        finish_rows(block_y + (size_t)row * y_stride, y_stride, work, row, min(count - row, MOST_ROWS));
+        finish_rows(block_y + (size_t)row * sizes.y.stride, sizes.y.stride, work, row, min(count - row, MOST_ROWS));
     }
 }

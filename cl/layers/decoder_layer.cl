@@ -1,4 +1,4 @@
-/* LAYERS decoder layers for one new token a row (Vaswani 2017, 3.1), whole, in one launch: few rows make products so short
+/* Decoder layers for one new token a row (Vaswani 2017, 3.1), whole, in one launch: few rows make products so short
  * that launching them one by one costs more than they do. The same functions in the same order as the launches make
  * that lib/layers/decoder_layer.c would make, so the same bits.
  *
@@ -11,9 +11,10 @@
  * Of the keys that this step adds a row may look at its own alone, as in a search: the others may not be there yet.
  *
  * CPU form only. Needs PRECISION and what finish.cl, attention_step.cl and layernorm.cl need, NORM_FIRST (1: norm before
- * each sub-layer, 0: after it), LAYERS (1 to 4), and OpenCL C 3.0 with acquire and release across the device. */
-#if !defined(NORM_FIRST) || !defined(LAYERS)
-#error "decoder_layer.cl needs NORM_FIRST and LAYERS"
+ * each sub-layer, 0: after it), OpenCL C 3.0 with acquire and release across the device, and addresses of buffers that
+ * hold from one launch to the next. */
+#ifndef NORM_FIRST
+#error "decoder_layer.cl needs NORM_FIRST"
 #endif
 
 /* What the others make kernels of is called here. */
@@ -64,12 +65,12 @@ enum {
 
 /* Counters lie a cache line apart, all zero before a launch and after it: groups that left, then tiles taken and tiles
  * done of each stage and each conversion of each layer. */
-#define COUNTER(i)   (counters + (i)*16)
-#define COUNTERS     (1 + 4 * STAGES * LAYERS)
-#define LEFT         COUNTER(0)
-#define TAKEN(s)     COUNTER(1 + 2 * (s))
-#define DONE(s)      COUNTER(2 + 2 * (s))
-#define ADD_TO(c, n) atomic_fetch_add_explicit(c, n, memory_order_acq_rel, memory_scope_device)
+#define COUNTER(i)       (counters + (i)*16)
+#define COUNTERS(layers) (1 + 4 * STAGES * (layers))
+#define LEFT             COUNTER(0)
+#define TAKEN(s)         COUNTER(1 + 2 * (s))
+#define DONE(s)          COUNTER(2 + 2 * (s))
+#define ADD_TO(c, n)     atomic_fetch_add_explicit(c, n, memory_order_acq_rel, memory_scope_device)
 
 #ifdef __x86_64__
 #define RELAX __asm__ volatile("pause")
@@ -172,8 +173,19 @@ static inline void product_tile(int tile, const struct product *product, int row
     }
 }
 
+/* All rows, after their conversion where the product reads them converted. */
+static inline void run_product(__global atomic_int *counters, int stage, const struct product *product, int rows,
+                               __global uchar *operand)
+{
+#ifdef CONVERT_ROW
+    FOR_TILES(stage + STAGES, rows, convert_tile(tile, product, operand))
+#endif
+    FOR_TILES(stage, (product->outputs + PANEL - 1) / PANEL, product_tile(tile, product, rows, operand))
+}
+
 /* What a layer has of its own: weights and biases, norms, and what it remembers of earlier tokens and of the encoder's
- * output. */
+ * output. The norms are those after the three sub-layers; with NORM_FIRST that is the next one's. The host writes it as
+ * an array of addresses. */
 struct layer {
     struct linear qkv, self_output, query, cross_output, up, down;
     struct norm self_norm, cross_norm, ffn_norm;
@@ -181,72 +193,65 @@ struct layer {
     const __global float *memory;
 };
 
-#define LAYER_PARAMETERS(n)                                                                                            \
-    const __global weight_element *qkv_weight_##n, const __global float *qkv_bias_##n,                                 \
-        const __global weight_element *self_weight_##n, const __global float *self_bias_##n,                           \
-        const __global weight_element *query_weight_##n, const __global float *query_bias_##n,                         \
-        const __global weight_element *cross_weight_##n, const __global float *cross_bias_##n,                         \
-        const __global weight_element *up_weight_##n, const __global float *up_bias_##n,                               \
-        const __global weight_element *down_weight_##n, const __global float *down_bias_##n,                           \
-        const __global float *self_gamma_##n, const __global float *self_beta_##n,                                     \
-        const __global float *cross_gamma_##n, const __global float *cross_beta_##n,                                   \
-        const __global float *ffn_gamma_##n, const __global float *ffn_beta_##n, __global float *keys_##n,             \
-        __global float *values_##n, const __global float *memory_##n
-#define LAYER(n)                                                                                                       \
-    {                                                                                                                  \
-        {qkv_weight_##n, qkv_bias_##n}, {self_weight_##n, self_bias_##n}, {query_weight_##n, query_bias_##n},          \
-            {cross_weight_##n, cross_bias_##n}, {up_weight_##n, up_bias_##n}, {down_weight_##n, down_bias_##n},        \
-            {self_gamma_##n, self_beta_##n}, {cross_gamma_##n, cross_beta_##n}, {ffn_gamma_##n, ffn_beta_##n},         \
-            keys_##n, values_##n, memory_##n                                                                           \
-    }
+/* What all layers work in: normed (R, D), projected (R, H (2 K + V)), context (R, H V), hidden (R, F). A sub-layer reads
+ * `in` and leaves in `out` its result and x (R, D); a norm goes from `out` to `in`, which in both arrangements of the
+ * norms is what the next sub-layer reads. */
+struct work_space {
+    struct rows x, in, out, projected, context, hidden;
+};
 
-/* WHAT(0), .. WHAT(LAYERS - 1) */
-#if LAYERS == 1
-#define FOR_EACH_LAYER(WHAT) WHAT(0)
-#elif LAYERS == 2
-#define FOR_EACH_LAYER(WHAT) WHAT(0), WHAT(1)
-#elif LAYERS == 3
-#define FOR_EACH_LAYER(WHAT) WHAT(0), WHAT(1), WHAT(2)
-#elif LAYERS == 4
-#define FOR_EACH_LAYER(WHAT) WHAT(0), WHAT(1), WHAT(2), WHAT(3)
-#else
-#error "decoder_layer.cl takes 1 to 4 LAYERS"
-#endif
-
-/* Groups: one a compute unit. x (R, D) in and out; normed (R, D), projected (R, H (2 K + V)), context (R, H V), hidden
- * (R, F) and operand (R rows of converted inputs) are work space. The norms are those after the three sub-layers; with
- * NORM_FIRST that is the next one's. */
-CPU_KERNEL void decoder_layer_step_cpu(
-    __global atomic_int *counters, int rows, int d_model, int ffn, int heads, float scale, float eps, __global float *x,
-    int x_stride, __global float *normed, int normed_stride, __global float *projected, int projected_stride,
-    __global float *context, int context_stride, __global float *hidden, int hidden_stride, __global uchar *operand,
-    int keys_stride, int values_stride, const __global int *table, int table_offset, int table_stride,
-    const __global int *slots, int slots_offset, const __global int *positions, int positions_offset, int positions_total,
-    int slots_total, const __global float *relative, int relative_offset, int relative_stride, int reach,
-    int memory_stride, const __global int *spans, int spans_offset, int sequences, int max_queries,
-    const __global int *hidden_keys, int hidden_keys_offset, FOR_EACH_LAYER(LAYER_PARAMETERS))
+/* The products of a layer; other stages have none. */
+static inline void list_products(struct product *out, const struct layer *layer, const struct work_space *work,
+                                 const struct clf__decoder_step_sizes *sizes)
 {
-    const struct layer layers[] = {FOR_EACH_LAYER(LAYER)};
-    int key_columns = heads * KEY_WIDTH, value_columns = heads * VALUE_WIDTH;
-    struct rows x_rows = {x, x_stride}, normed_rows = {normed, normed_stride};
-    struct rows projected_rows = {projected, projected_stride}, context_rows = {context, context_stride};
-    struct rows hidden_rows = {hidden, hidden_stride};
-    /* A sub-layer reads `in` and leaves in `out` its result and x; a norm goes from `out` to `in`, which in both
-     * arrangements of the norms is what the next sub-layer reads. */
-    struct rows in = NORM_FIRST ? normed_rows : x_rows, out = NORM_FIRST ? x_rows : normed_rows;
-    int cross_tiles = sequences * heads * ((max_queries + MOST_QUERIES - 1) / MOST_QUERIES);
+    int keys = sizes->self.heads * KEY_WIDTH, values = sizes->self.heads * VALUE_WIDTH, d_model = sizes->d_model;
+    const struct rows *x = &work->x;
+    const struct product products[STAGES] = {
+        [QUERY_KEY_VALUE] = {work->projected, work->in, layer->qkv, d_model, 2 * keys + values},
+        [SELF_OUTPUT] = {work->out, work->context, layer->self_output, values, d_model, 0, x->at, x->stride},
+        [CROSS_QUERY] = {work->projected, work->in, layer->query, d_model, keys},
+        [CROSS_OUTPUT] = {work->out, work->context, layer->cross_output, values, d_model, 0, x->at, x->stride},
+        [FEED_FORWARD_UP] = {work->hidden, work->in, layer->up, d_model, sizes->ffn, 1},
+        [FEED_FORWARD_DOWN] = {work->out, work->hidden, layer->down, sizes->ffn, d_model, 0, x->at, x->stride},
+    };
+    for (int i = 0; i < STAGES; i++) {
+        out[i] = products[i];
+    }
+}
+
+/* The group that leaves last makes all counters zero. */
+static inline void leave(__global atomic_int *counters, int layers)
+{
+    if (ADD_TO(LEFT, 1) == (int)get_num_groups(0) - 1) {
+        for (int i = 0; i < COUNTERS(layers); i++) {
+            atomic_store_explicit(COUNTER(i), 0, memory_order_relaxed, memory_scope_device);
+        }
+    }
+}
+
+/* Groups: one a compute unit. x goes in and out; operand (R rows of converted inputs) is work space, too. */
+CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __global struct layer *layers,
+                                       __global float *x, __global float *normed, __global float *projected,
+                                       __global float *context, __global float *hidden, __global uchar *operand,
+                                       const __global int *table, const __global int *slots,
+                                       const __global int *positions, const __global float *relative,
+                                       const __global int *spans, const __global int *hidden_keys,
+                                       struct clf__decoder_step_sizes sizes)
+{
+    struct rows x_rows = {x, sizes.x_stride}, normed_rows = {normed, sizes.normed_stride};
+    const struct work_space space = {x_rows,
+                                     NORM_FIRST ? normed_rows : x_rows,
+                                     NORM_FIRST ? x_rows : normed_rows,
+                                     {projected, sizes.projected_stride},
+                                     {context, sizes.context_stride},
+                                     {hidden, sizes.hidden_stride}};
+    int rows = sizes.self.rows, heads = sizes.self.heads, query_blocks = (sizes.cross.max_queries - 1) / MOST_QUERIES + 1;
     struct attention_work work;
-    for (int l = 0; l < LAYERS; l++) {
-        struct layer layer = layers[l];
-        const struct product products[] = {
-            [QUERY_KEY_VALUE] = {projected_rows, in, layer.qkv, d_model, 2 * key_columns + value_columns},
-            [SELF_OUTPUT] = {out, context_rows, layer.self_output, value_columns, d_model, 0, x, x_stride},
-            [CROSS_QUERY] = {projected_rows, in, layer.query, d_model, key_columns},
-            [CROSS_OUTPUT] = {out, context_rows, layer.cross_output, value_columns, d_model, 0, x, x_stride},
-            [FEED_FORWARD_UP] = {hidden_rows, in, layer.up, d_model, ffn, 1},
-            [FEED_FORWARD_DOWN] = {out, hidden_rows, layer.down, ffn, d_model, 0, x, x_stride},
-            [FEED_FORWARD_NORM] = {{0, 0}},
-        };
+    sizes.cross.block_queries = MOST_QUERIES;
+    for (int l = 0; l < sizes.layers; l++) {
+        struct layer layer = layers[sizes.first_layer + l];
+        struct product products[STAGES];
+        list_products(products, &layer, &space, &sizes);
         const struct norm norms[] = {
             [SELF_NORM] = layer.self_norm,
             [CROSS_NORM] = layer.cross_norm,
@@ -257,32 +262,22 @@ CPU_KERNEL void decoder_layer_step_cpu(
             int count = l * 2 * STAGES + stage;
             struct product product = products[stage];
             if (product.linear.weight) {
-#ifdef CONVERT_ROW
-                FOR_TILES(count + STAGES, rows, convert_tile(tile, &product, operand))
-#endif
-                FOR_TILES(count, (product.outputs + PANEL - 1) / PANEL, product_tile(tile, &product, rows, operand))
+                run_product(counters, count, &product, rows, operand);
             } else if (stage == SELF_ATTENTION) {
                 FOR_TILES(count, rows * heads,
-                          step_task(tile, context, 0, context_stride, projected, 0, projected_stride, projected,
-                                    key_columns, projected_stride, projected, 2 * key_columns, projected_stride,
-                                    layer.keys, 0, keys_stride, layer.values, 0, values_stride, table, table_offset,
-                                    table_stride, slots, slots_offset, positions, positions_offset, positions_total,
-                                    slots_total, relative, relative_offset, relative_stride, reach, rows, heads, scale))
+                          step_task(tile, context, projected, projected, projected, layer.keys, layer.values, table, slots,
+                                    positions, relative, sizes.self))
             } else if (stage == CROSS_ATTENTION) {
-                FOR_TILES(count, cross_tiles,
-                          attention_task(&work, tile, context, 0, context_stride, projected, 0, projected_stride,
-                                         layer.memory, 0, memory_stride, layer.memory, key_columns, memory_stride, spans,
-                                         spans_offset, hidden_keys, hidden_keys_offset, 0, 0, 0, 0, 0, 0, 0, sequences,
-                                         heads, max_queries, scale, 0, MOST_QUERIES))
+                FOR_TILES(count, sizes.cross.sequences * heads * query_blocks,
+                          attention_task(&work, tile, context, projected, layer.memory, layer.memory, spans, hidden_keys, 0,
+                                         0, sizes.cross))
             } else {
-                FOR_TILES(count, rows, norm_row(in.at + (size_t)tile * in.stride, 0, out.at + (size_t)tile * out.stride,
-                                                norms[stage].gamma, norms[stage].beta, d_model, eps))
+                FOR_TILES(count, rows,
+                          norm_row(space.in.at + (size_t)tile * space.in.stride, 0,
+                                   space.out.at + (size_t)tile * space.out.stride, norms[stage].gamma, norms[stage].beta,
+                                   sizes.d_model, sizes.epsilon))
             }
         }
     }
-    if (ADD_TO(LEFT, 1) == (int)get_num_groups(0) - 1) {
-        for (int i = 0; i < COUNTERS; i++) {
-            atomic_store_explicit(COUNTER(i), 0, memory_order_relaxed, memory_scope_device);
-        }
-    }
+    leave(counters, sizes.layers);
 }

@@ -51,6 +51,7 @@ static inline void multiply(float16 *tile, const __global operand_element *x, si
 }
 #endif
 #include "include/candidates.cl"
+#include "ops/arguments.h"
 
 #define BLOCK_PANELS CLF__PROJECTION_PANELS
 #define MOST_ROWS    CLF__PROJECTION_ROWS
@@ -241,121 +242,164 @@ typedef atomic_int counter_value;
 typedef int counter_value;
 #endif
 
+/* The rows of a group: where the first one's values lie, and from row to row. */
+struct row_group {
+    int count, k;
+    __global float *partials, *values; /* both by partials_stride */
+    __global int *ids;
+    const __global operand_element *x;
+    int partials_stride, ids_stride, x_stride;
+    struct ban_list bans;
+    const __global int *labels; /* or 0 */
+    __global float *picked;
+};
+
+static inline void begin_rows(struct row_states *states, const struct row_group *group)
+{
+    for (int i = 0; i < group->count; i++) {
+        clear(group->values + (size_t)i * group->partials_stride, group->ids + (size_t)i * group->ids_stride, group->k);
+        states->lasts[i] = -INFINITY;
+        states->best[i] = LANES < SHORT_LIST - group->k ? (float16)(INFINITY) : (float16)(-INFINITY);
+        states->best_ids[i] = -1;
+    }
+}
+
+static inline void begin_blocks(struct row_states *states, const struct row_group *group, int first_panel)
+{
+    for (int i = 0; i < group->count; i++) {
+        begin_block(states, i);
+        if (group->labels) {
+            states->marks[i] = panel_bit(group->labels[i], first_panel);
+        } else {
+            for (int n = first_ban(&group->bans, i); n < end_ban(&group->bans, i); n++) {
+                states->marks[i] |= panel_bit(group->bans.ids[n], first_panel);
+            }
+        }
+    }
+}
+
+/* What is added to the panel's logits: the bias, and beyond the last column what no row can want. */
+static inline void load_shifts(float16 *left, float16 *right, const __global float *bias, int width)
+{
+    *left = *right = 0.0f;
+    if (bias) {
+        *left = width >= 16 ? vload16(0, bias) : load_part(bias, width, 0.0f);
+        *right = width >= 32 ? vload16(0, bias + 16) : load_part(bias + 16, width - 16, 0.0f);
+    }
+    if (width < PANEL) {
+        *left = LANES < width ? *left : (float16)(-INFINITY);
+        *right = LANES + 16 < width ? *right : (float16)(-INFINITY);
+    }
+}
+
+/* A panel with a label, which is picked, or with banned ids, which are taken out of the logits. */
+static inline void take_marked(struct row_states *states, const struct row_group *group, int i, int column, float16 *left,
+                               float16 *right)
+{
+    float logits[PANEL];
+    vstore16(*left, 0, logits);
+    vstore16(*right, 1, logits);
+    if (group->labels) {
+        group->picked[i] = logits[group->labels[i] - column];
+    } else {
+        set_aside(states, i, logits, column, &group->bans, i);
+        *left = vload16(0, logits);
+        *right = vload16(1, logits);
+    }
+}
+
+/* The panel whose first column is `column`, the bit `mark` of its block; `shifts` is the bias from that column on. */
+static inline void take_panel(struct row_states *states, const struct row_group *group,
+                              const __global weight_element *panel, int inputs, int column, int width, int mark,
+                              const __global float *shifts, float scale)
+{
+    float16 tile[16], left_shift, right_shift;
+    load_shifts(&left_shift, &right_shift, shifts, width);
+    for (int i = 0; i < group->count; i++) {
+        if (i % 8 == 0) {
+            multiply(tile, group->x + (size_t)i * group->x_stride, group->x_stride, min(8, group->count - i), panel, inputs);
+        }
+        float16 left = fma16((float16)scale, tile[i % 8 * 2], left_shift);
+        float16 right = fma16((float16)scale, tile[i % 8 * 2 + 1], right_shift);
+        if (!group->labels) {
+            left = left > -INFINITY ? left : (float16)(-INFINITY); /* so NaN */
+            right = right > -INFINITY ? right : (float16)(-INFINITY);
+        }
+        if (states->marks[i] >> mark & 1) {
+            take_marked(states, group, i, column, &left, &right);
+        }
+        if (ANY(left > states->bars[i] || right > states->bars[i])) {
+            raise_bar(states, i, left, right, column, group->values + (size_t)i * group->partials_stride,
+                      group->ids + (size_t)i * group->ids_stride, group->k);
+        }
+        float base = states->bases[i] == -INFINITY ? 0.0f : states->bases[i];
+        states->sums[i] += exp_of(left - base) + exp_of(right - base);
+    }
+}
+
+static inline void store_blocks(const struct row_states *states, const struct row_group *group, int block, int blocks)
+{
+    for (int i = 0; i < group->count; i++) {
+        __global float *partial = group->partials + (size_t)i * group->partials_stride + block;
+        partial[0] = states->bases[i];
+        partial[blocks] = sum16(states->sums[i]);
+        partial[2 * blocks] = states->asides[i];
+        partial[3 * blocks] = states->asides_largest[i];
+    }
+}
+
 /* A group: at most 64 rows of a share of the blocks; neighbours have the same share, whose panels then are in the cache
  * that cores have in common. */
-CPU_KERNEL void projection_tiles_cpu(__global float *partials, int partials_offset, int partials_stride,
-                                     __global int *ids, int ids_offset, int ids_stride,
-                                     const __global operand_element *x, int x_offset, int x_stride, int rows, int rows_per_group,
-                                     const __global weight_element *w, int inputs, int outputs, float scale,
-                                     const __global float *bias, const __global int *banned, int banned_offset,
-                                     const __global int *offsets, int offsets_offset, int banned_count,
-                                     const __global int *labels, int labels_offset, __global float *picked,
-                                     int picked_offset, int k, __global counter_value *counter, int counter_offset,
-                                     __global float *best, int best_offset, int best_stride, __global int *best_ids,
-                                     int best_ids_offset, int best_ids_stride, __global float *statistics,
-                                     int statistics_offset, int statistics_stride, int both)
+CPU_KERNEL void projection_tiles_cpu(__global float *partials, __global int *ids, const __global operand_element *x,
+                                     const __global weight_element *w, const __global float *bias,
+                                     const __global int *banned, const __global int *banned_offsets,
+                                     const __global int *labels, __global float *picked,
+                                     __global counter_value *counter, __global float *best, __global int *best_ids,
+                                     __global float *statistics, struct clf__projection_sizes sizes)
 {
-    const __global float *all_partials = partials + partials_offset;
-    const __global int *all_ids = ids + ids_offset;
-    int panels = (outputs + PANEL - 1) / PANEL;
+    int panels = (sizes.outputs + PANEL - 1) / PANEL, inputs = sizes.inputs, k = sizes.k;
     int blocks = (panels + BLOCK_PANELS - 1) / BLOCK_PANELS;
     int lists = (int)get_num_groups(1), list = (int)get_group_id(1);
-    int first_row = (int)get_group_id(0) * rows_per_group;
-    int row_count = min(rows_per_group, rows - first_row);
-    struct ban_list bans = {banned + banned_offset, offsets + offsets_offset + first_row, banned_count};
+    int first_row = (int)get_group_id(0) * sizes.rows_per_group;
+    const struct row_group group = {
+        .count = min(sizes.rows_per_group, sizes.rows - first_row),
+        .k = k,
+        .partials = ROW(partials, first_row),
+        .values = ROW(partials, first_row) + 4 * blocks + (size_t)list * k,
+        .ids = ROW(ids, first_row) + list * k,
+        .x = ROW(x, first_row),
+        .partials_stride = sizes.partials.stride,
+        .ids_stride = sizes.ids.stride,
+        .x_stride = sizes.x.stride,
+        .bans = {banned + sizes.banned.offset, banned_offsets + sizes.banned_offsets.offset + first_row, sizes.banned_count},
+        .labels = labels ? labels + sizes.labels.offset + first_row : 0,
+        .picked = picked + sizes.picked.offset + first_row,
+    };
     struct row_states states;
-    float16 tile[16];
-
-    partials += partials_offset + (size_t)first_row * partials_stride;
-    ids += ids_offset + (size_t)first_row * ids_stride + list * k;
-    x += x_offset + (size_t)first_row * x_stride;
-    labels += labels ? labels_offset + first_row : 0;
-    picked += picked_offset + first_row;
-    __global float *values = partials + 4 * blocks + (size_t)list * k;
-    for (int i = 0; i < row_count; i++) {
-        clear(values + (size_t)i * partials_stride, ids + (size_t)i * ids_stride, k);
-        states.lasts[i] = -INFINITY;
-        states.best[i] = LANES < SHORT_LIST - k ? (float16)(INFINITY) : (float16)(-INFINITY);
-        states.best_ids[i] = -1;
-    }
+    begin_rows(&states, &group);
     int end_block = (int)((size_t)blocks * (list + 1) / lists);
     for (int b = (int)((size_t)blocks * list / lists); b < end_block; b++) {
-        int first_panel = b * BLOCK_PANELS;
-        int end_panel = min(first_panel + BLOCK_PANELS, panels);
-        for (int i = 0; i < row_count; i++) {
-            begin_block(&states, i);
-            if (labels) {
-                states.marks[i] = panel_bit(labels[i], first_panel);
-            } else {
-                for (int n = first_ban(&bans, i); n < end_ban(&bans, i); n++) {
-                    states.marks[i] |= panel_bit(bans.ids[n], first_panel);
-                }
-            }
-        }
+        int first_panel = b * BLOCK_PANELS, end_panel = min(first_panel + BLOCK_PANELS, panels);
+        begin_blocks(&states, &group, first_panel);
         for (int panel = first_panel; panel < end_panel; panel++) {
-            int column = panel * PANEL, width = outputs - column;
-            float16 left_shift = 0.0f, right_shift = 0.0f;
-            if (bias) {
-                left_shift = width >= 16 ? vload16(0, bias + column) : load_part(bias + column, width, 0.0f);
-                right_shift = width >= 32 ? vload16(0, bias + column + 16)
-                                          : load_part(bias + column + 16, width - 16, 0.0f);
-            }
-            if (width < PANEL) {
-                left_shift = LANES < width ? left_shift : (float16)(-INFINITY);
-                right_shift = LANES + 16 < width ? right_shift : (float16)(-INFINITY);
-            }
-            for (int i = 0; i < row_count; i++) {
-                if (i % 8 == 0) {
-                    multiply(tile, x + (size_t)i * x_stride, x_stride, min(8, row_count - i),
-                             panel_of(w, panel, inputs), inputs);
-                }
-                float16 left = fma16((float16)scale, tile[i % 8 * 2], left_shift);
-                float16 right = fma16((float16)scale, tile[i % 8 * 2 + 1], right_shift);
-                if (!labels) {
-                    left = left > -INFINITY ? left : (float16)(-INFINITY); /* so NaN */
-                    right = right > -INFINITY ? right : (float16)(-INFINITY);
-                }
-                if (states.marks[i] >> (panel - first_panel) & 1) {
-                    float logits[PANEL];
-                    vstore16(left, 0, logits);
-                    vstore16(right, 1, logits);
-                    if (labels) {
-                        picked[i] = logits[labels[i] - column];
-                    } else {
-                        set_aside(&states, i, logits, column, &bans, i);
-                        left = vload16(0, logits);
-                        right = vload16(1, logits);
-                    }
-                }
-                if (ANY(left > states.bars[i] || right > states.bars[i])) {
-                    raise_bar(&states, i, left, right, column, values + (size_t)i * partials_stride,
-                              ids + (size_t)i * ids_stride, k);
-                }
-                float base = states.bases[i] == -INFINITY ? 0.0f : states.bases[i];
-                states.sums[i] += exp_of(left - base) + exp_of(right - base);
-            }
+            int column = panel * PANEL;
+            take_panel(&states, &group, panel_of(w, panel, inputs), inputs, column, sizes.outputs - column,
+                       panel - first_panel, bias ? bias + column : 0, sizes.scale);
         }
-        for (int i = 0; i < row_count; i++) {
-            __global float *partial = partials + (size_t)i * partials_stride + b;
-            partial[0] = states.bases[i];
-            partial[blocks] = sum16(states.sums[i]);
-            partial[2 * blocks] = states.asides[i];
-            partial[3 * blocks] = states.asides_largest[i];
-        }
+        store_blocks(&states, &group, b, blocks);
     }
-    for (int i = 0; k <= SHORT_LIST && i < row_count; i++) {
-        store_last(&states.best[i], &states.best_ids[i], values + (size_t)i * partials_stride,
-                   ids + (size_t)i * ids_stride, k);
+    for (int i = 0; k <= SHORT_LIST && i < group.count; i++) {
+        store_last(&states.best[i], &states.best_ids[i], group.values + (size_t)i * group.partials_stride,
+                   group.ids + (size_t)i * group.ids_stride, k);
     }
 #ifdef HAS_DEVICE_ATOMICS
     int groups = (int)(get_num_groups(0) * get_num_groups(1));
-    if (best && atomic_fetch_add_explicit(counter + counter_offset, 1, memory_order_acq_rel, memory_scope_device) ==
-                    groups - 1) {
-        atomic_store_explicit(counter + counter_offset, 0, memory_order_relaxed, memory_scope_device);
-        for (int r = 0; r < rows; r++) {
-            merge_row(best + best_offset + (size_t)r * best_stride, best_ids + best_ids_offset + (size_t)r * best_ids_stride,
-                      statistics + statistics_offset + (size_t)r * statistics_stride,
-                      all_partials + (size_t)r * partials_stride, all_ids + (size_t)r * ids_stride, blocks, lists, k, both);
+    __global atomic_int *ended = counter + sizes.counter.offset;
+    if (best && atomic_fetch_add_explicit(ended, 1, memory_order_acq_rel, memory_scope_device) == groups - 1) {
+        atomic_store_explicit(ended, 0, memory_order_relaxed, memory_scope_device);
+        for (int r = 0; r < sizes.rows; r++) {
+            merge_row(ROW(best, r), ROW(best_ids, r), ROW(statistics, r), ROW(partials, r), ROW(ids, r), blocks, lists, k,
+                      sizes.both);
         }
     }
 #endif

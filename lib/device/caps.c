@@ -67,6 +67,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .has_integer_dot_product = info->has_integer_dot_product && instructions == CLF_INSTRUCTIONS_AUTO,
         .instructions = (clf_instructions)instructions,
         .has_device_atomics = device->has_device_atomics,
+        .has_fixed_addresses = info->kind == CLF_DEVICE_CPU, /* whose buffers are the host's memory */
         .tuning = clf__tuning_standard(),
     };
     /* The native kernels were measured on CPUs, CLBlast's on many GPUs. But only with the native ones has a

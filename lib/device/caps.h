@@ -23,8 +23,9 @@ struct clf__caps {
     int has_subgroups;
     clf_instructions instructions; /* portable: the three below are 0, whatever the device has */
     int has_integer_dot_product;
-    int has_device_atomics; /* acquire and release across the device, in OpenCL C 3.0 */
-    int has_dot_int8;       /* these two: for the CPU form, as the device's first kernel found */
+    int has_device_atomics;  /* acquire and release across the device, in OpenCL C 3.0 */
+    int has_fixed_addresses; /* a buffer stays where one launch saw it; OpenCL promises no device that */
+    int has_dot_int8;        /* these two: for the CPU form, as the device's first kernel found */
     int has_dot_bf16;
     struct clf__tuning tuning; /* its choices are made above */
 };

@@ -28,10 +28,11 @@ struct clf__session {
     struct clf__attention_history *layer_histories;
     struct clf__tensor history[2]; /* (slots, positions) i32: the current one and the next */
     int current_history;
-    struct clf__tensor counters; /* of decoder layers in one launch */
-    struct clf__upload source;   /* what belongs to the encoded batch */
-    struct clf__upload placed;   /* what belongs to the memory, and where an encoded batch goes in it */
-    struct clf__upload target;   /* what belongs to one step or one forced decoding */
+    struct clf__tensor layer_places; /* these two: of decoder layers in one launch */
+    struct clf__tensor counters;
+    struct clf__upload source; /* what belongs to the encoded batch */
+    struct clf__upload placed; /* what belongs to the memory, and where an encoded batch goes in it */
+    struct clf__upload target; /* what belongs to one step or one forced decoding */
     struct clf__projection_scratch projection;
     struct clf__tensor results; /* (1, n): what a step or a pick reads back, in one copy */
     float *results_host;

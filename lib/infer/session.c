@@ -8,9 +8,6 @@
 #include "device/caps.h"
 #include "infer/internal.h"
 
-/* Of steps in few launches: the decoder layers', and the output projection's on a cache line of its own. */
-enum { COUNTERS = CLF__DECODER_COUNTERS + 16 };
-
 static struct clf__workspace_widths widths_of(const struct clf__config *config)
 {
     struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
@@ -89,8 +86,12 @@ static clf_status reserve_decoder(struct clf__session *session)
         }
     }
     if (limits->slots > 0) {
+        CLF__TRY(clf__arena_reserve(arena, &session->layer_places, CLF__I32, config->decoder_layers,
+                                    CLF__DECODER_PLACE, "the places of the decoder's layers"));
+        /* The output projection's lies on a cache line of its own. */
+        int counters = CLF__DECODER_COUNTERS(config->decoder_layers) + 16;
         CLF__TRY(
-            clf__arena_reserve(arena, &session->counters, CLF__I32, 1, COUNTERS, "the decoder's counters"));
+            clf__arena_reserve(arena, &session->counters, CLF__I32, 1, counters, "the decoder's counters"));
     }
     for (int i = 0; limits->slots > 0 && i < 2; i++) {
         CLF__TRY(clf__arena_reserve(arena, &session->history[i], CLF__I32, limits->slots, limits->positions,
@@ -161,6 +162,17 @@ static clf_status plan(struct clf__session **out, struct clf__transformer *trans
     return CLF_OK;
 }
 
+/* Makes steps in few launches ready. */
+static clf_status prepare_steps(struct clf__session *session)
+{
+    const struct clf__decoder *decoder = &session->transformer->decoder;
+    struct clf__tensor counters = session->counters;
+    session->projection.counter = clf__tensor_columns(counters, counters.columns - 16, 1);
+    CLF__TRY(clf__buffer_fill(counters.buffer, 0, clf__buffer_bytes(counters.buffer), 0.0f));
+    return clf__decoder_layers_place(&session->layer_places, decoder->layers, session->keys, session->values,
+                                     session->memory);
+}
+
 clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
                                const struct clf__session_limits *limits)
 {
@@ -176,8 +188,7 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
                                    transformer->precision);
     }
     if (status == CLF_OK && limits->slots > 0) {
-        status = clf__buffer_fill(session->counters.buffer, 0, COUNTERS * sizeof(int32_t), 0.0f);
-        session->projection.counter = clf__tensor_columns(session->counters, CLF__DECODER_COUNTERS, 1);
+        status = prepare_steps(session);
     }
     if (status != CLF_OK) {
         clf__session_free(session);

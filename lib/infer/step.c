@@ -28,6 +28,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
             session->layer_histories[i].keys = session->keys[i];
             session->layer_histories[i].values = session->values[i];
             calls[i].history = &session->layer_histories[i];
+            calls[i].place = clf__tensor_rows(session->layer_places, i, 1);
         }
     }
     if (maps == NULL) {

@@ -1,13 +1,13 @@
 #include "layers/decoder_layer_single.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "base/larger.h"
 #include "device/caps.h"
 #include "ops/operand.h"
 #include "program/launch.h"
 
-enum { PRODUCTS = 6, COMMON_ARGUMENTS = 40, LAYER_ARGUMENTS = 21 };
+enum { PRODUCTS = 6, BUFFERS = CLF__DECODER_PLACE / 2, STORED = 8 /* at once, by cl/layers/addresses.cl */ };
 
 static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__decoder_layer *layer)
 {
@@ -19,65 +19,128 @@ static void list_products(const struct clf__linear *out[PRODUCTS], const struct 
     out[5] = &layer->feed_forward.down;
 }
 
+static clf_precision precision_of(const struct clf__decoder_layer *layer)
+{
+    return clf__weight_layout(layer->self_attention.input.weight).precision;
+}
+
 static int is_plain(const struct clf__linear *linear)
 {
     struct clf__weight_layout layout = clf__weight_layout(linear->weight);
     return linear->scale == 1.0f && layout.panel > 1;
 }
 
-/* Whether one layer's call can go in one launch and gains by it. */
-static int is_single(const struct clf__decoder_layer *layer, int rows, const struct clf__decoder_call *call)
+/* Whether a step of the layer can ever go in one launch with others. */
+static int can_be_single(const struct clf__caps *caps, const struct clf__decoder_layer *layer)
 {
-    if (call->counters.buffer == NULL || call->history == NULL || rows == 0) {
-        return 0;
-    }
-    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->counters.buffer));
     const struct clf__linear *linears[PRODUCTS];
     list_products(linears, layer);
-    /* Beyond, the products are long enough to be launched by themselves. */
-    if (rows > caps->tuning.values[CLF__KNOB_STEP_ROWS + clf__weight_layout(linears[0]->weight).precision]) {
-        return 0;
-    }
     for (int i = 0; i < PRODUCTS; i++) {
         if (!is_plain(linears[i])) {
             return 0;
         }
     }
+    return caps->form == CLF_FORM_CPU && caps->has_device_atomics && caps->has_fixed_addresses &&
+           caps->attention == CLF_ATTENTION_FUSED && !layer->feed_forward.gated;
+}
+
+/* In the order of struct layer in cl/decoder_layer.cl. */
+static void list_buffers(const struct clf__buffer **out, const struct clf__decoder_layer *layer)
+{
+    const struct clf__linear *linears[PRODUCTS];
+    list_products(linears, layer);
+    for (int i = 0; i < PRODUCTS; i++) {
+        *out++ = clf__weight_layout(linears[i]->weight).buffer;
+        *out++ = linears[i]->bias;
+    }
+    /* The kernel takes the norm after each sub-layer: with the norms first that is the next sub-layer's. */
+    const struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
+                                       &layer->feed_forward_norm};
+    for (int i = 0; i < 3; i++) {
+        const struct clf__norm *norm = norms[(i + (layer->norm_first ? 1 : 0)) % 3];
+        *out++ = norm->gamma.buffer;
+        *out++ = norm->beta.buffer;
+    }
+}
+
+static clf_status store_addresses(struct clf__tensor place, const struct clf__buffer *const buffers[BUFFERS])
+{
+    int pointers = (int)(place.offset / 2);
+    for (int first = 0; first < BUFFERS; first += STORED) {
+        int count = clf__smaller(BUFFERS - first, STORED);
+        struct clf__argument arguments[3 + STORED] = {
+            CLF__BUFFER(place.buffer),
+            CLF__INT(pointers + first),
+            CLF__INT(count),
+        };
+        for (int i = 0; i < count; i++) {
+            arguments[3 + i].buffer = buffers[first + i]; /* the others are null */
+        }
+        const struct clf__launch launch = {
+            .program = "addresses",
+            .cpu = CLF__GRID("addresses_store_cpu", 1),
+            .arguments = arguments,
+            .argument_count = 3 + STORED,
+        };
+        CLF__TRY(clf__launch(clf__buffer_device(place.buffer), &launch));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__decoder_layers_place(struct clf__tensor *places, const struct clf__decoder_layer *layers,
+                                     const struct clf__tensor *keys, const struct clf__tensor *values,
+                                     const struct clf__tensor *memory)
+{
+    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(places->buffer));
+    for (int i = 0; i < places->rows; i++) {
+        if (!can_be_single(caps, &layers[i])) {
+            places->buffer = NULL;
+            return CLF_OK;
+        }
+        const struct clf__buffer *buffers[BUFFERS];
+        list_buffers(buffers, &layers[i]);
+        buffers[BUFFERS - 3] = keys[i].buffer;
+        buffers[BUFFERS - 2] = values[i].buffer;
+        buffers[BUFFERS - 1] = memory[i].buffer;
+        CLF__TRY(store_addresses(clf__tensor_rows(*places, i, 1), buffers));
+    }
+    return CLF_OK;
+}
+
+/* Whether this call of the layer goes in one launch with others, and gains by it. */
+static int is_single(const struct clf__decoder_layer *layer, int rows, const struct clf__decoder_call *call)
+{
+    if (call->place.buffer == NULL || call->history == NULL || rows == 0) {
+        return 0;
+    }
+    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->place.buffer));
     const struct clf__attention_call *cross = call->cross_call;
-    return caps->form == CLF_FORM_CPU && caps->has_device_atomics && caps->attention == CLF_ATTENTION_FUSED &&
-           !layer->feed_forward.gated && cross->maps.buffer == NULL && cross->mask.additive.buffer == NULL &&
+    /* Beyond so many rows the products are long enough to be launched by themselves. */
+    return rows <= caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)] &&
+           cross->maps.buffer == NULL && cross->mask.additive.buffer == NULL &&
            cross->mask.relative.buffer == NULL && !cross->mask.causal;
 }
 
 int clf__decoder_layers_together(const struct clf__decoder_layer *layers, int count, int rows,
                                  const struct clf__decoder_call *calls)
 {
-    int launches = (count + CLF__DECODER_LAUNCH_LAYERS - 1) / CLF__DECODER_LAUNCH_LAYERS;
-    int together = (count + launches - 1) / launches; /* nearly equal parts: two programs at most */
-    for (int i = 0; i < together; i++) {
-        if (!is_single(&layers[i], rows, &calls[i])) {
-            return 0;
-        }
+    int together = 0;
+    while (together < count && is_single(&layers[together], rows, &calls[together])) {
+        together++;
     }
     return together;
 }
-
-static clf_precision precision_of(const struct clf__decoder_layer *layer)
-{
-    return clf__weight_layout(layer->self_attention.input.weight).precision;
-}
-
 /* The macros that one decoder's layers fix. */
-static void write_defines(char *defines, size_t size, const struct clf__decoder_layer *layer, int layers)
+static void write_defines(char *defines, size_t size, const struct clf__decoder_layer *layer)
 {
     const struct clf__heads *heads = &layer->self_attention.heads;
     const struct clf__norm *norm = &layer->self_attention_norm;
     snprintf(defines, size,
              "-DPRECISION=%d -DACTIVATION=%d -DNORM=%d%s -DNORM_FIRST=%d -DKEY_WIDTH=%d "
-             "-DVALUE_WIDTH=%d -DLAYERS=%d",
+             "-DVALUE_WIDTH=%d",
              (int)precision_of(layer), (int)layer->feed_forward.activation, (int)norm->kind,
              norm->beta.buffer != NULL ? " -DHAS_BETA" : "", layer->norm_first, heads->key_width,
-             heads->value_width, layers);
+             heads->value_width);
 }
 
 /* The products, and the attentions as the launches an op count them. */
@@ -100,72 +163,42 @@ static void add_cost(struct clf__cost *cost, const struct clf__decoder_layer *la
     }
 }
 
-#define BEGINNING(t) CLF__BUFFER((t).buffer), CLF__INT((t).stride) /* of a tensor that begins its buffer */
-#define LINEAR(l)    CLF__BUFFER(clf__weight_layout((l).weight).buffer), CLF__BUFFER((l).bias)
-#define NORM(n)      CLF__BUFFER((n)->gamma.buffer), CLF__BUFFER((n)->beta.buffer)
-
-/* What all layers share: their sizes, the work space, and the tables of the step. */
-static void list_common(struct clf__argument out[COMMON_ARGUMENTS], struct clf_device *device,
-                        const struct clf__decoder_layer *layer, const struct clf__workspace *workspace,
-                        const struct clf__decoder_call *call)
+/* What all layers share: their sizes, and where the step's rows lie. */
+static struct clf__decoder_step_sizes list_sizes(const struct clf__decoder_layer *layer,
+                                                 const struct clf__workspace *workspace,
+                                                 const struct clf__decoder_call *call)
 {
     const struct clf__attention_history *history = call->history;
-    const struct clf__spans *spans = &call->cross_call->spans;
+    const struct clf__attention_call *cross = call->cross_call;
     const struct clf__heads *heads = &layer->self_attention.heads;
-    const struct clf__argument arguments[COMMON_ARGUMENTS] = {
-        CLF__BUFFER(call->counters.buffer),
-        CLF__INT(workspace->x.rows),
-        CLF__INT(workspace->x.columns),
-        CLF__INT(layer->feed_forward.width),
-        CLF__INT(heads->count),
-        CLF__FLOAT(heads->scale),
-        CLF__FLOAT(layer->self_attention_norm.epsilon),
-        BEGINNING(workspace->x),
-        BEGINNING(workspace->normed),
-        BEGINNING(workspace->projected),
-        BEGINNING(workspace->context),
-        BEGINNING(workspace->hidden),
-        CLF__BUFFER(clf__gemm_scratch(device)),
-        CLF__INT(history->keys.stride),
-        CLF__INT(history->values.stride),
-        CLF__OPERAND(history->table),
-        CLF__VECTOR(history->slots),
-        CLF__VECTOR(history->positions),
-        CLF__INT(history->table.columns),
-        CLF__INT(history->slots_total),
-        CLF__OPERAND(history->relative),
-        CLF__INT((history->relative.columns - 1) / 2),
-        CLF__INT(call->memory.stride),
-        CLF__VECTOR(spans->table),
-        CLF__INT(spans->sequences),
-        CLF__INT(spans->max_queries),
-        CLF__VECTOR(call->cross_call->mask.hidden_keys),
+    int keys = heads->count * heads->key_width, projected = workspace->projected.stride;
+    struct clf__attention_step_sizes self = clf__attention_step_sizes(heads, history, workspace->x.rows);
+    self.y = (struct clf__place){0, workspace->context.stride};
+    self.q = (struct clf__place){0, projected};
+    self.own_k = (struct clf__place){keys, projected};
+    self.own_v = (struct clf__place){2 * keys, projected};
+    return (struct clf__decoder_step_sizes){
+        .self = self,
+        .cross = {.y = self.y,
+                  .q = self.q,
+                  .k = {0, call->memory.stride},
+                  .v = {keys, call->memory.stride},
+                  .spans = CLF__PLACE(cross->spans.table),
+                  .hidden = CLF__PLACE(cross->mask.hidden_keys),
+                  .sequences = cross->spans.sequences,
+                  .heads = heads->count,
+                  .max_queries = cross->spans.max_queries,
+                  .scale = heads->scale},
+        .x_stride = workspace->x.stride,
+        .normed_stride = workspace->normed.stride,
+        .projected_stride = projected,
+        .context_stride = workspace->context.stride,
+        .hidden_stride = workspace->hidden.stride,
+        .first_layer = (int)call->place.offset / CLF__DECODER_PLACE,
+        .d_model = workspace->x.columns,
+        .ffn = layer->feed_forward.width,
+        .epsilon = layer->self_attention_norm.epsilon,
     };
-    memcpy(out, arguments, sizeof arguments);
-}
-
-static void list_own(struct clf__argument out[LAYER_ARGUMENTS], const struct clf__decoder_layer *layer,
-                     const struct clf__decoder_call *call)
-{
-    /* The kernel takes the norm after each sub-layer: with the norms first that is the next sub-layer's. */
-    const struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
-                                       &layer->feed_forward_norm};
-    int first = layer->norm_first ? 1 : 0;
-    const struct clf__argument arguments[LAYER_ARGUMENTS] = {
-        LINEAR(layer->self_attention.input),
-        LINEAR(layer->self_attention.output),
-        LINEAR(layer->cross_attention.input),
-        LINEAR(layer->cross_attention.output),
-        LINEAR(layer->feed_forward.up),
-        LINEAR(layer->feed_forward.down),
-        NORM(norms[first]),
-        NORM(norms[first + 1]),
-        NORM(norms[(first + 2) % 3]),
-        CLF__BUFFER(call->history->keys.buffer),
-        CLF__BUFFER(call->history->values.buffer),
-        CLF__BUFFER(call->memory.buffer),
-    };
-    memcpy(out, arguments, sizeof arguments);
 }
 
 clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, int count,
@@ -178,12 +211,29 @@ clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, i
     inputs = inputs > workspace->context.columns ? inputs : workspace->context.columns;
     CLF__TRY(clf__gemm_reserve(device, workspace->x.rows, inputs, precision_of(layers)));
     char defines[160];
-    write_defines(defines, sizeof defines, layers, count);
-    struct clf__argument arguments[COMMON_ARGUMENTS + CLF__DECODER_LAUNCH_LAYERS * LAYER_ARGUMENTS];
-    list_common(arguments, device, layers, workspace, calls);
+    write_defines(defines, sizeof defines, layers);
+    struct clf__decoder_step_sizes sizes = list_sizes(layers, workspace, calls);
+    sizes.layers = count;
+    const struct clf__attention_history *history = calls->history;
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(calls->counters.buffer),
+        CLF__BUFFER(calls->place.buffer),
+        CLF__BUFFER(workspace->x.buffer),
+        CLF__BUFFER(workspace->normed.buffer),
+        CLF__BUFFER(workspace->projected.buffer),
+        CLF__BUFFER(workspace->context.buffer),
+        CLF__BUFFER(workspace->hidden.buffer),
+        CLF__BUFFER(clf__gemm_scratch(device)),
+        CLF__BUFFER(history->table.buffer),
+        CLF__BUFFER(history->slots.buffer),
+        CLF__BUFFER(history->positions.buffer),
+        CLF__BUFFER(history->relative.buffer),
+        CLF__BUFFER(calls->cross_call->spans.table.buffer),
+        CLF__BUFFER(calls->cross_call->mask.hidden_keys.buffer),
+        CLF__STRUCT(sizes),
+    };
     struct clf__cost cost = {.operations = 0.0};
     for (int i = 0; i < count; i++) {
-        list_own(arguments + COMMON_ARGUMENTS + i * LAYER_ARGUMENTS, &layers[i], &calls[i]);
         add_cost(&cost, &layers[i], workspace->x.rows, &calls[i]);
     }
     const struct clf__launch launch = {
@@ -191,7 +241,7 @@ clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, i
         .defines = defines,
         .cpu = CLF__GRID("decoder_layer_step_cpu", clf__device_caps(device)->compute_units),
         .arguments = arguments,
-        .argument_count = COMMON_ARGUMENTS + count * LAYER_ARGUMENTS,
+        .argument_count = sizeof arguments / sizeof *arguments,
         .cost = cost,
     };
     return clf__launch(device, &launch);

@@ -103,6 +103,12 @@ struct clf__attention_history {
     double pairs; /* of a row and a key that it sees, for the profile; 0: not counted */
 };
 
+/* What a kernel takes of a history for so many query rows; the places of the rows themselves are the
+ * caller's. */
+struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__heads *heads,
+                                                           const struct clf__attention_history *history,
+                                                           int rows);
+
 /* What one pass takes over so many query rows, key rows, and pairs of them. */
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
                                      double pairs);

@@ -5,6 +5,26 @@
 #include "ops/attention.h"
 #include "ops/operand.h"
 
+struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__heads *heads,
+                                                           const struct clf__attention_history *history,
+                                                           int rows)
+{
+    return (struct clf__attention_step_sizes){
+        .k = CLF__PLACE(history->keys),
+        .v = CLF__PLACE(history->values),
+        .table = CLF__PLACE(history->table),
+        .slots = CLF__PLACE(history->slots),
+        .positions = CLF__PLACE(history->positions),
+        .relative = CLF__PLACE(history->relative),
+        .positions_total = history->table.columns,
+        .slots_total = history->slots_total,
+        .reach = (history->relative.columns - 1) / 2,
+        .rows = rows,
+        .heads = heads->count,
+        .scale = heads->scale,
+    };
+}
+
 clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                        struct clf__tensor v, const struct clf__heads *heads,
                                        const struct clf__attention_history *history)
@@ -20,23 +40,23 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d", heads->key_width,
              heads->value_width);
     double pairs = history->pairs > 0.0 ? history->pairs : (double)q.rows * history->table.columns;
+    struct clf__attention_step_sizes sizes = clf__attention_step_sizes(heads, history, q.rows);
+    sizes.y = (struct clf__place)CLF__PLACE(y);
+    sizes.q = (struct clf__place)CLF__PLACE(q);
+    sizes.own_k = (struct clf__place)CLF__PLACE(k);
+    sizes.own_v = (struct clf__place)CLF__PLACE(v);
     const struct clf__argument arguments[] = {
-        CLF__OPERAND(y),
-        CLF__OPERAND(q),
-        CLF__OPERAND(k),
-        CLF__OPERAND(v),
-        CLF__OPERAND(history->keys),
-        CLF__OPERAND(history->values),
-        CLF__OPERAND(history->table),
-        CLF__VECTOR(history->slots),
-        CLF__VECTOR(history->positions),
-        CLF__INT(history->table.columns),
-        CLF__INT(history->slots_total),
-        CLF__OPERAND(history->relative),
-        CLF__INT((history->relative.columns - 1) / 2),
-        CLF__INT(q.rows),
-        CLF__INT(heads->count),
-        CLF__FLOAT(heads->scale),
+        CLF__BUFFER(y.buffer),
+        CLF__BUFFER(q.buffer),
+        CLF__BUFFER(k.buffer),
+        CLF__BUFFER(v.buffer),
+        CLF__BUFFER(history->keys.buffer),
+        CLF__BUFFER(history->values.buffer),
+        CLF__BUFFER(history->table.buffer),
+        CLF__BUFFER(history->slots.buffer),
+        CLF__BUFFER(history->positions.buffer),
+        CLF__BUFFER(history->relative.buffer),
+        CLF__STRUCT(sizes),
     };
     const struct clf__launch launch = {
         .program = "attention_step",

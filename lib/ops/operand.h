@@ -2,6 +2,7 @@
 #ifndef CLF_OPS_OPERAND_H
 #define CLF_OPS_OPERAND_H
 
+#include "ops/arguments.h"
 #include "ops/dropout.h"
 #include "program/launch.h"
 #include "tensor/tensor.h"
@@ -11,6 +12,8 @@
 #define CLF__OPERAND(t) CLF__VECTOR(t), CLF__INT((t).stride)
 /* Two arguments: buffer, offset. */
 #define CLF__VECTOR(t)  CLF__BUFFER((t).buffer), CLF__INT((int32_t)(t).offset)
+/* A member of what kernels take in one argument: offset, stride. */
+#define CLF__PLACE(t)   { (int)(t).offset, (t).stride }
 /* Six arguments: DROPOUT_ARGUMENTS of cl/include/philox.cl. */
 #define CLF__DROPOUT(d)                                                                                      \
     CLF__INT((int32_t)(uint32_t)((double)(d).rate * 4294967296.0)), CLF__FLOAT(1.0f / (1.0f - (d).rate)),    \

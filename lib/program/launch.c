@@ -19,8 +19,9 @@ static cl_int set_argument(cl_kernel kernel, cl_uint index, const struct clf__ar
         cl_float real = argument->real;
         return CLF__CL(clSetKernelArg(kernel, index, sizeof real, &real));
     }
-    case CLF__ARGUMENT_LOCAL:
-        return CLF__CL(clSetKernelArg(kernel, index, argument->bytes, NULL));
+    case CLF__ARGUMENT_STRUCT:
+    case CLF__ARGUMENT_LOCAL: /* which has no data */
+        return CLF__CL(clSetKernelArg(kernel, index, argument->bytes, argument->data));
     }
     return CL_INVALID_ARG_VALUE;
 }

@@ -12,7 +12,13 @@
 struct clf_device;
 struct clf__buffer;
 
-enum clf__argument_kind { CLF__ARGUMENT_BUFFER, CLF__ARGUMENT_INT, CLF__ARGUMENT_FLOAT, CLF__ARGUMENT_LOCAL };
+enum clf__argument_kind {
+    CLF__ARGUMENT_BUFFER,
+    CLF__ARGUMENT_INT,
+    CLF__ARGUMENT_FLOAT,
+    CLF__ARGUMENT_STRUCT,
+    CLF__ARGUMENT_LOCAL
+};
 
 /* Which form's kernel has the argument. */
 enum clf__argument_form { CLF__OF_BOTH, CLF__OF_CPU, CLF__OF_GPU };
@@ -23,13 +29,15 @@ struct clf__argument {
     const struct clf__buffer *buffer; /* NULL passes a null pointer */
     int32_t integer;
     float real;
-    size_t bytes; /* of local memory */
+    const void *data; /* of a struct, which the kernel takes by value */
+    size_t bytes;     /* of a struct or of local memory */
 };
 
 /* clang-format off */
 #define CLF__BUFFER(b)  { .kind = CLF__ARGUMENT_BUFFER, .buffer = (b) }
 #define CLF__INT(i)     { .kind = CLF__ARGUMENT_INT, .integer = (i) }
 #define CLF__FLOAT(f)   { .kind = CLF__ARGUMENT_FLOAT, .real = (f) }
+#define CLF__STRUCT(s)  { .kind = CLF__ARGUMENT_STRUCT, .data = &(s), .bytes = sizeof(s) }
 #define CLF__LOCAL(n)   { .kind = CLF__ARGUMENT_LOCAL, .form = CLF__OF_GPU, .bytes = (n) }
 #define CLF__CPU_INT(i) { .kind = CLF__ARGUMENT_INT, .form = CLF__OF_CPU, .integer = (i) }
 /* clang-format on */

@@ -140,10 +140,10 @@ static size_t output_count(const struct layer_case *c)
     return (size_t)c->rows * ((size_t)c->d_model + (size_t)c->layers * POSITIONS * widths);
 }
 
-/* The last layer's output, and the keys and values of all, one after the other, in few launches or many. */
+/* The last layer's output, and the keys and values of all, one after the other, in one launch or many. */
 static float *run_layers(const struct clf__decoder_layer *layers, struct clf_device *device,
                          const struct layer_case *c, const struct step_tables *tables,
-                         struct clf__tensor counters)
+                         struct clf__tensor places, struct clf__tensor counters)
 {
     struct support_random random = {99};
     int keys = c->heads * c->key_width, values = c->heads * c->value_width, rows = c->rows;
@@ -181,16 +181,23 @@ static float *run_layers(const struct clf__decoder_layer *layers, struct clf_dev
     }
     struct clf__attention_history histories[MOST_LAYERS];
     struct clf__decoder_call calls[MOST_LAYERS];
+    struct clf__tensor all_keys[MOST_LAYERS], all_values[MOST_LAYERS], memory[MOST_LAYERS];
     for (int i = 0; i < c->layers; i++) {
         histories[i] = history;
         calls[i] = (struct clf__decoder_call){.cross_call = &cross, .counters = counters};
         place_layer(&calls[i], &histories[i], device, &random, c);
+        all_keys[i] = histories[i].keys;
+        all_values[i] = histories[i].values;
+        memory[i] = calls[i].memory;
     }
-    if (counters.buffer != NULL) {
-        int parts = (c->layers + CLF__DECODER_LAUNCH_LAYERS - 1) / CLF__DECODER_LAUNCH_LAYERS;
-        int together = clf__decoder_layers_together(layers, c->layers, rows, calls);
-        assert_int_equal(together, (c->layers + parts - 1) / parts);
+    if (places.buffer != NULL) {
+        assert_ok(clf__decoder_layers_place(&places, layers, all_keys, all_values, memory));
+        for (int i = 0; i < c->layers; i++) {
+            calls[i].place = clf__tensor_rows(places, i, 1);
+        }
     }
+    assert_int_equal(clf__decoder_layers_together(layers, c->layers, rows, calls),
+                     places.buffer != NULL ? c->layers : 0);
     assert_ok(clf__decoder_layers_forward(layers, c->layers, &workspace, calls));
     float *all = support_array(output_count(c), sizeof *all);
     size_t used = append(all, 0, workspace.x);
@@ -206,7 +213,7 @@ static void test_single_launch(void **state)
 {
     (void)state;
     struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
-    if (!clf__device_caps(device)->has_device_atomics) {
+    if (!clf__device_caps(device)->has_device_atomics || !clf__device_caps(device)->has_fixed_addresses) {
         skip();
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += support_small() ? 3 : 1) {
@@ -218,15 +225,16 @@ static void test_single_launch(void **state)
             make_layer(&layers[n], device, &random, c);
         }
         make_tables(&tables, &random, c->rows);
-        int32_t *zeros = support_array(CLF__DECODER_COUNTERS, sizeof *zeros);
-        struct clf__tensor counters = support_tensor(device, CLF__I32, 1, CLF__DECODER_COUNTERS, zeros);
+        int counted = CLF__DECODER_COUNTERS(c->layers);
+        int32_t *zeros = support_array((size_t)counted, sizeof *zeros);
+        struct clf__tensor counters = support_tensor(device, CLF__I32, 1, counted, zeros);
+        struct clf__tensor places = support_tensor(device, CLF__I32, c->layers, CLF__DECODER_PLACE, NULL);
         const struct clf__tensor none = {.buffer = NULL};
-        float *many = run_layers(layers, device, c, &tables, none);
+        float *many = run_layers(layers, device, c, &tables, none, counters);
         for (int repeat = 0; repeat < 20; repeat++) { /* the groups meet in another order each time */
-            float *one = run_layers(layers, device, c, &tables, counters);
+            float *one = run_layers(layers, device, c, &tables, places, counters);
             assert_memory_equal(one, many, output_count(c) * sizeof *one);
-            assert_memory_equal(support_read_integers(counters), zeros,
-                                CLF__DECODER_COUNTERS * sizeof *zeros);
+            assert_memory_equal(support_read_integers(counters), zeros, (size_t)counted * sizeof *zeros);
         }
         for (int n = 0; n < c->layers; n++) {
             clf__decoder_layer_free(&layers[n]);
@@ -244,19 +252,18 @@ static void test_many_launches(void **state)
     struct support_random random = {3};
     struct clf__decoder_layer layer;
     make_layer(&layer, device, &random, &c);
+    struct clf__tensor row = support_tensor(device, CLF__F32, 1, 64, NULL);
+    struct clf__tensor place = support_tensor(device, CLF__I32, 1, CLF__DECODER_PLACE, NULL), gated = place;
+    assert_ok(clf__decoder_layers_place(&place, &layer, &row, &row, &row));
     struct clf__attention_history history = {.slots_total = 1};
     struct clf__attention_call cross = {.few_queries = 1};
-    int32_t *zeros = support_array(CLF__DECODER_COUNTERS, sizeof *zeros);
-    struct clf__decoder_call call = {.history = &history,
-                                     .cross_call = &cross,
-                                     .counters =
-                                         support_tensor(device, CLF__I32, 1, CLF__DECODER_COUNTERS, zeros)};
+    struct clf__decoder_call call = {.history = &history, .cross_call = &cross, .place = place};
     assert_false(clf__decoder_layers_together(&layer, 1, 100000, &call));
-    layer.feed_forward.gated = 1;
-    assert_false(clf__decoder_layers_together(&layer, 1, 1, &call));
-    layer.feed_forward.gated = 0;
     call.history = NULL;
     assert_false(clf__decoder_layers_together(&layer, 1, 1, &call));
+    layer.feed_forward.gated = 1;
+    assert_ok(clf__decoder_layers_place(&gated, &layer, &row, &row, &row));
+    assert_null(gated.buffer);
     clf__decoder_layer_free(&layer);
 }
 

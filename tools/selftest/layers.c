@@ -175,17 +175,18 @@ struct device_step {
     struct clf__attention_scratch scratch;
     struct clf__arena arena; /* of the scratch */
     struct clf__decoder_call call;
-    struct clf__tensor counters;
+    struct clf__tensor place;
 };
 
-static void place_step(struct device_step *out, struct trial *trial, const struct step *step)
+static void place_step(struct device_step *out, struct trial *trial, const struct step *step,
+                       const struct clf__decoder_layer *layer)
 {
     struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
     int32_t table[ROWS * POSITIONS];
     for (int i = 0; i < ROWS * POSITIONS; i++) {
         table[i] = i / POSITIONS;
     }
-    int32_t *zeros = trial_array(trial, CLF__DECODER_COUNTERS, sizeof *zeros);
+    int32_t *zeros = trial_array(trial, CLF__DECODER_COUNTERS(1), sizeof *zeros);
     out->workspace = (struct clf__workspace){
         .x = trial_tensor(trial, CLF__F32, ROWS, D, NULL),
         .normed = trial_tensor(trial, CLF__F32, ROWS, D, NULL),
@@ -216,7 +217,10 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
         .cross_call = &out->cross,
         .memory = trial_tensor(trial, CLF__F32, MEMORY_ROWS, KEYS + VALUES, step->memory),
     };
-    out->counters = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_COUNTERS, zeros);
+    out->call.counters = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_COUNTERS(1), zeros);
+    out->place = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_PLACE, NULL);
+    RUN(trial, clf__decoder_layers_place(&out->place, layer, &out->history.keys, &out->history.values,
+                                         &out->call.memory));
 }
 
 /* In one launch where the device can, and in one an op. The step writes its own keys and values anew each
@@ -224,7 +228,7 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
 static void run_layer(struct trial *trial, const struct clf__decoder_layer *layer,
                       struct device_step *device_step, const struct step *step, int in_one)
 {
-    device_step->call.counters = in_one ? device_step->counters : (struct clf__tensor){.buffer = NULL};
+    device_step->call.place = in_one ? device_step->place : (struct clf__tensor){.buffer = NULL};
     RUN(trial, clf__tensor_write(device_step->workspace.x, step->x));
     RUN(trial, clf__decoder_layers_forward(layer, 1, &device_step->workspace, &device_step->call));
 }
@@ -238,7 +242,7 @@ static void decoder_layer(struct trial *trial)
     double expected[ROWS * D];
     expect(expected, &step);
     make_layer(&layer, trial, &step, CLF_PRECISION_FP32);
-    place_step(&device_step, trial, &step);
+    place_step(&device_step, trial, &step, &layer);
     for (int in_one = 0; in_one < 2; in_one++) {
         run_layer(trial, &layer, &device_step, &step, in_one);
         trial_compare(trial, device_step.workspace.x, expected);
@@ -257,7 +261,7 @@ static void decoder_layer_rounded(struct trial *trial)
         float x[ROWS * D] = {0};
         double expected[ROWS * D];
         make_layer(&layer, trial, &step, (clf_precision)precision);
-        place_step(&device_step, trial, &step);
+        place_step(&device_step, trial, &step, &layer);
         run_layer(trial, &layer, &device_step, &step, 0);
         RUN(trial, clf__tensor_read(device_step.workspace.x, x));
         for (int i = 0; i < ROWS * D; i++) {

@@ -1,0 +1,49 @@
+/* What kernels with many arguments take in one: C and OpenCL include this one file. Members are int and
+ * float, which both lay out alike. */
+#ifndef CLF_OPS_ARGUMENTS_H
+#define CLF_OPS_ARGUMENTS_H
+
+/* Where a tensor lies in its buffer, in elements. */
+struct clf__place {
+    int offset, stride;
+};
+
+#ifdef __OPENCL_C_VERSION__
+/* Where a row of a buffer begins, by the argument `sizes`. */
+#define ROW(buffer, row) ((buffer) + sizes.buffer.offset + (size_t)(row)*sizes.buffer.stride)
+#endif
+
+/* Of cl/attention.cl. */
+struct clf__attention_sizes {
+    struct clf__place y, q, k, v, spans, hidden, additive, relative;
+    int reach, sequences, heads, max_queries;
+    float scale;
+    int causal, block_queries;
+};
+
+/* Of cl/attention_step.cl. */
+struct clf__attention_step_sizes {
+    struct clf__place y, q, own_k, own_v, k, v, table, slots, positions, relative;
+    int positions_total, slots_total, reach, rows, heads;
+    float scale;
+};
+
+/* Of cl/decoder_layer.cl. */
+struct clf__decoder_step_sizes {
+    struct clf__attention_step_sizes self;
+    struct clf__attention_sizes cross;
+    int x_stride, normed_stride, projected_stride, context_stride, hidden_stride;
+    int first_layer, layers, d_model, ffn;
+    float epsilon;
+};
+
+/* Of cl/projection.cl. */
+struct clf__projection_sizes {
+    struct clf__place partials, ids, x, banned, banned_offsets, labels, picked, counter, best, best_ids,
+        statistics;
+    int rows, rows_per_group, inputs, outputs;
+    float scale;
+    int banned_count, k, both;
+};
+
+#endif
