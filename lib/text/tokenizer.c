@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/segmenters/choose.h"
 #include "text/segmenters/segmenter.h"
 #include "text/vocabulary.h"
 

@@ -21,8 +21,8 @@ struct clf__tokenizer_options {
 };
 
 /* Loads vocab.json, target_vocab.json, tokenizer_config.json and what the segmenter needs (text/segmenters/
- * choose.h says which one) of a folder. A vocabulary must hold the ids 0 .. size-1 once each; anything else
- * names the file. */
+ * segmenter.h says which one) of a folder. A vocabulary must hold the ids 0 .. size-1 once each; anything
+ * else names the file. */
 clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
                                const struct clf__tokenizer_options *options);
 void clf__tokenizer_free(struct clf__tokenizer *tokenizer);

@@ -5,10 +5,54 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cases/gemm.h"
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "device/device.h"
+#include "device/testing.h"
 #include "gemm/gemm.h"
 #include "reference/gemm.h"
 #include "support/support.h"
+
+/* The native provider in each form. */
+#define FOR_EACH_NATIVE(device)                                                                              \
+    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
+        for (struct clf_device *device = native_device(form, 0, CLF_PRECISION_FP32); device; device = NULL)
+
+/* Products in a precision, by the device's own instruction and without. */
+#define FOR_EACH_DEVICE(device, precision)                                                                   \
+    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
+        for (int portable = 0; portable <= 1; portable++)                                                    \
+            for (struct clf_device *device = native_device(form, portable, precision); device; device = NULL)
+
+/* The native provider in a form, and portable where that is something else in this precision; NULL: nothing
+ * else. */
+static inline struct clf_device *native_device(int form, int portable, clf_precision precision)
+{
+    struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    if (!portable) {
+        return device;
+    }
+    const struct clf__caps *caps = clf__device_caps(device);
+    int differs = form == CLF_FORM_CPU && caps->has_dot_bf16;
+    if (precision == CLF_PRECISION_INT8) {
+        differs = form == CLF_FORM_CPU ? caps->has_dot_int8 : caps->has_integer_dot_product;
+    }
+    return differs ? support_device_portable((clf_form)form) : NULL;
+}
+
+/* The same, opened anew: nothing is reserved or built on it yet. */
+static inline struct clf_device *open_native(int use_program_cache)
+{
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = (clf_form)support_first_form();
+    options.gemm = CLF_GEMM_NATIVE;
+    options.use_program_cache = use_program_cache;
+    struct clf_device *device;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    return device;
+}
 
 /* A (rows, columns) view within poison: NaN before, between and after its rows. */
 struct framed {
@@ -90,44 +134,178 @@ static inline void round_all(clf_precision precision, float *values, size_t coun
     }
 }
 
+/* Number i of the edge cases with all that a product can have. */
+static inline struct gemm_check edge_check(int i, clf_precision precision, enum clf__activation activation)
+{
+    return (struct gemm_check){
+        .shape = gemm_edge_cases[i],
+        .activation = activation,
+        .residual = i % 2 ? RESIDUAL : RESIDUAL_IN_PLACE,
+        .has_bias = i % 3 != 0,
+        .offset = 3,
+        .gap = 1 + i % 5,
+        .scale = 0.5f,
+        .precision = precision,
+    };
+}
+
+/* The operands of a check, and what the device made of them. */
+struct gemm_run {
+    float *x, *w, *bias, *residual, *y;
+};
+
+static inline struct gemm_run make_operands(struct support_random *random, struct gemm_check check, float *x)
+{
+    size_t rows = (size_t)check.shape.rows, outputs = (size_t)check.shape.outputs;
+    struct gemm_run run = {.x = x};
+    run.w = support_uniform_array(random, outputs * (size_t)check.shape.inputs, 1.0f);
+    run.bias = support_uniform_array(random, outputs, 3.0f);
+    run.residual = support_uniform_array(random, rows * outputs, 1.0f);
+    return run;
+}
+
+static inline void run_gemm(struct gemm_run *run, struct clf_device *device, struct gemm_check check)
+{
+    int rows = check.shape.rows, outputs = check.shape.outputs, inputs = check.shape.inputs;
+    struct clf__weight *weight = make_weight_in(device, check.precision, run->w, outputs, inputs);
+    struct framed x_frame = make_framed(device, rows, inputs, check.offset, check.gap, run->x);
+    struct framed y_frame = make_framed(device, rows, outputs, 2 * check.offset, 2 * check.gap,
+                                        check.residual == RESIDUAL_IN_PLACE ? run->residual : NULL);
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    epilogue.scale = check.scale;
+    epilogue.activation = check.activation;
+    if (check.has_bias) {
+        epilogue.bias = support_tensor(device, CLF__F32, 1, outputs, run->bias).buffer;
+    }
+    if (check.residual == RESIDUAL) {
+        epilogue.residual = make_framed(device, rows, outputs, check.gap, check.offset, run->residual).view;
+    } else if (check.residual == RESIDUAL_IN_PLACE) {
+        epilogue.residual = y_frame.view;
+    }
+    assert_ok(clf__gemm_weight(y_frame.view, x_frame.view, rows, weight, &epilogue));
+    run->y = read_framed(y_frame);
+    clf__weight_free(weight);
+}
+
 static inline void check_gemm(struct clf_device *device, struct gemm_check check)
 {
     int rows = check.shape.rows, outputs = check.shape.outputs, inputs = check.shape.inputs;
     struct support_random random = {.state = (uint64_t)(rows * 7919 + outputs * 31 + inputs)};
     float *x = support_uniform_array(&random, (size_t)rows * (size_t)inputs, 1.0f);
-    float *w = support_uniform_array(&random, (size_t)outputs * (size_t)inputs, 1.0f);
-    float *bias = support_uniform_array(&random, (size_t)outputs, 3.0f);
-    float *residual = support_uniform_array(&random, (size_t)rows * (size_t)outputs, 1.0f);
-    struct clf__weight *weight = make_weight_in(device, check.precision, w, outputs, inputs);
-    struct framed x_frame = make_framed(device, rows, inputs, check.offset, check.gap, x);
-    struct framed y_frame = make_framed(device, rows, outputs, 2 * check.offset, 2 * check.gap,
-                                        check.residual == RESIDUAL_IN_PLACE ? residual : NULL);
-    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-    epilogue.scale = check.scale;
-    epilogue.activation = check.activation;
-    if (check.has_bias) {
-        epilogue.bias = support_tensor(device, CLF__F32, 1, outputs, bias).buffer;
-    }
-    if (check.residual == RESIDUAL) {
-        epilogue.residual = make_framed(device, rows, outputs, check.gap, check.offset, residual).view;
-    } else if (check.residual == RESIDUAL_IN_PLACE) {
-        epilogue.residual = y_frame.view;
-    }
-    assert_ok(clf__gemm_weight(y_frame.view, x_frame.view, rows, weight, &epilogue));
+    struct gemm_run run = make_operands(&random, check, x);
+    run_gemm(&run, device, check);
 
-    round_all(check.precision, w, (size_t)outputs * (size_t)inputs);
+    round_all(check.precision, run.w, (size_t)outputs * (size_t)inputs);
     if (check.precision == CLF_PRECISION_BF16) {
-        round_all(check.precision, x, (size_t)rows * (size_t)inputs);
+        round_all(check.precision, run.x, (size_t)rows * (size_t)inputs);
     }
     double *expected = support_array((size_t)rows * (size_t)outputs, sizeof *expected);
     for (int row = 0; row < rows; row++) {
         size_t at = (size_t)row * (size_t)outputs;
-        reference_gemm_row(expected + at, x + (size_t)row * (size_t)inputs, w, outputs, inputs,
-                           (double)check.scale, check.has_bias ? bias : NULL, check.activation,
-                           check.residual == NO_RESIDUAL ? NULL : residual + at);
+        reference_gemm_row(expected + at, run.x + (size_t)row * (size_t)inputs, run.w, outputs, inputs,
+                           (double)check.scale, check.has_bias ? run.bias : NULL, check.activation,
+                           check.residual == NO_RESIDUAL ? NULL : run.residual + at);
     }
-    assert_close(read_framed(y_frame), expected, (size_t)rows * (size_t)outputs, 2e-6);
+    assert_close(run.y, expected, (size_t)rows * (size_t)outputs, 2e-6);
+}
+
+/* Runs rows of x through the weight and gives their results. */
+static inline float *multiply_activated(struct clf_device *device, const struct clf__weight *weight,
+                                        const float *x, int rows, enum clf__activation activation)
+{
+    struct clf__tensor x_tensor = support_tensor(device, CLF__F32, rows, clf__weight_inputs(weight), x);
+    struct clf__tensor y = support_tensor(device, CLF__F32, rows, clf__weight_outputs(weight), NULL);
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    epilogue.activation = activation;
+    assert_ok(clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x_tensor), rows, weight, &epilogue));
+    return support_read(y);
+}
+
+static inline float *multiply(struct clf_device *device, const struct clf__weight *weight, const float *x,
+                              int rows)
+{
+    return multiply_activated(device, weight, x, rows, CLF__IDENTITY);
+}
+
+/* The promise of batch invariance: the bits of a row depend neither on how many rows there are nor on its
+ * place. */
+static inline void check_batch_invariance(struct clf_device *device, clf_precision precision,
+                                          enum clf__activation activation)
+{
+    enum { ROWS = 70, OUTPUTS = 75, INPUTS = 83 };
+    int row_step = support_small() ? 33 : 1;
+    struct support_random random = {.state = 11};
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    float *alone = support_array(ROWS * OUTPUTS, sizeof *alone);
+    struct clf__weight *weight = make_weight_in(device, precision, w, OUTPUTS, INPUTS);
+    for (int row = 0; row < ROWS; row++) {
+        float *y = multiply_activated(device, weight, x + row * INPUTS, 1, activation);
+        memcpy(alone + row * OUTPUTS, y, OUTPUTS * sizeof *y);
+    }
+    for (int rows = 2; rows <= ROWS; rows += row_step) {
+        int first = ROWS - rows; /* so that each row stands in every place of a block */
+        float *y = multiply_activated(device, weight, x + first * INPUTS, rows, activation);
+        assert_memory_equal(y, alone + first * OUTPUTS, (size_t)(rows * OUTPUTS) * sizeof *y);
+    }
     clf__weight_free(weight);
+}
+
+/* A NaN or infinity spoils its own row or column and no other. */
+static inline void check_not_finite(struct clf_device *device, clf_precision precision,
+                                    enum clf__activation activation)
+{
+    enum { ROWS = 66, OUTPUTS = 40, INPUTS = 21 };
+    struct support_random random = {.state = 8};
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    w[34 * INPUTS + 3] = NAN;
+    x[5 * INPUTS + 20] = NAN;
+    x[65 * INPUTS] = INFINITY;
+    struct clf__weight *weight = make_weight_in(device, precision, w, OUTPUTS, INPUTS);
+    float *y = multiply_activated(device, weight, x, ROWS, activation);
+    for (int i = 0; i < ROWS * OUTPUTS; i++) {
+        int row = i / OUTPUTS, column = i % OUTPUTS;
+        if (row == 5 || column == 34) {
+            assert_true(isnan(y[i]));
+        } else if (row != 65) {
+            assert_true(isfinite(y[i]));
+        } else if (w[column * INPUTS] > 0) {
+            assert_true(y[i] == INFINITY);
+        } else if (activation == CLF__IDENTITY) {
+            assert_true(y[i] == -INFINITY);
+        }
+    }
+    clf__weight_free(weight);
+}
+
+/* Memory and OpenCL calls of a product that fail on the way, the room for its packed operand with them. */
+static inline void check_failures(clf_precision precision, int rows, int inputs)
+{
+    enum { OUTPUTS = 3 };
+    float *numbers = support_array((size_t)rows * (size_t)inputs, sizeof *numbers);
+    for (int calls = 0; calls <= 1; calls++) {
+        struct clf_device *device = open_native(0); /* what the cache lacks is no failure */
+        struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, rows, inputs, numbers));
+        struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, rows, OUTPUTS, NULL));
+        struct clf__weight *weight = make_weight_in(device, precision, numbers, OUTPUTS, inputs);
+        struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+        clf_status status = CLF_DEVICE;
+        int failures = -1;
+        for (uint64_t n = 1; status != CLF_OK; n++, failures++) {
+            assert_true(n < 200);
+            clf__buffer_free(device->packed); /* so that it is made anew */
+            device->packed = NULL;
+            calls ? clf__device_fail_at(n) : clf__memory_fail_at(n);
+            status = clf__gemm_weight(y, x, rows, weight, &epilogue);
+            calls ? clf__device_fail_at(0) : clf__memory_fail_at(0);
+            assert_true(status == CLF_OK || strlen(clf_last_error()) > 10);
+        }
+        assert_true(failures >= 3);
+        clf__weight_free(weight);
+        support_free_all();
+        clf_device_close(device);
+    }
 }
 
 struct gemm_batched_check {

@@ -6,29 +6,6 @@
 #include "gemm/check_gradient.h"
 #include "gemm/provider.h"
 
-#define FOR_EACH_NATIVE(device)                                                                              \
-    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
-        for (struct clf_device *device =                                                                     \
-                 support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);                   \
-             device; device = NULL)
-
-/* The native provider in a form, and portable where that is something else; NULL: nothing else. */
-static struct clf_device *device_of(int form, int portable)
-{
-    struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
-    if (portable) {
-        int differs = form == CLF_FORM_CPU && clf__device_caps(device)->has_dot_bf16;
-        return differs ? support_device_portable((clf_form)form) : NULL;
-    }
-    return device;
-}
-
-/* Products in bf16, by the device's own instruction and without. */
-#define FOR_EACH_BF16(device)                                                                                \
-    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
-        for (int portable = 0; portable <= 1; portable++)                                                    \
-            for (struct clf_device *device = device_of(form, portable); device; device = NULL)
-
 /* Beside those of every product: several slices of rows or of outputs, several copies of so wide an operand.
  */
 static const struct gemm_case deep_cases[] = {{641, 40, 31}, {385, 300, 130}, {512, 1, 1}, {300, 3, 5000}};
@@ -69,19 +46,10 @@ static void shapes(void **state)
 static void shapes_in_bf16(void **state)
 {
     (void)state;
-    FOR_EACH_BF16(device)
+    FOR_EACH_DEVICE(device, CLF_PRECISION_BF16)
     {
         check_shapes(device, CLF_PRECISION_BF16);
     }
-}
-
-static float *multiply(struct clf_device *device, const struct clf__weight *weight, const float *x, int rows)
-{
-    const struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-    struct clf__tensor y = support_tensor(device, CLF__F32, rows, clf__weight_outputs(weight), NULL);
-    struct clf__tensor operand = support_tensor(device, CLF__F32, rows, clf__weight_inputs(weight), x);
-    assert_ok(clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(operand), rows, weight, &epilogue));
-    return support_read(y);
 }
 
 /* A weight in fp32 whose products are in bf16 gives the bits of one in bf16, also after its values changed.
@@ -93,7 +61,7 @@ static void products_in_bf16(void **state)
     struct support_random random = {.state = 15};
     float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
     float *values = support_uniform_array(&random, 2 * COUNT, 1.0f);
-    FOR_EACH_BF16(device)
+    FOR_EACH_DEVICE(device, CLF_PRECISION_BF16)
     {
         size_t bytes = ROWS * OUTPUTS * sizeof *x;
         struct clf__weight *weight = make_weight(device, values, OUTPUTS, INPUTS);
@@ -177,7 +145,7 @@ static void bits_do_not_depend_on_the_batch(void **state)
 }
 
 /* An infinity spoils what it meets, not the padding of the gradient. */
-static void check_not_finite(struct clf_device *device, clf_precision precision)
+static void check_gradient_not_finite(struct clf_device *device, clf_precision precision)
 {
     enum { ROWS = 20, OUTPUTS = 40, INPUTS = 70 };
     struct support_random random = {.state = 13};
@@ -204,8 +172,8 @@ static void padding_stays_zero(void **state)
     (void)state;
     FOR_EACH_NATIVE(device)
     {
-        check_not_finite(device, CLF_PRECISION_FP32);
-        check_not_finite(device, CLF_PRECISION_BF16);
+        check_gradient_not_finite(device, CLF_PRECISION_FP32);
+        check_gradient_not_finite(device, CLF_PRECISION_BF16);
     }
 }
 

@@ -10,36 +10,6 @@
 #include "ops/embedding.h"
 #include "reference/int8.h"
 
-/* The device in a form, and portable where that is something else; NULL: nothing else. */
-static struct clf_device *device_of(int form, int portable)
-{
-    struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
-    if (portable) {
-        const struct clf__caps *caps = clf__device_caps(device);
-        int differs = form == CLF_FORM_CPU ? caps->has_dot_int8 : caps->has_integer_dot_product;
-        return differs ? support_device_portable((clf_form)form) : NULL;
-    }
-    return device;
-}
-
-#define FOR_EACH_DEVICE(device)                                                                              \
-    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
-        for (int portable = 0; portable <= 1; portable++)                                                    \
-            for (struct clf_device *device = device_of(form, portable); device; device = NULL)
-
-static struct clf__weight *make_int8(struct clf_device *device, const float *w, int outputs, int inputs)
-{
-    struct clf__weight_part part = {.data = w, .rows = outputs};
-    struct clf__weight *weight = NULL;
-    assert_ok(clf__weight_create(&weight, device,
-                                 &(struct clf__weight_source){.parts = &part,
-                                                              .part_count = 1,
-                                                              .inputs = inputs,
-                                                              .precision = CLF_PRECISION_INT8,
-                                                              .what = "a test's weight"}));
-    return weight;
-}
-
 /* Rows that reach from -127/64 to 127/64, or from 0 to 254/64, or down as far, or parts of it by powers of
  * two: their scale is a power of two, for which no device needs a rounded division, and so every device has
  * the same q. */
@@ -91,58 +61,35 @@ static void check_int8(struct clf_device *device, struct gemm_check check)
     size_t count = (size_t)rows * (size_t)outputs;
     struct support_random random = {.state = (uint64_t)(rows * 7919 + outputs * 31 + inputs)};
     float *x = make_rows(&random, rows, inputs);
-    float *w = support_uniform_array(&random, (size_t)outputs * (size_t)inputs, 1.0f);
-    float *bias = support_uniform_array(&random, (size_t)outputs, 3.0f);
-    float *residual = support_uniform_array(&random, count, 1.0f);
-    struct clf__weight *weight = make_int8(device, w, outputs, inputs);
-    struct framed x_frame = make_framed(device, rows, inputs, check.offset, check.gap, x);
-    struct framed y_frame = make_framed(device, rows, outputs, 2 * check.offset, 2 * check.gap,
-                                        check.residual == RESIDUAL_IN_PLACE ? residual : NULL);
-    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-    epilogue.scale = check.scale;
-    epilogue.activation = check.activation;
-    if (check.has_bias) {
-        epilogue.bias = support_tensor(device, CLF__F32, 1, outputs, bias).buffer;
-    }
-    if (check.residual != NO_RESIDUAL) {
-        epilogue.residual = check.residual == RESIDUAL_IN_PLACE
-                                ? y_frame.view
-                                : make_framed(device, rows, outputs, check.gap, check.offset, residual).view;
-    }
-    assert_ok(clf__gemm_weight(y_frame.view, x_frame.view, rows, weight, &epilogue));
-    float *products = make_expected(x, w, rows, outputs, inputs), *actual = read_framed(y_frame);
+    struct gemm_run run = make_operands(&random, check, x);
+    run_gemm(&run, device, check);
+    float *products = make_expected(run.x, run.w, rows, outputs, inputs);
     if (!check.has_bias && check.activation == CLF__IDENTITY && check.residual == NO_RESIDUAL) {
         for (size_t i = 0; i < count; i++) {
-            assert_true(actual[i] == check.scale * products[i]);
+            assert_true(run.y[i] == check.scale * products[i]);
         }
     } else {
         double *expected = support_array(count, sizeof *expected);
         for (size_t i = 0; i < count; i++) {
             double v = (double)check.scale * (double)products[i];
             v = reference_activation(check.activation,
-                                     v + (check.has_bias ? (double)bias[i % (size_t)outputs] : 0));
-            expected[i] = v + (check.residual != NO_RESIDUAL ? (double)residual[i] : 0);
+                                     v + (check.has_bias ? (double)run.bias[i % (size_t)outputs] : 0));
+            expected[i] = v + (check.residual != NO_RESIDUAL ? (double)run.residual[i] : 0);
         }
-        assert_close(actual, expected, count, 2e-6);
+        assert_close(run.y, expected, count, 2e-6);
     }
-    clf__weight_free(weight);
 }
 
 static void shapes(void **state)
 {
     (void)state;
-    FOR_EACH_DEVICE(device)
+    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
     {
         for (int i = 0; i < gemm_edge_case_count; i += support_small() ? 5 : 1) {
-            struct gemm_check check = {.shape = gemm_edge_cases[i], .scale = 1.0f};
-            check_int8(device, check); /* packed, bare */
-            check.activation = (enum clf__activation)(i % 5);
-            check.residual = i % 2 ? RESIDUAL : RESIDUAL_IN_PLACE;
-            check.has_bias = i % 3 != 0;
-            check.offset = 3;
-            check.gap = 1 + i % 5;
-            check.scale = 0.5f;
-            check_int8(device, check);
+            struct gemm_check bare = {
+                .shape = gemm_edge_cases[i], .scale = 1.0f, .precision = CLF_PRECISION_INT8};
+            check_int8(device, bare); /* packed */
+            check_int8(device, edge_check(i, CLF_PRECISION_INT8, (enum clf__activation)(i % 5)));
             support_free_all();
         }
     }
@@ -154,10 +101,11 @@ static void many_inputs(void **state)
     (void)state;
     static const struct gemm_case cases[] = {{1, 33, 1023}, {2, 40, 1025},  {8, 33, 2048}, {3, 20, 2049},
                                              {9, 40, 3001}, {33, 65, 2500}, {1, 7, 60001}, {17, 5, 65536}};
-    FOR_EACH_DEVICE(device)
+    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
     {
         for (size_t i = 0; i < sizeof cases / sizeof *cases - (support_small() ? 2 : 0); i++) {
-            check_int8(device, (struct gemm_check){.shape = cases[i], .scale = 1.0f});
+            check_int8(device, (struct gemm_check){
+                                   .shape = cases[i], .scale = 1.0f, .precision = CLF_PRECISION_INT8});
             support_free_all();
         }
     }
@@ -177,16 +125,11 @@ static void largest_sums(void **state)
     for (int i = 0; i < OUTPUTS * inputs; i++) {
         w[i] = i / inputs % 2 ? 127.0f : -127.0f;
     }
-    FOR_EACH_DEVICE(device)
+    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
     {
-        struct clf__weight *weight = make_int8(device, w, OUTPUTS, inputs);
+        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, inputs);
         for (int rows = 1; rows <= ROWS; rows += ROWS - 1) {
-            struct clf__tensor x_tensor = support_tensor(device, CLF__F32, rows, inputs, x);
-            struct clf__tensor y = support_tensor(device, CLF__F32, rows, OUTPUTS, NULL);
-            struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-            assert_ok(clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x_tensor), rows, weight,
-                                       &epilogue));
-            float *values = support_read(y);
+            float *values = multiply(device, weight, x, rows);
             for (int i = 0; i < rows * OUTPUTS; i++) {
                 float sum = (float)(127.0 * 127.0 * inputs);
                 assert_true(values[i] == (i / OUTPUTS % 2 == i % OUTPUTS ? sum : -sum));
@@ -196,36 +139,12 @@ static void largest_sums(void **state)
     }
 }
 
-static float *multiply(struct clf_device *device, const struct clf__weight *weight, const float *x, int rows)
-{
-    struct clf__tensor x_tensor = support_tensor(device, CLF__F32, rows, clf__weight_inputs(weight), x);
-    struct clf__tensor y = support_tensor(device, CLF__F32, rows, clf__weight_outputs(weight), NULL);
-    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-    assert_ok(clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x_tensor), rows, weight, &epilogue));
-    return support_read(y);
-}
-
 static void bits_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
-    enum { ROWS = 70, OUTPUTS = 75, INPUTS = 83 };
-    int row_step = support_small() ? 33 : 1;
-    struct support_random random = {.state = 11};
-    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
-    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
-    FOR_EACH_DEVICE(device)
+    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
     {
-        struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
-        float *alone = support_array(ROWS * OUTPUTS, sizeof *alone);
-        for (int row = 0; row < ROWS; row++) {
-            memcpy(alone + row * OUTPUTS, multiply(device, weight, x + row * INPUTS, 1), OUTPUTS * sizeof *x);
-        }
-        for (int rows = 2; rows <= ROWS; rows += row_step) {
-            int first = ROWS - rows; /* so that each row stands in every place of a block */
-            float *y = multiply(device, weight, x + first * INPUTS, rows);
-            assert_memory_equal(y, alone + first * OUTPUTS, (size_t)(rows * OUTPUTS) * sizeof *y);
-        }
-        clf__weight_free(weight);
+        check_batch_invariance(device, CLF_PRECISION_INT8, CLF__IDENTITY);
     }
 }
 
@@ -235,7 +154,7 @@ static void strange_numbers(void **state)
 {
     (void)state;
     enum { ROWS = 66, OUTPUTS = 40, INPUTS = 21, NONE = -1 };
-    FOR_EACH_DEVICE(device)
+    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
     {
         struct support_random random = {.state = 8};
         float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
@@ -250,7 +169,7 @@ static void strange_numbers(void **state)
             w[9 * INPUTS + k] = 0.0f;
             x[9 * INPUTS + k] *= 1e37f;
         }
-        struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
+        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, INPUTS);
         for (int first = 0; first < ROWS; first += ROWS - 4) { /* all, and few */
             int rows = first == 0 ? ROWS : 4;
             float *y = multiply(device, weight, x + first * INPUTS, rows);
@@ -279,9 +198,9 @@ static void near_the_product(void **state)
         reference_gemm_row(expected + row * OUTPUTS, x + row * INPUTS, w, OUTPUTS, INPUTS, 1, NULL,
                            CLF__IDENTITY, NULL);
     }
-    FOR_EACH_DEVICE(device)
+    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
     {
-        struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
+        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, INPUTS);
         assert_close(multiply(device, weight, x, ROWS), expected, ROWS * OUTPUTS, 0.01);
         clf__weight_free(weight);
     }
@@ -295,9 +214,9 @@ static void layout_is_as_said(void **state)
     struct support_random random = {.state = 6};
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
     int8_t q[INPUTS];
-    FOR_EACH_DEVICE(device)
+    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
     {
-        struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
+        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, INPUTS);
         struct clf__weight_layout layout = clf__weight_layout(weight);
         assert_int_equal(layout.precision, CLF_PRECISION_INT8);
         assert_int_equal(layout.group, 4);
@@ -339,9 +258,9 @@ static void embedding(void **state)
             }
         }
     }
-    FOR_EACH_DEVICE(device)
+    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
     {
-        struct clf__weight *weight = make_int8(device, e, V, D);
+        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, e, V, D);
         struct clf__tensor y = support_tensor(device, CLF__F32, N, D, NULL);
         assert_ok(clf__embedding_forward(y, support_tensor(device, CLF__I32, 1, N, ids), weight, 22.5f));
         assert_memory_equal(support_read(y), expected, sizeof expected);
@@ -357,18 +276,14 @@ static void reserved_memory_is_enough(void **state)
     struct support_random random = {.state = 2};
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
     float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = (clf_form)support_first_form();
-    options.gemm = CLF_GEMM_NATIVE;
-    struct clf_device *device; /* a fresh one: nothing is reserved on it */
-    assert_ok(clf_device_open(&device, NULL, &options));
+    struct clf_device *device = open_native(1);
     uint64_t before = clf__device_free_bytes(device);
     assert_ok(clf__gemm_reserve(device, ROWS, INPUTS, CLF_PRECISION_FP32));
     assert_int_equal(clf__device_free_bytes(device), before);
     assert_ok(clf__gemm_reserve(device, ROWS, INPUTS, CLF_PRECISION_INT8));
     uint64_t reserved = clf__device_free_bytes(device);
     assert_true(reserved < before);
-    struct clf__weight *weight = make_int8(device, w, OUTPUTS, INPUTS);
+    struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, INPUTS);
     for (int rows = 1; rows <= ROWS; rows += 13) {
         multiply(device, weight, x, rows);
     }
@@ -385,7 +300,7 @@ static void too_many_inputs_are_refused(void **state)
     float *row = support_array((1 << 16) + 1, sizeof *row);
     struct clf__weight_part part = {.data = row, .rows = 1};
     struct clf__weight *weight = NULL;
-    assert_fails(clf__weight_create(&weight, device_of(support_first_form(), 0),
+    assert_fails(clf__weight_create(&weight, native_device(support_first_form(), 0, CLF_PRECISION_INT8),
                                     &(struct clf__weight_source){.parts = &part,
                                                                  .part_count = 1,
                                                                  .inputs = (1 << 16) + 1,
@@ -394,39 +309,10 @@ static void too_many_inputs_are_refused(void **state)
                  CLF_UNSUPPORTED, "a long weight: 65537 inputs");
 }
 
-/* Memory and OpenCL calls that fail on the way, the operand's room with them. */
 static void failures_are_told(void **state)
 {
     (void)state;
-    enum { ROWS = 9 };
-    float numbers[ROWS * 20] = {0};
-    for (int calls = 0; calls <= 1; calls++) {
-        struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-        options.form = (clf_form)support_first_form();
-        options.gemm = CLF_GEMM_NATIVE;
-        options.use_program_cache = 0; /* what it lacks is no failure */
-        struct clf_device *device;     /* a fresh one: its kernels are to be built */
-        assert_ok(clf_device_open(&device, NULL, &options));
-        struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, ROWS, 20, numbers));
-        struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, ROWS, 3, NULL));
-        struct clf__weight *weight = make_int8(device, numbers, 3, 20);
-        struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-        clf_status status = CLF_DEVICE;
-        int failures = -1;
-        for (uint64_t n = 1; status != CLF_OK; n++, failures++) {
-            assert_true(n < 200);
-            clf__buffer_free(device->packed); /* so that it is made anew */
-            device->packed = NULL;
-            calls ? clf__device_fail_at(n) : clf__memory_fail_at(n);
-            status = clf__gemm_weight(y, x, ROWS, weight, &epilogue);
-            calls ? clf__device_fail_at(0) : clf__memory_fail_at(0);
-            assert_true(status == CLF_OK || strlen(clf_last_error()) > 10);
-        }
-        assert_true(failures >= 3);
-        clf__weight_free(weight);
-        support_free_all();
-        clf_device_close(device);
-    }
+    check_failures(CLF_PRECISION_INT8, 9, 20);
 }
 
 int main(void)

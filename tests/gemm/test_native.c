@@ -6,27 +6,15 @@
 #include "gemm/provider.h"
 #include "program/launch.h"
 
-#define FOR_EACH_NATIVE(device)                                                                              \
-    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
-        for (struct clf_device *device =                                                                     \
-                 support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);                   \
-             device; device = NULL)
-
 static void shapes(void **state)
 {
     (void)state;
     FOR_EACH_NATIVE(device)
     {
         for (int i = 0; i < gemm_edge_case_count; i += support_small() ? 5 : 1) {
-            struct gemm_check check = {.shape = gemm_edge_cases[i], .scale = 1.0f};
-            check_gemm(device, check); /* packed, bare */
-            check.activation = CLF__RELU;
-            check.residual = i % 2 ? RESIDUAL : RESIDUAL_IN_PLACE;
-            check.has_bias = i % 3 != 0;
-            check.offset = 3;
-            check.gap = 1 + i % 5;
-            check.scale = 0.5f;
-            check_gemm(device, check);
+            struct gemm_check bare = {.shape = gemm_edge_cases[i], .scale = 1.0f};
+            check_gemm(device, bare); /* packed */
+            check_gemm(device, edge_check(i, CLF_PRECISION_FP32, CLF__RELU));
             support_free_all();
         }
     }
@@ -55,45 +43,15 @@ static void activations(void **state)
     }
 }
 
-/* Runs rows of x through the weight and gives their results. */
-static float *multiply(struct clf_device *device, const struct clf__weight *weight, const float *x, int rows,
-                       enum clf__activation activation)
-{
-    struct clf__tensor x_tensor = support_tensor(device, CLF__F32, rows, clf__weight_inputs(weight), x);
-    struct clf__tensor y = support_tensor(device, CLF__F32, rows, clf__weight_outputs(weight), NULL);
-    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-    epilogue.activation = activation;
-    assert_ok(clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x_tensor), rows, weight, &epilogue));
-    return support_read(y);
-}
-
-/* The promise of batch invariance: the bits of a row depend neither on how many rows there are nor on its
- * place. */
 static void bits_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
-    enum { ROWS = 70, OUTPUTS = 75, INPUTS = 83 };
-    int row_step = support_small() ? 33 : 1, last_kind = support_small() ? CLF__IDENTITY : CLF__SILU;
-    struct support_random random = {.state = 11};
-    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
-    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    int last_kind = support_small() ? CLF__IDENTITY : CLF__SILU;
     FOR_EACH_NATIVE(device)
     {
-        struct clf__weight *weight = make_weight(device, w, OUTPUTS, INPUTS);
         for (int kind = CLF__IDENTITY; kind <= last_kind; kind += CLF__GELU_ERF) {
-            enum clf__activation activation = (enum clf__activation)kind;
-            float *alone = support_array(ROWS * OUTPUTS, sizeof *alone);
-            for (int row = 0; row < ROWS; row++) {
-                float *y = multiply(device, weight, x + row * INPUTS, 1, activation);
-                memcpy(alone + row * OUTPUTS, y, OUTPUTS * sizeof *y);
-            }
-            for (int rows = 2; rows <= ROWS; rows += row_step) {
-                int first = ROWS - rows; /* so that each row stands in every place of a block */
-                float *y = multiply(device, weight, x + first * INPUTS, rows, activation);
-                assert_memory_equal(y, alone + first * OUTPUTS, (size_t)(rows * OUTPUTS) * sizeof *y);
-            }
+            check_batch_invariance(device, CLF_PRECISION_FP32, (enum clf__activation)kind);
         }
-        clf__weight_free(weight);
     }
 }
 
@@ -115,8 +73,8 @@ static void parts_are_stacked(void **state)
                 .parts = parts, .part_count = 4, .inputs = INPUTS, .what = "a stacked weight"}));
         assert_int_equal(clf__weight_inputs(stacked), INPUTS);
         assert_int_equal(clf__weight_outputs(stacked), OUTPUTS);
-        assert_memory_equal(multiply(device, stacked, x, ROWS, CLF__IDENTITY),
-                            multiply(device, whole, x, ROWS, CLF__IDENTITY), ROWS * OUTPUTS * sizeof *x);
+        assert_memory_equal(multiply(device, stacked, x, ROWS), multiply(device, whole, x, ROWS),
+                            ROWS * OUTPUTS * sizeof *x);
         clf__weight_free(stacked);
         clf__weight_free(whole);
     }
@@ -163,40 +121,18 @@ static void large_weights_are_packed_in_chunks(void **state)
         double *expected = support_array((size_t)outputs, sizeof *expected);
         reference_gemm_row(expected, x, w, outputs, inputs, 1, NULL, CLF__IDENTITY, NULL);
         /* one chain of 40000 sums loses a few more bits */
-        assert_close(multiply(device, weight, x, 1, CLF__IDENTITY), expected, (size_t)outputs, 2e-5);
+        assert_close(multiply(device, weight, x, 1), expected, (size_t)outputs, 2e-5);
         clf__weight_free(weight);
     }
 }
 
-/* A NaN or infinity spoils its own row or column and no other. */
 static void not_finite_values_stay_where_they_are(void **state)
 {
     (void)state;
-    enum { ROWS = 66, OUTPUTS = 40, INPUTS = 20 };
     FOR_EACH_NATIVE(device)
     {
         for (int kind = CLF__IDENTITY; kind <= CLF__SILU; kind++) {
-            struct support_random random = {.state = 8};
-            float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
-            float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
-            w[34 * INPUTS + 3] = NAN;
-            x[5 * INPUTS + 19] = NAN;
-            x[65 * INPUTS] = INFINITY;
-            struct clf__weight *weight = make_weight(device, w, OUTPUTS, INPUTS);
-            float *y = multiply(device, weight, x, ROWS, (enum clf__activation)kind);
-            for (int i = 0; i < ROWS * OUTPUTS; i++) {
-                int row = i / OUTPUTS, column = i % OUTPUTS;
-                if (row == 5 || column == 34) {
-                    assert_true(isnan(y[i]));
-                } else if (row != 65) {
-                    assert_true(isfinite(y[i]));
-                } else if (w[column * INPUTS] > 0) {
-                    assert_true(y[i] == INFINITY);
-                } else if (kind == CLF__IDENTITY) {
-                    assert_true(y[i] == -INFINITY);
-                }
-            }
-            clf__weight_free(weight);
+            check_not_finite(device, CLF_PRECISION_FP32, (enum clf__activation)kind);
         }
     }
 }
@@ -210,7 +146,7 @@ static void activations_do_not_overflow(void **state)
     {
         struct clf__weight *weight = make_weight(device, w, 1, 1);
         for (int kind = CLF__RELU; kind <= CLF__SILU; kind++) {
-            float *y = multiply(device, weight, x, 8, (enum clf__activation)kind);
+            float *y = multiply_activated(device, weight, x, 8, (enum clf__activation)kind);
             for (int i = 0; i < 8; i++) {
                 assert_true(fabsf(y[i] - (x[i] < 0 ? 0.0f : x[i])) <= fabsf(x[i]) * 1e-6f && !isnan(y[i]));
             }

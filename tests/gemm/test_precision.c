@@ -8,23 +8,10 @@
 
 static const clf_precision precisions[] = {CLF_PRECISION_FP16, CLF_PRECISION_BF16};
 
-/* The device in a form, and portable where that is something else; NULL: nothing else. */
-static struct clf_device *device_of(int form, int portable)
-{
-    struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
-    if (portable) {
-        int differs = form == CLF_FORM_CPU && clf__device_caps(device)->has_dot_bf16;
-        return differs ? support_device_portable((clf_form)form) : NULL;
-    }
-    return device;
-}
-
 #define FOR_EACH_CASE(device, precision)                                                                     \
-    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
-        for (int portable = 0; portable <= 1; portable++)                                                    \
-            for (struct clf_device *device = device_of(form, portable); device; device = NULL)               \
-                for (clf_precision precision = precisions[portable]; precision <= CLF_PRECISION_BF16;        \
-                     precision = (clf_precision)(precision + 1))
+    FOR_EACH_DEVICE(device, CLF_PRECISION_BF16)                                                              \
+    for (clf_precision precision = precisions[portable]; precision <= CLF_PRECISION_BF16;                    \
+         precision = (clf_precision)(precision + 1))
 
 static void shapes(void **state)
 {
@@ -32,80 +19,29 @@ static void shapes(void **state)
     FOR_EACH_CASE(device, precision)
     {
         for (int i = 0; i < gemm_edge_case_count; i += support_small() ? 5 : 1) {
-            struct gemm_check check = {.shape = gemm_edge_cases[i], .scale = 1.0f, .precision = precision};
-            check_gemm(device, check); /* packed, bare */
-            check.activation = CLF__RELU;
-            check.residual = i % 2 ? RESIDUAL : RESIDUAL_IN_PLACE;
-            check.has_bias = i % 3 != 0;
-            check.offset = 3;
-            check.gap = 1 + i % 5;
-            check.scale = 0.5f;
-            check_gemm(device, check);
+            struct gemm_check bare = {.shape = gemm_edge_cases[i], .scale = 1.0f, .precision = precision};
+            check_gemm(device, bare); /* packed */
+            check_gemm(device, edge_check(i, precision, CLF__RELU));
             support_free_all();
         }
     }
 }
 
-static float *multiply(struct clf_device *device, const struct clf__weight *weight, const float *x, int rows)
-{
-    struct clf__tensor x_tensor = support_tensor(device, CLF__F32, rows, clf__weight_inputs(weight), x);
-    struct clf__tensor y = support_tensor(device, CLF__F32, rows, clf__weight_outputs(weight), NULL);
-    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-    assert_ok(clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x_tensor), rows, weight, &epilogue));
-    return support_read(y);
-}
-
 static void bits_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
-    enum { ROWS = 70, OUTPUTS = 75, INPUTS = 83 };
-    int row_step = support_small() ? 33 : 1;
-    struct support_random random = {.state = 11};
-    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
-    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
     FOR_EACH_CASE(device, precision)
     {
-        struct clf__weight *weight = make_weight_in(device, precision, w, OUTPUTS, INPUTS);
-        float *alone = support_array(ROWS * OUTPUTS, sizeof *alone);
-        for (int row = 0; row < ROWS; row++) {
-            float *y = multiply(device, weight, x + row * INPUTS, 1);
-            memcpy(alone + row * OUTPUTS, y, OUTPUTS * sizeof *y);
-        }
-        for (int rows = 2; rows <= ROWS; rows += row_step) {
-            int first = ROWS - rows; /* so that each row stands in every place of a block */
-            float *y = multiply(device, weight, x + first * INPUTS, rows);
-            assert_memory_equal(y, alone + first * OUTPUTS, (size_t)(rows * OUTPUTS) * sizeof *y);
-        }
-        clf__weight_free(weight);
+        check_batch_invariance(device, precision, CLF__IDENTITY);
     }
 }
 
-/* A NaN or infinity spoils its own row or column and no other. */
 static void not_finite_values_stay_where_they_are(void **state)
 {
     (void)state;
-    enum { ROWS = 66, OUTPUTS = 40, INPUTS = 21 };
     FOR_EACH_CASE(device, precision)
     {
-        struct support_random random = {.state = 8};
-        float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
-        float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
-        w[34 * INPUTS + 3] = NAN;
-        x[5 * INPUTS + 20] = NAN;
-        x[65 * INPUTS] = INFINITY;
-        struct clf__weight *weight = make_weight_in(device, precision, w, OUTPUTS, INPUTS);
-        float *y = multiply(device, weight, x, ROWS);
-        for (int i = 0; i < ROWS * OUTPUTS; i++) {
-            int row = i / OUTPUTS, column = i % OUTPUTS;
-            if (row == 5 || column == 34) {
-                assert_true(isnan(y[i]));
-            } else if (row == 65) {
-                assert_true(y[i] == (w[column * INPUTS] > 0 ? INFINITY : -INFINITY));
-            } else {
-                assert_true(isfinite(y[i]));
-            }
-        }
-        clf__weight_free(weight);
+        check_not_finite(device, precision, CLF__IDENTITY);
     }
 }
 
@@ -114,7 +50,8 @@ static void portable_bits_are_the_instructions(void **state)
 {
     (void)state;
     enum { ROWS = 13, OUTPUTS = 70, INPUTS = 301 };
-    struct clf_device *device = device_of(CLF_FORM_CPU, 0), *portable = device_of(CLF_FORM_CPU, 1);
+    struct clf_device *device = native_device(CLF_FORM_CPU, 0, CLF_PRECISION_BF16),
+                      *portable = native_device(CLF_FORM_CPU, 1, CLF_PRECISION_BF16);
     if (portable == NULL || support_first_form() != CLF_FORM_CPU) {
         skip();
     }
@@ -179,7 +116,7 @@ static int is_same(float a, float b)
 static void weights_are_rounded_to_the_nearest(void **state)
 {
     (void)state;
-    struct clf_device *device = device_of(support_first_form(), 0);
+    struct clf_device *device = native_device(support_first_form(), 0, CLF_PRECISION_BF16);
     for (int p = 0; p < 2; p++) {
         int count = 4 * 65536, group = precisions[p] == CLF_PRECISION_BF16 ? 2 : 1;
         float *values = make_roundings(precisions[p]);
@@ -254,8 +191,8 @@ static void layout_is_as_said(void **state)
     enum { INPUTS = 7, OUTPUTS = 45, PAIRS = 4 };
     struct support_random random = {.state = 6};
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
-    struct clf__weight *weight =
-        make_weight_in(device_of(support_first_form(), 0), CLF_PRECISION_BF16, w, OUTPUTS, INPUTS);
+    struct clf__weight *weight = make_weight_in(native_device(support_first_form(), 0, CLF_PRECISION_BF16),
+                                                CLF_PRECISION_BF16, w, OUTPUTS, INPUTS);
     struct clf__weight_layout layout = clf__weight_layout(weight);
     assert_int_equal(layout.precision, CLF_PRECISION_BF16);
     assert_int_equal(clf__buffer_bytes(layout.buffer), 64 * PAIRS * 2 * sizeof(uint16_t));
@@ -349,36 +286,10 @@ static void rows_in_bf16_pass_between_products(void **state)
     }
 }
 
-/* Memory and OpenCL calls that fail on the way, the operand's room with them. */
 static void failures_are_told(void **state)
 {
     (void)state;
-    float numbers[200 * 3] = {0};
-    for (int calls = 0; calls <= 1; calls++) {
-        struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-        options.form = (clf_form)support_first_form();
-        options.gemm = CLF_GEMM_NATIVE;
-        options.use_program_cache = 0;
-        struct clf_device *device; /* a fresh one: it has no room for operands yet */
-        assert_ok(clf_device_open(&device, NULL, &options));
-        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_BF16, numbers, 3, 200);
-        struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 200, numbers));
-        struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 3, NULL));
-        struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-        clf_status status = CLF_DEVICE;
-        int failures = -1;
-        for (uint64_t n = 1; status != CLF_OK; n++, failures++) {
-            assert_true(n < 200);
-            calls ? clf__device_fail_at(n) : clf__memory_fail_at(n);
-            status = clf__gemm_weight(y, x, 3, weight, &epilogue);
-            calls ? clf__device_fail_at(0) : clf__memory_fail_at(0);
-            assert_true(status == CLF_OK || strlen(clf_last_error()) > 10);
-        }
-        assert_true(failures >= 3);
-        clf__weight_free(weight);
-        support_free_all();
-        clf_device_close(device);
-    }
+    check_failures(CLF_PRECISION_BF16, 3, 200);
 }
 
 /* A finite weight does not become an infinite one unsaid. */

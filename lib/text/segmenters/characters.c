@@ -56,10 +56,7 @@ static clf_status characters_join(const void *state, char **text, const char *co
     CLF__TRY(clf__allocate(text, bytes, 1));
     char *end = *text;
     for (int i = 0; i < count; i++) {
-        const char *piece = strcmp(pieces[i], delimiter) == 0 ? " " : pieces[i];
-        size_t length = strlen(piece);
-        memcpy(end, piece, length);
-        end += length;
+        end = stpcpy(end, strcmp(pieces[i], delimiter) == 0 ? " " : pieces[i]);
     }
     return CLF_OK;
 }

@@ -1,8 +1,10 @@
-#include "text/segmenters/choose.h"
+#include "text/segmenters/segmenter.h"
 
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
+#include "text/vocabulary.h"
 
 clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config)
 {

@@ -7,6 +7,9 @@
 
 #include "base/status.h"
 
+struct clf__json;
+struct clf__vocabulary;
+
 /* Called with each piece in turn; a failure ends the cutting and is its result. */
 typedef clf_status clf__piece_function(void *user, const char *piece, size_t length);
 
@@ -41,5 +44,15 @@ extern const struct clf__segmenter clf__segmenter_words;
 extern const struct clf__segmenter clf__segmenter_characters;
 /* Pieces of source.spm and target.spm. */
 extern const struct clf__segmenter clf__segmenter_sentencepiece;
+
+/* Which one a folder has: choose.c. First what its tokenizer_config.json says, which the folder borrows. */
+clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config);
+/* With source.spm or target.spm, SentencePiece: either calls for the other, so that one that is missing is
+ * named. Without, characters where there is a word delimiter, else words; but a target's vocabulary that
+ * holds SentencePiece's pieces says that its models are missing, unless the configuration tells how text is
+ * cut. */
+clf_status clf__segmenter_choose(const struct clf__segmenter **out,
+                                 const struct clf__segmenter_folder *folder,
+                                 const struct clf__vocabulary *target);
 
 #endif

@@ -43,12 +43,7 @@ static clf_status words_join(const void *state, char **text, const char *const *
     CLF__TRY(clf__allocate(text, bytes, 1));
     char *end = *text;
     for (int i = 0; i < count; i++) {
-        size_t length = strlen(words[i]);
-        if (i > 0) {
-            *end++ = ' ';
-        }
-        memcpy(end, words[i], length);
-        end += length;
+        end = stpcpy(stpcpy(end, i > 0 ? " " : ""), words[i]);
     }
     return CLF_OK;
 }
