@@ -86,7 +86,8 @@ struct clf__config {
     int source_start_id, source_end_id; /* what frames a source line */
     int mask_pad_tokens; /* tokens of sources and given targets equal to pad_id are hidden as keys */
     /* What generation starts from. */
-    struct clf__search_options generation; /* `suppressed` and `bad_words` owned by the config */
+    struct clf__search_options generation; /* `suppressed` and `bad_words` owned by the config; no prefix */
+    int forced_first;                      /* the prefix: one id, or -1 */
 };
 
 /* Fails unless it is a folder; for a file, the failure names its folder where that may be a model. */

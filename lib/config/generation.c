@@ -256,10 +256,10 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
     }
     CLF__TRY(read_length_penalty(options, json));
     CLF__TRY(read_early_stopping(options, json));
-    CLF__TRY(read_forced(json, "forced_bos_token_id", vocabulary, &options->forced_first));
+    CLF__TRY(read_forced(json, "forced_bos_token_id", vocabulary, &config->forced_first));
     CLF__TRY(read_forced(json, "forced_eos_token_id", vocabulary, &options->forced_last));
     CLF__TRY(read_suppressed(options, json));
-    CLF__TRY(check_forced(options, json, "forced_bos_token_id", options->forced_first));
+    CLF__TRY(check_forced(options, json, "forced_bos_token_id", config->forced_first));
     CLF__TRY(check_forced(options, json, "forced_eos_token_id", options->forced_last));
     CLF__TRY(read_bad_words(options, json));
     warn_of_others(json);

@@ -44,9 +44,9 @@ static void start_paper(struct clf__config *config, struct clf__config_choices *
         .max_length = 256,
         .length_rule = CLF__LENGTH_GNMT,
         .length_penalty = 0.6f,
-        .forced_first = -1,
         .forced_last = -1,
     };
+    config->forced_first = -1;
 }
 
 void clf__config_preset_start(struct clf__config *config, struct clf__config_choices *choices,

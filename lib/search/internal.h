@@ -51,6 +51,8 @@ struct clf__search {
 
 /* options.c */
 
+/* Whether an id is inside the vocabulary. */
+int clf__is_id(const struct clf__search_options *options, int id);
 /* CLF_BAD_ARGUMENT where rows, slots or offsets of bans would outgrow int32. */
 clf_status clf__search_check_rows(const struct clf__search_limits *limits);
 /* CLF_BAD_ARGUMENT where a search has no room for a source. */
@@ -61,12 +63,16 @@ int clf__candidates_wanted(int beams, int vocabulary);
 /* Whether a source's scores count the banned ids too. */
 int clf__counts_banned(const struct clf__search_options *options);
 
-/* bans.c */
+/* processors.c */
 
+/* CLF_BAD_ARGUMENT with a sentence unless what the processors of scores read makes sense. */
+clf_status clf__processors_check(const struct clf__search_options *options);
 /* Writes the ids that are banned at every step, ascending, none twice; returns how many. */
 int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *options);
 /* Writes the ids that `beam` must not continue with, ascending, none twice; returns how many. */
 int clf__bans_write(int32_t *banned, const struct clf__search_source *source, const struct clf__beam *beam);
+/* The only id allowed as the token after `generated` others, or -1. */
+int clf__forced_id(const struct clf__search_options *options, int generated);
 
 /* hypothesis.c */
 

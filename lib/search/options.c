@@ -2,7 +2,7 @@
 
 #include "search/internal.h"
 
-static int id_in_range(const struct clf__search_options *options, int id)
+int clf__is_id(const struct clf__search_options *options, int id)
 {
     return id >= 0 && id < options->vocabulary;
 }
@@ -60,64 +60,14 @@ static clf_status check_scoring(const struct clf__search_options *options)
     return CLF_OK;
 }
 
-static clf_status check_forced(const struct clf__search_options *options, int id, const char *which)
-{
-    if (id == -1) {
-        return CLF_OK;
-    }
-    if (!id_in_range(options, id)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the forced %s id %d is outside the vocabulary of %d", which, id,
-                         options->vocabulary);
-    }
-    for (int i = 0; i < options->suppressed_count; i++) {
-        if (options->suppressed[i] == id) {
-            return clf__fail(CLF_BAD_ARGUMENT, "id %d is both the forced %s one and suppressed; drop one", id,
-                             which);
-        }
-    }
-    return CLF_OK;
-}
-
 static clf_status check_ids(const struct clf__search_options *options)
 {
     if (options->vocabulary < 1) {
         return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary of %d ids", options->vocabulary);
     }
-    if (!id_in_range(options, options->start_id) || !id_in_range(options, options->end_id)) {
+    if (!clf__is_id(options, options->start_id) || !clf__is_id(options, options->end_id)) {
         return clf__fail(CLF_BAD_ARGUMENT, "start id %d or end id %d is outside the vocabulary of %d",
                          options->start_id, options->end_id, options->vocabulary);
-    }
-    if (options->suppressed_count < 0 || (options->suppressed_count > 0 && options->suppressed == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d suppressed ids without a list", options->suppressed_count);
-    }
-    for (int i = 0; i < options->suppressed_count; i++) {
-        if (!id_in_range(options, options->suppressed[i])) {
-            return clf__fail(CLF_BAD_ARGUMENT, "the suppressed id %d is outside the vocabulary of %d",
-                             options->suppressed[i], options->vocabulary);
-        }
-    }
-    CLF__TRY(check_forced(options, options->forced_first, "first"));
-    return check_forced(options, options->forced_last, "last");
-}
-
-static clf_status check_bad_words(const struct clf__search_options *options)
-{
-    const int32_t *offsets = options->bad_word_offsets;
-    if (options->bad_word_count < 0 ||
-        (options->bad_word_count > 0 && (options->bad_words == NULL || offsets == NULL))) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d bad words without a list", options->bad_word_count);
-    }
-    for (int word = 0; word < options->bad_word_count; word++) {
-        if (offsets[word] < 0 || offsets[word + 1] <= offsets[word]) {
-            return clf__fail(CLF_BAD_ARGUMENT, "bad word %d is empty; a bad word has at least 1 id",
-                             word + 1);
-        }
-        for (int32_t i = offsets[word]; i < offsets[word + 1]; i++) {
-            if (!id_in_range(options, options->bad_words[i])) {
-                return clf__fail(CLF_BAD_ARGUMENT, "id %d of bad word %d is outside the vocabulary of %d",
-                                 options->bad_words[i], word + 1, options->vocabulary);
-            }
-        }
     }
     return CLF_OK;
 }
@@ -175,7 +125,7 @@ clf_status clf__search_check(const struct clf__search_options *options)
     CLF__TRY(check_sizes(options));
     CLF__TRY(check_scoring(options));
     CLF__TRY(check_ids(options));
-    CLF__TRY(check_bad_words(options));
+    CLF__TRY(clf__processors_check(options));
     struct clf__search_limits alone = clf__search_limits_for(options, 1);
     return clf__search_check_rows(&alone);
 }

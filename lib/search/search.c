@@ -169,15 +169,6 @@ static int is_running(const struct clf__search_source *source)
     return source->options != NULL && !source->done;
 }
 
-/* The only id allowed as the token after `generated` others, or -1. */
-static int forced_id(const struct clf__search_options *options, int generated)
-{
-    if (generated == options->max_length - 1 && options->forced_last >= 0) {
-        return options->forced_last;
-    }
-    return generated == 0 ? options->forced_first : -1;
-}
-
 /* Adds a row for each running beam of a place. */
 static void add_rows(struct clf__search *search, int place)
 {
@@ -212,7 +203,7 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
         int wanted = clf__candidates_wanted(options->beams, options->vocabulary);
         step->candidates = wanted > step->candidates ? wanted : step->candidates;
         step->both_statistics |= clf__counts_banned(options);
-        source->forced = forced_id(options, generated);
+        source->forced = clf__forced_id(options, generated);
         source->first_row = step->rows;
         /* A forced token needs no answer from the model; but what follows it needs the model's cache. */
         int last = generated == options->max_length - 1 || source->forced == options->end_id;

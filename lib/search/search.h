@@ -49,16 +49,17 @@ struct clf__search_options {
     double length_penalty;
     enum clf__early_stopping early_stopping;
     int renormalize;           /* log-softmax again after the banned ids are gone */
-    int forced_first;          /* id of the first generated token, or -1 */
-    int forced_last;           /* id forced at max_length, or -1; stronger than forced_first */
+    const int32_t *prefix;     /* ids of the first generated tokens */
+    int prefix_count;          /* <= max_length */
+    int forced_last;           /* id forced at max_length, or -1; stronger than the prefix */
     const int32_t *suppressed; /* ids never generated */
     int suppressed_count;
+    int bad_word_count; /* of the two lists that follow */
     /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). Of length 1:
      * always banned, unless it is the end id alone, which is ignored; longer: the last id is banned where the
      * ids before it, the start token among them, are the latest. Forced tokens are stronger than these. */
     const int32_t *bad_words;
     const int32_t *bad_word_offsets;
-    int bad_word_count;
 };
 
 /* What search asks of the model at one step: for each row feed `tokens` at `positions`, and give the best
@@ -122,7 +123,7 @@ struct clf__search_result {
 /* options.c: CLF_BAD_ARGUMENT with a sentence unless the options make sense together. */
 clf_status clf__search_check(const struct clf__search_options *options);
 
-/* bans.c: how many ids a row bans at most. */
+/* processors.c: how many ids a row bans at most. */
 size_t clf__bans_limit(const struct clf__search_options *options);
 
 struct clf__search;

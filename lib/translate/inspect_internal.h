@@ -11,7 +11,7 @@
 json_t *clf__inspect_configuration(const struct clf__config *config);
 
 /* What generation starts from, as clf_translate_options_init() gives it; NULL without memory. */
-json_t *clf__inspect_generation(const struct clf__search_options *options);
+json_t *clf__inspect_generation(const struct clf__config *config);
 
 /* A formatted sentence after the others of a JSON array. */
 clf_status clf__inspect_say(json_t *sentences, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -33,7 +33,7 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
         .length_penalty = search->length_penalty,
         .early_stopping = (clf_early_stopping)search->early_stopping,
         .renormalize = search->renormalize,
-        .forced_first = search->forced_first,
+        .forced_first = model->transformer->config.forced_first,
         .forced_last = search->forced_last,
         .batch_tokens = DEFAULT_BATCH_TOKENS,
     };
@@ -60,7 +60,8 @@ static clf_status choose_search(struct clf_translator *translator)
     search->length_penalty = options->length_penalty;
     search->early_stopping = (enum clf__early_stopping)options->early_stopping;
     search->renormalize = options->renormalize;
-    search->forced_first = options->forced_first;
+    search->prefix = &options->forced_first;
+    search->prefix_count = options->forced_first == -1 ? 0 : 1;
     search->forced_last = options->forced_last;
     search->suppressed = NULL;
     size_t own_count = (size_t)own->suppressed_count, more = (size_t)options->suppressed_count;

@@ -42,7 +42,7 @@ static void test_demo_model(void **state)
     assert_int_equal(c.generation.beams, 4);
     assert_int_equal(c.generation.max_length, 127);
     assert_int_equal(c.generation.forced_last, 0);
-    assert_int_equal(c.generation.forced_first, -1);
+    assert_int_equal(c.forced_first, -1);
     assert_int_equal(c.generation.renormalize, 1);
     assert_int_equal(c.generation.vocabulary, 4002);
     assert_int_equal(c.generation.start_id, 4001);

@@ -17,7 +17,7 @@ static void test_generation(void **state)
     assert_true(o->beams == 5 && o->n_best == 2 && o->length_penalty == -0.5f);
     assert_int_equal(o->early_stopping, CLF__STOP_NEVER);
     assert_int_equal(o->length_rule, CLF__LENGTH_NONE);
-    assert_true(o->forced_first == 7 && o->forced_last == 0 && o->start_id == 38 && o->end_id == 0);
+    assert_true(c.forced_first == 7 && o->forced_last == 0 && o->start_id == 38 && o->end_id == 0);
     assert_true(o->min_length == 3 && o->max_length == 33);
     assert_true(o->suppressed_count == 2 && o->suppressed[1] == 9);
     assert_int_equal(o->bad_word_count, 3); /* the end token alone is not banned */

@@ -37,6 +37,15 @@ static int is_banned(const struct clf__search_options *options, const int32_t *i
     return id == options->end_id && length + 1 < options->min_length;
 }
 
+/* The only id that the options allow as the next token, or -1. */
+static int forced_id(const struct clf__search_options *options, int length)
+{
+    if (length + 1 == options->max_length && options->forced_last >= 0) {
+        return options->forced_last;
+    }
+    return length < options->prefix_count ? options->prefix[length] : -1;
+}
+
 static double finished_score(const struct clf__search_options *options, double sum, int length)
 {
     switch (options->length_rule) {
@@ -56,18 +65,22 @@ static void enumerate(struct enumeration *all, struct entry made, double sum, ui
     float logits[VOCABULARY];
     toy_logits(logits, all->toy, state);
     double total = 0.0, left = 0.0;
+    int forced = forced_id(options, made.length);
     for (int id = 0; id < VOCABULARY; id++) {
         total += exp((double)logits[id]);
         left += is_banned(options, made.ids, made.length, id) ? 0.0 : exp((double)logits[id]);
     }
     for (int id = 0; id < VOCABULARY; id++) {
-        if (is_banned(options, made.ids, made.length, id)) {
+        if (forced >= 0 ? id != forced : is_banned(options, made.ids, made.length, id)) {
             continue;
         }
         struct entry longer = made;
         longer.ids[longer.length++] = id;
-        longer.log_probability += (double)logits[id] - log(left);
-        double longer_sum = sum + (double)logits[id] - log(options->renormalize ? left : total);
+        double longer_sum = sum;
+        if (forced < 0) {
+            longer.log_probability += (double)logits[id] - log(left);
+            longer_sum += (double)logits[id] - log(options->renormalize ? left : total);
+        }
         if (id == options->end_id || longer.length == options->max_length) {
             longer.score = finished_score(options, longer_sum, longer.length);
             assert_true(all->count < MOST);
@@ -112,7 +125,7 @@ static void test_finds_all_hypotheses(void **state)
     (void)state;
     static const double penalties[] = {0.0, -1.0, 0.6, 1.0, 2.0};
     static const int32_t bad_words[] = {2, 0, TOY_START, 2};
-    static const int32_t offsets[] = {0, 2, 4};
+    static const int32_t offsets[] = {0, 2, 4}, prefix[] = {2, 1, 1, 2};
     for (int round = 0; round < 360; round++) {
         struct clf__search_options options = toy_options(VOCABULARY, MOST, MOST, 1 + round % LENGTH);
         options.length_rule = (enum clf__length_rule)(round % 3);
@@ -123,6 +136,9 @@ static void test_finds_all_hypotheses(void **state)
         options.bad_words = bad_words;
         options.bad_word_offsets = offsets;
         options.bad_word_count = round / 5 % 3;
+        options.prefix = prefix;
+        options.prefix_count = round / 11 % (options.max_length + 1);
+        options.forced_last = round / 13 % 3 - 1;
         check(&options, round);
     }
 }

@@ -67,7 +67,12 @@ static void test_wrong_ids(void **state)
     REJECT(options.vocabulary = 0, "vocabulary of 0");
     REJECT(options.start_id = 10, "start id 10");
     REJECT(options.end_id = -1, "end id -1");
-    REJECT(options.forced_first = 10, "forced first id 10");
+    REJECT((options.prefix = ids, options.prefix_count = 2), "forced first id 10");
+    REJECT((options.prefix = ids, options.prefix_count = 7), "a prefix of 7 ids: it is a list of at most 6");
+    REJECT(options.prefix_count = 1, "a prefix of 1 ids");
+    REJECT((options.prefix = ids, options.prefix_count = 1, options.suppressed = ids,
+            options.suppressed_count = 1),
+           "both the forced first one and suppressed");
     REJECT(options.forced_last = -2, "forced last id -2");
     REJECT((options.suppressed = ids, options.suppressed_count = 2), "suppressed id 10");
     REJECT((options.suppressed = ids + 2, options.suppressed_count = 1), "suppressed id -1");
@@ -144,13 +149,14 @@ static void test_too_large_for_any_memory(void **state)
 }
 
 /* The calls that a search takes where nothing but forced tokens can end it before max_length. */
-static int calls_of(int forced_first, int forced_last, int max_length, int sources)
+static int calls_of(int32_t forced_first, int forced_last, int max_length, int sources)
 {
     int calls = -1;
     for (int beams = 1; beams <= 4; beams += 3) {
         struct clf__search_options options = toy_options(12, beams, 1, max_length);
         options.min_length = max_length;
-        options.forced_first = forced_first;
+        options.prefix = &forced_first;
+        options.prefix_count = forced_first >= 0;
         options.forced_last = forced_last;
         struct toy toy = toy_for(&options, sources, seeds);
         struct toy_result result;

@@ -9,6 +9,7 @@ enum { MOST = 64 };
 
 struct listed {
     struct clf__search_options options;
+    int32_t prefix;
     int seeds[MOST];
     int32_t suppressed[MOST], bad_words[MOST], bad_word_offsets[MOST];
 };
@@ -56,7 +57,9 @@ static void read_case(struct listed *listed, const json_t *object)
     options->length_penalty = json_number_value(json_object_get(object, "length_penalty"));
     options->early_stopping = early_stopping(json_string_value(json_object_get(object, "early_stopping")));
     options->renormalize = integer(object, "renormalize");
-    options->forced_first = integer(object, "forced_first");
+    listed->prefix = integer(object, "forced_first");
+    options->prefix = &listed->prefix;
+    options->prefix_count = listed->prefix >= 0;
     options->forced_last = integer(object, "forced_last");
     options->suppressed = listed->suppressed;
     options->suppressed_count = read_ids(listed->suppressed, json_object_get(object, "suppressed"), 0);
@@ -116,7 +119,7 @@ static int search_equals(const json_t *object, const struct listed *listed, int 
     assert_ok(toy_search(&result, &toy, places));
     int equal = 1;
     /* transformers also runs the model for tokens that are forced. */
-    if (places == sources && listed->options.forced_first < 0 && listed->options.forced_last < 0 &&
+    if (places == sources && listed->options.prefix_count == 0 && listed->options.forced_last < 0 &&
         toy.calls != integer(object, "steps")) {
         print_error("case %zu: %d steps for %d\n", number, toy.calls, integer(object, "steps"));
         equal = 0;

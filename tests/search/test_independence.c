@@ -6,16 +6,6 @@
 
 enum { SOURCES = 20 };
 
-static void assert_same(const struct clf__hypothesis *a, const struct clf__hypothesis *b, int count)
-{
-    for (int i = 0; i < count; i++) {
-        assert_int_equal(a[i].length, b[i].length);
-        assert_memory_equal(a[i].ids, b[i].ids, (size_t)a[i].length * sizeof *a[i].ids);
-        assert_memory_equal(&a[i].score, &b[i].score, sizeof a[i].score);
-        assert_memory_equal(&a[i].log_probability, &b[i].log_probability, sizeof a[i].log_probability);
-    }
-}
-
 struct cost {
     int rows, longest;
 };
@@ -58,7 +48,7 @@ static void check_batch(const struct clf__search_options *options, const int *se
             together.admit_most = way == 1 ? 2 : 0;
             together.admit_at_times = way == 2 ? (uint32_t)places : 0;
             assert_ok(toy_search(&result, &together, places));
-            assert_same(result.hypotheses, expected.hypotheses, sources * options->n_best);
+            toy_assert_same(result.hypotheses, expected.hypotheses, sources * options->n_best);
             /* A source that is done takes no rows, whatever the batch. */
             assert_int_equal(together.rows, cost.rows);
             assert_true(way > 0 || places < sources || together.calls == cost.longest);
@@ -111,8 +101,8 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
             struct toy_result expected, result;
             assert_ok(toy_search(&expected, &healthy, 3));
             assert_ok(toy_search(&result, &ill, 2));
-            assert_same(result.hypotheses, expected.hypotheses, beams);
-            assert_same(result.hypotheses + 2 * beams, expected.hypotheses + 2 * beams, beams);
+            toy_assert_same(result.hypotheses, expected.hypotheses, beams);
+            toy_assert_same(result.hypotheses + 2 * beams, expected.hypotheses + 2 * beams, beams);
             /* What there was before is the outcome. */
             const struct clf__hypothesis *cut = result.hypotheses + beams;
             assert_int_equal(cut[0].length, position);
@@ -145,7 +135,7 @@ static void test_a_long_source_holds_up_no_other(void **state)
     struct toy_result expected, result;
     search_alone(&expected, &toy);
     assert_ok(toy_search(&result, &toy, PLACES));
-    assert_same(result.hypotheses, expected.hypotheses, LINES);
+    toy_assert_same(result.hypotheses, expected.hypotheses, LINES);
     int tokens = 0, by_batches = 0;
     for (int first = 0; first < LINES; first += PLACES) {
         int longest = 0;

@@ -259,7 +259,6 @@ static inline struct clf__search_options toy_options(int vocabulary, int beams, 
                                         .end_id = TOY_END,
                                         .max_length = max_length,
                                         .length_penalty = 1.0,
-                                        .forced_first = -1,
                                         .forced_last = -1};
 }
 
@@ -282,6 +281,17 @@ static inline void toy_result_free(struct toy_result *result)
     }
     free(result->hypotheses);
     *result = (struct toy_result){0};
+}
+
+static inline void toy_assert_same(const struct clf__hypothesis *a, const struct clf__hypothesis *b,
+                                   int count)
+{
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(a[i].length, b[i].length);
+        assert_memory_equal(a[i].ids, b[i].ids, (size_t)a[i].length * sizeof *a[i].ids);
+        assert_memory_equal(&a[i].score, &b[i].score, sizeof a[i].score);
+        assert_memory_equal(&a[i].log_probability, &b[i].log_probability, sizeof a[i].log_probability);
+    }
 }
 
 /* Room for every source's options. */

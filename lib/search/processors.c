@@ -1,0 +1,256 @@
+/* What takes ids away from a source's candidates, a row of the table each. */
+#include <string.h>
+
+#include "search/internal.h"
+
+/* Ascending, none twice. */
+struct id_list {
+    int32_t *ids;
+    int count;
+};
+
+/* A column that a processor does not need is NULL. */
+struct processor {
+    /* CLF_BAD_ARGUMENT with a sentence unless what it reads of the options makes sense. */
+    clf_status (*check)(const struct clf__search_options *options);
+    /* How many ids it bans of a row at most. */
+    size_t (*limit)(const struct clf__search_options *options);
+    /* Adds the ids that it bans at every step; asked once a source. */
+    void (*ban_always)(struct id_list *banned, const struct clf__search_options *options);
+    /* Adds the ids that it bans after a hypothesis. */
+    void (*ban)(struct id_list *banned, const struct clf__search_options *options,
+                const struct clf__beam *beam);
+    /* The only id that it allows as the token after `generated` others, stronger than all bans; or -1. */
+    int (*force)(const struct clf__search_options *options, int generated);
+};
+
+static void insert(struct id_list *list, int32_t id)
+{
+    int low = 0, high = list->count;
+    if (high > 0 && list->ids[high - 1] < id) {
+        low = high; /* as where the ids come in their order, which may be many */
+    }
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (list->ids[middle] < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < list->count && list->ids[low] == id) {
+        return;
+    }
+    memmove(list->ids + low + 1, list->ids + low, (size_t)(list->count - low) * sizeof *list->ids);
+    list->ids[low] = id;
+    list->count++;
+}
+
+/* --- Suppressed ids. --- */
+
+static clf_status check_suppressed(const struct clf__search_options *options)
+{
+    if (options->suppressed_count < 0 || (options->suppressed_count > 0 && options->suppressed == NULL)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%d suppressed ids without a list", options->suppressed_count);
+    }
+    for (int i = 0; i < options->suppressed_count; i++) {
+        if (!clf__is_id(options, options->suppressed[i])) {
+            return clf__fail(CLF_BAD_ARGUMENT, "the suppressed id %d is outside the vocabulary of %d",
+                             options->suppressed[i], options->vocabulary);
+        }
+    }
+    return CLF_OK;
+}
+
+static size_t limit_suppressed(const struct clf__search_options *options)
+{
+    return (size_t)options->suppressed_count;
+}
+
+static void ban_suppressed(struct id_list *banned, const struct clf__search_options *options)
+{
+    for (int i = 0; i < options->suppressed_count; i++) {
+        insert(banned, options->suppressed[i]);
+    }
+}
+
+/* --- Bad words. --- */
+
+static clf_status check_bad_words(const struct clf__search_options *options)
+{
+    const int32_t *offsets = options->bad_word_offsets;
+    if (options->bad_word_count < 0 ||
+        (options->bad_word_count > 0 && (options->bad_words == NULL || offsets == NULL))) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%d bad words without a list", options->bad_word_count);
+    }
+    for (int word = 0; word < options->bad_word_count; word++) {
+        if (offsets[word] < 0 || offsets[word + 1] <= offsets[word]) {
+            return clf__fail(CLF_BAD_ARGUMENT, "bad word %d is empty; a bad word has at least 1 id",
+                             word + 1);
+        }
+        for (int32_t i = offsets[word]; i < offsets[word + 1]; i++) {
+            if (!clf__is_id(options, options->bad_words[i])) {
+                return clf__fail(CLF_BAD_ARGUMENT, "id %d of bad word %d is outside the vocabulary of %d",
+                                 options->bad_words[i], word + 1, options->vocabulary);
+            }
+        }
+    }
+    return CLF_OK;
+}
+
+static size_t limit_bad_words(const struct clf__search_options *options)
+{
+    return (size_t)options->bad_word_count;
+}
+
+static void ban_single_ids(struct id_list *banned, const struct clf__search_options *options)
+{
+    for (int word = 0; word < options->bad_word_count; word++) {
+        int32_t first = options->bad_word_offsets[word];
+        int32_t id = options->bad_words[first];
+        if (options->bad_word_offsets[word + 1] - first == 1 && id != options->end_id) {
+            insert(banned, id);
+        }
+    }
+}
+
+/* True where all ids of a bad word but its last are the latest of the beam's. */
+static int would_complete(const struct clf__beam *beam, const int32_t *word, int word_length)
+{
+    int before = word_length - 1;
+    int held = beam->length + 1; /* the start token too */
+    return before <= held && memcmp(beam->ids + held - before, word, (size_t)before * sizeof *word) == 0;
+}
+
+static void ban_last_ids(struct id_list *banned, const struct clf__search_options *options,
+                         const struct clf__beam *beam)
+{
+    for (int i = 0; i < options->bad_word_count; i++) {
+        const int32_t *word = options->bad_words + options->bad_word_offsets[i];
+        int word_length = options->bad_word_offsets[i + 1] - options->bad_word_offsets[i];
+        if (word_length > 1 && would_complete(beam, word, word_length)) {
+            insert(banned, word[word_length - 1]);
+        }
+    }
+}
+
+/* --- The end token, before the minimum length. --- */
+
+static size_t limit_early_end(const struct clf__search_options *options)
+{
+    (void)options;
+    return 1;
+}
+
+static void ban_early_end(struct id_list *banned, const struct clf__search_options *options,
+                          const struct clf__beam *beam)
+{
+    if (beam->length + 1 < options->min_length) {
+        insert(banned, options->end_id);
+    }
+}
+
+/* --- Forced ids. --- */
+
+static clf_status check_forced(const struct clf__search_options *options, int id, const char *which)
+{
+    if (!clf__is_id(options, id)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the forced %s id %d is outside the vocabulary of %d", which, id,
+                         options->vocabulary);
+    }
+    for (int i = 0; i < options->suppressed_count; i++) {
+        if (options->suppressed[i] == id) {
+            return clf__fail(CLF_BAD_ARGUMENT, "id %d is both the forced %s one and suppressed; drop one", id,
+                             which);
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status check_forced_last(const struct clf__search_options *options)
+{
+    return options->forced_last == -1 ? CLF_OK : check_forced(options, options->forced_last, "last");
+}
+
+static int force_last(const struct clf__search_options *options, int generated)
+{
+    return generated == options->max_length - 1 ? options->forced_last : -1;
+}
+
+static clf_status check_prefix(const struct clf__search_options *options)
+{
+    int count = options->prefix_count;
+    if (count < 0 || count > options->max_length || (count > 0 && options->prefix == NULL)) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "a prefix of %d ids: it is a list of at most %d, the maximum length", count,
+                         options->max_length);
+    }
+    for (int i = 0; i < count; i++) {
+        CLF__TRY(check_forced(options, options->prefix[i], "first"));
+    }
+    return CLF_OK;
+}
+
+static int force_prefix(const struct clf__search_options *options, int generated)
+{
+    return generated < options->prefix_count ? options->prefix[generated] : -1;
+}
+
+/* Of two that force an id the first one does. */
+static const struct processor processors[] = {
+    {.check = check_suppressed, .limit = limit_suppressed, .ban_always = ban_suppressed},
+    {.check = check_bad_words, .limit = limit_bad_words, .ban_always = ban_single_ids, .ban = ban_last_ids},
+    {.limit = limit_early_end, .ban = ban_early_end},
+    {.check = check_forced_last, .force = force_last},
+    {.check = check_prefix, .force = force_prefix},
+};
+static const struct processor *const processors_end = processors + sizeof processors / sizeof *processors;
+
+clf_status clf__processors_check(const struct clf__search_options *options)
+{
+    for (const struct processor *each = processors; each < processors_end; each++) {
+        CLF__TRY(each->check != NULL ? each->check(options) : CLF_OK);
+    }
+    return CLF_OK;
+}
+
+size_t clf__bans_limit(const struct clf__search_options *options)
+{
+    size_t vocabulary = (size_t)options->vocabulary, sum = 0;
+    for (const struct processor *each = processors; each < processors_end; each++) {
+        sum += each->limit != NULL ? each->limit(options) : 0;
+    }
+    return sum < vocabulary ? sum : vocabulary;
+}
+
+int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *options)
+{
+    struct id_list list = {.ids = always_banned};
+    for (const struct processor *each = processors; each < processors_end; each++) {
+        if (each->ban_always != NULL) {
+            each->ban_always(&list, options);
+        }
+    }
+    return list.count;
+}
+
+int clf__bans_write(int32_t *banned, const struct clf__search_source *source, const struct clf__beam *beam)
+{
+    struct id_list list = {.ids = banned, .count = source->always_banned_count};
+    memcpy(banned, source->always_banned, (size_t)list.count * sizeof *banned);
+    for (const struct processor *each = processors; each < processors_end; each++) {
+        if (each->ban != NULL) {
+            each->ban(&list, source->options, beam);
+        }
+    }
+    return list.count;
+}
+
+int clf__forced_id(const struct clf__search_options *options, int generated)
+{
+    int forced = -1;
+    for (const struct processor *each = processors; forced < 0 && each < processors_end; each++) {
+        forced = each->force != NULL ? each->force(options, generated) : -1;
+    }
+    return forced;
+}
