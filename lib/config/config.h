@@ -38,6 +38,9 @@ enum clf__positions_kind {
     CLF__POSITIONS_RELATIVE
 };
 
+/* The first sub-layer of a decoder's layers: model/tree.c says what each is made of. */
+enum clf__decoder_mixer { CLF__MIXER_SELF_ATTENTION };
+
 struct clf__config {
     enum clf__system system;
     /* Sizes. */
@@ -66,6 +69,7 @@ struct clf__config {
     int norm_final;     /* a norm after each stack */
     int norm_embedding; /* a norm on the embedding sum */
     /* Attention. */
+    enum clf__decoder_mixer decoder_mixer;
     int query_bias, key_bias, value_bias, output_bias; /* of the projections */
     int attention_scaled;                              /* 1 / sqrt(K), else 1 */
     /* Feed-forward. */

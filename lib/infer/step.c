@@ -4,7 +4,6 @@
 #include "config/sides.h"
 #include "device/queue.h"
 #include "infer/internal.h"
-#include "ops/cache.h"
 #include "program/launch.h"
 
 struct clf__projection clf__session_projection(const struct clf__session *session)
@@ -23,12 +22,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
     for (int i = 0; i < decoder->layer_count; i++) {
         calls[i] = *call;
         calls[i].memory = session->memory[i];
-        if (call->history != NULL) {
-            session->layer_histories[i] = *call->history;
-            session->layer_histories[i].keys = session->keys[i];
-            session->layer_histories[i].values = session->values[i];
-            calls[i].history = &session->layer_histories[i];
-        }
+        calls[i].state = &session->layer_states[i];
     }
     if (maps == NULL) {
         CLF__TRY(clf__decoder_layers_forward(decoder->layers, decoder->layer_count, &workspace, calls));
@@ -144,21 +138,20 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
     struct step_views views;
     CLF__TRY(upload_step(session, &views, step));
-    struct clf__tensor history = session->history[session->current_history];
-    session->current_history = !session->current_history;
-    struct clf__tensor next = session->history[session->current_history];
-    CLF__TRY(clf__cache_follow(next, history, views.slots, views.parents, views.positions));
+    session->turn = !session->turn;
+    const struct clf__mixer_step mixer_step = {
+        .slots = views.slots,
+        .parents = views.parents,
+        .positions = views.positions,
+        .relative = decoder->embedder.relative,
+        .shared = &session->shared_state,
+        .turn = session->turn,
+        .pairs = views.pairs,
+    };
+    CLF__TRY(clf__session_mixer(session)->follow(&mixer_step));
     struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, step->rows);
     CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.tokens, (struct clf__tensor){.buffer = NULL},
                                    views.position_rows));
-    struct clf__attention_history step_history = {
-        .table = next,
-        .slots = views.slots,
-        .positions = views.positions,
-        .relative = decoder->embedder.relative,
-        .slots_total = session->limits.slots,
-        .pairs = views.pairs,
-    };
     struct clf__attention_call cross = {
         .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),
         .spans = views.cross,
@@ -167,7 +160,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         .few_queries = 1,
     };
     struct clf__decoder_call call = {
-        .history = &step_history, .cross_call = &cross, .counters = session->counters};
+        .step = &mixer_step, .cross_call = &cross, .counters = session->counters};
     CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
     return read_candidates(session, step, &views);
 }

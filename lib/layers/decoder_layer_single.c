@@ -11,8 +11,8 @@ enum { PRODUCTS = 6, COMMON_ARGUMENTS = 40, LAYER_ARGUMENTS = 21 };
 
 static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__decoder_layer *layer)
 {
-    out[0] = &layer->self_attention.input;
-    out[1] = &layer->self_attention.output;
+    out[0] = &layer->mixer.attention.input;
+    out[1] = &layer->mixer.attention.output;
     out[2] = &layer->cross_attention.input;
     out[3] = &layer->cross_attention.output;
     out[4] = &layer->feed_forward.up;
@@ -28,7 +28,8 @@ static int is_plain(const struct clf__linear *linear)
 /* Whether one layer's call can go in one launch and gains by it. */
 static int is_single(const struct clf__decoder_layer *layer, int rows, const struct clf__decoder_call *call)
 {
-    if (call->counters.buffer == NULL || call->history == NULL || rows == 0) {
+    if (call->counters.buffer == NULL || call->step == NULL || rows == 0 ||
+        !layer->mixer.kind->is_in_single_launch) {
         return 0;
     }
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->counters.buffer));
@@ -64,14 +65,14 @@ int clf__decoder_layers_together(const struct clf__decoder_layer *layers, int co
 
 static clf_precision precision_of(const struct clf__decoder_layer *layer)
 {
-    return clf__weight_layout(layer->self_attention.input.weight).precision;
+    return clf__weight_layout(layer->mixer.attention.input.weight).precision;
 }
 
 /* The macros that one decoder's layers fix. */
 static void write_defines(char *defines, size_t size, const struct clf__decoder_layer *layer, int layers)
 {
-    const struct clf__heads *heads = &layer->self_attention.heads;
-    const struct clf__norm *norm = &layer->self_attention_norm;
+    const struct clf__heads *heads = &layer->mixer.attention.heads;
+    const struct clf__norm *norm = &layer->mixer_norm;
     snprintf(defines, size,
              "-DPRECISION=%d -DACTIVATION=%d -DNORM=%d%s -DNORM_FIRST=%d -DKEY_WIDTH=%d "
              "-DVALUE_WIDTH=%d -DLAYERS=%d",
@@ -86,8 +87,8 @@ static void add_cost(struct clf__cost *cost, const struct clf__decoder_layer *la
 {
     const struct clf__linear *linears[PRODUCTS];
     list_products(linears, layer);
-    const struct clf__heads *heads = &layer->self_attention.heads;
-    double pairs = call->history->pairs, memory_rows = call->memory.rows;
+    const struct clf__heads *heads = &layer->mixer.attention.heads;
+    double pairs = call->step->pairs, memory_rows = call->memory.rows;
     struct clf__cost self = clf__attention_cost(heads, rows, pairs, pairs);
     struct clf__cost cross = clf__attention_cost(heads, rows, memory_rows, call->cross_call->spans.pairs);
     cost->operations += self.operations + cross.operations;
@@ -109,9 +110,10 @@ static void list_common(struct clf__argument out[COMMON_ARGUMENTS], struct clf_d
                         const struct clf__decoder_layer *layer, const struct clf__workspace *workspace,
                         const struct clf__decoder_call *call)
 {
-    const struct clf__attention_history *history = call->history;
+    const struct clf__attention_history its = clf__self_attention_history(call->step, call->state);
+    const struct clf__attention_history *history = &its;
     const struct clf__spans *spans = &call->cross_call->spans;
-    const struct clf__heads *heads = &layer->self_attention.heads;
+    const struct clf__heads *heads = &layer->mixer.attention.heads;
     const struct clf__argument arguments[COMMON_ARGUMENTS] = {
         CLF__BUFFER(call->counters.buffer),
         CLF__INT(workspace->x.rows),
@@ -119,7 +121,7 @@ static void list_common(struct clf__argument out[COMMON_ARGUMENTS], struct clf_d
         CLF__INT(layer->feed_forward.width),
         CLF__INT(heads->count),
         CLF__FLOAT(heads->scale),
-        CLF__FLOAT(layer->self_attention_norm.epsilon),
+        CLF__FLOAT(layer->mixer_norm.epsilon),
         BEGINNING(workspace->x),
         BEGINNING(workspace->normed),
         BEGINNING(workspace->projected),
@@ -148,12 +150,13 @@ static void list_own(struct clf__argument out[LAYER_ARGUMENTS], const struct clf
                      const struct clf__decoder_call *call)
 {
     /* The kernel takes the norm after each sub-layer: with the norms first that is the next sub-layer's. */
-    const struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
+    const struct clf__norm *norms[] = {&layer->mixer_norm, &layer->cross_attention_norm,
                                        &layer->feed_forward_norm};
     int first = layer->norm_first ? 1 : 0;
+    const struct clf__attention_history history = clf__self_attention_history(call->step, call->state);
     const struct clf__argument arguments[LAYER_ARGUMENTS] = {
-        LINEAR(layer->self_attention.input),
-        LINEAR(layer->self_attention.output),
+        LINEAR(layer->mixer.attention.input),
+        LINEAR(layer->mixer.attention.output),
         LINEAR(layer->cross_attention.input),
         LINEAR(layer->cross_attention.output),
         LINEAR(layer->feed_forward.up),
@@ -161,8 +164,8 @@ static void list_own(struct clf__argument out[LAYER_ARGUMENTS], const struct clf
         NORM(norms[first]),
         NORM(norms[first + 1]),
         NORM(norms[(first + 2) % 3]),
-        CLF__BUFFER(call->history->keys.buffer),
-        CLF__BUFFER(call->history->values.buffer),
+        CLF__BUFFER(history.keys.buffer),
+        CLF__BUFFER(history.values.buffer),
         CLF__BUFFER(call->memory.buffer),
     };
     memcpy(out, arguments, sizeof arguments);

@@ -38,7 +38,8 @@ static clf_status build(struct clf__stacks out, const struct clf__config *config
     }
     for (int i = 0; i < decoder->layer_count; i++) {
         struct clf__decoder_layer *layer = &decoder->layers[i];
-        layer->self_attention.heads = layer->cross_attention.heads = clf__config_heads(config, CLF__DECODER);
+        layer->mixer.kind = clf__tree_mixer(config);
+        layer->mixer.attention.heads = layer->cross_attention.heads = clf__config_heads(config, CLF__DECODER);
         layer->feed_forward = feed_forward(config, CLF__DECODER);
         layer->norm_first = config->norm_first;
     }
@@ -360,10 +361,11 @@ clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
 clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
                                           const struct clf__decoder_layer *like)
 {
-    *out = (struct clf__decoder_layer){.self_attention = {.heads = like->self_attention.heads},
-                                       .cross_attention = {.heads = like->cross_attention.heads},
-                                       .feed_forward = without_weights(&like->feed_forward),
-                                       .norm_first = like->norm_first};
+    *out = (struct clf__decoder_layer){
+        .mixer = {.kind = like->mixer.kind, .attention = {.heads = like->mixer.attention.heads}},
+        .cross_attention = {.heads = like->cross_attention.heads},
+        .feed_forward = without_weights(&like->feed_forward),
+        .norm_first = like->norm_first};
     struct clf__mirror lone = {.decoder = {.layers = out}};
     struct clf__mirror model = {.decoder = {.layers = (struct clf__decoder_layer *)like}};
     return zero_lone(&lone, &model, CLF__DECODER, &like->feed_forward.down);

@@ -41,10 +41,10 @@ struct module_row {
 #define NORM(layer, member, name) \
     {CLF__MODULE_NORM, offsetof(struct layer, member), "", MODEL_WIDTH, 1, {{name, CLF__GAIN, 0, 0, 0}}}
 
-#define SELF_ATTENTION(layer) \
-    LINEAR(layer, self_attention.input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE), \
-    LINEAR(layer, self_attention.output, "self_attn.", VALUES, 1, OUTPUT), \
-    NORM(layer, self_attention_norm, "self_attn_layer_norm")
+#define SELF_ATTENTION(layer, member, norm) \
+    LINEAR(layer, member.input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE), \
+    LINEAR(layer, member.output, "self_attn.", VALUES, 1, OUTPUT), \
+    NORM(layer, norm, "self_attn_layer_norm")
 #define CROSS_ATTENTION(layer) \
     LINEAR(layer, cross_attention.input, "encoder_attn.", MODEL_WIDTH, 1, QUERY), \
     LINEAR(layer, cross_attention.memory, "encoder_attn.", MODEL_WIDTH, 2, KEY, VALUE), \
@@ -56,17 +56,34 @@ struct module_row {
     NORM(layer, feed_forward_norm, "final_layer_norm")
 
 static const struct module_row encoder_rows[] = {
-    SELF_ATTENTION(clf__encoder_layer),
+    SELF_ATTENTION(clf__encoder_layer, self_attention, self_attention_norm),
     FEED_FORWARD(clf__encoder_layer),
 };
+static const struct module_row self_attention_rows[] = {
+    SELF_ATTENTION(clf__decoder_layer, mixer.attention, mixer_norm),
+};
 static const struct module_row decoder_rows[] = {
-    SELF_ATTENTION(clf__decoder_layer),
     CROSS_ATTENTION(clf__decoder_layer),
     FEED_FORWARD(clf__decoder_layer),
 };
 /* clang-format on */
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
+
+/* Decoder's mixers, by enum clf__decoder_mixer: their functions, and what they and their norms are made of.
+ */
+static const struct mixer_row {
+    const struct clf__mixer_kind *kind;
+    const struct module_row *rows;
+    int row_count;
+} mixers[] = {
+    {&clf__self_attention_mixer, self_attention_rows, COUNT(self_attention_rows)},
+};
+
+const struct clf__mixer_kind *clf__tree_mixer(const struct clf__config *config)
+{
+    return mixers[config->decoder_mixer].kind;
+}
 
 struct walk {
     const struct clf__config *config;
@@ -115,10 +132,8 @@ static void describe_part(struct clf__module_part *out, const struct walk *walk,
     }
 }
 
-static clf_status visit_layer(const struct walk *walk, int index)
+static clf_status visit_rows(const struct walk *walk, int index, const struct module_row *rows, int count)
 {
-    const struct module_row *rows = walk->side == CLF__ENCODER ? encoder_rows : decoder_rows;
-    int count = walk->side == CLF__ENCODER ? COUNT(encoder_rows) : COUNT(decoder_rows);
     char layer[64];
     snprintf(layer, sizeof layer, "model.%s.layers.%d.", clf__side_word(walk->side), index);
     for (int i = 0; i < count; i++) {
@@ -136,6 +151,16 @@ static clf_status visit_layer(const struct walk *walk, int index)
         CLF__TRY(walk->visit(walk->context, &module));
     }
     return CLF_OK;
+}
+
+static clf_status visit_layer(const struct walk *walk, int index)
+{
+    if (walk->side == CLF__ENCODER) {
+        return visit_rows(walk, index, encoder_rows, COUNT(encoder_rows));
+    }
+    const struct mixer_row *mixer = &mixers[walk->config->decoder_mixer];
+    CLF__TRY(visit_rows(walk, index, mixer->rows, mixer->row_count));
+    return visit_rows(walk, index, decoder_rows, COUNT(decoder_rows));
 }
 
 /* A member that both stacks have. */
