@@ -10,7 +10,7 @@ static clf_status upload_sources(struct clf__session *session, struct clf__seque
 {
     struct clf__upload *upload = &session->source;
     upload->count = 0;
-    clf__upload_take_sequences(views, upload, &session->transformer->config, sources, 0);
+    clf__upload_take_sequences(views, upload, &session->transformer->config, sources, CLF__ENCODER);
     session->encoded_hidden = views->host_hidden;
     if (sources->frames != NULL) {
         int rows = sources->first[sources->count];

@@ -67,7 +67,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
 {
     const struct clf__config *config = &session->transformer->config;
     struct clf__upload *upload = &session->target;
-    struct clf__position_rows places = clf__position_rows(config);
+    struct clf__position_rows places = clf__position_rows(config, CLF__DECODER);
     int rows = step->rows, banned_count = step->banned_offsets[rows];
     size_t bytes = (size_t)rows * sizeof(int32_t);
     int32_t *tokens, *positions, *position_rows, *slots, *parents, *offsets, *banned, *spans;

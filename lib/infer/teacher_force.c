@@ -16,7 +16,7 @@ static clf_status upload_targets(struct clf__session *session, struct target_vie
     int longest_source = 0;
     int32_t *cross;
     upload->count = 0;
-    clf__upload_take_sequences(&views->inputs, upload, &session->transformer->config, inputs, 1);
+    clf__upload_take_sequences(&views->inputs, upload, &session->transformer->config, inputs, CLF__DECODER);
     views->cross = clf__upload_take_spans(upload, inputs->count, &cross);
     for (int b = 0; b < inputs->count; b++) {
         int first = inputs->first[b], length = inputs->first[b + 1] - first;

@@ -10,22 +10,24 @@ static struct clf_device *device_of(const struct clf__embedder *embedder)
     return clf__buffer_device(clf__weight_layout(input).buffer);
 }
 
-struct clf__position_rows clf__position_rows(const struct clf__config *config)
+struct clf__position_rows clf__position_rows(const struct clf__config *config, enum clf__side side)
 {
-    if (config->positions != CLF__POSITIONS_SINUSOID) {
+    if (clf__config_positions(config, side) != CLF__POSITIONS_SINUSOID) {
         return (struct clf__position_rows){.first = config->position_offset, .pad = config->pad_id};
     }
-    int is_inside = config->pad_id >= 0 && config->pad_id < config->max_positions + config->position_offset;
+    int rows = clf__config_max_positions(config, side) + config->position_offset;
+    int is_inside = config->pad_id >= 0 && config->pad_id < rows;
     int has_pad = config->position_padding_aware && is_inside;
     return (struct clf__position_rows){.first = has_pad, .pad = has_pad ? 0 : -1};
 }
 
 /* By way of a piece at a time, so that the host holds no second table. */
-static clf_status write_sinusoids(struct clf__tensor table, const struct clf__config *config)
+static clf_status write_sinusoids(struct clf__tensor table, const struct clf__config *config,
+                                  enum clf__side side)
 {
     enum { PIECE = 1 << 18 }; /* numbers */
     size_t width = (size_t)table.columns;
-    struct clf__position_rows places = clf__position_rows(config);
+    struct clf__position_rows places = clf__position_rows(config, side);
     int at_once = PIECE / table.columns + 1;
     float *rows;
     at_once = at_once < table.rows ? at_once : table.rows;
@@ -47,17 +49,17 @@ static clf_status write_sinusoids(struct clf__tensor table, const struct clf__co
 }
 
 static clf_status reach_positions(struct clf__embedder *embedder, const struct clf__config *config,
-                                  int length)
+                                  enum clf__side side, int length)
 {
-    int tokens = length < config->max_positions ? length : config->max_positions;
-    int rows = tokens + clf__position_rows(config).first, width = config->d_model;
-    if (config->positions != CLF__POSITIONS_SINUSOID || rows <= embedder->positions.rows) {
+    int most = clf__config_max_positions(config, side), tokens = length < most ? length : most;
+    int rows = tokens + clf__position_rows(config, side).first, width = config->d_model;
+    if (clf__config_positions(config, side) != CLF__POSITIONS_SINUSOID || rows <= embedder->positions.rows) {
         return CLF_OK;
     }
     struct clf__tensor table = {.type = CLF__F32, .rows = rows, .columns = width, .stride = width};
     CLF__TRY(clf__buffer_create(&table.buffer, device_of(embedder),
                                 (size_t)rows * (size_t)width * sizeof(float), "the table of positions"));
-    clf_status status = write_sinusoids(table, config);
+    clf_status status = write_sinusoids(table, config, side);
     if (status != CLF_OK) {
         clf__buffer_free(table.buffer);
         return status;
@@ -91,7 +93,8 @@ static clf_status reach_relative(struct clf__embedder *embedder, const struct cl
 {
     int reach = length < config->relative_distance ? length : config->relative_distance;
     int heads = embedder->relative_by_bucket.columns, width = 2 * reach + 1;
-    if (config->positions != CLF__POSITIONS_RELATIVE || width <= embedder->relative.columns) {
+    if (clf__config_positions(config, side) != CLF__POSITIONS_RELATIVE ||
+        width <= embedder->relative.columns) {
         return CLF_OK;
     }
     struct clf__embedder other = *embedder;
@@ -116,7 +119,7 @@ static clf_status reach_relative(struct clf__embedder *embedder, const struct cl
 clf_status clf__embedder_reach(struct clf__embedder *embedder, const struct clf__config *config,
                                enum clf__side side, int length)
 {
-    CLF__TRY(reach_positions(embedder, config, length));
+    CLF__TRY(reach_positions(embedder, config, side, length));
     return reach_relative(embedder, config, side, length);
 }
 
@@ -218,6 +221,9 @@ clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct c
 clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
                                         const struct clf__config *config, enum clf__side side)
 {
+    if (embedder->relative.buffer == NULL) {
+        return CLF_OK;
+    }
     struct clf__tensor by_bucket = embedder->relative_by_bucket;
     struct clf__relative relative = relative_of(config, side, embedder->relative);
     float *values = embedder->relative_values;
@@ -230,6 +236,9 @@ clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
 clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,
                                            const struct clf__config *config, enum clf__side side)
 {
+    if (gradient->relative.buffer == NULL) {
+        return CLF_OK;
+    }
     struct clf__tensor by_bucket = gradient->relative_by_bucket;
     struct clf__relative relative = relative_of(config, side, gradient->relative);
     float *values = gradient->relative_values;

@@ -27,7 +27,7 @@ struct clf__embedder {
 struct clf__position_rows {
     int first, pad;
 };
-struct clf__position_rows clf__position_rows(const struct clf__config *config);
+struct clf__position_rows clf__position_rows(const struct clf__config *config, enum clf__side side);
 
 /* Lengthens the tables of positions, where they are too short for sequences of up to `length` tokens. They do
  * not begin with the configuration's maxima, which may be far beyond what any session uses. Never called in a
@@ -65,7 +65,7 @@ clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct c
                                   const struct clf__embedder_training *training, struct clf__tensor scratch);
 
 /* `relative` anew from `relative_by_bucket`, and the gradient of that from the gradient of the former; by way
- * of the host. */
+ * of the host. Nothing where there is none. */
 clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
                                         const struct clf__config *config, enum clf__side side);
 clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,

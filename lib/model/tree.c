@@ -209,11 +209,12 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
         CLF__TRY(visit_one(walk, CLF__MODULE_LINEAR, OFFSET(side, embedder.frontend), "frontend", CLF__MATRIX,
                            width, config->feature_size));
     }
-    if (config->positions == CLF__POSITIONS_LEARNED) {
+    if (clf__config_positions(config, side) == CLF__POSITIONS_LEARNED) {
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(side, embedder.positions), "embed_positions",
-                           CLF__EMBEDDING, config->max_positions + config->position_offset, width));
+                           CLF__EMBEDDING, clf__config_max_positions(config, side) + config->position_offset,
+                           width));
     }
-    if (config->positions == CLF__POSITIONS_RELATIVE) {
+    if (clf__config_positions(config, side) == CLF__POSITIONS_RELATIVE) {
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(side, embedder.relative_by_bucket),
                            "relative_attention_bias", CLF__RELATIVE_BIAS, config->relative_buckets,
                            clf__config_heads(config, side).count));
