@@ -107,10 +107,10 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
     int is_encoder = side == CLF__ENCODER;
     const struct clf__sequence_views *views = is_encoder ? &pass->sources : &pass->inputs;
     return (struct clf__embedder_training){
-        .ids = views->ids,
-        .frames = cut(training->frames, pass->source_rows),
+        .input = {.ids = views->ids,
+                  .frames = cut(training->frames, pass->source_rows),
+                  .id_groups = is_encoder ? pass->source_ids : pass->input_ids},
         .positions = views->positions,
-        .id_groups = is_encoder ? pass->source_ids : pass->input_ids,
         .position_groups = is_encoder ? pass->source_positions : pass->input_positions,
         .sums = is_encoder ? cut(training->encoder_sums, pass->source_rows)
                            : cut(training->decoder_sums, pass->rows),

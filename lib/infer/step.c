@@ -150,8 +150,8 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     };
     CLF__TRY(clf__session_mixer(session)->follow(&mixer_step));
     struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, step->rows);
-    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.tokens, (struct clf__tensor){.buffer = NULL},
-                                   views.position_rows));
+    const struct clf__front_end_input input = {.ids = views.tokens};
+    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, &input, views.position_rows));
     struct clf__attention_call cross = {
         .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),
         .spans = views.cross,

@@ -40,8 +40,8 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
     struct target_views views;
     CLF__TRY(upload_targets(session, &views, inputs));
     struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, rows);
-    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.inputs.ids,
-                                   (struct clf__tensor){.buffer = NULL}, views.inputs.positions));
+    const struct clf__front_end_input input = {.ids = views.inputs.ids};
+    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, &input, views.inputs.positions));
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
     struct clf__attention_call self = {
         .heads = heads,

@@ -163,6 +163,11 @@ static clf_status visit_layer(const struct walk *walk, int index)
     return visit_rows(walk, index, decoder_rows, COUNT(decoder_rows));
 }
 
+const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *config, enum clf__side side)
+{
+    return side == CLF__ENCODER && config->feature_size > 0 ? &clf__frames_front_end : &clf__tokens_front_end;
+}
+
 /* A member that both stacks have. */
 #define OFFSET(side, member)                                                                                 \
     ((side) == CLF__ENCODER ? offsetof(struct clf__encoder, member) : offsetof(struct clf__decoder, member))
@@ -192,7 +197,7 @@ static clf_status visit_tokens(struct walk *walk, enum clf__side side, const cha
     struct clf__module module = {.kind = CLF__MODULE_WEIGHT,
                                  .side = side,
                                  .layer = -1,
-                                 .offset = OFFSET(side, embedder.tokens),
+                                 .offset = OFFSET(side, embedder.front_end.tokens),
                                  .columns = walk->config->d_model,
                                  .part_count = 1,
                                  .parts = {{.role = CLF__EMBEDDING, .rows = rows}}};
@@ -206,8 +211,8 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
     int width = config->d_model, is_encoder = side == CLF__ENCODER;
     walk->side = side;
     if (is_encoder && config->feature_size > 0) {
-        CLF__TRY(visit_one(walk, CLF__MODULE_LINEAR, OFFSET(side, embedder.frontend), "frontend", CLF__MATRIX,
-                           width, config->feature_size));
+        CLF__TRY(visit_one(walk, CLF__MODULE_LINEAR, OFFSET(side, embedder.front_end.frames), "frontend",
+                           CLF__MATRIX, width, config->feature_size));
     }
     if (clf__config_positions(config, side) == CLF__POSITIONS_LEARNED) {
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(side, embedder.positions), "embed_positions",
