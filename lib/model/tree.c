@@ -41,9 +41,9 @@ struct module_row {
 #define NORM(layer, member, name) \
     {CLF__MODULE_NORM, offsetof(struct layer, member), "", MODEL_WIDTH, 1, {{name, CLF__GAIN, 0, 0, 0}}}
 
-#define SELF_ATTENTION(layer, member, norm) \
-    LINEAR(layer, member.input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE), \
-    LINEAR(layer, member.output, "self_attn.", VALUES, 1, OUTPUT), \
+#define SELF_ATTENTION(layer, input, output, norm) \
+    LINEAR(layer, input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE), \
+    LINEAR(layer, output, "self_attn.", VALUES, 1, OUTPUT), \
     NORM(layer, norm, "self_attn_layer_norm")
 #define CROSS_ATTENTION(layer) \
     LINEAR(layer, cross_attention.input, "encoder_attn.", MODEL_WIDTH, 1, QUERY), \
@@ -56,11 +56,11 @@ struct module_row {
     NORM(layer, feed_forward_norm, "final_layer_norm")
 
 static const struct module_row encoder_rows[] = {
-    SELF_ATTENTION(clf__encoder_layer, self_attention, self_attention_norm),
+    SELF_ATTENTION(clf__encoder_layer, self_attention.input, self_attention.output, self_attention_norm),
     FEED_FORWARD(clf__encoder_layer),
 };
 static const struct module_row self_attention_rows[] = {
-    SELF_ATTENTION(clf__decoder_layer, mixer.attention, mixer_norm),
+    SELF_ATTENTION(clf__decoder_layer, mixer.attention.input, mixer.attention.output, mixer_norm),
 };
 static const struct module_row decoder_rows[] = {
     CROSS_ATTENTION(clf__decoder_layer),
@@ -70,8 +70,7 @@ static const struct module_row decoder_rows[] = {
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
 
-/* Decoder's mixers, by enum clf__decoder_mixer: their functions, and what they and their norms are made of.
- */
+/* By enum clf__decoder_mixer: a mixer's functions, and what it and its norm are made of. */
 static const struct mixer_row {
     const struct clf__mixer_kind *kind;
     const struct module_row *rows;
