@@ -77,19 +77,19 @@ static struct clf__decoder_layer_training decoder_layer_training(struct clf__tra
 {
     int layer = training->transformer->encoder.layer_count + index;
     struct clf__decoder_layer_training out = {
-        .self_attention = attention_training(training, pass, CLF__DECODER, layer, 0),
+        .mixer = attention_training(training, pass, CLF__DECODER, layer, 0),
         .cross_attention = attention_training(training, pass, CLF__DECODER, layer, 1),
         .feed_forward = feed_forward_training(training, pass, layer),
         .encoded = {.x = encoded,
                     .dx = clf__tensor_rows(training->dencoded, 0, pass->source_rows),
                     .adds = index + 1 < training->transformer->decoder.layer_count},
     };
-    out.self_attention.call.spans = pass->inputs.spans;
-    out.self_attention.call.mask.causal = 1;
-    out.self_attention.call.mask.hidden_keys = pass->inputs.hidden;
-    out.self_attention.call.mask.relative = cut_relative(training->transformer->decoder.embedder.relative,
-                                                         training->gradients.decoder.embedder.relative);
-    out.self_attention.drelative = training->gradients.decoder.embedder.relative;
+    out.mixer.call.spans = pass->inputs.spans;
+    out.mixer.call.mask.causal = 1;
+    out.mixer.call.mask.hidden_keys = pass->inputs.hidden;
+    out.mixer.call.mask.relative = cut_relative(training->transformer->decoder.embedder.relative,
+                                                training->gradients.decoder.embedder.relative);
+    out.mixer.drelative = training->gradients.decoder.embedder.relative;
     out.cross_attention.call.spans = pass->cross;
     out.cross_attention.call.mask.hidden_keys = pass->sources.hidden;
     return out;
@@ -107,10 +107,10 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
     int is_encoder = side == CLF__ENCODER;
     const struct clf__sequence_views *views = is_encoder ? &pass->sources : &pass->inputs;
     return (struct clf__embedder_training){
-        .ids = views->ids,
-        .frames = cut(training->frames, pass->source_rows),
+        .input = {.ids = views->ids,
+                  .frames = cut(training->frames, pass->source_rows),
+                  .id_groups = is_encoder ? pass->source_ids : pass->input_ids},
         .positions = views->positions,
-        .id_groups = is_encoder ? pass->source_ids : pass->input_ids,
         .position_groups = is_encoder ? pass->source_positions : pass->input_positions,
         .sums = is_encoder ? cut(training->encoder_sums, pass->source_rows)
                            : cut(training->decoder_sums, pass->rows),
@@ -177,8 +177,8 @@ clf_status clf__training_forward(struct clf__training *training, const struct cl
     struct clf__embedder_training embedder = embedder_training(training, pass, CLF__DECODER);
     CLF__TRY(clf__embedder_record(decoder_rows(training, pass, 0), &decoder->embedder, &embedder));
     for (int i = 0; i < decoder->layer_count; i++) {
-        struct clf__decoder_layer_record record =
-            clf__decoder_layer_record_rows(&training->decoder_layers[i], pass->rows, pass->source_rows);
+        struct clf__decoder_layer_record record = clf__decoder_layer_record_rows(
+            &decoder->layers[i], &training->decoder_layers[i], pass->rows, pass->source_rows);
         struct clf__decoder_layer_training layer = decoder_layer_training(training, pass, i, encoded);
         CLF__TRY(clf__decoder_layer_record(&decoder->layers[i], decoder_rows(training, pass, i), &record,
                                            &workspace, &layer));
@@ -229,8 +229,8 @@ clf_status clf__training_stacks_backward(struct clf__training *training, const s
     }
     struct clf__tensor encoded = encoded_rows(training, pass);
     for (int i = decoder->layer_count - 1; i >= 0; i--) {
-        struct clf__decoder_layer_record record =
-            clf__decoder_layer_record_rows(&training->decoder_layers[i], pass->rows, pass->source_rows);
+        struct clf__decoder_layer_record record = clf__decoder_layer_record_rows(
+            &decoder->layers[i], &training->decoder_layers[i], pass->rows, pass->source_rows);
         struct clf__decoder_layer_training layer = decoder_layer_training(training, pass, i, encoded);
         CLF__TRY(clf__decoder_layer_backward(&gradient->layers[i], &decoder->layers[i],
                                              decoder_rows(training, pass, i), &record, &workspace, &layer));

@@ -5,11 +5,6 @@
 
 #include "backprop/internal.h"
 
-static int has_relative(const struct clf__training *training)
-{
-    return training->transformer->config.positions == CLF__POSITIONS_RELATIVE;
-}
-
 static clf_status zero(struct clf__tensor vector)
 {
     return clf__buffer_fill(vector.buffer, vector.offset * sizeof(float),
@@ -26,9 +21,6 @@ static clf_status finish_gradients(struct clf__training *training)
     if (training->options.keeps_padding && config->pad_id < config->target_vocabulary) {
         CLF__TRY(clf__weight_write(training->gradients.decoder.projection.weight, config->pad_id, 1,
                                    training->zeros));
-    }
-    if (!has_relative(training)) {
-        return CLF_OK;
     }
     CLF__TRY(clf__embedder_relative_backward(&training->gradients.encoder.embedder, config, CLF__ENCODER));
     return clf__embedder_relative_backward(&training->gradients.decoder.embedder, config, CLF__DECODER);
@@ -94,9 +86,6 @@ clf_status clf__training_gradient_norm(struct clf__training *training, double *n
 static clf_status renew_relative(struct clf__training *training)
 {
     const struct clf__config *config = &training->transformer->config;
-    if (!has_relative(training)) {
-        return CLF_OK;
-    }
     CLF__TRY(clf__embedder_renew_relative(&training->transformer->encoder.embedder, config, CLF__ENCODER));
     return clf__embedder_renew_relative(&training->transformer->decoder.embedder, config, CLF__DECODER);
 }
@@ -106,9 +95,11 @@ static clf_status clear_relative(struct clf__training *training)
 {
     struct clf__tensor tables[] = {training->gradients.encoder.embedder.relative,
                                    training->gradients.decoder.embedder.relative};
-    for (int i = 0; has_relative(training) && i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         size_t count = (size_t)tables[i].rows * (size_t)tables[i].columns;
-        CLF__TRY(clf__buffer_fill(tables[i].buffer, 0, count * sizeof(float), 0.0f));
+        if (count > 0) {
+            CLF__TRY(clf__buffer_fill(tables[i].buffer, 0, count * sizeof(float), 0.0f));
+        }
     }
     return CLF_OK;
 }

@@ -178,8 +178,8 @@ static clf_status prepare_products(struct clf__training *training)
     int most = clf__larger(training->limits.source_tokens, training->limits.target_tokens);
     for (int i = 0; i < training->list.count; i++) {
         struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
-        int is_looked_up =
-            weight == transformer->encoder.embedder.tokens || weight == transformer->decoder.embedder.tokens;
+        int is_looked_up = weight == transformer->encoder.embedder.front_end.tokens ||
+                           weight == transformer->decoder.embedder.front_end.tokens;
         if (weight == NULL || training->places[i].first > 0 || (is_looked_up && weight != projection)) {
             continue;
         }

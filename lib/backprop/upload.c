@@ -43,14 +43,14 @@ static clf_status take_groups(struct clf__id_groups *out, struct clf__upload *up
 }
 
 static clf_status take_side(struct clf__id_groups *ids, struct clf__id_groups *positions,
-                            struct clf__upload *upload, const struct clf__config *config,
+                            struct clf__upload *upload, const struct clf__config *config, enum clf__side side,
                             const struct clf__sequences *sequences, const struct clf__sequence_views *views)
 {
     int rows = sequences->first[sequences->count];
     if (sequences->ids != NULL) {
         CLF__TRY(take_groups(ids, upload, sequences->ids, rows, clf__padding_row(config)));
     }
-    return config->positions == CLF__POSITIONS_LEARNED
+    return clf__config_positions(config, side) == CLF__POSITIONS_LEARNED
                ? take_groups(positions, upload, views->host_positions, rows, -1)
                : CLF_OK;
 }
@@ -83,8 +83,8 @@ clf_status clf__training_upload(struct clf__training *training, struct clf__pass
     assert(pass->source_rows <= training->limits.source_tokens &&
            pass->rows <= training->limits.target_tokens);
     upload->count = 0;
-    clf__upload_take_sequences(&pass->sources, upload, config, sources, 0);
-    clf__upload_take_sequences(&pass->inputs, upload, config, inputs, 1);
+    clf__upload_take_sequences(&pass->sources, upload, config, sources, CLF__ENCODER);
+    clf__upload_take_sequences(&pass->inputs, upload, config, inputs, CLF__DECODER);
     take_cross(&pass->cross, upload, sources, inputs);
     int32_t *labels;
     pass->labels = clf__upload_take(upload, pass->rows, &labels);
@@ -96,8 +96,10 @@ clf_status clf__training_upload(struct clf__training *training, struct clf__pass
         }
         pass->counted += labels[i] >= 0;
     }
-    CLF__TRY(take_side(&pass->source_ids, &pass->source_positions, upload, config, sources, &pass->sources));
-    CLF__TRY(take_side(&pass->input_ids, &pass->input_positions, upload, config, inputs, &pass->inputs));
+    CLF__TRY(take_side(&pass->source_ids, &pass->source_positions, upload, config, CLF__ENCODER, sources,
+                       &pass->sources));
+    CLF__TRY(take_side(&pass->input_ids, &pass->input_positions, upload, config, CLF__DECODER, inputs,
+                       &pass->inputs));
     if (sources->frames != NULL) {
         CLF__TRY(
             clf__tensor_write(clf__tensor_rows(training->frames, 0, pass->source_rows), sources->frames));

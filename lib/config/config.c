@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "config/build.h"
 #include "config/family/family.h"
+#include "config/sides.h"
 
 /* Says after a value that the file does not hold it. */
 static const char *if_missing(const struct clf__json *json, const char *key)
@@ -67,7 +68,7 @@ static clf_status check(const struct clf__config *config, const struct clf__json
     CLF__TRY(check_width(config, json, "decoder_attention_heads", config->decoder_heads,
                          config->decoder_key_width, config->decoder_value_width));
     CLF__TRY(check_ids(config, json));
-    if (config->positions == CLF__POSITIONS_RELATIVE &&
+    if (clf__config_has_positions(config, CLF__POSITIONS_RELATIVE) &&
         (config->relative_buckets % 2 != 0 || config->relative_distance <= config->relative_buckets / 2)) {
         return clf__fail(CLF_FORMAT,
                          "%s: \"relative_attention_num_buckets\" %d must be even, and "

@@ -38,6 +38,9 @@ enum clf__positions_kind {
     CLF__POSITIONS_RELATIVE
 };
 
+/* The first sub-layer of a decoder's layers: model/tree.c says what each is made of. */
+enum clf__decoder_mixer { CLF__MIXER_SELF_ATTENTION };
+
 struct clf__config {
     enum clf__system system;
     /* Sizes. */
@@ -48,15 +51,15 @@ struct clf__config {
     /* d_k and d_v of one head; MarianMT's are D / H, so they differ where the sides' heads do. */
     int encoder_key_width, encoder_value_width;
     int decoder_key_width, decoder_value_width;
-    int encoder_ffn, decoder_ffn; /* F */
-    int max_positions;            /* longest source or target */
-    int feature_size;             /* of a frame; 0: the source is tokens */
-    int separate_vocabularies;    /* target pieces are in target_vocab.json */
+    int encoder_ffn, decoder_ffn;                     /* F */
+    int encoder_max_positions, decoder_max_positions; /* longest source, longest target */
+    int feature_size;                                 /* of a frame; 0: the source is tokens */
+    int separate_vocabularies;                        /* target pieces are in target_vocab.json */
     /* Positions. */
-    enum clf__positions_kind positions;
+    enum clf__positions_kind encoder_positions, decoder_positions;
     enum clf__sinusoid_layout sinusoid_layout;
     enum clf__sinusoid_frequency sinusoid_frequency;
-    int position_offset;        /* the first token's row of the table; of max_positions + offset rows */
+    int position_offset; /* the first token's row of the table; of a side's max_positions + offset rows */
     int position_padding_aware; /* pad tokens keep the position of row pad_id and are not counted */
     int relative_buckets, relative_distance; /* T5 (Raffel 2020): one bias table a side, in self-attention */
     /* Norms. */
@@ -66,6 +69,7 @@ struct clf__config {
     int norm_final;     /* a norm after each stack */
     int norm_embedding; /* a norm on the embedding sum */
     /* Attention. */
+    enum clf__decoder_mixer decoder_mixer;
     int query_bias, key_bias, value_bias, output_bias; /* of the projections */
     int attention_scaled;                              /* 1 / sqrt(K), else 1 */
     /* Feed-forward. */

@@ -263,5 +263,5 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
     CLF__TRY(check_forced(options, json, "forced_eos_token_id", options->forced_last));
     CLF__TRY(read_bad_words(options, json));
     warn_of_others(json);
-    return read_lengths(options, json, config->max_positions);
+    return read_lengths(options, json, config->decoder_max_positions);
 }

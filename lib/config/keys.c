@@ -40,8 +40,9 @@ static const struct clf__key_word rules[] = {{"huggingface", CLF__LENGTH_HUGGING
                                              {NULL, 0}};
 
 /* clang-format off */
+#define FIELDS(encoder, decoder) {offsetof(struct clf__config, encoder), offsetof(struct clf__config, decoder)}
 #define KEY(name, type, stage, field, low, high, words, uses)                                                       \
-    {name, CLF__KEY_##type, CLF__KEY_##stage, uses, offsetof(struct clf__config, field), low, high, words}
+    {name, CLF__KEY_##type, CLF__KEY_##stage, uses, FIELDS(field, field), low, high, words}
 /* Of the families of Hugging Face too, or of our own folders alone. */
 #define EVERY (CLF__KEY_CHOSEN | CLF__KEY_EVERY)
 #define OURS  CLF__KEY_CHOSEN
@@ -66,13 +67,15 @@ const struct clf__config_key clf__config_keys[] = {
     SIZE("decoder_attention_heads", decoder_heads, MAX_HEADS),
     SIZE("encoder_ffn_dim", encoder_ffn, MAX_FFN),
     SIZE("decoder_ffn_dim", decoder_ffn, MAX_FFN),
-    SIZE("max_position_embeddings", max_positions, MAX_POSITIONS),
+    {"max_position_embeddings", CLF__KEY_WHOLE, CLF__KEY_SIZE, EVERY | SHOWN,
+     FIELDS(encoder_max_positions, decoder_max_positions), 1, MAX_POSITIONS, NULL},
     ID("vocab_size", source_vocabulary),
     ID("decoder_vocab_size", target_vocabulary),
     KEY("feature_size", WHOLE, SWITCH, feature_size, 1, MAX_WIDTH, NULL, OURS | SHOWN),
     ALONE("d_k", OURS),
     ALONE("d_v", OURS),
-    WORD("position_embedding_type", positions, positions, 0),
+    {"position_embedding_type", CLF__KEY_WORD, CLF__KEY_SWITCH, OURS | SHOWN,
+     FIELDS(encoder_positions, decoder_positions), 0, 0, positions},
     WORD("sinusoid_layout", sinusoid_layout, layouts, CLF__KEY_OF_SINUSOID),
     WORD("sinusoid_frequency", sinusoid_frequency, frequencies, CLF__KEY_OF_SINUSOID),
     NUMBER("relative_attention_num_buckets", relative_buckets, 4, CLF__KEY_OF_RELATIVE),
@@ -143,11 +146,6 @@ const struct clf__config_key *clf__config_key_find(const char *name, size_t leng
 
 _Static_assert(sizeof(enum clf__norm_kind) == sizeof(int), "an enumeration is read as an int");
 
-static void *field_of(struct clf__config *config, const struct clf__config_key *key)
-{
-    return (char *)config + key->field;
-}
-
 clf_status clf__config_read_word(const struct clf__json *json, const char *name,
                                  const struct clf__key_word *words, int *out)
 {
@@ -177,27 +175,27 @@ static clf_status read_real(const struct clf__json *json, const struct clf__conf
     return CLF_OK;
 }
 
+static clf_status read_field(void *field, const struct clf__json *json, const struct clf__config_key *key)
+{
+    switch (key->type) {
+    case CLF__KEY_WHOLE:
+        return clf__json_int(json, key->name, (long long)key->low, (long long)key->high, field);
+    case CLF__KEY_REAL:
+        return read_real(json, key, field);
+    case CLF__KEY_FLAG:
+        return clf__json_bool(json, key->name, field);
+    case CLF__KEY_WORD:
+        break;
+    }
+    return clf__config_read_word(json, key->name, key->words, field);
+}
+
 clf_status clf__config_read_stage(struct clf__config *config, const struct clf__json *json,
                                   enum clf__key_stage stage)
 {
     for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
-        void *field = field_of(config, key);
-        if (key->stage != stage) {
-            continue;
-        }
-        switch (key->type) {
-        case CLF__KEY_WHOLE:
-            CLF__TRY(clf__json_int(json, key->name, (long long)key->low, (long long)key->high, field));
-            break;
-        case CLF__KEY_REAL:
-            CLF__TRY(read_real(json, key, field));
-            break;
-        case CLF__KEY_FLAG:
-            CLF__TRY(clf__json_bool(json, key->name, field));
-            break;
-        case CLF__KEY_WORD:
-            CLF__TRY(clf__config_read_word(json, key->name, key->words, field));
-            break;
+        for (int i = 0; i < 2 && key->stage == stage; i++) {
+            CLF__TRY(read_field((char *)config + key->fields[i], json, key));
         }
     }
     return CLF_OK;
@@ -219,7 +217,7 @@ const char *clf__config_key_word(const char *name, int value)
 
 json_t *clf__config_key_value(const struct clf__config *config, const struct clf__config_key *key)
 {
-    const void *field = (const char *)config + key->field;
+    const void *field = (const char *)config + key->fields[0];
     switch (key->type) {
     case CLF__KEY_REAL:
         return json_real((double)*(const float *)field);

@@ -45,7 +45,7 @@ struct clf__config_key {
     enum clf__key_type type;
     enum clf__key_stage stage;
     unsigned uses;
-    size_t field; /* its place in struct clf__config */
+    size_t fields[2]; /* its places in struct clf__config: the same one twice, or each side's */
     double low, high;
     const struct clf__key_word *words; /* ended by one without a word */
 };

@@ -18,8 +18,10 @@ static void start_paper(struct clf__config *config, struct clf__config_choices *
         .decoder_heads = 8,
         .encoder_ffn = 2048,
         .decoder_ffn = 2048,
-        .max_positions = 1024,
-        .positions = CLF__POSITIONS_SINUSOID,
+        .encoder_max_positions = 1024,
+        .decoder_max_positions = 1024,
+        .encoder_positions = CLF__POSITIONS_SINUSOID,
+        .decoder_positions = CLF__POSITIONS_SINUSOID,
         .sinusoid_layout = CLF__SINUSOID_INTERLEAVED,
         .sinusoid_frequency = CLF__SINUSOID_BY_WIDTH,
         .relative_buckets = 32,
@@ -82,8 +84,8 @@ void clf__config_derive(struct clf__config *config, const struct clf__config_cho
     config->output_scale = scale == CLF__SCALE_PROJECTION ? (float)(1 / root) : 1;
     config->source_start_id = family->frames_sources ? config->start_id : -1;
     config->source_end_id = config->feature_size > 0 ? -1 : config->end_id;
-    if (family->searches_all_positions || config->generation.max_length > config->max_positions) {
-        config->generation.max_length = config->max_positions;
+    if (family->searches_all_positions || config->generation.max_length > config->decoder_max_positions) {
+        config->generation.max_length = config->decoder_max_positions;
     }
     config->generation.vocabulary = config->target_vocabulary;
     config->generation.start_id = config->decoder_start_id;

@@ -11,7 +11,7 @@ static void warn_of_missing_sizes(const struct clf__config *config, const struct
     for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
         if (key->stage == CLF__KEY_SIZE && !clf__json_has(json, key->name)) {
             clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; the default %d is taken", json->path, key->name,
-                     *(const int *)((const char *)config + key->field));
+                     *(const int *)((const char *)config + key->fields[0]));
         }
     }
 }

@@ -20,6 +20,21 @@ int clf__config_ffn(const struct clf__config *config, enum clf__side side)
     return side == CLF__ENCODER ? config->encoder_ffn : config->decoder_ffn;
 }
 
+enum clf__positions_kind clf__config_positions(const struct clf__config *config, enum clf__side side)
+{
+    return side == CLF__ENCODER ? config->encoder_positions : config->decoder_positions;
+}
+
+int clf__config_has_positions(const struct clf__config *config, enum clf__positions_kind kind)
+{
+    return config->encoder_positions == kind || config->decoder_positions == kind;
+}
+
+int clf__config_max_positions(const struct clf__config *config, enum clf__side side)
+{
+    return side == CLF__ENCODER ? config->encoder_max_positions : config->decoder_max_positions;
+}
+
 struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__side side)
 {
     struct clf__heads heads = {

@@ -10,6 +10,10 @@ const char *clf__side_word(enum clf__side side); /* "encoder", "decoder" */
 
 int clf__config_layers(const struct clf__config *config, enum clf__side side);
 int clf__config_ffn(const struct clf__config *config, enum clf__side side); /* F */
+enum clf__positions_kind clf__config_positions(const struct clf__config *config, enum clf__side side);
+/* Whether either side's are of this kind. */
+int clf__config_has_positions(const struct clf__config *config, enum clf__positions_kind kind);
+int clf__config_max_positions(const struct clf__config *config, enum clf__side side);
 /* The heads of one side. */
 struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__side side);
 /* As many and as wide as either side's: what scratch memory for both is sized by. */

@@ -116,7 +116,7 @@ static void set_longest(struct draft *draft, const struct clf__config *config)
         !json_object_get(draft->generation, "max_new_tokens")) {
         int longest = config->generation.max_length;
         /* The start token is counted, and has a position. */
-        longest += longest < config->max_positions;
+        longest += longest < config->decoder_max_positions;
         set(draft, draft->generation, "max_length", json_integer(longest));
     }
 }
@@ -192,7 +192,7 @@ static clf_status write_both(struct draft *draft, const char *folder)
         status = write_file(draft, folder, "generation_config.json", draft->generation);
     }
     if (status == CLF_OK) {
-        status = limit_tokenizer(folder, config.max_positions);
+        status = limit_tokenizer(folder, config.encoder_max_positions);
     }
     clf__config_free(&config);
     return status;

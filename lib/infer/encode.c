@@ -1,5 +1,4 @@
 #include <assert.h>
-#include <string.h>
 
 #include "config/sides.h"
 #include "device/queue.h"
@@ -9,12 +8,14 @@ static clf_status upload_sources(struct clf__session *session, struct clf__seque
                                  const struct clf__sequences *sources)
 {
     struct clf__upload *upload = &session->source;
+    const struct clf__sequences rows = {
+        .count = sources->count, .first = session->source_first, .ids = sources->ids};
     upload->count = 0;
-    clf__upload_take_sequences(views, upload, &session->transformer->config, sources, 0);
+    clf__upload_take_sequences(views, upload, &session->transformer->config, &rows, CLF__ENCODER);
     session->encoded_hidden = views->host_hidden;
     if (sources->frames != NULL) {
-        int rows = sources->first[sources->count];
-        CLF__TRY(clf__tensor_write(clf__tensor_rows(session->frames, 0, rows), sources->frames));
+        int frames = sources->first[sources->count];
+        CLF__TRY(clf__tensor_write(clf__tensor_rows(session->frames, 0, frames), sources->frames));
     }
     return clf__upload_send(upload);
 }
@@ -23,16 +24,23 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
                                     float *maps)
 {
     const struct clf__encoder *encoder = &session->transformer->encoder;
-    int rows = sources->first[sources->count];
-    assert(sources->count <= session->limits.sources && rows <= session->limits.source_tokens);
+    int given = sources->first[sources->count];
+    assert(sources->count <= session->limits.sources && given <= session->limits.source_tokens);
     session->sources = sources->count;
-    memcpy(session->source_first, sources->first, ((size_t)sources->count + 1) * sizeof *sources->first);
+    for (int b = 0; b < sources->count; b++) {
+        int length = sources->first[b + 1] - sources->first[b];
+        session->source_first[b + 1] =
+            session->source_first[b] + encoder->embedder.front_end.kind->rows(length);
+    }
+    int rows = session->source_first[session->sources];
     struct clf__sequence_views views;
     CLF__TRY(upload_sources(session, &views, sources));
     struct clf__workspace workspace = clf__workspace_rows(&session->workspace, rows);
-    struct clf__tensor frames = sources->frames != NULL ? clf__tensor_rows(session->frames, 0, rows)
-                                                        : (struct clf__tensor){.buffer = NULL};
-    CLF__TRY(clf__embedder_forward(workspace.x, &encoder->embedder, views.ids, frames, views.positions));
+    struct clf__front_end_input input = {.ids = views.ids};
+    if (sources->frames != NULL) {
+        input.frames = clf__tensor_rows(session->frames, 0, given);
+    }
+    CLF__TRY(clf__embedder_forward(workspace.x, &encoder->embedder, &input, views.positions));
     struct clf__attention_call call = {
         .heads = clf__config_heads(&session->transformer->config, CLF__ENCODER),
         .spans = views.spans,

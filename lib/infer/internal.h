@@ -21,14 +21,12 @@ struct clf__session {
     struct clf__attention_scratch scratch;
     struct clf__tensor frames; /* (source tokens, feature size) */
     struct clf__tensor
-        *memory;              /* (source tokens, H (K + d_v)) a decoder layer's keys and values of sources */
-    struct clf__tensor *keys; /* a decoder layer's history */
-    struct clf__tensor *values;
-    struct clf__decoder_call *layer_calls; /* these two: a decoder layer's, of the pass that goes on */
-    struct clf__attention_history *layer_histories;
-    struct clf__tensor history[2]; /* (slots, positions) i32: the current one and the next */
-    int current_history;
-    struct clf__tensor layer_places; /* these two: of decoder layers in one launch */
+        *memory; /* (source tokens, H (K + d_v)) a decoder layer's keys and values of sources */
+    struct clf__mixer_state *layer_states; /* what a decoder layer keeps from step to step */
+    struct clf__mixer_state shared_state;  /* and what all of them do */
+    int turn;                              /* of the last step */
+    struct clf__decoder_call *layer_calls; /* a decoder layer's, of the pass that goes on */
+    struct clf__tensor layer_places;       /* these two: of decoder layers in one launch */
     struct clf__tensor counters;
     struct clf__upload source; /* what belongs to the encoded batch */
     struct clf__upload placed; /* what belongs to the memory, and where an encoded batch goes in it */
@@ -50,6 +48,12 @@ struct clf__session {
     /* The forced targets. */
     int target_rows;
 };
+
+/* Of every layer of the decoder. */
+static inline const struct clf__mixer_kind *clf__session_mixer(const struct clf__session *session)
+{
+    return session->transformer->decoder.layers[0].mixer.kind;
+}
 
 /* Onto the vocabulary. */
 struct clf__projection clf__session_projection(const struct clf__session *session);

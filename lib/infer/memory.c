@@ -12,7 +12,7 @@ static int end_of(const struct clf__session *session, int place)
     return session->places[place].first + session->places[place].length;
 }
 
-int clf__session_reserve(struct clf__session *session, int place, int length)
+static int reserve_rows(struct clf__session *session, int place, int length)
 {
     assert(place >= 0 && place < session->limits.sources && length >= 0);
     assert(session->places[place].first < 0);
@@ -32,6 +32,12 @@ int clf__session_reserve(struct clf__session *session, int place, int length)
     session->occupied_count++;
     session->places[place] = (struct clf__session_place){.first = first, .length = length};
     return 1;
+}
+
+int clf__session_reserve(struct clf__session *session, int place, int length)
+{
+    const struct clf__front_end *front_end = &session->transformer->encoder.embedder.front_end;
+    return reserve_rows(session, place, front_end->kind->rows(length));
 }
 
 void clf__session_release(struct clf__session *session, int place)
@@ -118,7 +124,7 @@ clf_status clf__session_remember_all(struct clf__session *session)
     for (int b = 0; b < session->sources; b++) {
         session->place_numbers[b] = b;
         int length = session->source_first[b + 1] - session->source_first[b];
-        int is_reserved = clf__session_reserve(session, b, length);
+        int is_reserved = reserve_rows(session, b, length);
         assert(is_reserved);
         (void)is_reserved;
     }

@@ -69,20 +69,16 @@ static clf_status reserve_decoder(struct clf__session *session)
     struct clf__heads heads = clf__config_heads(config, CLF__DECODER);
     size_t layers = (size_t)config->decoder_layers;
     CLF__TRY(clf__allocate(&session->memory, layers, sizeof *session->memory));
-    CLF__TRY(clf__allocate(&session->keys, layers, sizeof *session->keys));
-    CLF__TRY(clf__allocate(&session->values, layers, sizeof *session->values));
+    CLF__TRY(clf__allocate(&session->layer_states, layers, sizeof *session->layer_states));
     CLF__TRY(clf__allocate(&session->layer_calls, layers, sizeof *session->layer_calls));
-    CLF__TRY(clf__allocate(&session->layer_histories, layers, sizeof *session->layer_histories));
     for (int i = 0; i < config->decoder_layers; i++) {
         CLF__TRY(clf__arena_reserve(arena, &session->memory[i], CLF__F32, limits->source_tokens,
                                     clf__memory_projection_width(&heads),
                                     "the cross-attention's keys and values"));
         if (limits->slots > 0) {
-            int64_t rows = (int64_t)limits->slots * limits->positions;
-            CLF__TRY(clf__arena_reserve(arena, &session->keys[i], CLF__F32, rows,
-                                        heads.count * heads.key_width, "the cache of keys"));
-            CLF__TRY(clf__arena_reserve(arena, &session->values[i], CLF__F32, rows,
-                                        heads.count * heads.value_width, "the cache of values"));
+            const struct clf__mixer *mixer = &session->transformer->decoder.layers[i].mixer;
+            CLF__TRY(mixer->kind->reserve_state(&session->layer_states[i], arena, mixer, limits->slots,
+                                                limits->positions));
         }
     }
     if (limits->slots > 0) {
@@ -92,10 +88,8 @@ static clf_status reserve_decoder(struct clf__session *session)
         int counters = CLF__DECODER_COUNTERS(config->decoder_layers) + 16;
         CLF__TRY(
             clf__arena_reserve(arena, &session->counters, CLF__I32, 1, counters, "the decoder's counters"));
-    }
-    for (int i = 0; limits->slots > 0 && i < 2; i++) {
-        CLF__TRY(clf__arena_reserve(arena, &session->history[i], CLF__I32, limits->slots, limits->positions,
-                                    "the table of the cache"));
+        CLF__TRY(clf__session_mixer(session)->reserve_shared(&session->shared_state, arena, limits->slots,
+                                                             limits->positions));
     }
     int rows = clf__larger(limits->slots, limits->target_tokens);
     int64_t results =
@@ -169,7 +163,7 @@ static clf_status prepare_steps(struct clf__session *session)
     struct clf__tensor counters = session->counters;
     session->projection.counter = clf__tensor_columns(counters, counters.columns - 16, 1);
     CLF__TRY(clf__buffer_fill(counters.buffer, 0, clf__buffer_bytes(counters.buffer), 0.0f));
-    return clf__decoder_layers_place(&session->layer_places, decoder->layers, session->keys, session->values,
+    return clf__decoder_layers_place(&session->layer_places, decoder->layers, session->layer_states,
                                      session->memory);
 }
 
@@ -215,10 +209,8 @@ void clf__session_free(struct clf__session *session)
     }
     clf__arena_free(&session->arena);
     clf__free(session->memory);
-    clf__free(session->keys);
-    clf__free(session->values);
+    clf__free(session->layer_states);
     clf__free(session->layer_calls);
-    clf__free(session->layer_histories);
     clf__free(session->source_first);
     clf__free(session->places);
     clf__free(session->occupied);

@@ -45,8 +45,8 @@ clf_status clf__session_encode(struct clf__session *session, const struct clf__s
  * layer makes of the encoder's output. A place holds one source; its rows lie one
  * after the other, anywhere in the memory. */
 
-/* Takes a free place and sets `length` rows aside for it; 0 where no run of free rows is that long. In an
- * empty memory there always is one. */
+/* Takes a free place and sets aside the rows of a source of `length` tokens or frames; 0 where no run of free
+ * rows is that long. In an empty memory there always is one. */
 int clf__session_reserve(struct clf__session *session, int place, int length);
 /* Frees a place that was reserved, remembered or not; or all of them. */
 void clf__session_release(struct clf__session *session, int place);

@@ -4,7 +4,6 @@
 #include "config/sides.h"
 #include "device/queue.h"
 #include "infer/internal.h"
-#include "ops/cache.h"
 #include "program/launch.h"
 
 struct clf__projection clf__session_projection(const struct clf__session *session)
@@ -23,11 +22,8 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
     for (int i = 0; i < decoder->layer_count; i++) {
         calls[i] = *call;
         calls[i].memory = session->memory[i];
-        if (call->history != NULL) {
-            session->layer_histories[i] = *call->history;
-            session->layer_histories[i].keys = session->keys[i];
-            session->layer_histories[i].values = session->values[i];
-            calls[i].history = &session->layer_histories[i];
+        calls[i].state = &session->layer_states[i];
+        if (call->step != NULL) {
             calls[i].place = clf__tensor_rows(session->layer_places, i, 1);
         }
     }
@@ -74,7 +70,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
 {
     const struct clf__config *config = &session->transformer->config;
     struct clf__upload *upload = &session->target;
-    struct clf__position_rows places = clf__position_rows(config);
+    struct clf__position_rows places = clf__position_rows(config, CLF__DECODER);
     int rows = step->rows, banned_count = step->banned_offsets[rows];
     size_t bytes = (size_t)rows * sizeof(int32_t);
     int32_t *tokens, *positions, *position_rows, *slots, *parents, *offsets, *banned, *spans;
@@ -145,21 +141,20 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
     struct step_views views;
     CLF__TRY(upload_step(session, &views, step));
-    struct clf__tensor history = session->history[session->current_history];
-    session->current_history = !session->current_history;
-    struct clf__tensor next = session->history[session->current_history];
-    CLF__TRY(clf__cache_follow(next, history, views.slots, views.parents, views.positions));
-    struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, step->rows);
-    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.tokens, (struct clf__tensor){.buffer = NULL},
-                                   views.position_rows));
-    struct clf__attention_history step_history = {
-        .table = next,
+    session->turn = !session->turn;
+    const struct clf__mixer_step mixer_step = {
         .slots = views.slots,
+        .parents = views.parents,
         .positions = views.positions,
         .relative = decoder->embedder.relative,
-        .slots_total = session->limits.slots,
+        .shared = &session->shared_state,
+        .turn = session->turn,
         .pairs = views.pairs,
     };
+    CLF__TRY(clf__session_mixer(session)->follow(&mixer_step));
+    struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, step->rows);
+    const struct clf__front_end_input input = {.ids = views.tokens};
+    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, &input, views.position_rows));
     struct clf__attention_call cross = {
         .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),
         .spans = views.cross,
@@ -168,7 +163,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         .few_queries = 1,
     };
     struct clf__decoder_call call = {
-        .history = &step_history, .cross_call = &cross, .counters = session->counters};
+        .step = &mixer_step, .cross_call = &cross, .counters = session->counters};
     CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
     return read_candidates(session, step, &views);
 }

@@ -16,7 +16,7 @@ static clf_status upload_targets(struct clf__session *session, struct target_vie
     int longest_source = 0;
     int32_t *cross;
     upload->count = 0;
-    clf__upload_take_sequences(&views->inputs, upload, &session->transformer->config, inputs, 1);
+    clf__upload_take_sequences(&views->inputs, upload, &session->transformer->config, inputs, CLF__DECODER);
     views->cross = clf__upload_take_spans(upload, inputs->count, &cross);
     for (int b = 0; b < inputs->count; b++) {
         int first = inputs->first[b], length = inputs->first[b + 1] - first;
@@ -40,8 +40,8 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
     struct target_views views;
     CLF__TRY(upload_targets(session, &views, inputs));
     struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, rows);
-    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, views.inputs.ids,
-                                   (struct clf__tensor){.buffer = NULL}, views.inputs.positions));
+    const struct clf__front_end_input input = {.ids = views.inputs.ids};
+    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, &input, views.inputs.positions));
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
     struct clf__attention_call self = {
         .heads = heads,

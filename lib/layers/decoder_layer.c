@@ -6,17 +6,18 @@
 static clf_status forward(const struct clf__decoder_layer *layer, const struct clf__workspace *workspace,
                           const struct clf__decoder_call *call)
 {
+    const struct clf__mixer *mixer = &layer->mixer;
     if (!layer->norm_first) {
         CLF__TRY(clf__workspace_round(workspace));
     }
     struct clf__sublayer sublayer;
-    CLF__TRY(clf__sublayer_begin(&sublayer, &layer->self_attention_norm, layer->norm_first, workspace));
-    if (call->history != NULL) {
-        CLF__TRY(clf__self_attention_step(sublayer.y, sublayer.x, workspace->x, &layer->self_attention,
-                                          workspace, call->history));
+    CLF__TRY(clf__sublayer_begin(&sublayer, &layer->mixer_norm, layer->norm_first, workspace));
+    if (call->step != NULL) {
+        CLF__TRY(mixer->kind->step(sublayer.y, sublayer.x, workspace->x, mixer, workspace, call->step,
+                                   call->state));
     } else {
-        CLF__TRY(clf__self_attention_forward(sublayer.y, sublayer.x, workspace->x, &layer->self_attention,
-                                             workspace, call->self_call));
+        CLF__TRY(
+            mixer->kind->forward(sublayer.y, sublayer.x, workspace->x, mixer, workspace, call->self_call));
     }
     CLF__TRY(clf__sublayer_end(&sublayer, workspace));
 
@@ -55,8 +56,8 @@ clf_status clf__decoder_layer_record_reserve(struct clf__decoder_layer_record *r
                                              int rows, int source_rows)
 {
     int d_model = layer->feed_forward_norm.gamma.columns;
-    CLF__TRY(clf__attention_record_reserve(&record->self_attention, arena, &layer->self_attention, rows, 0));
-    CLF__TRY(clf__sublayer_record_reserve(&record->self_attention_sums, arena, rows, d_model));
+    CLF__TRY(layer->mixer.kind->reserve_record(&record->mixer, arena, &layer->mixer, rows));
+    CLF__TRY(clf__sublayer_record_reserve(&record->mixer_sums, arena, rows, d_model));
     CLF__TRY(clf__attention_record_reserve(&record->cross_attention, arena, &layer->cross_attention, rows,
                                            source_rows));
     CLF__TRY(clf__sublayer_record_reserve(&record->cross_attention_sums, arena, rows, d_model));
@@ -66,11 +67,12 @@ clf_status clf__decoder_layer_record_reserve(struct clf__decoder_layer_record *r
 }
 
 struct clf__decoder_layer_record
-clf__decoder_layer_record_rows(const struct clf__decoder_layer_record *record, int rows, int source_rows)
+clf__decoder_layer_record_rows(const struct clf__decoder_layer *layer,
+                               const struct clf__decoder_layer_record *record, int rows, int source_rows)
 {
     return (struct clf__decoder_layer_record){
-        .self_attention = clf__attention_record_rows(&record->self_attention, rows, 0),
-        .self_attention_sums = clf__sublayer_record_rows(&record->self_attention_sums, rows),
+        .mixer = layer->mixer.kind->record_rows(&record->mixer, rows),
+        .mixer_sums = clf__sublayer_record_rows(&record->mixer_sums, rows),
         .cross_attention = clf__attention_record_rows(&record->cross_attention, rows, source_rows),
         .cross_attention_sums = clf__sublayer_record_rows(&record->cross_attention_sums, rows),
         .hidden = clf__tensor_rows(record->hidden, 0, rows),
@@ -83,11 +85,11 @@ clf_status clf__decoder_layer_record(const struct clf__decoder_layer *layer, str
                                      const struct clf__gradient_workspace *workspace,
                                      const struct clf__decoder_layer_training *training)
 {
-    const struct clf__sublayer_record *sums = &record->self_attention_sums;
+    const struct clf__sublayer_record *sums = &record->mixer_sums;
     struct clf__sublayer sublayer;
-    CLF__TRY(clf__sublayer_record_begin(&sublayer, &layer->self_attention_norm, layer->norm_first, x, sums));
-    CLF__TRY(clf__self_attention_record(sublayer.y, sublayer.x, x, &layer->self_attention,
-                                        &record->self_attention, &training->self_attention));
+    CLF__TRY(clf__sublayer_record_begin(&sublayer, &layer->mixer_norm, layer->norm_first, x, sums));
+    CLF__TRY(layer->mixer.kind->record(sublayer.y, sublayer.x, x, &layer->mixer, &record->mixer,
+                                       &training->mixer));
     CLF__TRY(clf__sublayer_record_end(&sublayer, sums));
 
     x = sums->y;
@@ -125,7 +127,7 @@ clf_status clf__decoder_layer_backward(const struct clf__decoder_layer *gradient
                                         input, workspace));
 
     sums = &record->cross_attention_sums;
-    input = record->self_attention_sums.y;
+    input = record->mixer_sums.y;
     CLF__TRY(clf__sublayer_backward_begin(&branch, &gradient->cross_attention_norm,
                                           &layer->cross_attention_norm, norm_first, sums, workspace));
     CLF__TRY(clf__cross_attention_backward(&branch, &training->encoded, &gradient->cross_attention,
@@ -134,12 +136,10 @@ clf_status clf__decoder_layer_backward(const struct clf__decoder_layer *gradient
     CLF__TRY(clf__sublayer_backward_end(&gradient->cross_attention_norm, &layer->cross_attention_norm,
                                         norm_first, input, workspace));
 
-    sums = &record->self_attention_sums;
-    CLF__TRY(clf__sublayer_backward_begin(&branch, &gradient->self_attention_norm,
-                                          &layer->self_attention_norm, norm_first, sums, workspace));
-    CLF__TRY(clf__self_attention_backward(&branch, &gradient->self_attention, norm_first ? sums->inner : x,
-                                          &layer->self_attention, &record->self_attention, workspace,
-                                          &training->self_attention));
-    return clf__sublayer_backward_end(&gradient->self_attention_norm, &layer->self_attention_norm, norm_first,
-                                      x, workspace);
+    sums = &record->mixer_sums;
+    CLF__TRY(clf__sublayer_backward_begin(&branch, &gradient->mixer_norm, &layer->mixer_norm, norm_first,
+                                          sums, workspace));
+    CLF__TRY(layer->mixer.kind->backward(&branch, &gradient->mixer, norm_first ? sums->inner : x,
+                                         &layer->mixer, &record->mixer, workspace, &training->mixer));
+    return clf__sublayer_backward_end(&gradient->mixer_norm, &layer->mixer_norm, norm_first, x, workspace);
 }

@@ -1,15 +1,16 @@
-/* One decoder layer: self-attention, attention to the encoder's memory, feed-forward. */
+/* One decoder layer: its mixer (self-attention), attention to the encoder's memory, feed-forward. */
 #ifndef CLF_LAYERS_DECODER_LAYER_H
 #define CLF_LAYERS_DECODER_LAYER_H
 
 #include "layers/attention.h"
 #include "layers/feed_forward.h"
+#include "layers/mixer.h"
 #include "layers/norm.h"
 #include "layers/sublayer.h"
 
 struct clf__decoder_layer {
-    struct clf__attention_layer self_attention;
-    struct clf__norm self_attention_norm;
+    struct clf__mixer mixer;
+    struct clf__norm mixer_norm;
     struct clf__attention_layer cross_attention;
     struct clf__norm cross_attention_norm;
     struct clf__feed_forward feed_forward;
@@ -17,10 +18,11 @@ struct clf__decoder_layer {
     int norm_first;
 };
 
-/* What the two attentions of a layer look at: whole targets (`self_call`), or one step's history. */
+/* What a layer looks at: whole targets (`self_call`), or one step and what the layer keeps (`state`). */
 struct clf__decoder_call {
-    const struct clf__attention_call *self_call;  /* NULL in a step */
-    const struct clf__attention_history *history; /* NULL for whole targets */
+    const struct clf__attention_call *self_call; /* NULL in a step */
+    const struct clf__mixer_step *step;          /* NULL for whole targets */
+    const struct clf__mixer_state *state;        /* this layer's, for a step */
     const struct clf__attention_call *cross_call;
     struct clf__tensor memory; /* this layer's projected keys and values of the encoder's output */
     /* For a step in one launch: */
@@ -37,8 +39,7 @@ enum { CLF__DECODER_PLACE = 42 };
  * device or the layers take a launch an op. They hold as long as the buffers. */
 clf_status clf__decoder_layers_place(struct clf__tensor *places, /* (layers, CLF__DECODER_PLACE) i32 */
                                      const struct clf__decoder_layer *layers,
-                                     const struct clf__tensor *keys,   /* of each layer's history */
-                                     const struct clf__tensor *values, /* likewise */
+                                     const struct clf__mixer_state *states, /* of each layer */
                                      const struct clf__tensor *memory /* as in the layer's call */);
 
 /* One decoder's layers, each with its call. workspace->x is what goes in and what comes out. Where the device
@@ -49,8 +50,8 @@ clf_status clf__decoder_layers_forward(const struct clf__decoder_layer *layers, 
 
 /* What the backward pass reads; feed_forward_sums.y is what comes out. */
 struct clf__decoder_layer_record {
-    struct clf__attention_record self_attention;
-    struct clf__sublayer_record self_attention_sums;
+    struct clf__mixer_record mixer;
+    struct clf__sublayer_record mixer_sums;
     struct clf__attention_record cross_attention;
     struct clf__sublayer_record cross_attention_sums;
     struct clf__tensor hidden; /* of the feed-forward */
@@ -60,10 +61,11 @@ clf_status clf__decoder_layer_record_reserve(struct clf__decoder_layer_record *r
                                              struct clf__arena *arena, const struct clf__decoder_layer *layer,
                                              int rows, int source_rows);
 struct clf__decoder_layer_record
-clf__decoder_layer_record_rows(const struct clf__decoder_layer_record *record, int rows, int source_rows);
+clf__decoder_layer_record_rows(const struct clf__decoder_layer *layer,
+                               const struct clf__decoder_layer_record *record, int rows, int source_rows);
 
 struct clf__decoder_layer_training {
-    struct clf__attention_training self_attention, cross_attention;
+    struct clf__attention_training mixer, cross_attention;
     struct clf__feed_forward_training feed_forward;
     struct clf__encoded encoded;
 };

@@ -11,8 +11,8 @@ enum { PRODUCTS = 6, BUFFERS = CLF__DECODER_PLACE / 2, STORED = 8 /* at once, by
 
 static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__decoder_layer *layer)
 {
-    out[0] = &layer->self_attention.input;
-    out[1] = &layer->self_attention.output;
+    out[0] = &layer->mixer.attention.input;
+    out[1] = &layer->mixer.attention.output;
     out[2] = &layer->cross_attention.input;
     out[3] = &layer->cross_attention.output;
     out[4] = &layer->feed_forward.up;
@@ -21,7 +21,7 @@ static void list_products(const struct clf__linear *out[PRODUCTS], const struct 
 
 static clf_precision precision_of(const struct clf__decoder_layer *layer)
 {
-    return clf__weight_layout(layer->self_attention.input.weight).precision;
+    return clf__weight_layout(layer->mixer.attention.input.weight).precision;
 }
 
 static int is_plain(const struct clf__linear *linear)
@@ -33,6 +33,9 @@ static int is_plain(const struct clf__linear *linear)
 /* Whether a step of the layer can ever go in one launch with others. */
 static int can_be_single(const struct clf__caps *caps, const struct clf__decoder_layer *layer)
 {
+    if (!layer->mixer.kind->is_in_single_launch) {
+        return 0;
+    }
     const struct clf__linear *linears[PRODUCTS];
     list_products(linears, layer);
     for (int i = 0; i < PRODUCTS; i++) {
@@ -54,7 +57,7 @@ static void list_buffers(const struct clf__buffer **out, const struct clf__decod
         *out++ = linears[i]->bias;
     }
     /* The kernel takes the norm after each sub-layer: with the norms first that is the next sub-layer's. */
-    const struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
+    const struct clf__norm *norms[] = {&layer->mixer_norm, &layer->cross_attention_norm,
                                        &layer->feed_forward_norm};
     for (int i = 0; i < 3; i++) {
         const struct clf__norm *norm = norms[(i + (layer->norm_first ? 1 : 0)) % 3];
@@ -88,8 +91,7 @@ static clf_status store_addresses(struct clf__tensor place, const struct clf__bu
 }
 
 clf_status clf__decoder_layers_place(struct clf__tensor *places, const struct clf__decoder_layer *layers,
-                                     const struct clf__tensor *keys, const struct clf__tensor *values,
-                                     const struct clf__tensor *memory)
+                                     const struct clf__mixer_state *states, const struct clf__tensor *memory)
 {
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(places->buffer));
     for (int i = 0; i < places->rows; i++) {
@@ -99,8 +101,8 @@ clf_status clf__decoder_layers_place(struct clf__tensor *places, const struct cl
         }
         const struct clf__buffer *buffers[BUFFERS];
         list_buffers(buffers, &layers[i]);
-        buffers[BUFFERS - 3] = keys[i].buffer;
-        buffers[BUFFERS - 2] = values[i].buffer;
+        buffers[BUFFERS - 3] = states[i].parts[0].buffer; /* self-attention's keys, and its values */
+        buffers[BUFFERS - 2] = states[i].parts[1].buffer;
         buffers[BUFFERS - 1] = memory[i].buffer;
         CLF__TRY(store_addresses(clf__tensor_rows(*places, i, 1), buffers));
     }
@@ -110,7 +112,7 @@ clf_status clf__decoder_layers_place(struct clf__tensor *places, const struct cl
 /* Whether this call of the layer goes in one launch with others, and gains by it. */
 static int is_single(const struct clf__decoder_layer *layer, int rows, const struct clf__decoder_call *call)
 {
-    if (call->place.buffer == NULL || call->history == NULL || rows == 0) {
+    if (call->place.buffer == NULL || call->step == NULL || rows == 0) {
         return 0;
     }
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->place.buffer));
@@ -130,11 +132,12 @@ int clf__decoder_layers_together(const struct clf__decoder_layer *layers, int co
     }
     return together;
 }
+
 /* The macros that one decoder's layers fix. */
 static void write_defines(char *defines, size_t size, const struct clf__decoder_layer *layer)
 {
-    const struct clf__heads *heads = &layer->self_attention.heads;
-    const struct clf__norm *norm = &layer->self_attention_norm;
+    const struct clf__heads *heads = &layer->mixer.attention.heads;
+    const struct clf__norm *norm = &layer->mixer_norm;
     snprintf(defines, size,
              "-DPRECISION=%d -DACTIVATION=%d -DNORM=%d%s -DNORM_FIRST=%d -DKEY_WIDTH=%d "
              "-DVALUE_WIDTH=%d",
@@ -149,8 +152,8 @@ static void add_cost(struct clf__cost *cost, const struct clf__decoder_layer *la
 {
     const struct clf__linear *linears[PRODUCTS];
     list_products(linears, layer);
-    const struct clf__heads *heads = &layer->self_attention.heads;
-    double pairs = call->history->pairs, memory_rows = call->memory.rows;
+    const struct clf__heads *heads = &layer->mixer.attention.heads;
+    double pairs = call->step->pairs, memory_rows = call->memory.rows;
     struct clf__cost self = clf__attention_cost(heads, rows, pairs, pairs);
     struct clf__cost cross = clf__attention_cost(heads, rows, memory_rows, call->cross_call->spans.pairs);
     cost->operations += self.operations + cross.operations;
@@ -168,11 +171,11 @@ static struct clf__decoder_step_sizes list_sizes(const struct clf__decoder_layer
                                                  const struct clf__workspace *workspace,
                                                  const struct clf__decoder_call *call)
 {
-    const struct clf__attention_history *history = call->history;
+    const struct clf__attention_history history = clf__self_attention_history(call->step, call->state);
     const struct clf__attention_call *cross = call->cross_call;
-    const struct clf__heads *heads = &layer->self_attention.heads;
+    const struct clf__heads *heads = &layer->mixer.attention.heads;
     int keys = heads->count * heads->key_width, projected = workspace->projected.stride;
-    struct clf__attention_step_sizes self = clf__attention_step_sizes(heads, history, workspace->x.rows);
+    struct clf__attention_step_sizes self = clf__attention_step_sizes(heads, &history, workspace->x.rows);
     self.y = (struct clf__place){0, workspace->context.stride};
     self.q = (struct clf__place){0, projected};
     self.own_k = (struct clf__place){keys, projected};
@@ -197,7 +200,7 @@ static struct clf__decoder_step_sizes list_sizes(const struct clf__decoder_layer
         .first_layer = (int)call->place.offset / CLF__DECODER_PLACE,
         .d_model = workspace->x.columns,
         .ffn = layer->feed_forward.width,
-        .epsilon = layer->self_attention_norm.epsilon,
+        .epsilon = layer->mixer_norm.epsilon,
     };
 }
 
@@ -214,7 +217,7 @@ clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, i
     write_defines(defines, sizeof defines, layers);
     struct clf__decoder_step_sizes sizes = list_sizes(layers, workspace, calls);
     sizes.layers = count;
-    const struct clf__attention_history *history = calls->history;
+    const struct clf__attention_history history = clf__self_attention_history(calls->step, calls->state);
     const struct clf__argument arguments[] = {
         CLF__BUFFER(calls->counters.buffer),
         CLF__BUFFER(calls->place.buffer),
@@ -224,10 +227,10 @@ clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, i
         CLF__BUFFER(workspace->context.buffer),
         CLF__BUFFER(workspace->hidden.buffer),
         CLF__BUFFER(clf__gemm_scratch(device)),
-        CLF__BUFFER(history->table.buffer),
-        CLF__BUFFER(history->slots.buffer),
-        CLF__BUFFER(history->positions.buffer),
-        CLF__BUFFER(history->relative.buffer),
+        CLF__BUFFER(history.table.buffer),
+        CLF__BUFFER(history.slots.buffer),
+        CLF__BUFFER(history.positions.buffer),
+        CLF__BUFFER(history.relative.buffer),
         CLF__BUFFER(calls->cross_call->spans.table.buffer),
         CLF__BUFFER(calls->cross_call->mask.hidden_keys.buffer),
         CLF__STRUCT(sizes),

@@ -4,28 +4,24 @@
 #include "model/relative.h"
 #include "ops/positions.h"
 
-static struct clf_device *device_of(const struct clf__embedder *embedder)
+struct clf__position_rows clf__position_rows(const struct clf__config *config, enum clf__side side)
 {
-    const struct clf__weight *input = embedder->tokens != NULL ? embedder->tokens : embedder->frontend.weight;
-    return clf__buffer_device(clf__weight_layout(input).buffer);
-}
-
-struct clf__position_rows clf__position_rows(const struct clf__config *config)
-{
-    if (config->positions != CLF__POSITIONS_SINUSOID) {
+    if (clf__config_positions(config, side) != CLF__POSITIONS_SINUSOID) {
         return (struct clf__position_rows){.first = config->position_offset, .pad = config->pad_id};
     }
-    int is_inside = config->pad_id >= 0 && config->pad_id < config->max_positions + config->position_offset;
+    int rows = clf__config_max_positions(config, side) + config->position_offset;
+    int is_inside = config->pad_id >= 0 && config->pad_id < rows;
     int has_pad = config->position_padding_aware && is_inside;
     return (struct clf__position_rows){.first = has_pad, .pad = has_pad ? 0 : -1};
 }
 
 /* By way of a piece at a time, so that the host holds no second table. */
-static clf_status write_sinusoids(struct clf__tensor table, const struct clf__config *config)
+static clf_status write_sinusoids(struct clf__tensor table, const struct clf__config *config,
+                                  enum clf__side side)
 {
     enum { PIECE = 1 << 18 }; /* numbers */
     size_t width = (size_t)table.columns;
-    struct clf__position_rows places = clf__position_rows(config);
+    struct clf__position_rows places = clf__position_rows(config, side);
     int at_once = PIECE / table.columns + 1;
     float *rows;
     at_once = at_once < table.rows ? at_once : table.rows;
@@ -46,18 +42,18 @@ static clf_status write_sinusoids(struct clf__tensor table, const struct clf__co
     return status;
 }
 
-static clf_status reach_positions(struct clf__embedder *embedder, const struct clf__config *config,
-                                  int length)
+static clf_status reach_positions(struct clf__embedder *embedder, struct clf_device *device,
+                                  const struct clf__config *config, enum clf__side side, int length)
 {
-    int tokens = length < config->max_positions ? length : config->max_positions;
-    int rows = tokens + clf__position_rows(config).first, width = config->d_model;
-    if (config->positions != CLF__POSITIONS_SINUSOID || rows <= embedder->positions.rows) {
+    int most = clf__config_max_positions(config, side), tokens = length < most ? length : most;
+    int rows = tokens + clf__position_rows(config, side).first, width = config->d_model;
+    if (clf__config_positions(config, side) != CLF__POSITIONS_SINUSOID || rows <= embedder->positions.rows) {
         return CLF_OK;
     }
     struct clf__tensor table = {.type = CLF__F32, .rows = rows, .columns = width, .stride = width};
-    CLF__TRY(clf__buffer_create(&table.buffer, device_of(embedder),
-                                (size_t)rows * (size_t)width * sizeof(float), "the table of positions"));
-    clf_status status = write_sinusoids(table, config);
+    CLF__TRY(clf__buffer_create(&table.buffer, device, (size_t)rows * (size_t)width * sizeof(float),
+                                "the table of positions"));
+    clf_status status = write_sinusoids(table, config, side);
     if (status != CLF_OK) {
         clf__buffer_free(table.buffer);
         return status;
@@ -86,19 +82,19 @@ static clf_status allocate_relative(float **values, struct clf__tensor by_bucket
     return clf__allocate(values, buckets + (size_t)table.rows * (size_t)table.columns, sizeof **values);
 }
 
-static clf_status reach_relative(struct clf__embedder *embedder, const struct clf__config *config,
-                                 enum clf__side side, int length)
+static clf_status reach_relative(struct clf__embedder *embedder, struct clf_device *device,
+                                 const struct clf__config *config, enum clf__side side, int length)
 {
     int reach = length < config->relative_distance ? length : config->relative_distance;
     int heads = embedder->relative_by_bucket.columns, width = 2 * reach + 1;
-    if (config->positions != CLF__POSITIONS_RELATIVE || width <= embedder->relative.columns) {
+    if (clf__config_positions(config, side) != CLF__POSITIONS_RELATIVE ||
+        width <= embedder->relative.columns) {
         return CLF_OK;
     }
     struct clf__embedder other = *embedder;
     other.relative = (struct clf__tensor){.type = CLF__F32, .rows = heads, .columns = width, .stride = width};
     other.relative_values = NULL;
-    CLF__TRY(clf__buffer_create(&other.relative.buffer, device_of(embedder),
-                                (size_t)heads * (size_t)width * sizeof(float),
+    CLF__TRY(clf__buffer_create(&other.relative.buffer, device, (size_t)heads * (size_t)width * sizeof(float),
                                 "the table of relative biases"));
     clf_status status = allocate_relative(&other.relative_values, other.relative_by_bucket, other.relative);
     if (status == CLF_OK) {
@@ -113,18 +109,18 @@ static clf_status reach_relative(struct clf__embedder *embedder, const struct cl
     return status;
 }
 
-clf_status clf__embedder_reach(struct clf__embedder *embedder, const struct clf__config *config,
-                               enum clf__side side, int length)
+clf_status clf__embedder_reach(struct clf__embedder *embedder, struct clf_device *device,
+                               const struct clf__config *config, enum clf__side side, int length)
 {
-    CLF__TRY(reach_positions(embedder, config, length));
-    return reach_relative(embedder, config, side, length);
+    CLF__TRY(reach_positions(embedder, device, config, side, length));
+    return reach_relative(embedder, device, config, side, length);
 }
 
 clf_status clf__embedder_create_zero_relative(struct clf__embedder *out, const struct clf__embedder *like)
 {
     out->relative = like->relative;
     out->relative.buffer = NULL;
-    CLF__TRY(clf__buffer_of_zeros(&out->relative.buffer, device_of(like),
+    CLF__TRY(clf__buffer_of_zeros(&out->relative.buffer, clf__buffer_device(like->relative.buffer),
                                   (size_t)like->relative.rows * (size_t)like->relative.columns,
                                   "the gradients of relative biases"));
     return allocate_relative(&out->relative_values, out->relative_by_bucket, out->relative);
@@ -139,26 +135,17 @@ void clf__embedder_free_tables(struct clf__embedder *embedder)
     embedder->relative_values = NULL;
 }
 
-/* y = scale * E[ids] + P[positions], or the front end's rows + P[positions]. */
 static clf_status sum_embeddings(struct clf__tensor y, const struct clf__embedder *embedder,
-                                 struct clf__tensor ids, struct clf__tensor frames,
-                                 struct clf__tensor positions)
+                                 const struct clf__front_end_input *input, struct clf__tensor positions)
 {
-    if (embedder->tokens != NULL) {
-        return clf__embedding_positions_forward(y, ids, embedder->tokens, embedder->scale,
-                                                embedder->positions, positions);
-    }
-    CLF__TRY(clf__linear_forward(y, frames, &embedder->frontend, CLF__IDENTITY,
-                                 (struct clf__tensor){.buffer = NULL}));
-    return embedder->positions.buffer != NULL ? clf__positions_forward(y, y, embedder->positions, positions)
-                                              : CLF_OK;
+    const struct clf__front_end *front_end = &embedder->front_end;
+    return front_end->kind->forward(y, front_end, input, embedder->positions, positions);
 }
 
 clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedder *embedder,
-                                 struct clf__tensor ids, struct clf__tensor frames,
-                                 struct clf__tensor positions)
+                                 const struct clf__front_end_input *input, struct clf__tensor positions)
 {
-    CLF__TRY(sum_embeddings(y, embedder, ids, frames, positions));
+    CLF__TRY(sum_embeddings(y, embedder, input, positions));
     return embedder->norm.gamma.buffer != NULL ? clf__norm_forward(y, y, &embedder->norm) : CLF_OK;
 }
 
@@ -173,7 +160,7 @@ clf_status clf__embedder_record(struct clf__tensor y, const struct clf__embedder
 {
     int has_norm = embedder->norm.gamma.buffer != NULL;
     struct clf__tensor sums = has_norm ? training->sums : y;
-    CLF__TRY(sum_embeddings(sums, embedder, training->ids, training->frames, training->positions));
+    CLF__TRY(sum_embeddings(sums, embedder, &training->input, training->positions));
     if (!has_norm) {
         return drop(y, &training->dropout);
     }
@@ -207,17 +194,16 @@ clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct c
     if (gradient->positions.buffer != NULL) {
         CLF__TRY(clf__positions_backward(gradient->positions, dy, &training->position_groups));
     }
-    if (embedder->tokens != NULL) {
-        return clf__embedding_backward(gradient->tokens, dy, &training->id_groups, embedder->scale);
-    }
-    const struct clf__tensor none = {.buffer = NULL};
-    return clf__linear_backward(none, &gradient->frontend, dy, training->frames, &embedder->frontend, none,
-                                scratch);
+    return embedder->front_end.kind->backward(&gradient->front_end, dy, &embedder->front_end,
+                                              &training->input, scratch);
 }
 
 clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
                                         const struct clf__config *config, enum clf__side side)
 {
+    if (embedder->relative.buffer == NULL) {
+        return CLF_OK;
+    }
     struct clf__tensor by_bucket = embedder->relative_by_bucket;
     struct clf__relative relative = relative_of(config, side, embedder->relative);
     float *values = embedder->relative_values;
@@ -230,6 +216,9 @@ clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
 clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,
                                            const struct clf__config *config, enum clf__side side)
 {
+    if (gradient->relative.buffer == NULL) {
+        return CLF_OK;
+    }
     struct clf__tensor by_bucket = gradient->relative_by_bucket;
     struct clf__relative relative = relative_of(config, side, gradient->relative);
     float *values = gradient->relative_values;

@@ -1,17 +1,13 @@
-/* The way into a stack: token embedding or front end, scale, positions, norm. */
+/* The way into a stack: front end, positions, norm. */
 #ifndef CLF_MODEL_EMBEDDER_H
 #define CLF_MODEL_EMBEDDER_H
 
 #include "config/sides.h"
-#include "layers/linear.h"
+#include "layers/front_end.h"
 #include "layers/norm.h"
-#include "ops/embedding.h"
 
 struct clf__embedder {
-    struct clf__weight *tokens;  /* (V, D); NULL where the source is frames */
-    int tokens_are_shared;       /* owned by the other side */
-    struct clf__linear frontend; /* (D, feature size); weight NULL where the source is tokens */
-    float scale;
+    struct clf__front_end front_end;
     struct clf__tensor positions; /* (P, D), owned; buffer NULL: none. Learned, or the sinusoids that
                                    * clf__embedder_reach() was asked for */
     struct clf__norm norm;        /* of the sum; gamma NULL: none */
@@ -27,30 +23,30 @@ struct clf__embedder {
 struct clf__position_rows {
     int first, pad;
 };
-struct clf__position_rows clf__position_rows(const struct clf__config *config);
+struct clf__position_rows clf__position_rows(const struct clf__config *config, enum clf__side side);
 
 /* Lengthens the tables of positions, where they are too short for sequences of up to `length` tokens. They do
  * not begin with the configuration's maxima, which may be far beyond what any session uses. Never called in a
  * dry run. On failure the tables stay as they were. */
-clf_status clf__embedder_reach(struct clf__embedder *embedder, const struct clf__config *config,
-                               enum clf__side side, int length);
+clf_status clf__embedder_reach(struct clf__embedder *embedder, struct clf_device *device,
+                               const struct clf__config *config, enum clf__side side, int length);
 /* A relative bias of zeros like another one's, for the gradients that are summed into the parameter's. */
 clf_status clf__embedder_create_zero_relative(struct clf__embedder *out, const struct clf__embedder *like);
 /* Frees the tables that are no parameters. */
 void clf__embedder_free_tables(struct clf__embedder *embedder);
 
-/* y = norm(scale * E[ids] + P[positions]). */
+/* y = norm(FrontEnd(input) + P[positions]). */
 clf_status clf__embedder_forward(struct clf__tensor y, /* (N, D) */
                                  const struct clf__embedder *embedder,
-                                 struct clf__tensor ids,        /* (1, N) i32; unused for frames */
-                                 struct clf__tensor frames,     /* (N, feature size); unused for tokens */
+                                 const struct clf__front_end_input *input,
                                  struct clf__tensor positions); /* (1, N) i32 */
 
 /* The rows of a batch and what training needs of them. */
 struct clf__embedder_training {
-    struct clf__tensor ids, frames, positions;        /* as above */
-    struct clf__id_groups id_groups, position_groups; /* unused where they are not trained */
-    struct clf__tensor sums;                          /* (N, D) what goes into the norm; unused without */
+    struct clf__front_end_input input;
+    struct clf__tensor positions;          /* as above */
+    struct clf__id_groups position_groups; /* unused where they are not trained */
+    struct clf__tensor sums;               /* (N, D) what goes into the norm; unused without */
     struct clf__dropout dropout;
     int drops_before_norm; /* norm(dropout(sum)), else dropout(norm(sum)) */
 };
@@ -65,7 +61,7 @@ clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct c
                                   const struct clf__embedder_training *training, struct clf__tensor scratch);
 
 /* `relative` anew from `relative_by_bucket`, and the gradient of that from the gradient of the former; by way
- * of the host. */
+ * of the host. Nothing where there is none. */
 clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
                                         const struct clf__config *config, enum clf__side side);
 clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,

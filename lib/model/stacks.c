@@ -24,8 +24,10 @@ static clf_status build(struct clf__stacks out, const struct clf__config *config
 {
     struct clf__encoder *encoder = out.encoder;
     struct clf__decoder *decoder = out.decoder;
-    encoder->embedder.scale = config->encoder_embedding_scale;
-    decoder->embedder.scale = config->decoder_embedding_scale;
+    encoder->embedder.front_end.kind = clf__tree_front_end(config, CLF__ENCODER);
+    decoder->embedder.front_end.kind = clf__tree_front_end(config, CLF__DECODER);
+    encoder->embedder.front_end.scale = config->encoder_embedding_scale;
+    decoder->embedder.front_end.scale = config->decoder_embedding_scale;
     CLF__TRY(clf__allocate(&encoder->layers, (size_t)config->encoder_layers, sizeof *encoder->layers));
     encoder->layer_count = config->encoder_layers;
     CLF__TRY(clf__allocate(&decoder->layers, (size_t)config->decoder_layers, sizeof *decoder->layers));
@@ -38,7 +40,8 @@ static clf_status build(struct clf__stacks out, const struct clf__config *config
     }
     for (int i = 0; i < decoder->layer_count; i++) {
         struct clf__decoder_layer *layer = &decoder->layers[i];
-        layer->self_attention.heads = layer->cross_attention.heads = clf__config_heads(config, CLF__DECODER);
+        layer->mixer.kind = clf__tree_mixer(config);
+        layer->mixer.attention.heads = layer->cross_attention.heads = clf__config_heads(config, CLF__DECODER);
         layer->feed_forward = feed_forward(config, CLF__DECODER);
         layer->norm_first = config->norm_first;
     }
@@ -49,8 +52,7 @@ static clf_status build(struct clf__stacks out, const struct clf__config *config
 static void share_tokens(struct clf__stacks stacks, const struct clf__config *config)
 {
     if (config->share_source_target) {
-        stacks.decoder->embedder.tokens = stacks.encoder->embedder.tokens;
-        stacks.decoder->embedder.tokens_are_shared = 1;
+        stacks.decoder->embedder.front_end.tokens = stacks.encoder->embedder.front_end.tokens;
     }
 }
 
@@ -95,8 +97,8 @@ static clf_status create_linear(struct clf__linear *out, const struct loader *lo
                                 const struct clf__module *module, float *const *weights, const float *bias)
 {
     if (weights[0] == NULL) {
-        return clf__linear_create_shared(out, loader->device, loader->out.decoder->embedder.tokens, bias,
-                                         module->parts[0].bias);
+        return clf__linear_create_shared(out, loader->device, loader->out.decoder->embedder.front_end.tokens,
+                                         bias, module->parts[0].bias);
     }
     struct clf__weight_part parts[CLF__MODULE_PARTS];
     for (int i = 0; i < module->part_count; i++) {
@@ -202,8 +204,8 @@ clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
     struct loader loader = {out, device, config, precision, parameters};
     CLF__TRY(build(out, config));
     CLF__TRY(clf__tree_visit(config, load_module, &loader));
-    CLF__TRY(clf__embedder_reach(&out.encoder->embedder, config, CLF__ENCODER, 1));
-    return clf__embedder_reach(&out.decoder->embedder, config, CLF__DECODER, 1);
+    CLF__TRY(clf__embedder_reach(&out.encoder->embedder, device, config, CLF__ENCODER, 1));
+    return clf__embedder_reach(&out.decoder->embedder, device, config, CLF__DECODER, 1);
 }
 
 static struct clf_device *device_of(const struct clf__linear *linear)
@@ -225,7 +227,7 @@ static clf_status zero_linear(struct clf__linear *out, const struct clf__linear 
     if (module->parts[0].bias_is_fixed) {
         trained.bias = NULL;
     }
-    struct clf__weight *tokens = zeroing->out.decoder->embedder.tokens;
+    struct clf__weight *tokens = zeroing->out.decoder->embedder.front_end.tokens;
     return clf__linear_reserve_zero(out, zeroing->pool, &trained, like->weight_is_shared ? tokens : NULL,
                                     what);
 }
@@ -360,10 +362,11 @@ clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
 clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
                                           const struct clf__decoder_layer *like)
 {
-    *out = (struct clf__decoder_layer){.self_attention = {.heads = like->self_attention.heads},
-                                       .cross_attention = {.heads = like->cross_attention.heads},
-                                       .feed_forward = without_weights(&like->feed_forward),
-                                       .norm_first = like->norm_first};
+    *out = (struct clf__decoder_layer){
+        .mixer = {.kind = like->mixer.kind, .attention = {.heads = like->mixer.attention.heads}},
+        .cross_attention = {.heads = like->cross_attention.heads},
+        .feed_forward = without_weights(&like->feed_forward),
+        .norm_first = like->norm_first};
     struct clf__mirror lone = {.decoder = {.layers = out}};
     struct clf__mirror model = {.decoder = {.layers = (struct clf__decoder_layer *)like}};
     return zero_lone(&lone, &model, CLF__DECODER, &like->feed_forward.down);

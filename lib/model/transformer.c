@@ -71,8 +71,10 @@ clf_status clf__transformer_load(struct clf__transformer **out, struct clf_devic
 clf_status clf__transformer_reach(struct clf__transformer *transformer, int source_length, int target_length)
 {
     const struct clf__config *config = &transformer->config;
-    CLF__TRY(clf__embedder_reach(&transformer->encoder.embedder, config, CLF__ENCODER, source_length));
-    return clf__embedder_reach(&transformer->decoder.embedder, config, CLF__DECODER, target_length);
+    struct clf_device *device = transformer->device;
+    CLF__TRY(
+        clf__embedder_reach(&transformer->encoder.embedder, device, config, CLF__ENCODER, source_length));
+    return clf__embedder_reach(&transformer->decoder.embedder, device, config, CLF__DECODER, target_length);
 }
 
 void clf__transformer_free(struct clf__transformer *transformer)

@@ -41,10 +41,10 @@ struct module_row {
 #define NORM(layer, member, name) \
     {CLF__MODULE_NORM, offsetof(struct layer, member), "", MODEL_WIDTH, 1, {{name, CLF__GAIN, 0, 0, 0}}}
 
-#define SELF_ATTENTION(layer) \
-    LINEAR(layer, self_attention.input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE), \
-    LINEAR(layer, self_attention.output, "self_attn.", VALUES, 1, OUTPUT), \
-    NORM(layer, self_attention_norm, "self_attn_layer_norm")
+#define SELF_ATTENTION(layer, input, output, norm) \
+    LINEAR(layer, input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE), \
+    LINEAR(layer, output, "self_attn.", VALUES, 1, OUTPUT), \
+    NORM(layer, norm, "self_attn_layer_norm")
 #define CROSS_ATTENTION(layer) \
     LINEAR(layer, cross_attention.input, "encoder_attn.", MODEL_WIDTH, 1, QUERY), \
     LINEAR(layer, cross_attention.memory, "encoder_attn.", MODEL_WIDTH, 2, KEY, VALUE), \
@@ -56,17 +56,33 @@ struct module_row {
     NORM(layer, feed_forward_norm, "final_layer_norm")
 
 static const struct module_row encoder_rows[] = {
-    SELF_ATTENTION(clf__encoder_layer),
+    SELF_ATTENTION(clf__encoder_layer, self_attention.input, self_attention.output, self_attention_norm),
     FEED_FORWARD(clf__encoder_layer),
 };
+static const struct module_row self_attention_rows[] = {
+    SELF_ATTENTION(clf__decoder_layer, mixer.attention.input, mixer.attention.output, mixer_norm),
+};
 static const struct module_row decoder_rows[] = {
-    SELF_ATTENTION(clf__decoder_layer),
     CROSS_ATTENTION(clf__decoder_layer),
     FEED_FORWARD(clf__decoder_layer),
 };
 /* clang-format on */
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
+
+/* By enum clf__decoder_mixer: a mixer's functions, and what it and its norm are made of. */
+static const struct mixer_row {
+    const struct clf__mixer_kind *kind;
+    const struct module_row *rows;
+    int row_count;
+} mixers[] = {
+    {&clf__self_attention_mixer, self_attention_rows, COUNT(self_attention_rows)},
+};
+
+const struct clf__mixer_kind *clf__tree_mixer(const struct clf__config *config)
+{
+    return mixers[config->decoder_mixer].kind;
+}
 
 struct walk {
     const struct clf__config *config;
@@ -115,10 +131,8 @@ static void describe_part(struct clf__module_part *out, const struct walk *walk,
     }
 }
 
-static clf_status visit_layer(const struct walk *walk, int index)
+static clf_status visit_rows(const struct walk *walk, int index, const struct module_row *rows, int count)
 {
-    const struct module_row *rows = walk->side == CLF__ENCODER ? encoder_rows : decoder_rows;
-    int count = walk->side == CLF__ENCODER ? COUNT(encoder_rows) : COUNT(decoder_rows);
     char layer[64];
     snprintf(layer, sizeof layer, "model.%s.layers.%d.", clf__side_word(walk->side), index);
     for (int i = 0; i < count; i++) {
@@ -136,6 +150,21 @@ static clf_status visit_layer(const struct walk *walk, int index)
         CLF__TRY(walk->visit(walk->context, &module));
     }
     return CLF_OK;
+}
+
+static clf_status visit_layer(const struct walk *walk, int index)
+{
+    if (walk->side == CLF__ENCODER) {
+        return visit_rows(walk, index, encoder_rows, COUNT(encoder_rows));
+    }
+    const struct mixer_row *mixer = &mixers[walk->config->decoder_mixer];
+    CLF__TRY(visit_rows(walk, index, mixer->rows, mixer->row_count));
+    return visit_rows(walk, index, decoder_rows, COUNT(decoder_rows));
+}
+
+const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *config, enum clf__side side)
+{
+    return side == CLF__ENCODER && config->feature_size > 0 ? &clf__frames_front_end : &clf__tokens_front_end;
 }
 
 /* A member that both stacks have. */
@@ -167,7 +196,7 @@ static clf_status visit_tokens(struct walk *walk, enum clf__side side, const cha
     struct clf__module module = {.kind = CLF__MODULE_WEIGHT,
                                  .side = side,
                                  .layer = -1,
-                                 .offset = OFFSET(side, embedder.tokens),
+                                 .offset = OFFSET(side, embedder.front_end.tokens),
                                  .columns = walk->config->d_model,
                                  .part_count = 1,
                                  .parts = {{.role = CLF__EMBEDDING, .rows = rows}}};
@@ -181,14 +210,15 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
     int width = config->d_model, is_encoder = side == CLF__ENCODER;
     walk->side = side;
     if (is_encoder && config->feature_size > 0) {
-        CLF__TRY(visit_one(walk, CLF__MODULE_LINEAR, OFFSET(side, embedder.frontend), "frontend", CLF__MATRIX,
-                           width, config->feature_size));
+        CLF__TRY(visit_one(walk, CLF__MODULE_LINEAR, OFFSET(side, embedder.front_end.frames), "frontend",
+                           CLF__MATRIX, width, config->feature_size));
     }
-    if (config->positions == CLF__POSITIONS_LEARNED) {
+    if (clf__config_positions(config, side) == CLF__POSITIONS_LEARNED) {
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(side, embedder.positions), "embed_positions",
-                           CLF__EMBEDDING, config->max_positions + config->position_offset, width));
+                           CLF__EMBEDDING, clf__config_max_positions(config, side) + config->position_offset,
+                           width));
     }
-    if (config->positions == CLF__POSITIONS_RELATIVE) {
+    if (clf__config_positions(config, side) == CLF__POSITIONS_RELATIVE) {
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(side, embedder.relative_by_bucket),
                            "relative_attention_bias", CLF__RELATIVE_BIAS, config->relative_buckets,
                            clf__config_heads(config, side).count));

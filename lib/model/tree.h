@@ -63,6 +63,10 @@ clf_status clf__tree_visit(const struct clf__config *config, clf__module_visitor
  */
 clf_status clf__tree_visit_layer(enum clf__side side, clf__module_visitor *visit, void *context);
 
+/* The functions of a side's front end, and of the decoder's mixer. */
+const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *config, enum clf__side side);
+const struct clf__mixer_kind *clf__tree_mixer(const struct clf__config *config);
+
 /* Where a module lies; NULL where the stack has no layers yet. */
 void *clf__tree_module(const struct clf__module *module, struct clf__stacks stacks);
 

@@ -42,10 +42,10 @@ clf_status clf__upload_send_later(const struct clf__upload *upload)
 }
 
 /* Rows of the table of positions for one whole sequence; ids NULL for frames. */
-static void fill_positions(const struct clf__config *config, int32_t *positions, const int32_t *ids,
-                           int count)
+static void fill_positions(const struct clf__config *config, enum clf__side side, int32_t *positions,
+                           const int32_t *ids, int count)
 {
-    struct clf__position_rows rows = clf__position_rows(config);
+    struct clf__position_rows rows = clf__position_rows(config, side);
     int next = rows.first;
     for (int i = 0; i < count; i++) {
         int is_pad = config->position_padding_aware && ids != NULL && ids[i] == config->pad_id;
@@ -55,7 +55,7 @@ static void fill_positions(const struct clf__config *config, int32_t *positions,
 
 void clf__upload_take_sequences(struct clf__sequence_views *views, struct clf__upload *upload,
                                 const struct clf__config *config, const struct clf__sequences *sequences,
-                                int causal)
+                                enum clf__side side)
 {
     int rows = sequences->first[sequences->count], longest = 0;
     int32_t *ids, *positions, *hidden, *spans;
@@ -74,12 +74,12 @@ void clf__upload_take_sequences(struct clf__sequence_views *views, struct clf__u
     for (int b = 0; b < sequences->count; b++) {
         int first = sequences->first[b], length = sequences->first[b + 1] - first;
         const int32_t *sequence = sequences->ids != NULL ? sequences->ids + first : NULL;
-        fill_positions(config, positions + first, sequence, length);
+        fill_positions(config, side, positions + first, sequence, length);
         memcpy(spans + 4 * b, (int32_t[4]){first, length, first, length}, 4 * sizeof *spans);
         longest = length > longest ? length : longest;
     }
     views->spans.max_queries = views->spans.max_keys = longest;
-    clf__spans_count(&views->spans, spans, causal);
+    clf__spans_count(&views->spans, spans, side == CLF__DECODER);
     views->host_positions = positions;
     views->host_hidden = hidden;
 }

@@ -2,7 +2,7 @@
 #ifndef CLF_MODEL_UPLOAD_H
 #define CLF_MODEL_UPLOAD_H
 
-#include "config/config.h"
+#include "config/sides.h"
 #include "ops/mask.h"
 #include "tensor/tensor.h"
 
@@ -43,6 +43,6 @@ struct clf__sequence_views {
 /* Takes 3 integers a row and 4 a sequence. */
 void clf__upload_take_sequences(struct clf__sequence_views *views, struct clf__upload *upload,
                                 const struct clf__config *config, const struct clf__sequences *sequences,
-                                int causal);
+                                enum clf__side side);
 
 #endif

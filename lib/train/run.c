@@ -71,8 +71,10 @@ static clf_status load_text(struct clf__dataset **out, struct clf__dataset_repor
         .source_path = texts->items[0],
         .target_path = texts->count > 1 ? texts->items[1] : NULL,
         .pieces = run->settings.tokens,
-        .max_source_length = (int)fmin((double)run->settings.max_source_length, config->max_positions),
-        .max_target_length = (int)fmin((double)run->settings.max_target_length, config->max_positions),
+        .max_source_length =
+            (int)fmin((double)run->settings.max_source_length, config->encoder_max_positions),
+        .max_target_length =
+            (int)fmin((double)run->settings.max_target_length, config->decoder_max_positions),
     };
     CLF__TRY(clf__dataset_load(out, config, run->tokenizer, &options, report));
     say_left_out(report, texts);

@@ -4,13 +4,16 @@
 #include "base/memory.h"
 #include "config/family/family.h"
 #include "config/keys.h"
+#include "config/sides.h"
 #include "translate/inspect_internal.h"
 
 static int is_in_use(const struct clf__config *config, const struct clf__config_key *key)
 {
     return (key->uses & CLF__KEY_SHOWN) &&
-           (!(key->uses & CLF__KEY_OF_SINUSOID) || config->positions == CLF__POSITIONS_SINUSOID) &&
-           (!(key->uses & CLF__KEY_OF_RELATIVE) || config->positions == CLF__POSITIONS_RELATIVE);
+           (!(key->uses & CLF__KEY_OF_SINUSOID) ||
+            clf__config_has_positions(config, CLF__POSITIONS_SINUSOID)) &&
+           (!(key->uses & CLF__KEY_OF_RELATIVE) ||
+            clf__config_has_positions(config, CLF__POSITIONS_RELATIVE));
 }
 
 /* What no key says as it is. */

@@ -11,7 +11,7 @@ static void describe(struct clf_model *model)
 {
     const struct clf__config *config = &model->transformer->config;
     int tokenizer_limit = clf__tokenizer_max_length(model->tokenizer);
-    int limit = config->max_positions;
+    int limit = config->encoder_max_positions;
     model->info = (struct clf_model_info){
         .folder = model->folder,
         .system = clf__system_word(config->system),
@@ -26,7 +26,7 @@ static void describe(struct clf_model *model)
         .target_vocabulary = config->target_vocabulary,
         .feature_size = config->feature_size,
         .max_source_length = tokenizer_limit > 0 && tokenizer_limit < limit ? tokenizer_limit : limit,
-        .max_target_length = limit,
+        .max_target_length = config->decoder_max_positions,
         .parameters = model->transformer->parameter_count,
         .precision = model->transformer->precision,
         .weight_bytes = model->transformer->weight_bytes,

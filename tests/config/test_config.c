@@ -28,7 +28,7 @@ static void test_demo_model(void **state)
     assert_int_equal(c.decoder_value_width, 32);
     assert_int_equal(c.encoder_ffn, 768);
     assert_int_equal(c.decoder_ffn, 760);
-    assert_int_equal(c.max_positions, 256);
+    assert_int_equal(c.encoder_max_positions, 256);
     assert_int_equal(c.activation, CLF__SILU);
     assert_int_equal(c.sinusoid_layout, CLF__SINUSOID_HALVES);
     assert_int_equal(c.norm_first, 0);
@@ -60,7 +60,7 @@ static void test_marian_defaults(void **state)
     assert_int_equal(c.encoder_layers, 12);
     assert_int_equal(c.decoder_heads, 16);
     assert_int_equal(c.encoder_ffn, 4096);
-    assert_int_equal(c.max_positions, 1024);
+    assert_int_equal(c.decoder_max_positions, 1024);
     assert_int_equal(c.activation, CLF__GELU_ERF);
     assert_true(c.encoder_embedding_scale == 1);
     assert_int_equal(c.pad_id, 58100);
@@ -114,7 +114,7 @@ static void test_presets(void **state)
     clf__config_preset(&c, CLF__JADORE);
     assert_true(c.encoder_embedding_scale == 1 && c.output_scale == (float)(1 / sqrt(512)));
     assert_true(c.norm_embedding && !c.norm_first && c.norm_epsilon == 1e-6f && !c.output_bias);
-    assert_true(c.mask_pad_tokens && c.max_positions == 200 && c.generation.max_length == 200);
+    assert_true(c.mask_pad_tokens && c.encoder_max_positions == 200 && c.generation.max_length == 200);
     assert_true(c.source_start_id == c.start_id && c.source_end_id == c.end_id);
     assert_int_equal(c.generation.beams, 5);
     assert_true(c.generation.length_penalty == 0.7f);
@@ -126,7 +126,7 @@ static void test_presets(void **state)
     assert_true(c.norm_first && c.norm_final && c.query_bias && c.output_bias && c.logits_bias);
     assert_true(!c.share_source_target && !c.share_target_output && c.mask_pad_tokens);
     assert_int_equal(c.generation.beams, 1);
-    assert_int_equal(c.max_positions, 5000);
+    assert_int_equal(c.decoder_max_positions, 5000);
 
     clf__config_preset(&c, CLF__SPEECH);
     assert_true(c.feature_size == 80 && c.source_vocabulary == 0 && c.encoder_embedding_scale == 1);
@@ -183,7 +183,7 @@ static void test_switches(void **state)
         "\"output_scale\": 0.25, \"d_k\": 7, \"d_v\": 9, \"source_starts_with_bos\": true, "
         "\"source_ends_with_eos\": false, \"tie_word_embeddings\": false",
         NULL);
-    assert_int_equal(c.positions, CLF__POSITIONS_RELATIVE);
+    assert_true(c.encoder_positions == CLF__POSITIONS_RELATIVE && c.decoder_positions == c.encoder_positions);
     assert_int_equal(c.sinusoid_layout, CLF__SINUSOID_HALVES);
     assert_int_equal(c.sinusoid_frequency, CLF__SINUSOID_BY_LAST);
     assert_true(c.position_offset == 2 && c.position_padding_aware);
@@ -201,7 +201,7 @@ static void test_switches(void **state)
     c = load_config("\"model_type\": \"clformer\", \"preset\": \"speech\", \"decoder_vocab_size\": 30",
                     "\"feature_size\": 13, \"position_embedding_type\": \"learned\"", NULL);
     assert_true(c.feature_size == 13 && c.source_vocabulary == 0 && c.target_vocabulary == 30);
-    assert_int_equal(c.positions, CLF__POSITIONS_LEARNED);
+    assert_true(c.encoder_positions == CLF__POSITIONS_LEARNED && c.decoder_positions == c.encoder_positions);
     clf__config_free(&c);
     /* A MarianMT folder keeps what its family fixes. */
     c = load_config(marian_config,

@@ -31,13 +31,13 @@ static void check_config(const struct clf__config *config)
     check(config->d_model > 0 && config->encoder_layers > 0 && config->decoder_layers > 0);
     check(config->encoder_heads > 0 && config->encoder_key_width > 0 && config->encoder_value_width > 0);
     check(config->decoder_heads > 0 && config->decoder_key_width > 0 && config->decoder_value_width > 0);
-    check(config->encoder_ffn > 0 && config->decoder_ffn > 0 && config->max_positions > 0);
+    check(config->encoder_ffn > 0 && config->decoder_ffn > 0 && config->encoder_max_positions > 0);
     check((config->source_vocabulary > 0) != (config->feature_size > 0));
     check(!config->share_source_target || config->source_vocabulary == config->target_vocabulary);
     check(config->decoder_start_id >= 0 && config->decoder_start_id < config->target_vocabulary);
     check(config->source_end_id < config->source_vocabulary || config->source_end_id == -1);
     check(options->vocabulary == config->target_vocabulary && options->beams >= options->n_best);
-    check(options->min_length <= options->max_length && options->max_length <= config->max_positions);
+    check(options->min_length <= options->max_length && options->max_length <= config->decoder_max_positions);
     check(options->start_id >= 0 && options->start_id < options->vocabulary);
     check(options->start_id != config->pad_id ||
           (config->system != CLF__JADORE && config->system != CLF__ANNOTATED));

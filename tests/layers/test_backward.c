@@ -220,14 +220,14 @@ static void check_decoder_layer(struct clf_device *device, int norm_first)
     struct clf__arena arena;
     clf__arena_init(&arena, device);
     struct decoder_case its = {
-        .layer = {.self_attention = make_attention(device, &random, 0),
-                  .self_attention_norm = make_norm(device, &random),
+        .layer = {.mixer = {&clf__self_attention_mixer, make_attention(device, &random, 0)},
+                  .mixer_norm = make_norm(device, &random),
                   .cross_attention = make_attention(device, &random, 1),
                   .cross_attention_norm = make_norm(device, &random),
                   .feed_forward = make_feed_forward(device, &random, 1),
                   .feed_forward_norm = make_norm(device, &random),
                   .norm_first = norm_first},
-        .training = {.self_attention = attention_training(device, self_spans, 1, 1),
+        .training = {.mixer = attention_training(device, self_spans, 1, 1),
                      .cross_attention = attention_training(device, cross_spans, 0, 3),
                      .feed_forward = {dropout(0.25f, 5), dropout(0.15f, 6)},
                      .encoded = {.x = support_tensor(device, CLF__F32, SOURCES, D,
@@ -249,8 +249,8 @@ static void check_decoder_layer(struct clf_device *device, int norm_first)
     check_tensor(&function, its.x, its.workspace.x);
     check_tensor(&function, its.training.encoded.x, its.training.encoded.dx);
     if (!support_small()) {
-        check_attention(&function, &its.layer.self_attention, &its.gradient.self_attention);
-        check_norm(&function, &its.layer.self_attention_norm, &its.gradient.self_attention_norm);
+        check_attention(&function, &its.layer.mixer.attention, &its.gradient.mixer.attention);
+        check_norm(&function, &its.layer.mixer_norm, &its.gradient.mixer_norm);
         check_attention(&function, &its.layer.cross_attention, &its.gradient.cross_attention);
         check_norm(&function, &its.layer.cross_attention_norm, &its.gradient.cross_attention_norm);
         check_feed_forward(&function, &its.layer.feed_forward, &its.gradient.feed_forward);

@@ -59,19 +59,19 @@ static void make_layer(struct clf__decoder_layer *out, struct clf_device *device
     struct clf__heads heads = {c->heads, c->key_width, c->value_width, 0.25f};
     int values = c->heads * c->value_width;
     *out = (struct clf__decoder_layer){
-        .self_attention.heads = heads,
+        .mixer = {&clf__self_attention_mixer, {.heads = heads}},
         .cross_attention.heads = heads,
         .feed_forward = {.activation = c->activation, .width = c->ffn},
         .norm_first = c->norm_first,
     };
-    make_linear(&out->self_attention.input, device, random, c, c->d_model,
+    make_linear(&out->mixer.attention.input, device, random, c, c->d_model,
                 clf__self_projection_width(&heads));
-    make_linear(&out->self_attention.output, device, random, c, values, c->d_model);
+    make_linear(&out->mixer.attention.output, device, random, c, values, c->d_model);
     make_linear(&out->cross_attention.input, device, random, c, c->d_model, c->heads * c->key_width);
     make_linear(&out->cross_attention.output, device, random, c, values, c->d_model);
     make_linear(&out->feed_forward.up, device, random, c, c->d_model, c->ffn);
     make_linear(&out->feed_forward.down, device, random, c, c->ffn, c->d_model);
-    make_norm(&out->self_attention_norm, device, random, c);
+    make_norm(&out->mixer_norm, device, random, c);
     make_norm(&out->cross_attention_norm, device, random, c);
     make_norm(&out->feed_forward_norm, device, random, c);
 }
@@ -113,15 +113,15 @@ static void make_tables(struct step_tables *out, struct support_random *random, 
 }
 
 /* What a layer has of its own in a step. */
-static void place_layer(struct clf__decoder_call *call, struct clf__attention_history *history,
+static void place_layer(struct clf__decoder_call *call, struct clf__mixer_state *state,
                         struct clf_device *device, struct support_random *random, const struct layer_case *c)
 {
     int keys = c->heads * c->key_width, values = c->heads * c->value_width, cache_rows = c->rows * POSITIONS;
-    history->keys = support_tensor(device, CLF__F32, cache_rows, keys,
-                                   support_uniform_array(random, (size_t)cache_rows * (size_t)keys, 1));
-    history->values = support_tensor(device, CLF__F32, cache_rows, values,
+    state->parts[0] = support_tensor(device, CLF__F32, cache_rows, keys,
+                                     support_uniform_array(random, (size_t)cache_rows * (size_t)keys, 1));
+    state->parts[1] = support_tensor(device, CLF__F32, cache_rows, values,
                                      support_uniform_array(random, (size_t)cache_rows * (size_t)values, 1));
-    call->history = history;
+    call->state = state;
     call->memory =
         support_tensor(device, CLF__F32, MEMORY_ROWS, keys + values,
                        support_uniform_array(random, (size_t)MEMORY_ROWS * (size_t)(keys + values), 1));
@@ -155,18 +155,19 @@ static float *run_layers(const struct clf__decoder_layer *layers, struct clf_dev
         .context = support_tensor(device, CLF__F32, rows, values, NULL),
         .hidden = support_tensor(device, CLF__F32, rows, c->ffn, NULL),
     };
-    if (clf__linear_reads_bf16(&layers->self_attention.input)) {
+    if (clf__linear_reads_bf16(&layers->mixer.attention.input)) {
         workspace.rounded = clf__tensor_bf16(support_tensor(device, CLF__F32, rows, c->d_model, NULL));
     }
     float *relative = support_uniform_array(&random, (size_t)c->heads * (2 * MAX_REACH + 1), 1);
-    struct clf__attention_history history = {
-        .table = support_tensor(device, CLF__I32, rows, POSITIONS, tables->table),
+    const struct clf__mixer_state shared = {
+        .parts = {support_tensor(device, CLF__I32, rows, POSITIONS, tables->table)}};
+    struct clf__mixer_step step = {
         .slots = support_tensor(device, CLF__I32, 1, rows, tables->slots),
         .positions = support_tensor(device, CLF__I32, 1, rows, tables->positions),
-        .slots_total = rows,
+        .shared = &shared,
     };
     if (c->has_relative) {
-        history.relative = support_tensor(device, CLF__F32, c->heads, 2 * MAX_REACH + 1, relative);
+        step.relative = support_tensor(device, CLF__F32, c->heads, 2 * MAX_REACH + 1, relative);
     }
     struct clf__attention_call cross = {
         .heads = layers->cross_attention.heads,
@@ -179,19 +180,16 @@ static float *run_layers(const struct clf__decoder_layer *layers, struct clf_dev
     if (c->has_hidden) {
         cross.mask.hidden_keys = support_tensor(device, CLF__I32, 1, MEMORY_ROWS, tables->hidden);
     }
-    struct clf__attention_history histories[MOST_LAYERS];
+    struct clf__mixer_state states[MOST_LAYERS];
     struct clf__decoder_call calls[MOST_LAYERS];
-    struct clf__tensor all_keys[MOST_LAYERS], all_values[MOST_LAYERS], memory[MOST_LAYERS];
+    struct clf__tensor memory[MOST_LAYERS];
     for (int i = 0; i < c->layers; i++) {
-        histories[i] = history;
-        calls[i] = (struct clf__decoder_call){.cross_call = &cross, .counters = counters};
-        place_layer(&calls[i], &histories[i], device, &random, c);
-        all_keys[i] = histories[i].keys;
-        all_values[i] = histories[i].values;
+        calls[i] = (struct clf__decoder_call){.step = &step, .cross_call = &cross, .counters = counters};
+        place_layer(&calls[i], &states[i], device, &random, c);
         memory[i] = calls[i].memory;
     }
     if (places.buffer != NULL) {
-        assert_ok(clf__decoder_layers_place(&places, layers, all_keys, all_values, memory));
+        assert_ok(clf__decoder_layers_place(&places, layers, states, memory));
         for (int i = 0; i < c->layers; i++) {
             calls[i].place = clf__tensor_rows(places, i, 1);
         }
@@ -202,8 +200,8 @@ static float *run_layers(const struct clf__decoder_layer *layers, struct clf_dev
     float *all = support_array(output_count(c), sizeof *all);
     size_t used = append(all, 0, workspace.x);
     for (int i = 0; i < c->layers; i++) {
-        used = append(all, used, histories[i].keys);
-        used = append(all, used, histories[i].values);
+        used = append(all, used, states[i].parts[0]);
+        used = append(all, used, states[i].parts[1]);
     }
     assert_true(used == output_count(c));
     return all;
@@ -254,15 +252,16 @@ static void test_many_launches(void **state)
     make_layer(&layer, device, &random, &c);
     struct clf__tensor row = support_tensor(device, CLF__F32, 1, 64, NULL);
     struct clf__tensor place = support_tensor(device, CLF__I32, 1, CLF__DECODER_PLACE, NULL), gated = place;
-    assert_ok(clf__decoder_layers_place(&place, &layer, &row, &row, &row));
-    struct clf__attention_history history = {.slots_total = 1};
+    const struct clf__mixer_state kept = {.parts = {row, row}};
+    assert_ok(clf__decoder_layers_place(&place, &layer, &kept, &row));
+    const struct clf__mixer_step step = {.turn = 0};
     struct clf__attention_call cross = {.few_queries = 1};
-    struct clf__decoder_call call = {.history = &history, .cross_call = &cross, .place = place};
+    struct clf__decoder_call call = {.step = &step, .cross_call = &cross, .place = place};
     assert_false(clf__decoder_layers_together(&layer, 1, 100000, &call));
-    call.history = NULL;
+    call.step = NULL;
     assert_false(clf__decoder_layers_together(&layer, 1, 1, &call));
     layer.feed_forward.gated = 1;
-    assert_ok(clf__decoder_layers_place(&gated, &layer, &row, &row, &row));
+    assert_ok(clf__decoder_layers_place(&gated, &layer, &kept, &row));
     assert_null(gated.buffer);
     clf__decoder_layer_free(&layer);
 }

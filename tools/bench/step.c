@@ -29,7 +29,7 @@ static double count_weights(const struct clf__decoder *decoder)
     double bytes = linear_bytes(&decoder->projection);
     for (int i = 0; i < decoder->layer_count; i++) {
         const struct clf__decoder_layer *layer = &decoder->layers[i];
-        bytes += linear_bytes(&layer->self_attention.input) + linear_bytes(&layer->self_attention.output) +
+        bytes += linear_bytes(&layer->mixer.attention.input) + linear_bytes(&layer->mixer.attention.output) +
                  linear_bytes(&layer->cross_attention.input) + linear_bytes(&layer->cross_attention.output) +
                  linear_bytes(&layer->feed_forward.up) + linear_bytes(&layer->feed_forward.down);
     }

@@ -148,10 +148,10 @@ static void make_layer(struct clf__decoder_layer *layer, struct trial *trial, co
                        clf_precision precision)
 {
     struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
-    *layer = (struct clf__decoder_layer){.self_attention.heads = heads,
+    *layer = (struct clf__decoder_layer){.mixer = {&clf__self_attention_mixer, {.heads = heads}},
                                          .cross_attention.heads = heads,
                                          .feed_forward = {.activation = CLF__RELU, .width = F}};
-    struct clf__linear *linears[PRODUCTS] = {&layer->self_attention.input,  &layer->self_attention.output,
+    struct clf__linear *linears[PRODUCTS] = {&layer->mixer.attention.input, &layer->mixer.attention.output,
                                              &layer->cross_attention.input, &layer->cross_attention.output,
                                              &layer->feed_forward.up,       &layer->feed_forward.down};
     for (int i = 0; i < PRODUCTS; i++) {
@@ -159,8 +159,7 @@ static void make_layer(struct clf__decoder_layer *layer, struct trial *trial, co
         struct clf__weight_source source = {&part, 1, shapes[i][1], precision, "the self-test"};
         RUN(trial, clf__linear_create(linears[i], trial->device, &source, step->biases[i]));
     }
-    struct clf__norm *norms[] = {&layer->self_attention_norm, &layer->cross_attention_norm,
-                                 &layer->feed_forward_norm};
+    struct clf__norm *norms[] = {&layer->mixer_norm, &layer->cross_attention_norm, &layer->feed_forward_norm};
     for (int i = 0; i < 3; i++) {
         RUN(trial, clf__norm_create(norms[i], trial->device, CLF__NORM_LAYER, epsilon, D, step->gammas[i],
                                     step->betas[i], "the self-test"));
@@ -170,7 +169,8 @@ static void make_layer(struct clf__decoder_layer *layer, struct trial *trial, co
 /* The tensors of a step. */
 struct device_step {
     struct clf__workspace workspace;
-    struct clf__attention_history history;
+    struct clf__mixer_step step;
+    struct clf__mixer_state state, shared;
     struct clf__attention_call cross;
     struct clf__attention_scratch scratch;
     struct clf__arena arena; /* of the scratch */
@@ -194,13 +194,13 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
         .context = trial_tensor(trial, CLF__F32, ROWS, VALUES, NULL),
         .hidden = trial_tensor(trial, CLF__F32, ROWS, F, NULL),
     };
-    out->history = (struct clf__attention_history){
-        .keys = trial_tensor(trial, CLF__F32, ROWS * POSITIONS, KEYS, step->keys),
-        .values = trial_tensor(trial, CLF__F32, ROWS * POSITIONS, VALUES, step->values),
-        .table = trial_tensor(trial, CLF__I32, ROWS, POSITIONS, table),
+    out->state.parts[0] = trial_tensor(trial, CLF__F32, ROWS * POSITIONS, KEYS, step->keys);
+    out->state.parts[1] = trial_tensor(trial, CLF__F32, ROWS * POSITIONS, VALUES, step->values);
+    out->shared.parts[0] = trial_tensor(trial, CLF__I32, ROWS, POSITIONS, table);
+    out->step = (struct clf__mixer_step){
         .slots = trial_tensor(trial, CLF__I32, 1, ROWS, slots),
         .positions = trial_tensor(trial, CLF__I32, 1, ROWS, positions),
-        .slots_total = ROWS,
+        .shared = &out->shared,
     };
     out->cross = (struct clf__attention_call){
         .heads = heads,
@@ -213,14 +213,14 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
     RUN(trial, clf__attention_scratch_reserve(&out->scratch, &out->arena, 2, &heads, 2, MEMORY_ROWS));
     RUN(trial, clf__arena_allocate(&out->arena));
     out->call = (struct clf__decoder_call){
-        .history = &out->history,
+        .step = &out->step,
+        .state = &out->state,
         .cross_call = &out->cross,
         .memory = trial_tensor(trial, CLF__F32, MEMORY_ROWS, KEYS + VALUES, step->memory),
     };
     out->call.counters = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_COUNTERS(1), zeros);
     out->place = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_PLACE, NULL);
-    RUN(trial, clf__decoder_layers_place(&out->place, layer, &out->history.keys, &out->history.values,
-                                         &out->call.memory));
+    RUN(trial, clf__decoder_layers_place(&out->place, layer, &out->state, &out->call.memory));
 }
 
 /* In one launch where the device can, and in one an op. The step writes its own keys and values anew each

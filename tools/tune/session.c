@@ -69,7 +69,7 @@ static clf_status fill(struct tune_session *session, struct clf_model *model, in
     int length = is_quick ? QUICK_LENGTH : LENGTH;
     session->device = model->transformer->device;
     session->sources = is_quick ? QUICK_SOURCES : SOURCES;
-    session->length = length < config->max_positions ? length : config->max_positions;
+    session->length = length < config->encoder_max_positions ? length : config->encoder_max_positions;
     session->vocabulary = config->target_vocabulary;
     CLF__TRY(fill_sources(session, config));
     CLF__TRY(allocate_step(session));

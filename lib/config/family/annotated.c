@@ -45,7 +45,7 @@ static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rul
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
     (void)choices;
-    config->max_positions = 5000;
+    config->encoder_max_positions = config->decoder_max_positions = 5000;
     config->norm = CLF__NORM_STD;
     config->norm_first = config->norm_final = 1;
     clf__family_bias_projections(config);

@@ -37,7 +37,7 @@ static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rul
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
     *choices = (struct clf__config_choices){CLF__SCALE_PROJECTION, 64, 64};
-    config->max_positions = 200;
+    config->encoder_max_positions = config->decoder_max_positions = 200;
     config->norm_embedding = 1;
     config->attention_dropout = 0.1f;
     config->mask_pad_tokens = 1;

@@ -19,7 +19,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->pad_id = config->decoder_start_id = 58100;
     config->start_id = -1;
     config->end_id = 0;
-    clf__family_greedy(config, config->max_positions);
+    clf__family_greedy(config, config->decoder_max_positions);
 }
 
 /* What transformers needs to know, and how the models of OPUS-MT are arranged where its own defaults are

@@ -41,7 +41,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->source_vocabulary = 0;
     config->target_vocabulary = 32;
     config->feature_size = 80;
-    config->max_positions = 5000;
+    config->encoder_max_positions = config->decoder_max_positions = 5000;
     config->norm_epsilon = 1e-5f;
     clf__family_bias_projections(config);
     config->share_source_target = config->share_target_output = 0;

@@ -1,0 +1,77 @@
+/* A decoder layer's mixer: its first sub-layer, by which a target's row learns of the rows before it.
+ * Self-attention keeps the keys and values of all of them from step to step; a recurrent one would keep a
+ * vector. */
+#ifndef CLF_LAYERS_MIXER_H
+#define CLF_LAYERS_MIXER_H
+
+#include "layers/attention.h"
+
+/* A kind's parameters are a member of their own, and so is its record. */
+struct clf__mixer {
+    const struct clf__mixer_kind *kind;
+    struct clf__attention_layer attention;
+};
+struct clf__mixer_record {
+    struct clf__attention_record attention;
+};
+
+/* What is kept from step to step: by one layer, or by all layers of a decoder together. The kind says what
+ * the tensors are; buffer NULL: it has no use for one. */
+struct clf__mixer_state {
+    struct clf__tensor parts[2];
+};
+
+/* One step: a new row for each of R hypotheses. */
+struct clf__mixer_step {
+    struct clf__tensor slots;              /* (1, R) i32: where each hypothesis keeps what it keeps */
+    struct clf__tensor parents;            /* (1, R) i32: the slots of the step before that they follow */
+    struct clf__tensor positions;          /* (1, R) i32: how many rows each hypothesis has before this one */
+    struct clf__tensor relative;           /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
+    const struct clf__mixer_state *shared; /* of all layers */
+    int turn;                              /* 1, 0, 1, ..., from a session's first step on */
+    double pairs; /* of a row and a row that it sees, for the profile; 0: not counted */
+};
+
+/* Where whole targets lie, and what of them is hidden, is said by an attention call. */
+struct clf__mixer_kind {
+    /* Room for the states of so many slots. */
+    clf_status (*reserve_state)(struct clf__mixer_state *state, struct clf__arena *arena,
+                                const struct clf__mixer *mixer, int slots, int positions);
+    clf_status (*reserve_shared)(struct clf__mixer_state *shared, struct clf__arena *arena, int slots,
+                                 int positions);
+    /* What all layers share follows the parents; called before the layers. */
+    clf_status (*follow)(const struct clf__mixer_step *step);
+    /* y = Mixer(x) + residual, of a step, and over whole targets. */
+    clf_status (*step)(struct clf__tensor y,        /* (R, D) */
+                       struct clf__tensor x,        /* (R, D) */
+                       struct clf__tensor residual, /* (R, D) */
+                       const struct clf__mixer *mixer, const struct clf__workspace *workspace,
+                       const struct clf__mixer_step *step, const struct clf__mixer_state *state);
+    clf_status (*forward)(struct clf__tensor y,        /* (N, D) */
+                          struct clf__tensor x,        /* (N, D) */
+                          struct clf__tensor residual, /* (N, D) */
+                          const struct clf__mixer *mixer, const struct clf__workspace *workspace,
+                          const struct clf__attention_call *call);
+    /* y = dropout(Mixer(x)) + residual, with a record, and the way back. */
+    clf_status (*reserve_record)(struct clf__mixer_record *record, struct clf__arena *arena,
+                                 const struct clf__mixer *mixer, int rows);
+    struct clf__mixer_record (*record_rows)(const struct clf__mixer_record *record, int rows);
+    clf_status (*record)(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
+                         const struct clf__mixer *mixer, const struct clf__mixer_record *record,
+                         const struct clf__attention_training *training);
+    clf_status (*backward)(const struct clf__branch *branch, const struct clf__mixer *gradient,
+                           struct clf__tensor x, const struct clf__mixer *mixer,
+                           const struct clf__mixer_record *record,
+                           const struct clf__gradient_workspace *workspace,
+                           const struct clf__attention_training *training);
+    int is_in_single_launch; /* cl/layers/decoder_layer.cl has it; else a launch an op is taken */
+};
+
+/* A layer's state is its keys and values, (slots * positions, H * width) each; the layers share two tables,
+ * (slots, positions) i32, of where each hypothesis finds them, written in turns (see ops/cache.h). */
+extern const struct clf__mixer_kind clf__self_attention_mixer;
+/* What self-attention looks at in a step. */
+struct clf__attention_history clf__self_attention_history(const struct clf__mixer_step *step,
+                                                          const struct clf__mixer_state *state);
+
+#endif

@@ -1,0 +1,104 @@
+#include "layers/mixer.h"
+#include "ops/cache.h"
+
+enum { KEYS, VALUES };
+
+static clf_status reserve_state(struct clf__mixer_state *state, struct clf__arena *arena,
+                                const struct clf__mixer *mixer, int slots, int positions)
+{
+    const struct clf__heads *heads = &mixer->attention.heads;
+    int64_t rows = (int64_t)slots * positions;
+    CLF__TRY(clf__arena_reserve(arena, &state->parts[KEYS], CLF__F32, rows, heads->count * heads->key_width,
+                                "the cache of keys"));
+    return clf__arena_reserve(arena, &state->parts[VALUES], CLF__F32, rows, heads->count * heads->value_width,
+                              "the cache of values");
+}
+
+static clf_status reserve_shared(struct clf__mixer_state *shared, struct clf__arena *arena, int slots,
+                                 int positions)
+{
+    for (int i = 0; i < 2; i++) {
+        CLF__TRY(clf__arena_reserve(arena, &shared->parts[i], CLF__I32, slots, positions,
+                                    "the table of the cache"));
+    }
+    return CLF_OK;
+}
+
+static clf_status follow(const struct clf__mixer_step *step)
+{
+    const struct clf__tensor *tables = step->shared->parts;
+    return clf__cache_follow(tables[step->turn], tables[!step->turn], step->slots, step->parents,
+                             step->positions);
+}
+
+struct clf__attention_history clf__self_attention_history(const struct clf__mixer_step *step,
+                                                          const struct clf__mixer_state *state)
+{
+    struct clf__tensor table = step->shared->parts[step->turn];
+    return (struct clf__attention_history){
+        .keys = state->parts[KEYS],
+        .values = state->parts[VALUES],
+        .table = table,
+        .slots = step->slots,
+        .positions = step->positions,
+        .relative = step->relative,
+        .slots_total = table.rows,
+        .pairs = step->pairs,
+    };
+}
+
+static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
+                               const struct clf__mixer *mixer, const struct clf__workspace *workspace,
+                               const struct clf__mixer_step *step, const struct clf__mixer_state *state)
+{
+    struct clf__attention_history history = clf__self_attention_history(step, state);
+    return clf__self_attention_step(y, x, residual, &mixer->attention, workspace, &history);
+}
+
+static clf_status forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
+                          const struct clf__mixer *mixer, const struct clf__workspace *workspace,
+                          const struct clf__attention_call *call)
+{
+    return clf__self_attention_forward(y, x, residual, &mixer->attention, workspace, call);
+}
+
+static clf_status reserve_record(struct clf__mixer_record *record, struct clf__arena *arena,
+                                 const struct clf__mixer *mixer, int rows)
+{
+    return clf__attention_record_reserve(&record->attention, arena, &mixer->attention, rows, 0);
+}
+
+static struct clf__mixer_record record_rows(const struct clf__mixer_record *record, int rows)
+{
+    return (struct clf__mixer_record){clf__attention_record_rows(&record->attention, rows, 0)};
+}
+
+static clf_status record_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
+                                 const struct clf__mixer *mixer, const struct clf__mixer_record *record,
+                                 const struct clf__attention_training *training)
+{
+    return clf__self_attention_record(y, x, residual, &mixer->attention, &record->attention, training);
+}
+
+static clf_status backward(const struct clf__branch *branch, const struct clf__mixer *gradient,
+                           struct clf__tensor x, const struct clf__mixer *mixer,
+                           const struct clf__mixer_record *record,
+                           const struct clf__gradient_workspace *workspace,
+                           const struct clf__attention_training *training)
+{
+    return clf__self_attention_backward(branch, &gradient->attention, x, &mixer->attention,
+                                        &record->attention, workspace, training);
+}
+
+const struct clf__mixer_kind clf__self_attention_mixer = {
+    .reserve_state = reserve_state,
+    .reserve_shared = reserve_shared,
+    .follow = follow,
+    .step = step_forward,
+    .forward = forward,
+    .reserve_record = reserve_record,
+    .record_rows = record_rows,
+    .record = record_forward,
+    .backward = backward,
+    .is_in_single_launch = 1,
+};
