@@ -90,7 +90,7 @@ static clf_status renew_relative(struct clf__training *training)
     return clf__embedder_renew_relative(&training->transformer->decoder.embedder, config, CLF__DECODER);
 }
 
-/* The gradient of the table by distance, which is no parameter. */
+/* The gradient of the table by distance, which is no parameter: Adam leaves it. */
 static clf_status clear_relative(struct clf__training *training)
 {
     struct clf__tensor tables[] = {training->gradients.encoder.embedder.relative,
@@ -125,8 +125,7 @@ clf_status clf__training_update(struct clf__training *training, const struct clf
 
 clf_status clf__training_clear(struct clf__training *training)
 {
-    CLF__TRY(clf__pool_clear(&training->gradients.pool));
-    return clear_relative(training);
+    return clf__pool_clear(&training->gradients.pool);
 }
 
 const struct clf__parameter_list *clf__training_parameters(const struct clf__training *training)

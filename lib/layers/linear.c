@@ -16,20 +16,6 @@ clf_status clf__buffer_from_host(struct clf__buffer **out, struct clf_device *de
     return CLF_OK;
 }
 
-clf_status clf__buffer_of_zeros(struct clf__buffer **out, struct clf_device *device, size_t count,
-                                const char *what)
-{
-    struct clf__buffer *buffer;
-    CLF__TRY(clf__buffer_create(&buffer, device, count * sizeof(float), what));
-    clf_status status = clf__buffer_fill(buffer, 0, count * sizeof(float), 0.0f);
-    if (status != CLF_OK) {
-        clf__buffer_free(buffer);
-        return status;
-    }
-    *out = buffer;
-    return CLF_OK;
-}
-
 clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device,
                               const struct clf__weight_source *source, const float *bias)
 {

@@ -53,9 +53,6 @@ clf_status clf__linear_dropout_forward(struct clf__tensor y, struct clf__tensor 
 clf_status clf__dropout_gradient(struct clf__tensor *out, struct clf__tensor kept, struct clf__tensor dy,
                                  const struct clf__dropout *dropout);
 
-/* A device buffer of count floats of zero. */
-clf_status clf__buffer_of_zeros(struct clf__buffer **out, struct clf_device *device, size_t count,
-                                const char *what);
 /* A device buffer of count floats: biases, norms' gains, tables. */
 clf_status clf__buffer_from_host(struct clf__buffer **out, struct clf_device *device, const float *values,
                                  size_t count, const char *what);

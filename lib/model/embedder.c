@@ -116,13 +116,13 @@ clf_status clf__embedder_reach(struct clf__embedder *embedder, struct clf_device
     return reach_relative(embedder, device, config, side, length);
 }
 
-clf_status clf__embedder_create_zero_relative(struct clf__embedder *out, const struct clf__embedder *like)
+clf_status clf__embedder_reserve_zero_relative(struct clf__embedder *out, struct clf__pool *pool,
+                                               const struct clf__embedder *like)
 {
     out->relative = like->relative;
     out->relative.buffer = NULL;
-    CLF__TRY(clf__buffer_of_zeros(&out->relative.buffer, clf__buffer_device(like->relative.buffer),
-                                  (size_t)like->relative.rows * (size_t)like->relative.columns,
-                                  "the gradients of relative biases"));
+    CLF__TRY(clf__pool_reserve(&out->relative.buffer, pool, clf__buffer_bytes(like->relative.buffer),
+                               "the gradients of relative biases"));
     return allocate_relative(&out->relative_values, out->relative_by_bucket, out->relative);
 }
 

@@ -30,8 +30,10 @@ struct clf__position_rows clf__position_rows(const struct clf__config *config, e
  * dry run. On failure the tables stay as they were. */
 clf_status clf__embedder_reach(struct clf__embedder *embedder, struct clf_device *device,
                                const struct clf__config *config, enum clf__side side, int length);
-/* A relative bias of zeros like another one's, for the gradients that are summed into the parameter's. */
-clf_status clf__embedder_create_zero_relative(struct clf__embedder *out, const struct clf__embedder *like);
+/* A relative bias of zeros like another one's in a pool, for the gradients that are summed into the
+ * parameter's. */
+clf_status clf__embedder_reserve_zero_relative(struct clf__embedder *out, struct clf__pool *pool,
+                                               const struct clf__embedder *like);
 /* Frees the tables that are no parameters. */
 void clf__embedder_free_tables(struct clf__embedder *embedder);
 

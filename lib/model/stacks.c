@@ -241,7 +241,8 @@ static clf_status zero_table(struct clf__tensor *out, const struct clf__tensor *
     CLF__TRY(clf__pool_reserve(&out->buffer, zeroing->pool, clf__buffer_bytes(like->buffer), what));
     struct clf__embedder *embedder = embedder_of(zeroing->out, side);
     return out == &embedder->relative_by_bucket
-               ? clf__embedder_create_zero_relative(embedder, embedder_of(zeroing->like, side))
+               ? clf__embedder_reserve_zero_relative(embedder, zeroing->pool,
+                                                     embedder_of(zeroing->like, side))
                : CLF_OK;
 }
 
