@@ -130,6 +130,7 @@ int clf__decoder_layers_together(const struct clf__decoder_layer *layers, int co
     }
     return together;
 }
+
 /* The macros that one decoder's layers fix. */
 static void write_defines(char *defines, size_t size, const struct clf__decoder_layer *layer)
 {
