@@ -203,7 +203,47 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
 
 /* acc (4) += x[4 rows, k] * w[column, k] */
 #define SKINNY_STEP(k)                                                                                                 \
-    acc = fma(*(const __local float4 *)&x_tile[(k)*SKINNY_ROWS + half_group * 4], (float4)(w_tile[(k)*PANEL + lane]), acc);
+    *acc = fma(*(const __local float4 *)&x_tile[(k)*SKINNY_ROWS], (float4)(w_tile[(k)*PANEL]), *acc);
+
+/* The same for all k < steps, SKINNY_DEPTH at most: x_tile from the item's rows on, w_tile from its column on. */
+static inline void multiply_skinny(float4 *acc, const __local float *x_tile, const __local float *w_tile, int steps)
+{
+    if (steps >= SKINNY_DEPTH) {
+#pragma unroll 8
+        for (int step = 0; step < SKINNY_DEPTH; step++) {
+            SKINNY_STEP(step)
+        }
+    } else {
+        for (int step = 0; step < steps; step++) {
+            SKINNY_STEP(step)
+        }
+    }
+}
+
+/* What an item carries of the next slice. */
+struct skinny_cargo {
+    float x[SKINNY_ROWS];
+    weight4 w[8 / INPUTS_TOGETHER];
+};
+
+/* The slice from input `next` on: x_from and w_from are the item's place in the first one. */
+static inline void fetch_skinny(struct skinny_cargo *cargo, const __global float *x_from, int x_stride, int row,
+                                int rows, const __global weight_element *w_from, int inputs, int next)
+{
+    int item = (int)get_local_id(0);
+#pragma unroll
+    for (int i = 0; i < 8 / INPUTS_TOGETHER; i++) {
+        /* 8 items an input, so the group brings 8 inputs or pairs at a time */
+        int inside = next + (i * 8 + item / 8) * INPUTS_TOGETHER < inputs;
+        const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * 8) * PANEL;
+        cargo->w[i] = inside ? load_weight4(from) : (weight4)(0);
+    }
+#pragma unroll
+    for (int i = 0; i < SKINNY_ROWS; i++) {
+        int inside = row + i < rows && next + item < inputs;
+        cargo->x[i] = inside ? x_from[(size_t)i * x_stride + next] : 0.0f;
+    }
+}
 
 /* For few rows, where reading W is all the work. A group: 8 rows of one panel, 4 rows of one column an item; all items
  * fetch the panel together, 8 (bf16: 4) vectors each under way while the slice before is multiplied. */
@@ -220,48 +260,26 @@ GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_st
     int row = (int)get_group_id(1) * SKINNY_ROWS;
     const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
     const __global weight_element *w_from = w + (size_t)column * panel_depth(inputs) + item * 4;
-    float x_next[8];
-    weight4 w_next[8 / INPUTS_TOGETHER];
-
+    struct skinny_cargo cargo;
     float4 acc = 0.0f;
     for (int k = -SKINNY_DEPTH; k < inputs; k += SKINNY_DEPTH) {
         int next = k + SKINNY_DEPTH;
         int has_next = next < inputs;
         if (has_next) {
-#pragma unroll
-            for (int i = 0; i < 8 / INPUTS_TOGETHER; i++) {
-                /* 8 items an input, so the group brings 8 inputs or pairs at a time */
-                int inside = next + (i * 8 + item / 8) * INPUTS_TOGETHER < inputs;
-                const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * 8) * PANEL;
-                w_next[i] = inside ? load_weight4(from) : (weight4)(0);
-            }
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                int inside = row + i < rows && next + item < inputs;
-                x_next[i] = inside ? x_from[(size_t)i * x_stride + next] : 0.0f;
-            }
+            fetch_skinny(&cargo, x_from, x_stride, row, rows, w_from, inputs, next);
         }
         if (k >= 0) {
-            if (next <= inputs) {
-#pragma unroll 8
-                for (int step = 0; step < SKINNY_DEPTH; step++) {
-                    SKINNY_STEP(step)
-                }
-            } else {
-                for (int step = 0; step < inputs - k; step++) {
-                    SKINNY_STEP(step)
-                }
-            }
+            multiply_skinny(&acc, x_tile + half_group * 4, w_tile + lane, inputs - k);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (has_next) {
 #pragma unroll
             for (int i = 0; i < 8 / INPUTS_TOGETHER; i++) {
-                store_weight4(&w_tile[(i * 8 + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, w_next[i]);
+                store_weight4(&w_tile[(i * 8 + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, cargo.w[i]);
             }
 #pragma unroll
             for (int i = 0; i < 8; i++) {
-                x_tile[item * SKINNY_ROWS + i] = ROUND_OPERAND(x_next[i]);
+                x_tile[item * SKINNY_ROWS + i] = ROUND_OPERAND(cargo.x[i]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -147,6 +147,36 @@ CPU_KERNEL void gemm_batched_cpu(__global float *c, int c_offset, int c_stride, 
 #define TILE_DEPTH 16     /* inputs that lie in local memory at a time */
 #define PITCH (TILE + 4)  /* padded, so that the transposing stores meet fewer bank conflicts */
 
+/* acc (4 rows of 4 columns) += the products of `steps` inputs. */
+static inline void multiply_slice(float4 *acc, const __local float *a_tile, const __local float *b_tile, int steps)
+{
+    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
+    for (int step = 0; step < steps; step++) {
+        float4 left = *(const __local float4 *)&a_tile[step * PITCH + across * 4];
+        float4 right = *(const __local float4 *)&b_tile[step * PITCH + along * 4];
+        acc[0] = fma((float4)(left.x), right, acc[0]);
+        acc[1] = fma((float4)(left.y), right, acc[1]);
+        acc[2] = fma((float4)(left.z), right, acc[2]);
+        acc[3] = fma((float4)(left.w), right, acc[3]);
+    }
+}
+
+/* Stores 4 x 4 elements of c, of which `rows` and `columns` are inside. */
+static inline void put_elements(__global float *c, int c_stride, int rows, int columns, const float4 *acc, float alpha)
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        float products[4];
+        vstore4(acc[i] * alpha, 0, products);
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (i < rows && j < columns) {
+                c[(size_t)i * c_stride + j] = products[j];
+            }
+        }
+    }
+}
+
 /* A group: a tile of 32 rows and 32 columns of one c, 4 x 4 of it an item. The next slice of the operands travels from
  * global memory to registers while the present one is multiplied. */
 GPU_KERNEL void gemm_batched_gpu(__global float *c, int c_offset, int c_stride, int c_step, const __global float *a,
@@ -192,15 +222,7 @@ GPU_KERNEL void gemm_batched_gpu(__global float *c, int c_offset, int c_stride, 
             }
         }
         if (start >= 0) {
-            int steps = min(TILE_DEPTH, k - start);
-            for (int step = 0; step < steps; step++) {
-                float4 left = *(const __local float4 *)&a_tile[step * PITCH + across * 4];
-                float4 right = *(const __local float4 *)&b_tile[step * PITCH + along * 4];
-                acc[0] = fma((float4)(left.x), right, acc[0]);
-                acc[1] = fma((float4)(left.y), right, acc[1]);
-                acc[2] = fma((float4)(left.z), right, acc[2]);
-                acc[3] = fma((float4)(left.w), right, acc[3]);
-            }
+            multiply_slice(acc, a_tile, b_tile, min(TILE_DEPTH, k - start));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (next < k) {
@@ -212,16 +234,6 @@ GPU_KERNEL void gemm_batched_gpu(__global float *c, int c_offset, int c_stride, 
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        float products[4];
-        vstore4(acc[i] * alpha, 0, products);
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
-            int r = row + across * 4 + i, col = column + along * 4 + j;
-            if (r < m && col < n) {
-                c[(size_t)r * c_stride + col] = products[j];
-            }
-        }
-    }
+    int r = row + across * 4, col = column + along * 4;
+    put_elements(c + (size_t)r * c_stride + col, c_stride, m - r, n - col, acc, alpha);
 }

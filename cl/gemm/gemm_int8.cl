@@ -53,23 +53,79 @@ static inline int8 dot_words(int8 acc, int q, int8 w)
                   dot_word(acc.s6, q, w.s6), dot_word(acc.s7, q, w.s7));
 }
 
-/* The accumulators, one int8 a row: named, because an array of them ends in memory with some compilers. */
-#define TILE_STEP(g)                                                                                                   \
-    {                                                                                                                  \
-        int4 above = *(const __local int4 *)&x_tile[(g)*X_PITCH + across * 4];                                         \
-        int4 below = *(const __local int4 *)&x_tile[(g)*X_PITCH + 32 + across * 4];                                    \
-        int4 p = *(const __local int4 *)&w_tile[(g)*TILE + along * 4];                                                 \
-        int4 q = *(const __local int4 *)&w_tile[(g)*TILE + 32 + along * 4];                                            \
-        int8 b = (int8)(p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w);                                                       \
-        acc0 = dot_words(acc0, above.x, b);                                                                            \
-        acc1 = dot_words(acc1, above.y, b);                                                                            \
-        acc2 = dot_words(acc2, above.z, b);                                                                            \
-        acc3 = dot_words(acc3, above.w, b);                                                                            \
-        acc4 = dot_words(acc4, below.x, b);                                                                            \
-        acc5 = dot_words(acc5, below.y, b);                                                                            \
-        acc6 = dot_words(acc6, below.z, b);                                                                            \
-        acc7 = dot_words(acc7, below.w, b);                                                                            \
+/* An item's sums, a row of 8 columns each: named, because an array of them ends in memory with some compilers. */
+struct tile_sums {
+    int8 row0, row1, row2, row3, row4, row5, row6, row7;
+};
+
+/* sums += the products of one slice, `steps` groups of inputs of it. */
+static inline void multiply_slice(struct tile_sums *sums, const __local int *x_tile, const __local int *w_tile, int steps)
+{
+    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
+    /* not unrolled: a step is 64 products of words, and hoisted loads cost more registers than there are */
+#pragma unroll 1
+    for (int step = 0; step < steps; step++) {
+        int4 above = *(const __local int4 *)&x_tile[step * X_PITCH + across * 4];
+        int4 below = *(const __local int4 *)&x_tile[step * X_PITCH + 32 + across * 4];
+        int4 p = *(const __local int4 *)&w_tile[step * TILE + along * 4];
+        int4 q = *(const __local int4 *)&w_tile[step * TILE + 32 + along * 4];
+        int8 b = (int8)(p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w);
+        sums->row0 = dot_words(sums->row0, above.x, b);
+        sums->row1 = dot_words(sums->row1, above.y, b);
+        sums->row2 = dot_words(sums->row2, above.z, b);
+        sums->row3 = dot_words(sums->row3, above.w, b);
+        sums->row4 = dot_words(sums->row4, below.x, b);
+        sums->row5 = dot_words(sums->row5, below.y, b);
+        sums->row6 = dot_words(sums->row6, below.z, b);
+        sums->row7 = dot_words(sums->row7, below.w, b);
     }
+}
+
+/* The next row comes to row0. */
+static inline void pass_rows(struct tile_sums *sums)
+{
+    sums->row0 = sums->row1;
+    sums->row1 = sums->row2;
+    sums->row2 = sums->row3;
+    sums->row3 = sums->row4;
+    sums->row4 = sums->row5;
+    sums->row5 = sums->row6;
+    sums->row6 = sums->row7;
+}
+
+/* What an item carries of the next slice: the words of x[item / 8 + 8i] and group item % 8, and of both panels those of
+ * the four columns item % 8 * 4 of group item / 8. */
+struct tile_cargo {
+    int x[8];
+    int4 left, right;
+};
+
+/* The slice from group `next` on, of a tile of so many rows: x from the item's place on. */
+static inline void fetch_cargo(struct tile_cargo *cargo, const __global uchar *x, int pitch, int rows,
+                               const __global char *left, const __global char *right, int has_right, int groups, int next)
+{
+    int item = (int)get_local_id(0);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        int inside = item / 8 + 8 * i < rows && next + item % 8 < groups;
+        cargo->x[i] = inside ? *(const __global int *)(x + (size_t)(8 * i) * pitch + next * 4) : 0;
+    }
+    int inside = next + item / 8 < groups;
+    size_t at = (size_t)next * (4 * PANEL) + item * 16;
+    cargo->left = inside ? *(const __global int4 *)(left + at) : (int4)(0);
+    cargo->right = inside && has_right ? *(const __global int4 *)(right + at) : (int4)(0);
+}
+
+static inline void put_cargo(__local int *x_tile, __local int *w_tile, const struct tile_cargo *cargo)
+{
+    int item = (int)get_local_id(0);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        x_tile[item % 8 * X_PITCH + item / 8 + 8 * i] = cargo->x[i];
+    }
+    *(__local int4 *)&w_tile[item / 8 * TILE + item % 8 * 4] = cargo->left;
+    *(__local int4 *)&w_tile[item / 8 * TILE + PANEL + item % 8 * 4] = cargo->right;
+}
 
 /* s of a row of operands, and what is to be subtracted from them */
 static inline float row_scale(const __global uchar *x, int pitch, int row)
@@ -91,53 +147,26 @@ GPU_KERNEL void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride
 {
     __local int x_tile[TILE_GROUPS * X_PITCH] __attribute__((aligned(16))); /* (8, 64) */
     __local int w_tile[TILE_GROUPS * TILE] __attribute__((aligned(16)));    /* (8, 64) */
-    int item = (int)get_local_id(0);
-    int along = item % 8, across = item / 8;
-    int column = (int)get_group_id(0) * TILE;
-    int row = (int)get_group_id(1) * TILE;
+    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
+    int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
     int groups = groups_of(inputs);
-
-    /* What the item carries: the word of x[row + item / 8 + 8i] and group g + item % 8, and of both panels the words of
-     * the four columns item % 8 * 4 of group g + item / 8. */
-    int x_row = row + item / 8, x_group = item % 8, w_group = item / 8;
-    const __global uchar *x_from = x + (size_t)x_row * pitch + x_group * 4;
+    const __global uchar *x_from = x + (size_t)(row + across) * pitch + along * 4;
     const __global char *left = w + (size_t)get_group_id(0) * 2 * panel_bytes(inputs);
     const __global char *right = left + panel_bytes(inputs);
     int has_right = column + PANEL < outputs;
-    int x_next[8];
-    int4 w_left, w_right;
-
-    int8 acc0 = 0, acc1 = 0, acc2 = 0, acc3 = 0, acc4 = 0, acc5 = 0, acc6 = 0, acc7 = 0;
+    struct tile_cargo cargo;
+    struct tile_sums sums = {0, 0, 0, 0, 0, 0, 0, 0};
     for (int g = -TILE_GROUPS; g < groups; g += TILE_GROUPS) {
         int next = g + TILE_GROUPS;
-        int has_next = next < groups;
-        if (has_next) {
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                int inside = x_row + 8 * i < rows && next + x_group < groups;
-                x_next[i] = inside ? *(const __global int *)(x_from + (size_t)(8 * i) * pitch + next * 4) : 0;
-            }
-            int inside = next + w_group < groups;
-            size_t at = (size_t)next * (4 * PANEL) + item * 16;
-            w_left = inside ? *(const __global int4 *)(left + at) : (int4)(0);
-            w_right = inside && has_right ? *(const __global int4 *)(right + at) : (int4)(0);
+        if (next < groups) {
+            fetch_cargo(&cargo, x_from, pitch, rows - row, left, right, has_right, groups, next);
         }
         if (g >= 0) {
-            /* not unrolled: a step is 64 products of words, and hoisted loads cost more registers than there are */
-            int steps = min(TILE_GROUPS, groups - g);
-#pragma unroll 1
-            for (int step = 0; step < steps; step++) {
-                TILE_STEP(step)
-            }
+            multiply_slice(&sums, x_tile, w_tile, min(TILE_GROUPS, groups - g));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (has_next) {
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                x_tile[x_group * X_PITCH + item / 8 + 8 * i] = x_next[i];
-            }
-            *(__local int4 *)&w_tile[w_group * TILE + item % 8 * 4] = w_left;
-            *(__local int4 *)&w_tile[w_group * TILE + PANEL + item % 8 * 4] = w_right;
+        if (next < groups) {
+            put_cargo(x_tile, w_tile, &cargo);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -150,11 +179,11 @@ GPU_KERNEL void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride
                         sum_right.w);
 #define SHIFT(j) (bias && column + SPOT(along, j) < outputs ? bias[column + SPOT(along, j)] : 0.0f)
     float8 shift = (float8)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3), SHIFT(4), SHIFT(5), SHIFT(6), SHIFT(7));
-    /* The rows come to acc0 in turn; those beyond the last take its scale and are not stored. */
+    /* Rows beyond the last take its scale and are not stored. */
 #pragma unroll 1
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++, pass_rows(&sums)) {
         int r = row + SPOT(across, i), inside = min(r, rows - 1);
-        float8 product = convert_float8(as_int8(as_uint8(acc0) - row_zero(x, pitch, inside) * sum));
+        float8 product = convert_float8(as_int8(as_uint8(sums.row0) - row_zero(x, pitch, inside) * sum));
         product = fma((float8)(scale), product * (row_scale(x, pitch, inside) * t), shift);
         float values[8];
         vstore8((float8)(activate4(product.lo), activate4(product.hi)), 0, values);
@@ -166,13 +195,6 @@ GPU_KERNEL void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride
                 y[y_offset + (size_t)r * y_stride + c] = values[j];
             }
         }
-        acc0 = acc1;
-        acc1 = acc2;
-        acc2 = acc3;
-        acc3 = acc4;
-        acc4 = acc5;
-        acc5 = acc6;
-        acc6 = acc7;
     }
 }
 
@@ -182,11 +204,51 @@ GPU_KERNEL void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride
 /* acc (4 rows) += the words of 4 rows and a column */
 #define SKINNY_STEP(g)                                                                                                 \
     {                                                                                                                  \
-        int4 q = *(const __local int4 *)&x_tile[(g)*SKINNY_ROWS + half_group * 4];                                     \
-        int word = w_tile[(g)*PANEL + lane];                                                                           \
-        acc = (int4)(dot_word(acc.x, q.x, word), dot_word(acc.y, q.y, word), dot_word(acc.z, q.z, word),               \
-                     dot_word(acc.w, q.w, word));                                                                      \
+        int4 q = *(const __local int4 *)&x_tile[(g)*SKINNY_ROWS];                                                      \
+        int word = w_tile[(g)*PANEL];                                                                                  \
+        *acc = (int4)(dot_word(acc->x, q.x, word), dot_word(acc->y, q.y, word), dot_word(acc->z, q.z, word),           \
+                      dot_word(acc->w, q.w, word));                                                                    \
     }
+
+/* The same for all g < steps, SKINNY_GROUPS at most: x_tile from the item's rows on, w_tile from its column on. */
+static inline void multiply_skinny(int4 *acc, const __local int *x_tile, const __local int *w_tile, int steps)
+{
+    if (steps >= SKINNY_GROUPS) {
+#pragma unroll 8
+        for (int step = 0; step < SKINNY_GROUPS; step++) {
+            SKINNY_STEP(step)
+        }
+    } else {
+        for (int step = 0; step < steps; step++) {
+            SKINNY_STEP(step)
+        }
+    }
+}
+
+/* What an item carries of the next slice. */
+struct skinny_cargo {
+    int x[4];
+    int4 w[4];
+};
+
+/* The slice from group `next` on: x from the item's group and `row`, the first of its 4 rows, on. */
+static inline void fetch_skinny(struct skinny_cargo *cargo, const __global uchar *x, int pitch, int row, int rows,
+                                const __global char *panel, int groups, int next)
+{
+    int item = (int)get_local_id(0);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        /* 8 items a group of inputs, so all items bring 8 of them at a time */
+        int inside = next + i * 8 + item / 8 < groups;
+        size_t at = (size_t)(next + i * 8) * (4 * PANEL) + item * 16;
+        cargo->w[i] = inside ? *(const __global int4 *)(panel + at) : (int4)(0);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        int inside = row + i < rows && next + item % PANEL < groups;
+        cargo->x[i] = inside ? *(const __global int *)(x + (size_t)i * pitch + next * 4) : 0;
+    }
+}
 
 /* For few rows, where reading W is all the work. A group: 8 rows of one panel, 4 rows of one column an item; all items
  * fetch the panel together, 4 int4 each under way while the slice before is multiplied. */
@@ -205,48 +267,26 @@ GPU_KERNEL void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stri
     /* x: group g + lane of the 4 rows of the half */
     const __global uchar *x_from = x + (size_t)(row + half_group * 4) * pitch + lane * 4;
     const __global char *panel = w + get_group_id(0) * panel_bytes(inputs);
-    int x_next[4];
-    int4 w_next[4];
-
+    struct skinny_cargo cargo;
     int4 acc = 0;
     for (int g = -SKINNY_GROUPS; g < groups; g += SKINNY_GROUPS) {
         int next = g + SKINNY_GROUPS;
         int has_next = next < groups;
         if (has_next) {
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                /* 8 items a group of inputs, so all items bring 8 of them at a time */
-                int inside = next + i * 8 + item / 8 < groups;
-                size_t at = (size_t)(next + i * 8) * (4 * PANEL) + item * 16;
-                w_next[i] = inside ? *(const __global int4 *)(panel + at) : (int4)(0);
-            }
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                int inside = row + half_group * 4 + i < rows && next + lane < groups;
-                x_next[i] = inside ? *(const __global int *)(x_from + (size_t)i * pitch + next * 4) : 0;
-            }
+            fetch_skinny(&cargo, x_from, pitch, row + half_group * 4, rows, panel, groups, next);
         }
         if (g >= 0) {
-            if (next <= groups) {
-#pragma unroll 8
-                for (int step = 0; step < SKINNY_GROUPS; step++) {
-                    SKINNY_STEP(step)
-                }
-            } else {
-                for (int step = 0; step < groups - g; step++) {
-                    SKINNY_STEP(step)
-                }
-            }
+            multiply_skinny(&acc, x_tile + half_group * 4, w_tile + lane, groups - g);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (has_next) {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                *(__local int4 *)&w_tile[i * 8 * PANEL + item * 4] = w_next[i];
+                *(__local int4 *)&w_tile[i * 8 * PANEL + item * 4] = cargo.w[i];
             }
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                x_tile[lane * SKINNY_ROWS + half_group * 4 + i] = x_next[i];
+                x_tile[lane * SKINNY_ROWS + half_group * 4 + i] = cargo.x[i];
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

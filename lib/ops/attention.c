@@ -79,6 +79,30 @@ static int choose_block(const struct clf__attention_call *call, const struct clf
     return block;
 }
 
+static struct clf__attention_sizes list_sizes(struct clf__tensor y, struct clf__tensor q,
+                                              struct clf__tensor k, struct clf__tensor v,
+                                              const struct clf__attention_call *call)
+{
+    const struct clf__spans *spans = &call->spans;
+    const struct clf__mask *mask = &call->mask;
+    return (struct clf__attention_sizes){
+        .y = CLF__PLACE(y),
+        .q = CLF__PLACE(q),
+        .k = CLF__PLACE(k),
+        .v = CLF__PLACE(v),
+        .spans = CLF__PLACE(spans->table),
+        .hidden = CLF__PLACE(mask->hidden_keys),
+        .additive = CLF__PLACE(mask->additive),
+        .relative = CLF__PLACE(mask->relative),
+        .reach = (mask->relative.columns - 1) / 2,
+        .sequences = spans->sequences,
+        .heads = call->heads.count,
+        .max_queries = spans->max_queries,
+        .scale = call->heads.scale,
+        .causal = mask->causal,
+    };
+}
+
 /* The one-pass kernels of cl/attention/attention.cl. In the GPU form few queries go to attention_rows of
  * cl/attention/attention_step.cl, one at a time. */
 static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
@@ -95,23 +119,8 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s", heads->key_width,
              heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
              y.type == CLF__BF16 ? " -DRESULT_BF16" : "");
-    const struct clf__attention_sizes sizes = {
-        .y = CLF__PLACE(y),
-        .q = CLF__PLACE(q),
-        .k = CLF__PLACE(k),
-        .v = CLF__PLACE(v),
-        .spans = CLF__PLACE(spans->table),
-        .hidden = CLF__PLACE(mask->hidden_keys),
-        .additive = CLF__PLACE(mask->additive),
-        .relative = CLF__PLACE(mask->relative),
-        .reach = (mask->relative.columns - 1) / 2,
-        .sequences = spans->sequences,
-        .heads = heads->count,
-        .max_queries = spans->max_queries,
-        .scale = heads->scale,
-        .causal = mask->causal,
-        .block_queries = block,
-    };
+    struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
+    sizes.block_queries = block;
     const struct clf__argument arguments[] = {
         CLF__BUFFER(y.buffer),
         CLF__BUFFER(q.buffer),

@@ -125,20 +125,10 @@ static struct clf__cost tiles_cost(const struct tiles *tiles)
     return cost;
 }
 
-static clf_status launch_tiles(const struct tiles *tiles)
+/* x: what the kernel reads of the rows. */
+static struct clf__projection_sizes list_sizes(const struct tiles *tiles, struct clf__matrix x)
 {
-    const struct clf__projection *projection = tiles->projection;
-    struct clf_device *device = clf__buffer_device(tiles->x.buffer);
-    struct clf__weight_layout layout = clf__weight_layout(projection->weight);
-    struct clf__matrix x = clf__tensor_matrix(tiles->x);
-    if (clf__activations_are_packed(device, layout.precision)) {
-        struct clf__activations packed;
-        CLF__TRY(
-            clf__activations_pack(&packed, device, x, tiles->x.rows, tiles->x.columns, layout.precision));
-        x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch};
-        x.stride /= layout.precision == CLF_PRECISION_INT8 ? 1 : 4; /* bf16 goes in pairs */
-    }
-    const struct clf__projection_sizes sizes = {
+    return (struct clf__projection_sizes){
         .partials = CLF__PLACE(tiles->partials),
         .ids = CLF__PLACE(tiles->ids),
         .x = CLF__PLACE(x),
@@ -153,12 +143,28 @@ static clf_status launch_tiles(const struct tiles *tiles)
         .rows = tiles->x.rows,
         .rows_per_group = tiles->share.rows_per_group,
         .inputs = tiles->x.columns,
-        .outputs = clf__weight_outputs(projection->weight),
-        .scale = projection->scale,
+        .outputs = clf__weight_outputs(tiles->projection->weight),
+        .scale = tiles->projection->scale,
         .banned_count = tiles->banned.columns,
         .k = tiles->k,
         .both = tiles->both,
     };
+}
+
+static clf_status launch_tiles(const struct tiles *tiles)
+{
+    const struct clf__projection *projection = tiles->projection;
+    struct clf_device *device = clf__buffer_device(tiles->x.buffer);
+    struct clf__weight_layout layout = clf__weight_layout(projection->weight);
+    struct clf__matrix x = clf__tensor_matrix(tiles->x);
+    if (clf__activations_are_packed(device, layout.precision)) {
+        struct clf__activations packed;
+        CLF__TRY(
+            clf__activations_pack(&packed, device, x, tiles->x.rows, tiles->x.columns, layout.precision));
+        x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch};
+        x.stride /= layout.precision == CLF_PRECISION_INT8 ? 1 : 4; /* bf16 goes in pairs */
+    }
+    const struct clf__projection_sizes sizes = list_sizes(tiles, x);
     const struct clf__argument arguments[] = {
         CLF__BUFFER(tiles->partials.buffer),
         CLF__BUFFER(tiles->ids.buffer),
