@@ -7,10 +7,10 @@
 
 double reference_attention_mask(const struct reference_attention *problem, int b, int h, int i, int j)
 {
-    const int32_t *span = problem->spans + 4 * b;
-    int queries = span[1], keys = span[3];
+    const int32_t *range = problem->ranges + 4 * b;
+    int queries = range[1], keys = range[3];
     if (i >= queries || j >= keys || (problem->causal && j > i + keys - queries) ||
-        (problem->hidden && problem->hidden[span[2] + j])) {
+        (problem->hidden && problem->hidden[range[2] + j])) {
         return -INFINITY;
     }
     double sum = 0;
@@ -30,11 +30,11 @@ double reference_attention_mask(const struct reference_attention *problem, int b
 static void weigh(double *weights, const float *query, const float *k,
                   const struct reference_attention *problem, int b, int h, int i)
 {
-    const int32_t *span = problem->spans + 4 * b;
+    const int32_t *range = problem->ranges + 4 * b;
     int width = problem->key_width, stride = problem->heads * width;
     double maximum = -INFINITY, total = 0;
-    for (int j = 0; j < span[3]; j++) {
-        const float *key = k + (size_t)(span[2] + j) * stride + h * width;
+    for (int j = 0; j < range[3]; j++) {
+        const float *key = k + (size_t)(range[2] + j) * stride + h * width;
         double score = 0;
         for (int d = 0; d < width; d++) {
             score += (double)query[d] * key[d];
@@ -42,11 +42,11 @@ static void weigh(double *weights, const float *query, const float *k,
         weights[j] = problem->scale * score + reference_attention_mask(problem, b, h, i, j);
         maximum = fmax(maximum, weights[j]);
     }
-    for (int j = 0; j < span[3]; j++) {
+    for (int j = 0; j < range[3]; j++) {
         weights[j] = maximum == -INFINITY ? 0 : exp(weights[j] - maximum);
         total += weights[j];
     }
-    for (int j = 0; j < span[3] && total > 0; j++) {
+    for (int j = 0; j < range[3] && total > 0; j++) {
         weights[j] /= total;
     }
 }
@@ -67,22 +67,22 @@ void reference_attention_forward(double *y, double *maps, const float *q, const 
     for (int n = 0; n < problem->sequences * heads * problem->max_queries; n++) {
         int i = n % problem->max_queries, h = n / problem->max_queries % heads;
         int b = n / problem->max_queries / heads;
-        const int32_t *span = problem->spans + 4 * b;
+        const int32_t *range = problem->ranges + 4 * b;
         for (int j = 0; maps && j < problem->max_keys; j++) {
             maps[(size_t)n * problem->max_keys + j] = 0;
         }
-        if (i >= span[1]) {
+        if (i >= range[1]) {
             continue;
         }
-        size_t row = (size_t)(span[0] + i);
+        size_t row = (size_t)(range[0] + i);
         weigh(weights, q + row * heads * key_width + h * key_width, k, problem, b, h, i);
-        for (int j = 0; maps && j < span[3]; j++) {
+        for (int j = 0; maps && j < range[3]; j++) {
             maps[(size_t)n * problem->max_keys + j] = weights[j];
         }
         for (int d = 0; d < value_width; d++) {
             double sum = 0;
-            for (int j = 0; j < span[3]; j++) {
-                double value = v[(size_t)(span[2] + j) * heads * value_width + h * value_width + d];
+            for (int j = 0; j < range[3]; j++) {
+                double value = v[(size_t)(range[2] + j) * heads * value_width + h * value_width + d];
                 sum += weights[j] * kept(problem, row, h, j) * value;
             }
             y[row * heads * value_width + h * value_width + d] = sum;
@@ -97,15 +97,15 @@ static void differentiate_query(double *dq, double *dk, double *dv, double *drel
                                 double *dscores, const struct reference_attention *problem, int b, int h,
                                 int i)
 {
-    const int32_t *span = problem->spans + 4 * b;
+    const int32_t *range = problem->ranges + 4 * b;
     int key_width = problem->key_width, value_width = problem->value_width, reach = problem->reach;
-    size_t key_stride = (size_t)(problem->heads * key_width), row = (size_t)(span[0] + i);
+    size_t key_stride = (size_t)(problem->heads * key_width), row = (size_t)(range[0] + i);
     size_t value_stride = (size_t)(problem->heads * value_width);
     size_t query = row * key_stride + (size_t)(h * key_width);
     size_t output = row * value_stride + (size_t)(h * value_width);
     double delta = 0;
-    for (int j = 0; j < span[3]; j++) {
-        size_t value = (size_t)(span[2] + j) * value_stride + (size_t)(h * value_width);
+    for (int j = 0; j < range[3]; j++) {
+        size_t value = (size_t)(range[2] + j) * value_stride + (size_t)(h * value_width);
         double factor = kept(problem, row, h, j), dweight = 0;
         for (int c = 0; c < value_width; c++) {
             dweight += factor * (double)dy[output + (size_t)c] * v[value + (size_t)c];
@@ -114,8 +114,8 @@ static void differentiate_query(double *dq, double *dk, double *dv, double *drel
         dscores[j] = dweight;
         delta += weights[j] * dweight;
     }
-    for (int j = 0; j < span[3]; j++) {
-        size_t key = (size_t)(span[2] + j) * key_stride + (size_t)(h * key_width);
+    for (int j = 0; j < range[3]; j++) {
+        size_t key = (size_t)(range[2] + j) * key_stride + (size_t)(h * key_width);
         double dscore = weights[j] * (dscores[j] - delta);
         for (int d = 0; d < key_width; d++) {
             dq[query + (size_t)d] += problem->scale * dscore * k[key + (size_t)d];
@@ -146,14 +146,14 @@ void reference_attention_backward(double *dq, double *dk, double *dv, double *dr
         clear(drelative, 0, heads, 2 * problem->reach + 1);
     }
     for (int b = 0; b < problem->sequences; b++) {
-        const int32_t *span = problem->spans + 4 * b;
-        clear(dq, span[0], span[1], heads * problem->key_width);
-        clear(dk, span[2], span[3], heads * problem->key_width);
-        clear(dv, span[2], span[3], heads * problem->value_width);
-        for (int n = 0; n < heads * span[1]; n++) {
+        const int32_t *range = problem->ranges + 4 * b;
+        clear(dq, range[0], range[1], heads * problem->key_width);
+        clear(dk, range[2], range[3], heads * problem->key_width);
+        clear(dv, range[2], range[3], heads * problem->value_width);
+        for (int n = 0; n < heads * range[1]; n++) {
             int i = n / heads, h = n % heads;
             const float *query =
-                q + ((size_t)(span[0] + i) * (size_t)heads + (size_t)h) * (size_t)problem->key_width;
+                q + ((size_t)(range[0] + i) * (size_t)heads + (size_t)h) * (size_t)problem->key_width;
             weigh(weights, query, k, problem, b, h, i);
             differentiate_query(dq, dk, dv, drelative, dy, q, k, v, weights, dscores, problem, b, h, i);
         }

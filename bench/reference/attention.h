@@ -9,7 +9,7 @@ struct reference_attention {
     int heads, key_width, value_width;
     double scale;
     int sequences, max_queries, max_keys;
-    const int32_t *spans; /* (sequences, 4) of { first query, queries, first key, keys } */
+    const int32_t *ranges; /* (sequences, 4) of { first query, queries, first key, keys } */
     int causal;
     const int32_t *hidden; /* (key rows) */
     const float *additive; /* (sequences * max_queries, max_keys) */
@@ -20,13 +20,13 @@ struct reference_attention {
     uint32_t dropout_step, dropout_site;
 };
 
-/* y (query rows, heads * value_width); rows outside every span are untouched. maps (sequences * heads *
+/* y (query rows, heads * value_width); rows outside every range are untouched. maps (sequences * heads *
  * max_queries, max_keys) with zero padding, or NULL. */
 void reference_attention_forward(double *y, double *maps, const float *q, const float *k, const float *v,
                                  const struct reference_attention *problem);
 
 /* Gradients of sum(dy * y) (overwritten; packed as q, k, v and relative, which may be NULL): of rows outside
- * every span untouched, but for drelative. */
+ * every range untouched, but for drelative. */
 void reference_attention_backward(double *dq, double *dk, double *dv, double *drelative, const float *dy,
                                   const float *q, const float *k, const float *v,
                                   const struct reference_attention *problem);

@@ -35,9 +35,9 @@ static int32_t *integers(struct op_bench *bench, size_t count)
     return values;
 }
 
-static struct clf__spans make_spans(struct op_bench *bench, const struct attention_case *shape)
+static struct clf__sequence_ranges make_ranges(struct op_bench *bench, const struct attention_case *shape)
 {
-    struct clf__spans spans = {
+    struct clf__sequence_ranges ranges = {
         .sequences = shape->sequences, .max_queries = shape->length, .max_keys = shape->length};
     int32_t *table = integers(bench, 4 * (size_t)shape->sequences);
     for (int b = 0; b < shape->sequences && table != NULL; b++) {
@@ -45,11 +45,11 @@ static struct clf__spans make_spans(struct op_bench *bench, const struct attenti
         table[4 * b + 1] = table[4 * b + 3] = shape->length;
     }
     if (table != NULL) {
-        spans.table = op_integers(bench, shape->sequences, 4, table);
-        clf__spans_count(&spans, table, shape->causal);
+        ranges.table = op_integers(bench, shape->sequences, 4, table);
+        clf__ranges_count(&ranges, table, shape->causal);
     }
     clf__free(table);
-    return spans;
+    return ranges;
 }
 
 static void attention(struct op_bench *bench, const struct attention_case *shape)
@@ -67,7 +67,7 @@ static void attention(struct op_bench *bench, const struct attention_case *shape
         .call = {.heads = speed_heads(), .mask = CLF__MASK_NONE, .scratch = &scratch},
     };
     one.call.mask.causal = shape->causal;
-    one.call.spans = make_spans(bench, shape);
+    one.call.ranges = make_ranges(bench, shape);
     struct clf__arena arena; /* what the batched form takes */
     clf__arena_init(&arena, bench->device);
     OP_TRY(bench, clf__attention_scratch_reserve(&scratch, &arena, shape->sequences, &one.call.heads,
@@ -96,12 +96,13 @@ static void attention_step(struct op_bench *bench, const struct attention_step_c
     char text[64];
     snprintf(text, sizeof text, "%d rows, %d positions, %d heads", shape->rows, shape->length, SPEED_HEADS);
     int rows = shape->rows, length = shape->length;
-    int32_t *table = integers(bench, (size_t)rows * (size_t)length), *slots = integers(bench, (size_t)rows);
+    int32_t *table = integers(bench, (size_t)rows * (size_t)length),
+            *cache_rows = integers(bench, (size_t)rows);
     int32_t *positions = integers(bench, (size_t)rows);
     struct attention_step one = {.heads = speed_heads()};
     if (bench->status == CLF_OK) {
         for (int r = 0; r < rows; r++) {
-            slots[r] = r;
+            cache_rows[r] = r;
             positions[r] = length - 1;
             for (int t = 0; t < length; t++) {
                 table[r * length + t] = r;
@@ -115,13 +116,13 @@ static void attention_step(struct op_bench *bench, const struct attention_step_c
             .keys = op_floats(bench, length * rows, COLUMNS),
             .values = op_floats(bench, length * rows, COLUMNS),
             .table = op_integers(bench, rows, length, table),
-            .slots = op_integers(bench, 1, rows, slots),
+            .cache_rows = op_integers(bench, 1, rows, cache_rows),
             .positions = op_integers(bench, 1, rows, positions),
-            .slots_total = rows,
+            .cache_rows_total = rows,
         };
     }
     clf__free(table);
-    clf__free(slots);
+    clf__free(cache_rows);
     clf__free(positions);
     bench->repeats = 1;
     op_end(bench, "attention step", text, attend_step, &one);

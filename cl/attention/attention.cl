@@ -5,7 +5,7 @@
  * -inf
  *
  * q (query rows, heads * KEY_WIDTH), k (key rows, heads * KEY_WIDTH), v (key rows, heads * VALUE_WIDTH),
- * y (query rows, heads * VALUE_WIDTH); spans (sequences, 4) of { first query, queries, first key, keys }.
+ * y (query rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key, keys }.
  * Keys are taken in tiles from the first one on, with a running maximum and sum, so a query's result depends
  * on nothing but its own sequence.
  *
@@ -24,7 +24,7 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
     struct attention_work work;
     int tasks = sizes.sequences * sizes.heads * ((sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries);
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
-        attention_task(&work, task, y, q, k, v, spans, hidden, additive, relative, sizes COMMA_DROPOUT_NAMES);
+        attention_task(&work, task, y, q, k, v, ranges, hidden, additive, relative, sizes COMMA_DROPOUT_NAMES);
     }
 }
 
@@ -87,13 +87,13 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
         int slice = task % SLICES * SLICE, block = task / SLICES;
         int sequence = block / blocks / sizes.heads, head = block / blocks % sizes.heads;
         int first = (blocks - 1 - block % blocks) * BLOCK;
-        const __global int *span = spans + sizes.spans.offset + sequence * 4;
-        int queries = span[1], first_key = span[2], keys = span[3];
+        const __global int *range = ranges + sizes.ranges.offset + sequence * 4;
+        int queries = range[1], first_key = range[2], keys = range[3];
         int count = min(queries - first, BLOCK);
         if (count <= 0) {
             continue;
         }
-        size_t query_row = (size_t)(span[0] + first);
+        size_t query_row = (size_t)(range[0] + first);
         int end = sizes.causal ? min(first + count + keys - queries, keys) : keys;
         int query = first + (int)get_local_id(0) / 2;
         int last = query >= queries ? -1 : sizes.causal ? min(query + keys - queries, keys - 1) : keys - 1;
@@ -114,7 +114,7 @@ GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
                        VALUE_WIDTH - slice);
             weigh_tile(&running, weights, parts, sum_parts, factors, tile, &view);
 #ifdef HAS_DROPOUT
-            drop_half_row(weights, tile, (span[0] + query) * sizes.heads + head, DROPOUT_NAMES);
+            drop_half_row(weights, tile, (range[0] + query) * sizes.heads + head, DROPOUT_NAMES);
             barrier(CLK_LOCAL_MEM_FENCE);
 #endif
             rescale(&sums, factors);

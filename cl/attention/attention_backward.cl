@@ -23,18 +23,18 @@
         __global float *dv, int dv_offset, int dv_stride, const __global float *dy, int dy_offset, int dy_stride,      \
         const __global float *q, int q_offset, int q_stride, const __global float *k, int k_offset, int k_stride,      \
         const __global float *v, int v_offset, int v_stride, const __global float *y, int y_offset, int y_stride,      \
-        const __global int *spans, int spans_offset, const __global int *hidden, int hidden_offset,                    \
+        const __global int *ranges, int ranges_offset, const __global int *hidden, int hidden_offset,                  \
         const __global float *additive, int additive_offset, int additive_stride, const __global float *relative,      \
         int relative_offset, int relative_stride, int reach, __global float *statistics, int statistics_offset,        \
         int wants_relative, int query_rows, int sequences, int heads, int max_queries, int max_keys, float scale,      \
         int causal COMMA_DROPOUT_ARGUMENTS
 
 #define BACKWARD_NAMES                                                                                                 \
-    dq, dq_offset, dq_stride, dk, dk_offset, dk_stride, dv, dv_offset, dv_stride, dy, dy_offset, dy_stride, q, q_offset, \
-        q_stride, k, k_offset, k_stride, v, v_offset, v_stride, y, y_offset, y_stride, spans, spans_offset, hidden,    \
-        hidden_offset, additive, additive_offset, additive_stride, relative, relative_offset, relative_stride, reach,  \
-        statistics, statistics_offset, wants_relative, query_rows, sequences, heads, max_queries, max_keys, scale,     \
-        causal COMMA_DROPOUT_NAMES
+    dq, dq_offset, dq_stride, dk, dk_offset, dk_stride, dv, dv_offset, dv_stride, dy, dy_offset, dy_stride, q,         \
+        q_offset, q_stride, k, k_offset, k_stride, v, v_offset, v_stride, y, y_offset, y_stride, ranges,               \
+        ranges_offset, hidden, hidden_offset, additive, additive_offset, additive_stride, relative, relative_offset,   \
+        relative_stride, reach, statistics, statistics_offset, wants_relative, query_rows, sequences, heads,           \
+        max_queries, max_keys, scale, causal COMMA_DROPOUT_NAMES
 
 /* A head of a sequence: where its rows start, and what masks them (which may be null). */
 struct backward_head {
@@ -52,8 +52,8 @@ struct backward_head {
 
 static inline void find_head(struct backward_head *head, int sequence, int number, BACKWARD_ARGUMENTS)
 {
-    const __global int *span = spans + spans_offset + sequence * 4;
-    size_t query = (size_t)span[0], key = (size_t)span[2];
+    const __global int *range = ranges + ranges_offset + sequence * 4;
+    size_t query = (size_t)range[0], key = (size_t)range[2];
     size_t column = (size_t)number * KEY_WIDTH, value_column = (size_t)number * VALUE_WIDTH;
     head->dq = dq + dq_offset + query * dq_stride + column;
     head->dk = dk + dk_offset + key * dk_stride + column;
@@ -82,9 +82,9 @@ static inline void find_head(struct backward_head *head, int sequence, int numbe
     head->deltas = head->totals + (size_t)heads * query_rows;
     __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
     head->partials = wants_relative ? partials + ((size_t)sequence * heads + number) * (2 * reach + 1) : 0;
-    head->queries = span[1];
-    head->keys = span[3];
-    head->first_row = span[0];
+    head->queries = range[1];
+    head->keys = range[3];
+    head->first_row = range[0];
     head->heads = heads;
     head->number = number;
     head->scale = scale;
@@ -188,7 +188,7 @@ GPU_KERNEL void attention_backward_statistics_gpu(__local struct backward_head *
     int tasks = sequences * heads * blocks;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         int sequence = task / blocks / heads, first = task % blocks * BLOCK;
-        int count = min(spans[spans_offset + sequence * 4 + 1] - first, BLOCK);
+        int count = min(ranges[ranges_offset + sequence * 4 + 1] - first, BLOCK);
         if (count <= 0) {
             continue;
         }
@@ -298,7 +298,7 @@ GPU_KERNEL void attention_backward_queries_gpu(__local struct backward_head *hea
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         int slice = task % slices * SLICE, block = task / slices;
         int sequence = block / blocks / heads, first = (blocks - 1 - block % blocks) * BLOCK;
-        int count = min(spans[spans_offset + sequence * 4 + 1] - first, BLOCK);
+        int count = min(ranges[ranges_offset + sequence * 4 + 1] - first, BLOCK);
         if (count <= 0) {
             continue;
         }
@@ -346,7 +346,7 @@ GPU_KERNEL void attention_backward_keys_gpu(__local struct backward_head *head, 
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         int slice = task % slices * SLICE, block = task / slices;
         int sequence = block / blocks / heads, first = block % blocks * BLOCK;
-        int count = min(spans[spans_offset + sequence * 4 + 3] - first, BLOCK);
+        int count = min(ranges[ranges_offset + sequence * 4 + 3] - first, BLOCK);
         if (count <= 0) {
             continue;
         }
@@ -369,7 +369,7 @@ GPU_KERNEL void attention_backward_values_gpu(__local struct backward_head *head
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         int slice = task % slices * SLICE, block = task / slices;
         int sequence = block / blocks / heads, first = block % blocks * BLOCK;
-        int count = min(spans[spans_offset + sequence * 4 + 3] - first, BLOCK);
+        int count = min(ranges[ranges_offset + sequence * 4 + 3] - first, BLOCK);
         if (count <= 0) {
             continue;
         }

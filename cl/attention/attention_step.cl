@@ -4,10 +4,11 @@
  *     s[t] = scale * q[r] . k[t] + what the masks add
  *     y[r] = sum_t exp(s[t] - m) v[t] / sum_t exp(s[t] - m), m = max_t s[t]; zeros where every s[t] is -inf
  *
- * attention_step: row r's own key and value go to row slots[r] * positions_total + positions[r] of the cache; then its key
- * t is the cache's row table[slots[r]][t] * positions_total + t, t = 0 .. positions[r], in tiles of 64 from the first one
- * on. A row whose slot or position lies outside the cache gets zeros. attention_rows, of the GPU form alone: queries and keys of a ragged batch as in
- * attention.cl, with its masks. A row's result depends on nothing but its own keys.
+ * attention_step: row r's own key and value go to row cache_rows[r] * positions_total + positions[r] of the cache; then
+ * its key t is the cache's row table[cache_rows[r]][t] * positions_total + t, t = 0 .. positions[r], in tiles of 64
+ * from the first one on. A row whose cache row or position lies outside the cache gets zeros. attention_rows, of the
+ * GPU form alone: queries and keys of a ragged batch as in attention.cl, with its masks. A row's result depends on
+ * nothing but its own keys.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head). */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
@@ -17,17 +18,17 @@
 #define TILE 64 /* keys between two looks at the running maximum */
 
 /* own_k and own_v (rows, as q); keys beyond a row's position are never read. */
-#define STEP_ARGUMENTS                                                                                                  \
+#define STEP_ARGUMENTS                                                                                                 \
     __global float *y, const __global float *q, const __global float *own_k, const __global float *own_v,              \
-        __global float *k, __global float *v, const __global int *table, const __global int *slots,                    \
+        __global float *k, __global float *v, const __global int *table, const __global int *cache_rows,               \
         const __global int *positions, const __global float *relative, struct clf__attention_step_sizes sizes
 
 #include "include/attention_blocks.cl"
 
-/* How many keys row r sees: none where its slot or position lies outside the cache. */
-static inline int count_keys(int slot, int position, int slots_total, int positions_total)
+/* How many keys row r sees: none where its cache row or position lies outside the cache. */
+static inline int count_keys(int cache_row, int position, int cache_rows_total, int positions_total)
 {
-    int is_inside = slot >= 0 && slot < slots_total && position >= 0 && position < positions_total;
+    int is_inside = cache_row >= 0 && cache_row < cache_rows_total && position >= 0 && position < positions_total;
     return is_inside ? position + 1 : 0;
 }
 
@@ -173,11 +174,11 @@ static inline void copy_row(__global float *to, const __global float *from, int 
 static inline void step_task(int task, STEP_ARGUMENTS)
 {
     int row = task / sizes.heads, head = task % sizes.heads;
-    int slot = slots[sizes.slots.offset + row], position = positions[sizes.positions.offset + row];
-    int keys = count_keys(slot, position, sizes.slots_total, sizes.positions_total);
-    const __global int *lookup = ROW(table, slot);
+    int cache_row = cache_rows[sizes.cache_rows.offset + row], position = positions[sizes.positions.offset + row];
+    int keys = count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total);
+    const __global int *lookup = ROW(table, cache_row);
     if (keys > 0) {
-        size_t own = (size_t)slot * sizes.positions_total + position;
+        size_t own = (size_t)cache_row * sizes.positions_total + position;
         copy_row(ROW(k, own) + head * KEY_WIDTH, ROW(own_k, row) + head * KEY_WIDTH, KEY_WIDTH);
         copy_row(ROW(v, own) + head * VALUE_WIDTH, ROW(own_v, row) + head * VALUE_WIDTH, VALUE_WIDTH);
     }
@@ -201,7 +202,7 @@ static inline void step_task(int task, STEP_ARGUMENTS)
 CPU_KERNEL void attention_step_cpu(STEP_ARGUMENTS)
 {
     for (int task = (int)get_group_id(0); task < sizes.rows * sizes.heads; task += (int)get_num_groups(0)) {
-        step_task(task, y, q, own_k, own_v, k, v, table, slots, positions, relative, sizes);
+        step_task(task, y, q, own_k, own_v, k, v, table, cache_rows, positions, relative, sizes);
     }
 }
 
@@ -291,10 +292,10 @@ GPU_KERNEL void attention_step_gpu(STEP_ARGUMENTS)
     int lane = (int)get_local_id(0);
     for (int task = (int)get_group_id(0); task < sizes.rows * sizes.heads; task += (int)get_num_groups(0)) {
         int row = task / sizes.heads, head = task % sizes.heads;
-        int slot = slots[sizes.slots.offset + row], position = positions[sizes.positions.offset + row];
-        int keys = count_keys(slot, position, sizes.slots_total, sizes.positions_total);
-        const __global int *lookup = ROW(table, slot);
-        size_t own = (size_t)slot * sizes.positions_total + position;
+        int cache_row = cache_rows[sizes.cache_rows.offset + row], position = positions[sizes.positions.offset + row];
+        int keys = count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total);
+        const __global int *lookup = ROW(table, cache_row);
+        size_t own = (size_t)cache_row * sizes.positions_total + position;
         for (int d = lane; keys > 0 && d < KEY_WIDTH; d += GROUP) {
             ROW(k, own)[head * KEY_WIDTH + d] = ROW(own_k, row)[head * KEY_WIDTH + d];
         }
@@ -329,12 +330,12 @@ GPU_KERNEL void attention_rows_gpu(ATTENTION_ARGUMENTS)
     int lane = (int)get_local_id(0), tasks = sizes.sequences * sizes.max_queries * sizes.heads;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         int row = task / sizes.heads, head = task % sizes.heads, index = row % sizes.max_queries;
-        const __global int *span = spans + sizes.spans.offset + row / sizes.max_queries * 4;
-        int first_key = span[2], keys = sizes.causal ? min(index + span[3] - span[1] + 1, span[3]) : span[3];
-        if (index >= span[1]) {
+        const __global int *range = ranges + sizes.ranges.offset + row / sizes.max_queries * 4;
+        int first_key = range[2], keys = sizes.causal ? min(index + range[3] - range[1] + 1, range[3]) : range[3];
+        if (index >= range[1]) {
             continue;
         }
-        size_t query_row = (size_t)(span[0] + index);
+        size_t query_row = (size_t)(range[0] + index);
         float sums[COLUMNS] = {0.0f}, maximum = -INFINITY, total = 0.0f;
         load_query(query, ROW(q, query_row) + head * KEY_WIDTH, sizes.scale);
         for (int tile = 0; tile < keys; tile += TILE) {

@@ -1,19 +1,19 @@
 /* The decoder's memory (see lib/ops/cache.h).
  *
  * cache_place: cache[places[r]] = x[r], rows of `width` floats.
- * cache_follow: next[slots[r]][t] = history[parents[r]][t] for t < positions[r], and slots[r] at t =
+ * cache_follow: next[cache_rows[r]][t] = history[parents[r]][t] for t < positions[r], and cache_rows[r] at t =
  * positions[r].
  *
- * A row whose place, slot or position lies outside the cache is skipped. CPU form: a work-item takes a row at a
+ * A row whose place, cache row or position lies outside the cache is skipped. CPU form: a work-item takes a row at a
  * time, GPU form: a group does. No macros. */
 #define PLACE_ARGUMENTS                                                                                                \
-    __global float *cache, int cache_offset, int cache_stride, int cache_rows, const __global float *x,                \
-        int x_offset, int x_stride, const __global int *places, int places_offset, int rows, int width
+    __global float *cache, int cache_offset, int cache_stride, int row_count, const __global float *x, int x_offset,   \
+        int x_stride, const __global int *places, int places_offset, int rows, int width
 
 #define FOLLOW_ARGUMENTS                                                                                               \
     __global int *next, int next_offset, int next_stride, const __global int *history, int history_offset,             \
-        int history_stride, int slots_total, int positions_total, const __global int *slots,                           \
-        int slots_offset, const __global int *parents, int parents_offset, const __global int *positions,              \
+        int history_stride, int cache_rows_total, int positions_total, const __global int *cache_rows,                 \
+        int cache_rows_offset, const __global int *parents, int parents_offset, const __global int *positions,         \
         int positions_offset, int rows
 
 /* 1 where 0 <= value < bound. */
@@ -26,7 +26,7 @@ CPU_KERNEL void cache_place_cpu(PLACE_ARGUMENTS)
 {
     for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
         int place = places[places_offset + row];
-        if (!inside(place, cache_rows)) {
+        if (!inside(place, row_count)) {
             continue;
         }
         const __global float *from = x + x_offset + (size_t)row * x_stride;
@@ -45,7 +45,7 @@ GPU_KERNEL void cache_place_gpu(PLACE_ARGUMENTS)
 {
     for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
         int place = places[places_offset + row];
-        if (!inside(place, cache_rows)) {
+        if (!inside(place, row_count)) {
             continue;
         }
         const __global float *from = x + x_offset + (size_t)row * x_stride;
@@ -59,14 +59,14 @@ GPU_KERNEL void cache_place_gpu(PLACE_ARGUMENTS)
 CPU_KERNEL void cache_follow_cpu(FOLLOW_ARGUMENTS)
 {
     for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
-        int slot = slots[slots_offset + row], parent = parents[parents_offset + row];
+        int cache_row = cache_rows[cache_rows_offset + row], parent = parents[parents_offset + row];
         int position = positions[positions_offset + row];
-        if (!inside(slot, slots_total) || !inside(parent, slots_total) ||
+        if (!inside(cache_row, cache_rows_total) || !inside(parent, cache_rows_total) ||
             !inside(position, positions_total)) {
             continue;
         }
         const __global int *from = history + history_offset + (size_t)parent * history_stride;
-        __global int *to = next + next_offset + (size_t)slot * next_stride;
+        __global int *to = next + next_offset + (size_t)cache_row * next_stride;
         int t = 0;
         for (; t + 16 <= position; t += 16) {
             vstore16(vload16(0, from + t), 0, to + t);
@@ -74,22 +74,22 @@ CPU_KERNEL void cache_follow_cpu(FOLLOW_ARGUMENTS)
         for (; t < position; t++) {
             to[t] = from[t];
         }
-        to[position] = slot;
+        to[position] = cache_row;
     }
 }
 
 GPU_KERNEL void cache_follow_gpu(FOLLOW_ARGUMENTS)
 {
     for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
-        int slot = slots[slots_offset + row], parent = parents[parents_offset + row];
+        int cache_row = cache_rows[cache_rows_offset + row], parent = parents[parents_offset + row];
         int position = positions[positions_offset + row];
-        if (!inside(slot, slots_total) || !inside(parent, slots_total) ||
+        if (!inside(cache_row, cache_rows_total) || !inside(parent, cache_rows_total) ||
             !inside(position, positions_total)) {
             continue;
         }
         for (int t = (int)get_local_id(0); t <= position; t += GROUP) {
-            next[next_offset + (size_t)slot * next_stride + t] =
-                t < position ? history[history_offset + (size_t)parent * history_stride + t] : slot;
+            next[next_offset + (size_t)cache_row * next_stride + t] =
+                t < position ? history[history_offset + (size_t)parent * history_stride + t] : cache_row;
         }
     }
 }

@@ -6,11 +6,10 @@
  * hidden, additive and relative may be null. CPU form: a work-item takes a block of rows. GPU form: a group
  * takes a row at a time. No macros. */
 #define MASK_ARGUMENTS                                                                                                 \
-    __global float *scores, int scores_offset, int scores_stride, int rows, int columns,                               \
-        const __global int *spans, int spans_offset, const __global int *hidden, int hidden_offset,                    \
-        const __global float *additive, int additive_offset, int additive_stride,                                      \
-        const __global float *relative, int relative_offset, int relative_stride, int reach, int heads,                \
-        int max_queries, int causal
+    __global float *scores, int scores_offset, int scores_stride, int rows, int columns, const __global int *ranges,   \
+        int ranges_offset, const __global int *hidden, int hidden_offset, const __global float *additive,              \
+        int additive_offset, int additive_stride, const __global float *relative, int relative_offset,                 \
+        int relative_stride, int reach, int heads, int max_queries, int causal
 
 /* Where row n finds what masks it. */
 struct mask_row {
@@ -18,16 +17,15 @@ struct mask_row {
     int sequence, head;
 };
 
-static inline struct mask_row find_row(int n, const __global int *spans, int heads, int max_queries,
-                                       int causal)
+static inline struct mask_row find_row(int n, const __global int *ranges, int heads, int max_queries, int causal)
 {
     struct mask_row row;
     row.query = n % max_queries;
     row.head = n / max_queries % heads;
     row.sequence = n / max_queries / heads;
-    const __global int *span = spans + row.sequence * 4;
-    row.first_key = span[2];
-    row.end = row.query >= span[1] ? 0 : causal ? min(row.query + span[3] - span[1] + 1, span[3]) : span[3];
+    const __global int *range = ranges + row.sequence * 4;
+    row.first_key = range[2];
+    row.end = row.query >= range[1] ? 0 : causal ? min(row.query + range[3] - range[1] + 1, range[3]) : range[3];
     return row;
 }
 
@@ -36,7 +34,7 @@ CPU_KERNEL void mask_forward_cpu(MASK_ARGUMENTS)
     int block = (rows + (int)get_num_groups(0) - 1) / (int)get_num_groups(0);
     int first = (int)get_group_id(0) * block;
     for (int n = first; n < min(first + block, rows); n++) {
-        struct mask_row row = find_row(n, spans + spans_offset, heads, max_queries, causal);
+        struct mask_row row = find_row(n, ranges + ranges_offset, heads, max_queries, causal);
         __global float *score = scores + scores_offset + (size_t)n * scores_stride;
         int end = clamp(row.end, 0, columns);
         if (relative) {
@@ -66,7 +64,7 @@ CPU_KERNEL void mask_forward_cpu(MASK_ARGUMENTS)
 GPU_KERNEL void mask_forward_gpu(MASK_ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
-        struct mask_row row = find_row(n, spans + spans_offset, heads, max_queries, causal);
+        struct mask_row row = find_row(n, ranges + ranges_offset, heads, max_queries, causal);
         __global float *score = scores + scores_offset + (size_t)n * scores_stride;
         for (int j = (int)get_local_id(0); j < columns; j += GROUP) {
             if (j >= row.end || (hidden && hidden[hidden_offset + row.first_key + j])) {

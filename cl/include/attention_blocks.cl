@@ -20,7 +20,7 @@
  * block_queries, at most MOST_QUERIES in the CPU form, decides who takes a query, not what comes out. */
 #define ATTENTION_ARGUMENTS                                                                                            \
     __global float *y, const __global float *q, const __global float *k, const __global float *v,                      \
-        const __global int *spans, const __global int *hidden, const __global float *additive,                         \
+        const __global int *ranges, const __global int *hidden, const __global float *additive,                        \
         const __global float *relative, struct clf__attention_sizes sizes COMMA_DROPOUT_ARGUMENTS
 
 #define LANES          16
@@ -357,16 +357,16 @@ struct following {
 };
 
 static inline struct following find_following(int sequence, int head, int next, const __global float *k,
-                                              const __global float *v, const __global int *spans,
+                                              const __global float *v, const __global int *ranges,
                                               struct clf__attention_sizes sizes)
 {
     int next_head = next > 0 ? head : (head + 1) % sizes.heads;
     int next_sequence = next > 0 || next_head > 0 ? sequence : sequence + 1;
-    const __global int *span = spans + sizes.spans.offset + min(next_sequence, sizes.sequences - 1) * 4;
+    const __global int *range = ranges + sizes.ranges.offset + min(next_sequence, sizes.sequences - 1) * 4;
     struct following following;
-    following.k = ROW(k, span[2] + next) + next_head * KEY_WIDTH;
-    following.v = ROW(v, span[2] + next) + next_head * VALUE_WIDTH;
-    following.count = next_sequence < sizes.sequences ? min(span[3] - next, TILE_KEYS) : 0;
+    following.k = ROW(k, range[2] + next) + next_head * KEY_WIDTH;
+    following.v = ROW(v, range[2] + next) + next_head * VALUE_WIDTH;
+    following.count = next_sequence < sizes.sequences ? min(range[3] - next, TILE_KEYS) : 0;
     following.has_queries = next_sequence == sequence && next_head != head;
     return following;
 }
@@ -390,16 +390,16 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
     int blocks = (sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries;
     int sequence = task / blocks / sizes.heads, head = task / blocks % sizes.heads;
     int first = (blocks - 1 - task % blocks) * sizes.block_queries;
-    const __global int *span = spans + sizes.spans.offset + sequence * 4;
-    int queries = span[1], first_key = span[2], keys = span[3], causal = sizes.causal;
+    const __global int *range = ranges + sizes.ranges.offset + sequence * 4;
+    int queries = range[1], first_key = range[2], keys = range[3], causal = sizes.causal;
     int count = min(queries - first, sizes.block_queries);
     if (count <= 0) {
         return;
     }
-    const __global float *block_q = ROW(q, span[0] + first) + head * KEY_WIDTH;
+    const __global float *block_q = ROW(q, range[0] + first) + head * KEY_WIDTH;
     __global result_element *results = (__global result_element *)y;
     __global result_element *block_y =
-        results + sizes.y.offset + (size_t)(span[0] + first) * sizes.y.stride + head * VALUE_WIDTH;
+        results + sizes.y.offset + (size_t)(range[0] + first) * sizes.y.stride + head * VALUE_WIDTH;
     const __global float *bias = relative ? ROW(relative, head) : 0;
     const __global float *terms = additive ? ROW(additive, (size_t)sequence * sizes.max_queries + first) : 0;
     int last = causal ? first + keys - queries : keys - 1; /* the last key that the block's first query sees */
@@ -407,7 +407,7 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
     int tile = 0;
     do { /* once even without keys: it starts the sums */
         int width = clamp(end - tile, 0, TILE_KEYS), next = tile + TILE_KEYS < end ? tile + TILE_KEYS : 0;
-        struct following following = find_following(sequence, head, next, k, v, spans, sizes);
+        struct following following = find_following(sequence, head, next, k, v, ranges, sizes);
         pack_rows(&work->keys[0][0], ROW(k, first_key + tile) + head * KEY_WIDTH, sizes.k.stride, width, KEY_WIDTH,
                   sizes.scale * M_LOG2E_F);
         find_unseen(work->unseen, hidden ? hidden + sizes.hidden.offset + first_key + tile : 0, width);
@@ -424,7 +424,7 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
             weigh_rows(work, row, rows, vectors, tile == 0);
 #ifdef HAS_DROPOUT
             for (int i = 0; i < rows; i++) {
-                int mask_row = (span[0] + first + row + i) * sizes.heads + head;
+                int mask_row = (range[0] + first + row + i) * sizes.heads + head;
                 drop_weights(work->scores[i], tile, vectors, mask_row, DROPOUT_NAMES);
             }
 #endif

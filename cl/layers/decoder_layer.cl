@@ -233,9 +233,9 @@ static inline void leave(__global atomic_int *counters, int layers)
 CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __global struct layer *layers,
                                        __global float *x, __global float *normed, __global float *projected,
                                        __global float *context, __global float *hidden, __global uchar *operand,
-                                       const __global int *table, const __global int *slots,
+                                       const __global int *table, const __global int *cache_rows,
                                        const __global int *positions, const __global float *relative,
-                                       const __global int *spans, const __global int *hidden_keys,
+                                       const __global int *ranges, const __global int *hidden_keys,
                                        struct clf__decoder_step_sizes sizes)
 {
     struct rows x_rows = {x, sizes.x_stride}, normed_rows = {normed, sizes.normed_stride};
@@ -265,12 +265,12 @@ CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __gl
                 run_product(counters, count, &product, rows, operand);
             } else if (stage == SELF_ATTENTION) {
                 FOR_TILES(count, rows * heads,
-                          step_task(tile, context, projected, projected, projected, layer.keys, layer.values, table, slots,
+                          step_task(tile, context, projected, projected, projected, layer.keys, layer.values, table, cache_rows,
                                     positions, relative, sizes.self))
             } else if (stage == CROSS_ATTENTION) {
                 FOR_TILES(count, sizes.cross.sequences * heads * query_blocks,
-                          attention_task(&work, tile, context, projected, layer.memory, layer.memory, spans, hidden_keys, 0,
-                                         0, sizes.cross))
+                          attention_task(&work, tile, context, projected, layer.memory, layer.memory, ranges,
+                                         hidden_keys, 0, 0, sizes.cross))
             } else {
                 FOR_TILES(count, rows,
                           norm_row(space.in.at + (size_t)tile * space.in.stride, 0,

@@ -28,7 +28,7 @@ struct clf__trained {
 /* One forward pass: what was uploaded, and how dropout goes. */
 struct clf__pass {
     struct clf__sequence_views sources, inputs;
-    struct clf__spans cross;
+    struct clf__sequence_ranges cross;
     struct clf__tensor labels;
     struct clf__id_groups source_ids, source_positions, input_ids, input_positions;
     int source_rows, rows;

@@ -63,7 +63,7 @@ static struct clf__encoder_layer_training encoder_layer_training(struct clf__tra
         .self_attention = attention_training(training, pass, CLF__ENCODER, layer, 0),
         .feed_forward = feed_forward_training(training, pass, layer),
     };
-    out.self_attention.call.spans = pass->sources.spans;
+    out.self_attention.call.ranges = pass->sources.ranges;
     out.self_attention.call.mask.hidden_keys = pass->sources.hidden;
     out.self_attention.call.mask.relative = cut_relative(training->transformer->encoder.embedder.relative,
                                                          training->gradients.encoder.embedder.relative);
@@ -84,13 +84,13 @@ static struct clf__decoder_layer_training decoder_layer_training(struct clf__tra
                     .dx = clf__tensor_rows(training->dencoded, 0, pass->source_rows),
                     .adds = index + 1 < training->transformer->decoder.layer_count},
     };
-    out.mixer.call.spans = pass->inputs.spans;
+    out.mixer.call.ranges = pass->inputs.ranges;
     out.mixer.call.mask.causal = 1;
     out.mixer.call.mask.hidden_keys = pass->inputs.hidden;
     out.mixer.call.mask.relative = cut_relative(training->transformer->decoder.embedder.relative,
                                                 training->gradients.decoder.embedder.relative);
     out.mixer.drelative = training->gradients.decoder.embedder.relative;
-    out.cross_attention.call.spans = pass->cross;
+    out.cross_attention.call.ranges = pass->cross;
     out.cross_attention.call.mask.hidden_keys = pass->sources.hidden;
     return out;
 }

@@ -55,20 +55,20 @@ static clf_status take_side(struct clf__id_groups *ids, struct clf__id_groups *p
                : CLF_OK;
 }
 
-static void take_cross(struct clf__spans *out, struct clf__upload *upload,
+static void take_cross(struct clf__sequence_ranges *out, struct clf__upload *upload,
                        const struct clf__sequences *sources, const struct clf__sequences *inputs)
 {
-    int32_t *spans;
-    *out = clf__upload_take_spans(upload, inputs->count, &spans);
+    int32_t *ranges;
+    *out = clf__upload_take_ranges(upload, inputs->count, &ranges);
     for (int b = 0; b < inputs->count; b++) {
         int queries = inputs->first[b + 1] - inputs->first[b];
         int keys = sources->first[b + 1] - sources->first[b];
-        memcpy(spans + 4 * b, (int32_t[4]){inputs->first[b], queries, sources->first[b], keys},
-               4 * sizeof *spans);
+        memcpy(ranges + 4 * b, (int32_t[4]){inputs->first[b], queries, sources->first[b], keys},
+               4 * sizeof *ranges);
         out->max_queries = queries > out->max_queries ? queries : out->max_queries;
         out->max_keys = keys > out->max_keys ? keys : out->max_keys;
     }
-    clf__spans_count(out, spans, 0);
+    clf__ranges_count(out, ranges, 0);
 }
 
 clf_status clf__training_upload(struct clf__training *training, struct clf__pass *pass,

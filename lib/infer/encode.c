@@ -43,7 +43,7 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     CLF__TRY(clf__embedder_forward(workspace.x, &encoder->embedder, &input, views.positions));
     struct clf__attention_call call = {
         .heads = clf__config_heads(&session->transformer->config, CLF__ENCODER),
-        .spans = views.spans,
+        .ranges = views.ranges,
         .mask = {.hidden_keys = views.hidden, .relative = encoder->embedder.relative},
         .scratch = &session->scratch,
     };

@@ -7,9 +7,9 @@
 #include "ops/attention.h"
 #include "ops/projection.h"
 
-/* The rows of a place in the memory. */
-struct clf__session_place {
-    int first; /* -1: the place is free */
+/* The rows of a slot in the memory. */
+struct clf__session_slot {
+    int first; /* -1: the slot is free */
     int length;
 };
 
@@ -26,7 +26,7 @@ struct clf__session {
     struct clf__mixer_state shared_state;  /* and what all of them do */
     int turn;                              /* of the last step */
     struct clf__decoder_call *layer_calls; /* a decoder layer's, of the pass that goes on */
-    struct clf__tensor layer_places;       /* these two: of decoder layers in one launch */
+    struct clf__tensor layer_addresses;    /* these two: of decoder layers in one launch */
     struct clf__tensor counters;
     struct clf__upload source; /* what belongs to the encoded batch */
     struct clf__upload placed; /* what belongs to the memory, and where an encoded batch goes in it */
@@ -40,10 +40,10 @@ struct clf__session {
     int *source_first;             /* (sources + 1) */
     const int32_t *encoded_hidden; /* (rows), in the staging of `source` */
     /* The memory. */
-    struct clf__session_place *places; /* (limits.sources) */
-    int *occupied;                     /* (limits.sources) the places in use, by their first rows */
+    struct clf__session_slot *slots; /* (limits.sources) */
+    int *occupied;                   /* (limits.sources) the slots in use, by their first rows */
     int occupied_count;
-    int *place_numbers;                /* (limits.sources) where a whole batch goes */
+    int *slot_numbers;                 /* (limits.sources) where a whole batch goes */
     struct clf__tensor hidden_sources; /* (1, source tokens) i32; buffer NULL: none */
     /* The forced targets. */
     int target_rows;
@@ -72,7 +72,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
                                     const struct clf__decoder_call *call,
                                     const struct clf__decoder_maps *maps);
 
-/* The batch that was encoded last becomes all of the memory, source b at place b. */
+/* The batch that was encoded last becomes all of the memory, source b at slot b. */
 clf_status clf__session_remember_all(struct clf__session *session);
 
 /* clf__session_encode() that reads the encoder's maps of one source; maps may be NULL. */

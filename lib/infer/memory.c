@@ -6,19 +6,19 @@
 #include "ops/cache.h"
 #include "program/launch.h"
 
-/* Where a place's rows end. */
-static int end_of(const struct clf__session *session, int place)
+/* Where a slot's rows end. */
+static int end_of(const struct clf__session *session, int slot)
 {
-    return session->places[place].first + session->places[place].length;
+    return session->slots[slot].first + session->slots[slot].length;
 }
 
-static int reserve_rows(struct clf__session *session, int place, int length)
+static int reserve_rows(struct clf__session *session, int slot, int length)
 {
-    assert(place >= 0 && place < session->limits.sources && length >= 0);
-    assert(session->places[place].first < 0);
+    assert(slot >= 0 && slot < session->limits.sources && length >= 0);
+    assert(session->slots[slot].first < 0);
     int first = 0, at = 0;
     for (; at < session->occupied_count; at++) {
-        if (session->places[session->occupied[at]].first - first >= length) {
+        if (session->slots[session->occupied[at]].first - first >= length) {
             break;
         }
         first = end_of(session, session->occupied[at]);
@@ -28,35 +28,35 @@ static int reserve_rows(struct clf__session *session, int place, int length)
     }
     memmove(session->occupied + at + 1, session->occupied + at,
             (size_t)(session->occupied_count - at) * sizeof *session->occupied);
-    session->occupied[at] = place;
+    session->occupied[at] = slot;
     session->occupied_count++;
-    session->places[place] = (struct clf__session_place){.first = first, .length = length};
+    session->slots[slot] = (struct clf__session_slot){.first = first, .length = length};
     return 1;
 }
 
-int clf__session_reserve(struct clf__session *session, int place, int length)
+int clf__session_reserve(struct clf__session *session, int slot, int length)
 {
     const struct clf__front_end *front_end = &session->transformer->encoder.embedder.front_end;
-    return reserve_rows(session, place, front_end->kind->rows(length));
+    return reserve_rows(session, slot, front_end->kind->rows(length));
 }
 
-void clf__session_release(struct clf__session *session, int place)
+void clf__session_release(struct clf__session *session, int slot)
 {
     int at = 0;
-    while (session->occupied[at] != place) {
+    while (session->occupied[at] != slot) {
         at++;
         assert(at < session->occupied_count);
     }
     session->occupied_count--;
     memmove(session->occupied + at, session->occupied + at + 1,
             (size_t)(session->occupied_count - at) * sizeof *session->occupied);
-    session->places[place].first = -1;
+    session->slots[slot].first = -1;
 }
 
 void clf__session_release_all(struct clf__session *session)
 {
     while (session->occupied_count > 0) {
-        session->places[session->occupied[--session->occupied_count]].first = -1;
+        session->slots[session->occupied[--session->occupied_count]].first = -1;
     }
 }
 
@@ -67,7 +67,7 @@ struct memory_views {
     int is_contiguous; /* the others follow it in their order */
 };
 
-static clf_status upload_memory(struct clf__session *session, struct memory_views *views, const int *places)
+static clf_status upload_memory(struct clf__session *session, struct memory_views *views, const int *slots)
 {
     struct clf__upload *upload = &session->placed;
     int count = session->source_first[session->sources];
@@ -78,14 +78,14 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
     views->rows = clf__upload_take(upload, count, &rows);
     views->is_contiguous = 1;
     for (int b = 0; b < session->sources; b++) {
-        const struct clf__session_place *place = &session->places[places[b]];
+        const struct clf__session_slot *slot = &session->slots[slots[b]];
         int first = session->source_first[b];
-        assert(place->length == session->source_first[b + 1] - first);
-        for (int i = 0; i < place->length; i++) {
-            rows[first + i] = place->first + i;
-            hidden[place->first + i] = session->encoded_hidden[first + i];
+        assert(slot->length == session->source_first[b + 1] - first);
+        for (int i = 0; i < slot->length; i++) {
+            rows[first + i] = slot->first + i;
+            hidden[slot->first + i] = session->encoded_hidden[first + i];
         }
-        views->is_contiguous &= place->first == rows[0] + first;
+        views->is_contiguous &= slot->first == rows[0] + first;
     }
     views->first = rows[0];
     int hides = session->transformer->config.mask_pad_tokens && session->frames.buffer == NULL;
@@ -93,13 +93,13 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
     return clf__upload_send(upload);
 }
 
-clf_status clf__session_remember(struct clf__session *session, const int *places)
+clf_status clf__session_remember(struct clf__session *session, const int *slots)
 {
     const struct clf__decoder *decoder = &session->transformer->decoder;
     struct clf__tensor x = clf__tensor_rows(clf__workspace_operand(&session->workspace), 0,
                                             session->source_first[session->sources]);
     struct memory_views views;
-    CLF__TRY(upload_memory(session, &views, places));
+    CLF__TRY(upload_memory(session, &views, slots));
     for (int i = 0; i < decoder->layer_count; i++) {
         struct clf__tensor memory = session->memory[i];
         /* One product over all rows, wherever they go: a product a source would read the weights each time.
@@ -122,13 +122,13 @@ clf_status clf__session_remember_all(struct clf__session *session)
 {
     clf__session_release_all(session);
     for (int b = 0; b < session->sources; b++) {
-        session->place_numbers[b] = b;
+        session->slot_numbers[b] = b;
         int length = session->source_first[b + 1] - session->source_first[b];
         int is_reserved = reserve_rows(session, b, length);
         assert(is_reserved);
         (void)is_reserved;
     }
-    return clf__session_remember(session, session->place_numbers);
+    return clf__session_remember(session, session->slot_numbers);
 }
 
 clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources)

@@ -30,7 +30,7 @@ static int reads_bf16(const struct clf__transformer *transformer)
 /* Of a product. */
 static int most_rows(const struct clf__session_limits *limits)
 {
-    return clf__larger(limits->source_tokens, clf__larger(limits->slots, limits->target_tokens));
+    return clf__larger(limits->source_tokens, clf__larger(limits->cache_rows, limits->target_tokens));
 }
 
 static int most_inputs(const struct clf__config *config)
@@ -48,7 +48,7 @@ static clf_status reserve_attention(struct clf__session *session)
         return CLF_OK;
     }
     struct clf__heads largest = clf__config_largest_heads(config);
-    int beams = limits->sources > 0 ? limits->slots / limits->sources : 0;
+    int beams = limits->sources > 0 ? limits->cache_rows / limits->sources : 0;
     int queries = clf__larger(clf__larger(limits->source_length, limits->target_length), beams);
     int keys = clf__larger(limits->source_length, limits->target_length);
     CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,
@@ -75,25 +75,25 @@ static clf_status reserve_decoder(struct clf__session *session)
         CLF__TRY(clf__arena_reserve(arena, &session->memory[i], CLF__F32, limits->source_tokens,
                                     clf__memory_projection_width(&heads),
                                     "the cross-attention's keys and values"));
-        if (limits->slots > 0) {
+        if (limits->cache_rows > 0) {
             const struct clf__mixer *mixer = &session->transformer->decoder.layers[i].mixer;
-            CLF__TRY(mixer->kind->reserve_state(&session->layer_states[i], arena, mixer, limits->slots,
+            CLF__TRY(mixer->kind->reserve_state(&session->layer_states[i], arena, mixer, limits->cache_rows,
                                                 limits->positions));
         }
     }
-    if (limits->slots > 0) {
-        CLF__TRY(clf__arena_reserve(arena, &session->layer_places, CLF__I32, config->decoder_layers,
-                                    CLF__DECODER_PLACE, "the places of the decoder's layers"));
+    if (limits->cache_rows > 0) {
+        CLF__TRY(clf__arena_reserve(arena, &session->layer_addresses, CLF__I32, config->decoder_layers,
+                                    CLF__DECODER_ADDRESSES, "where the decoder's layers are"));
         /* The output projection's lies on a cache line of its own. */
         int counters = CLF__DECODER_COUNTERS(config->decoder_layers) + 16;
         CLF__TRY(
             clf__arena_reserve(arena, &session->counters, CLF__I32, 1, counters, "the decoder's counters"));
-        CLF__TRY(clf__session_mixer(session)->reserve_shared(&session->shared_state, arena, limits->slots,
-                                                             limits->positions));
+        CLF__TRY(clf__session_mixer(session)->reserve_shared(&session->shared_state, arena,
+                                                             limits->cache_rows, limits->positions));
     }
-    int rows = clf__larger(limits->slots, limits->target_tokens);
+    int rows = clf__larger(limits->cache_rows, limits->target_tokens);
     int64_t results =
-        clf__larger_int64((2 * (int64_t)limits->candidates + 4) * limits->slots, limits->target_tokens);
+        clf__larger_int64((2 * (int64_t)limits->candidates + 4) * limits->cache_rows, limits->target_tokens);
     CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
     CLF__TRY(clf__allocate(&session->results_host, (size_t)clf__larger_int64(results, 1),
                            sizeof *session->results_host));
@@ -101,20 +101,20 @@ static clf_status reserve_decoder(struct clf__session *session)
     CLF__TRY(clf__projection_scratch_reserve(&session->projection, arena, &projection, rows,
                                              limits->candidates, limits->logits));
     int64_t sources = limits->sources;
-    int64_t step = 7 * (int64_t)limits->slots + 1 + 4 * sources + limits->banned;
+    int64_t step = 7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned;
     int64_t force = 4 * (int64_t)limits->target_tokens + 8 * sources;
     return clf__upload_reserve(&session->target, arena, clf__larger_int64(step, force));
 }
 
-static clf_status reserve_places(struct clf__session *session)
+static clf_status reserve_slots(struct clf__session *session)
 {
     size_t sources = (size_t)session->limits.sources;
     CLF__TRY(clf__allocate(&session->source_first, sources + 1, sizeof *session->source_first));
-    CLF__TRY(clf__allocate(&session->places, sources, sizeof *session->places));
+    CLF__TRY(clf__allocate(&session->slots, sources, sizeof *session->slots));
     CLF__TRY(clf__allocate(&session->occupied, sources, sizeof *session->occupied));
-    CLF__TRY(clf__allocate(&session->place_numbers, sources, sizeof *session->place_numbers));
+    CLF__TRY(clf__allocate(&session->slot_numbers, sources, sizeof *session->slot_numbers));
     for (size_t i = 0; i < sources; i++) {
-        session->places[i].first = -1;
+        session->slots[i].first = -1;
     }
     return clf__upload_reserve(&session->placed, &session->arena, 3 * (int64_t)session->limits.source_tokens);
 }
@@ -131,7 +131,7 @@ static clf_status reserve(struct clf__session *session)
         CLF__TRY(clf__arena_reserve(arena, &session->frames, CLF__F32, limits->source_tokens,
                                     config->feature_size, "the frames"));
     }
-    CLF__TRY(reserve_places(session));
+    CLF__TRY(reserve_slots(session));
     CLF__TRY(clf__upload_reserve(&session->source, arena,
                                  3 * (int64_t)limits->source_tokens + 4 * (int64_t)limits->sources));
     CLF__TRY(reserve_decoder(session));
@@ -163,8 +163,8 @@ static clf_status prepare_steps(struct clf__session *session)
     struct clf__tensor counters = session->counters;
     session->projection.counter = clf__tensor_columns(counters, counters.columns - 16, 1);
     CLF__TRY(clf__buffer_fill(counters.buffer, 0, clf__buffer_bytes(counters.buffer), 0.0f));
-    return clf__decoder_layers_place(&session->layer_places, decoder->layers, session->layer_states,
-                                     session->memory);
+    return clf__decoder_layers_store_addresses(&session->layer_addresses, decoder->layers,
+                                               session->layer_states, session->memory);
 }
 
 clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
@@ -181,7 +181,7 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
         status = clf__gemm_reserve(transformer->device, most_rows(limits), most_inputs(&transformer->config),
                                    transformer->precision);
     }
-    if (status == CLF_OK && limits->slots > 0) {
+    if (status == CLF_OK && limits->cache_rows > 0) {
         status = prepare_steps(session);
     }
     if (status != CLF_OK) {
@@ -212,9 +212,9 @@ void clf__session_free(struct clf__session *session)
     clf__free(session->layer_states);
     clf__free(session->layer_calls);
     clf__free(session->source_first);
-    clf__free(session->places);
+    clf__free(session->slots);
     clf__free(session->occupied);
-    clf__free(session->place_numbers);
+    clf__free(session->slot_numbers);
     clf__free(session->source.staging);
     clf__free(session->placed.staging);
     clf__free(session->target.staging);

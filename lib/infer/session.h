@@ -11,10 +11,10 @@
 
 /* The largest batch that a session takes. */
 struct clf__session_limits {
-    int sources;       /* places: sources that are remembered at a time */
+    int sources;       /* sequence slots: sources that are remembered at a time */
     int source_tokens; /* of all of them together, and of a batch that is encoded */
     int source_length; /* of one source */
-    int slots;         /* hypotheses that are kept at a time: sources * beams; 0: no steps */
+    int cache_rows;    /* hypotheses that are kept at a time: sources * beams; 0: no steps */
     int positions;     /* generated tokens a hypothesis, at most */
     int candidates;    /* k of a step */
     int banned;        /* banned ids of a step, all rows together */
@@ -42,19 +42,19 @@ clf_status clf__session_measure(struct clf__session_size *out, struct clf__trans
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources);
 
 /* The memory is what the decoder looks at: of each remembered source the keys and values that every decoder
- * layer makes of the encoder's output. A place holds one source; its rows lie one
+ * layer makes of the encoder's output. A sequence slot holds one source; its rows lie one
  * after the other, anywhere in the memory. */
 
-/* Takes a free place and sets aside the rows of a source of `length` tokens or frames; 0 where no run of free
+/* Takes a free slot and sets aside the rows of a source of `length` tokens or frames; 0 where no run of free
  * rows is that long. In an empty memory there always is one. */
-int clf__session_reserve(struct clf__session *session, int place, int length);
-/* Frees a place that was reserved, remembered or not; or all of them. */
-void clf__session_release(struct clf__session *session, int place);
+int clf__session_reserve(struct clf__session *session, int slot, int length);
+/* Frees a slot that was reserved, remembered or not; or all of them. */
+void clf__session_release(struct clf__session *session, int slot);
 void clf__session_release_all(struct clf__session *session);
-/* Puts the sources that were just encoded into the memory: source b at places[b], reserved at its length. */
-clf_status clf__session_remember(struct clf__session *session, const int *places);
+/* Puts the sources that were just encoded into the memory: source b at slots[b], reserved at its length. */
+clf_status clf__session_remember(struct clf__session *session, const int *slots);
 
-/* Encodes a batch and remembers it, and nothing else: source b is at place b. */
+/* Encodes a batch and remembers it, and nothing else: source b is at slot b. */
 clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources);
 
 /* One decoding step of remembered sources, as search asks for it. */

@@ -24,7 +24,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
         calls[i].memory = session->memory[i];
         calls[i].state = &session->layer_states[i];
         if (call->step != NULL) {
-            calls[i].place = clf__tensor_rows(session->layer_places, i, 1);
+            calls[i].addresses = clf__tensor_rows(session->layer_addresses, i, 1);
         }
     }
     if (maps == NULL) {
@@ -41,28 +41,28 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
 
 /* One row a hypothesis: where its ids, positions and candidates lie on the device. */
 struct step_views {
-    struct clf__tensor tokens, positions, position_rows, slots, parents, banned_offsets, banned;
-    struct clf__spans cross;
+    struct clf__tensor tokens, positions, position_rows, cache_rows, parents, banned_offsets, banned;
+    struct clf__sequence_ranges cross;
     double pairs; /* of self-attention: rows times the positions that they see */
 };
 
-/* Rows of one place are adjacent and look at the same memory: one span a place. */
-static void fill_cross_spans(struct clf__spans *spans, const struct clf__session *session, int32_t *table,
-                             const struct clf__step *step)
+/* Rows of one slot are adjacent and look at the same memory: one range a slot. */
+static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct clf__session *session,
+                              int32_t *table, const struct clf__step *step)
 {
     int count = 0, longest = 0;
     for (int r = 0; r < step->rows; r++) {
-        if (r == 0 || step->places[r] != step->places[r - 1]) {
-            const struct clf__session_place *place = &session->places[step->places[r]];
-            assert(place->first >= 0);
-            memcpy(table + 4 * count++, (int32_t[4]){r, 0, place->first, place->length}, 4 * sizeof *table);
-            longest = place->length > longest ? place->length : longest;
+        if (r == 0 || step->slots[r] != step->slots[r - 1]) {
+            const struct clf__session_slot *slot = &session->slots[step->slots[r]];
+            assert(slot->first >= 0);
+            memcpy(table + 4 * count++, (int32_t[4]){r, 0, slot->first, slot->length}, 4 * sizeof *table);
+            longest = slot->length > longest ? slot->length : longest;
         }
         table[4 * (count - 1) + 1]++;
     }
-    spans->sequences = spans->table.rows = count;
-    spans->max_queries = session->limits.slots / session->limits.sources;
-    spans->max_keys = longest;
+    ranges->sequences = ranges->table.rows = count;
+    ranges->max_queries = session->limits.cache_rows / session->limits.sources;
+    ranges->max_keys = longest;
 }
 
 static clf_status upload_step(struct clf__session *session, struct step_views *views,
@@ -70,21 +70,21 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
 {
     const struct clf__config *config = &session->transformer->config;
     struct clf__upload *upload = &session->target;
-    struct clf__position_rows places = clf__position_rows(config, CLF__DECODER);
+    struct clf__position_rows table = clf__position_rows(config, CLF__DECODER);
     int rows = step->rows, banned_count = step->banned_offsets[rows];
     size_t bytes = (size_t)rows * sizeof(int32_t);
-    int32_t *tokens, *positions, *position_rows, *slots, *parents, *offsets, *banned, *spans;
+    int32_t *tokens, *positions, *position_rows, *cache_rows, *parents, *offsets, *banned, *ranges;
     upload->count = 0;
     views->tokens = clf__upload_take(upload, rows, &tokens);
     views->positions = clf__upload_take(upload, rows, &positions);
     views->position_rows = clf__upload_take(upload, rows, &position_rows);
-    views->slots = clf__upload_take(upload, rows, &slots);
+    views->cache_rows = clf__upload_take(upload, rows, &cache_rows);
     views->parents = clf__upload_take(upload, rows, &parents);
     views->banned_offsets = clf__upload_take(upload, rows + 1, &offsets);
     views->banned = clf__upload_take(upload, banned_count, &banned);
-    views->cross = clf__upload_take_spans(upload, session->occupied_count, &spans);
+    views->cross = clf__upload_take_ranges(upload, session->occupied_count, &ranges);
     memcpy(tokens, step->tokens, bytes);
-    memcpy(slots, step->slots, bytes);
+    memcpy(cache_rows, step->cache_rows, bytes);
     memcpy(parents, step->parents, bytes);
     memcpy(offsets, step->banned_offsets, bytes + sizeof *offsets);
     memcpy(banned, step->banned, (size_t)banned_count * sizeof *banned);
@@ -93,10 +93,10 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     for (int r = 0; r < rows; r++) {
         views->pairs += step->positions[r] + 1;
         int is_pad = config->position_padding_aware && step->tokens[r] == config->pad_id;
-        position_rows[r] = is_pad ? places.pad : places.first + step->positions[r];
+        position_rows[r] = is_pad ? table.pad : table.first + step->positions[r];
     }
-    fill_cross_spans(&views->cross, session, spans, step);
-    clf__spans_count(&views->cross, spans, 0);
+    fill_cross_ranges(&views->cross, session, ranges, step);
+    clf__ranges_count(&views->cross, ranges, 0);
     return clf__upload_send_later(upload);
 }
 
@@ -137,13 +137,13 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
 static clf_status run_step(struct clf__session *session, struct clf__step *step)
 {
     const struct clf__decoder *decoder = &session->transformer->decoder;
-    assert(step->rows <= session->limits.slots && step->candidates <= session->limits.candidates);
+    assert(step->rows <= session->limits.cache_rows && step->candidates <= session->limits.candidates);
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
     struct step_views views;
     CLF__TRY(upload_step(session, &views, step));
     session->turn = !session->turn;
     const struct clf__mixer_step mixer_step = {
-        .slots = views.slots,
+        .cache_rows = views.cache_rows,
         .parents = views.parents,
         .positions = views.positions,
         .relative = decoder->embedder.relative,
@@ -157,7 +157,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     CLF__TRY(clf__embedder_forward(x, &decoder->embedder, &input, views.position_rows));
     struct clf__attention_call cross = {
         .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),
-        .spans = views.cross,
+        .ranges = views.cross,
         .mask = {.hidden_keys = session->hidden_sources},
         .scratch = &session->scratch,
         .few_queries = 1,

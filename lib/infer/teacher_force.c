@@ -6,7 +6,7 @@
 
 struct target_views {
     struct clf__sequence_views inputs;
-    struct clf__spans cross;
+    struct clf__sequence_ranges cross;
 };
 
 static clf_status upload_targets(struct clf__session *session, struct target_views *views,
@@ -17,16 +17,16 @@ static clf_status upload_targets(struct clf__session *session, struct target_vie
     int32_t *cross;
     upload->count = 0;
     clf__upload_take_sequences(&views->inputs, upload, &session->transformer->config, inputs, CLF__DECODER);
-    views->cross = clf__upload_take_spans(upload, inputs->count, &cross);
+    views->cross = clf__upload_take_ranges(upload, inputs->count, &cross);
     for (int b = 0; b < inputs->count; b++) {
         int first = inputs->first[b], length = inputs->first[b + 1] - first;
-        const struct clf__session_place *source = &session->places[b];
+        const struct clf__session_slot *source = &session->slots[b];
         memcpy(cross + 4 * b, (int32_t[4]){first, length, source->first, source->length}, 4 * sizeof *cross);
         longest_source = source->length > longest_source ? source->length : longest_source;
     }
-    views->cross.max_queries = views->inputs.spans.max_queries;
+    views->cross.max_queries = views->inputs.ranges.max_queries;
     views->cross.max_keys = longest_source;
-    clf__spans_count(&views->cross, cross, 0);
+    clf__ranges_count(&views->cross, cross, 0);
     return clf__upload_send(upload);
 }
 
@@ -45,19 +45,19 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
     struct clf__attention_call self = {
         .heads = heads,
-        .spans = views.inputs.spans,
+        .ranges = views.inputs.ranges,
         .mask = {.causal = 1, .hidden_keys = views.inputs.hidden, .relative = decoder->embedder.relative},
         .scratch = &session->scratch,
     };
     struct clf__attention_call cross = {
         .heads = heads,
-        .spans = views.cross,
+        .ranges = views.cross,
         .mask = {.hidden_keys = session->hidden_sources},
         .scratch = &session->scratch,
     };
     if (maps != NULL) {
         self.maps = clf__session_map(session, 0, heads.count * rows, rows);
-        cross.maps = clf__session_map(session, 1, heads.count * rows, session->places[0].length);
+        cross.maps = clf__session_map(session, 1, heads.count * rows, session->slots[0].length);
     }
     struct clf__decoder_call call = {.self_call = &self, .cross_call = &cross};
     return clf__session_run_decoder(session, rows, &call, maps);
@@ -111,7 +111,7 @@ clf_status clf__session_attend_target(struct clf__session *session, const struct
 {
     assert(session->limits.maps && inputs->count == 1);
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
-    size_t targets = (size_t)inputs->first[1], sources = (size_t)session->places[0].length;
+    size_t targets = (size_t)inputs->first[1], sources = (size_t)session->slots[0].length;
     struct clf__decoder_maps decoder_maps = {
         .self = maps->decoder,
         .self_stride = (size_t)heads.count * targets * targets,

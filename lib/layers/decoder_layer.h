@@ -26,21 +26,22 @@ struct clf__decoder_call {
     const struct clf__attention_call *cross_call;
     struct clf__tensor memory; /* this layer's projected keys and values of the encoder's output */
     /* For a step in one launch: */
-    struct clf__tensor place;    /* this layer's row of what clf__decoder_layers_place() wrote; buffer NULL: a
-                                  * launch an op */
-    struct clf__tensor counters; /* (1, CLF__DECODER_COUNTERS(layers)) i32 of zeros */
+    struct clf__tensor addresses; /* this layer's row of what clf__decoder_layers_store_addresses() wrote;
+                                   * buffer NULL: a launch an op */
+    struct clf__tensor counters;  /* (1, CLF__DECODER_COUNTERS(layers)) i32 of zeros */
 };
 #define CLF__DECODER_COUNTERS(layers) (16 * (1 + 44 * (layers)))
 
 /* Numbers that say where the buffers of one layer are: 21 addresses of 8 bytes. */
-enum { CLF__DECODER_PLACE = 42 };
+enum { CLF__DECODER_ADDRESSES = 42 };
 
-/* Writes where the layers' buffers are, so that a launch finds them; places->buffer becomes NULL where the
+/* Writes where the layers' buffers are, so that a launch finds them; addresses->buffer becomes NULL where the
  * device or the layers take a launch an op. They hold as long as the buffers. */
-clf_status clf__decoder_layers_place(struct clf__tensor *places, /* (layers, CLF__DECODER_PLACE) i32 */
-                                     const struct clf__decoder_layer *layers,
-                                     const struct clf__mixer_state *states, /* of each layer */
-                                     const struct clf__tensor *memory /* as in the layer's call */);
+clf_status
+clf__decoder_layers_store_addresses(struct clf__tensor *addresses, /* (layers, CLF__DECODER_ADDRESSES) i32 */
+                                    const struct clf__decoder_layer *layers,
+                                    const struct clf__mixer_state *states, /* of each layer */
+                                    const struct clf__tensor *memory /* as in the layer's call */);
 
 /* One decoder's layers, each with its call. workspace->x is what goes in and what comes out. Where the device
  * can, a step of few rows takes one launch for several layers (the same bits). */

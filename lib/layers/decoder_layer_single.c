@@ -7,7 +7,11 @@
 #include "ops/operand.h"
 #include "program/launch.h"
 
-enum { PRODUCTS = 6, BUFFERS = CLF__DECODER_PLACE / 2, STORED = 8 /* at once, by cl/layers/addresses.cl */ };
+enum {
+    PRODUCTS = 6,
+    BUFFERS = CLF__DECODER_ADDRESSES / 2,
+    STORED = 8 /* at once, by cl/layers/addresses.cl */
+};
 
 static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__decoder_layer *layer)
 {
@@ -66,13 +70,14 @@ static void list_buffers(const struct clf__buffer **out, const struct clf__decod
     }
 }
 
-static clf_status store_addresses(struct clf__tensor place, const struct clf__buffer *const buffers[BUFFERS])
+static clf_status store_addresses(struct clf__tensor addresses,
+                                  const struct clf__buffer *const buffers[BUFFERS])
 {
-    int pointers = (int)(place.offset / 2);
+    int pointers = (int)(addresses.offset / 2);
     for (int first = 0; first < BUFFERS; first += STORED) {
         int count = clf__smaller(BUFFERS - first, STORED);
         struct clf__argument arguments[3 + STORED] = {
-            CLF__BUFFER(place.buffer),
+            CLF__BUFFER(addresses.buffer),
             CLF__INT(pointers + first),
             CLF__INT(count),
         };
@@ -85,18 +90,20 @@ static clf_status store_addresses(struct clf__tensor place, const struct clf__bu
             .arguments = arguments,
             .argument_count = 3 + STORED,
         };
-        CLF__TRY(clf__launch(clf__buffer_device(place.buffer), &launch));
+        CLF__TRY(clf__launch(clf__buffer_device(addresses.buffer), &launch));
     }
     return CLF_OK;
 }
 
-clf_status clf__decoder_layers_place(struct clf__tensor *places, const struct clf__decoder_layer *layers,
-                                     const struct clf__mixer_state *states, const struct clf__tensor *memory)
+clf_status clf__decoder_layers_store_addresses(struct clf__tensor *addresses,
+                                               const struct clf__decoder_layer *layers,
+                                               const struct clf__mixer_state *states,
+                                               const struct clf__tensor *memory)
 {
-    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(places->buffer));
-    for (int i = 0; i < places->rows; i++) {
+    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(addresses->buffer));
+    for (int i = 0; i < addresses->rows; i++) {
         if (!can_be_single(caps, &layers[i])) {
-            places->buffer = NULL;
+            addresses->buffer = NULL;
             return CLF_OK;
         }
         const struct clf__buffer *buffers[BUFFERS];
@@ -104,7 +111,7 @@ clf_status clf__decoder_layers_place(struct clf__tensor *places, const struct cl
         buffers[BUFFERS - 3] = states[i].parts[0].buffer; /* self-attention's keys, and its values */
         buffers[BUFFERS - 2] = states[i].parts[1].buffer;
         buffers[BUFFERS - 1] = memory[i].buffer;
-        CLF__TRY(store_addresses(clf__tensor_rows(*places, i, 1), buffers));
+        CLF__TRY(store_addresses(clf__tensor_rows(*addresses, i, 1), buffers));
     }
     return CLF_OK;
 }
@@ -112,10 +119,10 @@ clf_status clf__decoder_layers_place(struct clf__tensor *places, const struct cl
 /* Whether this call of the layer goes in one launch with others, and gains by it. */
 static int is_single(const struct clf__decoder_layer *layer, int rows, const struct clf__decoder_call *call)
 {
-    if (call->place.buffer == NULL || call->step == NULL || rows == 0) {
+    if (call->addresses.buffer == NULL || call->step == NULL || rows == 0) {
         return 0;
     }
-    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->place.buffer));
+    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->addresses.buffer));
     const struct clf__attention_call *cross = call->cross_call;
     /* Beyond so many rows the products are long enough to be launched by themselves. */
     return rows <= caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)] &&
@@ -155,7 +162,7 @@ static void add_cost(struct clf__cost *cost, const struct clf__decoder_layer *la
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     double pairs = call->step->pairs, memory_rows = call->memory.rows;
     struct clf__cost self = clf__attention_cost(heads, rows, pairs, pairs);
-    struct clf__cost cross = clf__attention_cost(heads, rows, memory_rows, call->cross_call->spans.pairs);
+    struct clf__cost cross = clf__attention_cost(heads, rows, memory_rows, call->cross_call->ranges.pairs);
     cost->operations += self.operations + cross.operations;
     cost->bytes += self.bytes + cross.bytes;
     for (int i = 0; i < PRODUCTS; i++) {
@@ -186,18 +193,18 @@ static struct clf__decoder_step_sizes list_sizes(const struct clf__decoder_layer
                   .q = self.q,
                   .k = {0, call->memory.stride},
                   .v = {keys, call->memory.stride},
-                  .spans = CLF__PLACE(cross->spans.table),
+                  .ranges = CLF__PLACE(cross->ranges.table),
                   .hidden = CLF__PLACE(cross->mask.hidden_keys),
-                  .sequences = cross->spans.sequences,
+                  .sequences = cross->ranges.sequences,
                   .heads = heads->count,
-                  .max_queries = cross->spans.max_queries,
+                  .max_queries = cross->ranges.max_queries,
                   .scale = heads->scale},
         .x_stride = workspace->x.stride,
         .normed_stride = workspace->normed.stride,
         .projected_stride = projected,
         .context_stride = workspace->context.stride,
         .hidden_stride = workspace->hidden.stride,
-        .first_layer = (int)call->place.offset / CLF__DECODER_PLACE,
+        .first_layer = (int)call->addresses.offset / CLF__DECODER_ADDRESSES,
         .d_model = workspace->x.columns,
         .ffn = layer->feed_forward.width,
         .epsilon = layer->mixer_norm.epsilon,
@@ -220,7 +227,7 @@ clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, i
     const struct clf__attention_history history = clf__self_attention_history(calls->step, calls->state);
     const struct clf__argument arguments[] = {
         CLF__BUFFER(calls->counters.buffer),
-        CLF__BUFFER(calls->place.buffer),
+        CLF__BUFFER(calls->addresses.buffer),
         CLF__BUFFER(workspace->x.buffer),
         CLF__BUFFER(workspace->normed.buffer),
         CLF__BUFFER(workspace->projected.buffer),
@@ -228,10 +235,10 @@ clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, i
         CLF__BUFFER(workspace->hidden.buffer),
         CLF__BUFFER(clf__gemm_scratch(device)),
         CLF__BUFFER(history.table.buffer),
-        CLF__BUFFER(history.slots.buffer),
+        CLF__BUFFER(history.cache_rows.buffer),
         CLF__BUFFER(history.positions.buffer),
         CLF__BUFFER(history.relative.buffer),
-        CLF__BUFFER(calls->cross_call->spans.table.buffer),
+        CLF__BUFFER(calls->cross_call->ranges.table.buffer),
         CLF__BUFFER(calls->cross_call->mask.hidden_keys.buffer),
         CLF__STRUCT(sizes),
     };

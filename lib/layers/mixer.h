@@ -23,10 +23,10 @@ struct clf__mixer_state {
 
 /* One step: a new row for each of R hypotheses. */
 struct clf__mixer_step {
-    struct clf__tensor slots;              /* (1, R) i32: where each hypothesis keeps what it keeps */
-    struct clf__tensor parents;            /* (1, R) i32: the slots of the step before that they follow */
-    struct clf__tensor positions;          /* (1, R) i32: how many rows each hypothesis has before this one */
-    struct clf__tensor relative;           /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
+    struct clf__tensor cache_rows; /* (1, R) i32: where each hypothesis keeps what it keeps */
+    struct clf__tensor parents;    /* (1, R) i32: the cache rows of the step before that they follow */
+    struct clf__tensor positions;  /* (1, R) i32: how many rows each hypothesis has before this one */
+    struct clf__tensor relative;   /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
     const struct clf__mixer_state *shared; /* of all layers */
     int turn;                              /* 1, 0, 1, ..., from a session's first step on */
     double pairs; /* of a row and a row that it sees, for the profile; 0: not counted */
@@ -34,10 +34,10 @@ struct clf__mixer_step {
 
 /* Where whole targets lie, and what of them is hidden, is said by an attention call. */
 struct clf__mixer_kind {
-    /* Room for the states of so many slots. */
+    /* Room for the states of so many cache rows. */
     clf_status (*reserve_state)(struct clf__mixer_state *state, struct clf__arena *arena,
-                                const struct clf__mixer *mixer, int slots, int positions);
-    clf_status (*reserve_shared)(struct clf__mixer_state *shared, struct clf__arena *arena, int slots,
+                                const struct clf__mixer *mixer, int cache_rows, int positions);
+    clf_status (*reserve_shared)(struct clf__mixer_state *shared, struct clf__arena *arena, int cache_rows,
                                  int positions);
     /* What all layers share follows the parents; called before the layers. */
     clf_status (*follow)(const struct clf__mixer_step *step);
@@ -67,8 +67,9 @@ struct clf__mixer_kind {
     int is_in_single_launch; /* cl/layers/decoder_layer.cl has it; else a launch an op is taken */
 };
 
-/* A layer's state is its keys and values, (slots * positions, H * width) each; the layers share two tables,
- * (slots, positions) i32, of where each hypothesis finds them, written in turns (see ops/cache.h). */
+/* A layer's state is its keys and values, (cache rows * positions, H * width) each; the layers share two
+ * tables, (cache rows, positions) i32, of where each hypothesis finds them, written in turns (see
+ * ops/cache.h). */
 extern const struct clf__mixer_kind clf__self_attention_mixer;
 /* What self-attention looks at in a step. */
 struct clf__attention_history clf__self_attention_history(const struct clf__mixer_step *step,

@@ -4,21 +4,21 @@
 enum { KEYS, VALUES };
 
 static clf_status reserve_state(struct clf__mixer_state *state, struct clf__arena *arena,
-                                const struct clf__mixer *mixer, int slots, int positions)
+                                const struct clf__mixer *mixer, int cache_rows, int positions)
 {
     const struct clf__heads *heads = &mixer->attention.heads;
-    int64_t rows = (int64_t)slots * positions;
+    int64_t rows = (int64_t)cache_rows * positions;
     CLF__TRY(clf__arena_reserve(arena, &state->parts[KEYS], CLF__F32, rows, heads->count * heads->key_width,
                                 "the cache of keys"));
     return clf__arena_reserve(arena, &state->parts[VALUES], CLF__F32, rows, heads->count * heads->value_width,
                               "the cache of values");
 }
 
-static clf_status reserve_shared(struct clf__mixer_state *shared, struct clf__arena *arena, int slots,
+static clf_status reserve_shared(struct clf__mixer_state *shared, struct clf__arena *arena, int cache_rows,
                                  int positions)
 {
     for (int i = 0; i < 2; i++) {
-        CLF__TRY(clf__arena_reserve(arena, &shared->parts[i], CLF__I32, slots, positions,
+        CLF__TRY(clf__arena_reserve(arena, &shared->parts[i], CLF__I32, cache_rows, positions,
                                     "the table of the cache"));
     }
     return CLF_OK;
@@ -27,7 +27,7 @@ static clf_status reserve_shared(struct clf__mixer_state *shared, struct clf__ar
 static clf_status follow(const struct clf__mixer_step *step)
 {
     const struct clf__tensor *tables = step->shared->parts;
-    return clf__cache_follow(tables[step->turn], tables[!step->turn], step->slots, step->parents,
+    return clf__cache_follow(tables[step->turn], tables[!step->turn], step->cache_rows, step->parents,
                              step->positions);
 }
 
@@ -39,10 +39,10 @@ struct clf__attention_history clf__self_attention_history(const struct clf__mixe
         .keys = state->parts[KEYS],
         .values = state->parts[VALUES],
         .table = table,
-        .slots = step->slots,
+        .cache_rows = step->cache_rows,
         .positions = step->positions,
         .relative = step->relative,
-        .slots_total = table.rows,
+        .cache_rows_total = table.rows,
         .pairs = step->pairs,
     };
 }

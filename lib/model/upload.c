@@ -21,12 +21,13 @@ struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32
     return view;
 }
 
-struct clf__spans clf__upload_take_spans(struct clf__upload *upload, int sequences, int32_t **target)
+struct clf__sequence_ranges clf__upload_take_ranges(struct clf__upload *upload, int sequences,
+                                                    int32_t **target)
 {
     struct clf__tensor table = clf__upload_take(upload, 4 * sequences, target);
     table.rows = sequences;
     table.columns = table.stride = 4;
-    return (struct clf__spans){.table = table, .sequences = sequences};
+    return (struct clf__sequence_ranges){.table = table, .sequences = sequences};
 }
 
 clf_status clf__upload_send(const struct clf__upload *upload)
@@ -58,11 +59,11 @@ void clf__upload_take_sequences(struct clf__sequence_views *views, struct clf__u
                                 enum clf__side side)
 {
     int rows = sequences->first[sequences->count], longest = 0;
-    int32_t *ids, *positions, *hidden, *spans;
+    int32_t *ids, *positions, *hidden, *ranges;
     views->ids = clf__upload_take(upload, rows, &ids);
     views->positions = clf__upload_take(upload, rows, &positions);
     views->hidden = clf__upload_take(upload, rows, &hidden);
-    views->spans = clf__upload_take_spans(upload, sequences->count, &spans);
+    views->ranges = clf__upload_take_ranges(upload, sequences->count, &ranges);
     int hides = config->mask_pad_tokens && sequences->ids != NULL;
     for (int i = 0; i < rows; i++) {
         ids[i] = sequences->ids != NULL ? sequences->ids[i] : 0;
@@ -75,11 +76,11 @@ void clf__upload_take_sequences(struct clf__sequence_views *views, struct clf__u
         int first = sequences->first[b], length = sequences->first[b + 1] - first;
         const int32_t *sequence = sequences->ids != NULL ? sequences->ids + first : NULL;
         fill_positions(config, side, positions + first, sequence, length);
-        memcpy(spans + 4 * b, (int32_t[4]){first, length, first, length}, 4 * sizeof *spans);
+        memcpy(ranges + 4 * b, (int32_t[4]){first, length, first, length}, 4 * sizeof *ranges);
         longest = length > longest ? length : longest;
     }
-    views->spans.max_queries = views->spans.max_keys = longest;
-    clf__spans_count(&views->spans, spans, side == CLF__DECODER);
+    views->ranges.max_queries = views->ranges.max_keys = longest;
+    clf__ranges_count(&views->ranges, ranges, side == CLF__DECODER);
     views->host_positions = positions;
     views->host_hidden = hidden;
 }

@@ -25,8 +25,9 @@ struct clf__upload {
 clf_status clf__upload_reserve(struct clf__upload *upload, struct clf__arena *arena, int64_t count);
 /* The next `count` integers: *target is where to put them, the view is what kernels get. */
 struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32_t **target);
-/* The same as a table of spans. */
-struct clf__spans clf__upload_take_spans(struct clf__upload *upload, int sequences, int32_t **target);
+/* The same as a table of ranges. */
+struct clf__sequence_ranges clf__upload_take_ranges(struct clf__upload *upload, int sequences,
+                                                    int32_t **target);
 clf_status clf__upload_send(const struct clf__upload *upload);
 /* Without waiting: what was collected stays until the device is waited for. */
 clf_status clf__upload_send_later(const struct clf__upload *upload);
@@ -34,10 +35,10 @@ clf_status clf__upload_send_later(const struct clf__upload *upload);
 /* What an embedder and self-attention need of sequences: ids (zeros for frames), rows of the table of
  * positions, pad tokens that are hidden, where each sequence lies. */
 struct clf__sequence_views {
-    struct clf__tensor ids, positions; /* (1, rows) i32 */
-    struct clf__tensor hidden;         /* (1, rows) i32; buffer NULL: the configuration hides none */
-    struct clf__spans spans;           /* of each sequence to itself */
-    const int32_t *host_positions;     /* what they hold, in the staging */
+    struct clf__tensor ids, positions;  /* (1, rows) i32 */
+    struct clf__tensor hidden;          /* (1, rows) i32; buffer NULL: the configuration hides none */
+    struct clf__sequence_ranges ranges; /* of each sequence to itself */
+    const int32_t *host_positions;      /* what they hold, in the staging */
     const int32_t *host_hidden;
 };
 /* Takes 3 integers a row and 4 a sequence. */

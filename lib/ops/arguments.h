@@ -15,7 +15,7 @@ struct clf__place {
 
 /* Of cl/attention.cl. */
 struct clf__attention_sizes {
-    struct clf__place y, q, k, v, spans, hidden, additive, relative;
+    struct clf__place y, q, k, v, ranges, hidden, additive, relative;
     int reach, sequences, heads, max_queries;
     float scale;
     int causal, block_queries;
@@ -23,8 +23,8 @@ struct clf__attention_sizes {
 
 /* Of cl/attention_step.cl. */
 struct clf__attention_step_sizes {
-    struct clf__place y, q, own_k, own_v, k, v, table, slots, positions, relative;
-    int positions_total, slots_total, reach, rows, heads;
+    struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative;
+    int positions_total, cache_rows_total, reach, rows, heads;
     float scale;
 };
 

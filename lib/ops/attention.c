@@ -48,13 +48,13 @@ struct clf__cost clf__attention_cost(const struct clf__heads *heads, double quer
                               .bytes = heads->count * (queries + keys) * widths * sizeof(float)};
 }
 
-static struct clf__cost count_cost(const struct clf__heads *heads, const struct clf__spans *spans,
+static struct clf__cost count_cost(const struct clf__heads *heads, const struct clf__sequence_ranges *ranges,
                                    int queries)
 {
-    double sequences = spans->sequences;
-    return spans->pairs > 0.0 ? clf__attention_cost(heads, queries, spans->keys, spans->pairs)
-                              : clf__attention_cost(heads, queries, sequences * spans->max_keys,
-                                                    sequences * spans->max_queries * spans->max_keys);
+    double sequences = ranges->sequences;
+    return ranges->pairs > 0.0 ? clf__attention_cost(heads, queries, ranges->keys, ranges->pairs)
+                               : clf__attention_cost(heads, queries, sequences * ranges->max_keys,
+                                                     sequences * ranges->max_queries * ranges->max_keys);
 }
 
 /* Whether one query is taken at a time. */
@@ -71,7 +71,7 @@ static int choose_block(const struct clf__attention_call *call, const struct clf
     if (caps->form == CLF_FORM_GPU) {
         return takes_rows(call, caps) ? 1 : GPU_BLOCK;
     }
-    double pairs = (double)call->spans.sequences * call->heads.count * call->spans.max_queries;
+    double pairs = (double)call->ranges.sequences * call->heads.count * call->ranges.max_queries;
     int block = MOST_CPU_BLOCK;
     while (block > LEAST_CPU_BLOCK && pairs / block < GROUPS_A_PROCESSOR * (double)caps->compute_units) {
         block /= 2;
@@ -83,21 +83,21 @@ static struct clf__attention_sizes list_sizes(struct clf__tensor y, struct clf__
                                               struct clf__tensor k, struct clf__tensor v,
                                               const struct clf__attention_call *call)
 {
-    const struct clf__spans *spans = &call->spans;
+    const struct clf__sequence_ranges *ranges = &call->ranges;
     const struct clf__mask *mask = &call->mask;
     return (struct clf__attention_sizes){
         .y = CLF__PLACE(y),
         .q = CLF__PLACE(q),
         .k = CLF__PLACE(k),
         .v = CLF__PLACE(v),
-        .spans = CLF__PLACE(spans->table),
+        .ranges = CLF__PLACE(ranges->table),
         .hidden = CLF__PLACE(mask->hidden_keys),
         .additive = CLF__PLACE(mask->additive),
         .relative = CLF__PLACE(mask->relative),
         .reach = (mask->relative.columns - 1) / 2,
-        .sequences = spans->sequences,
+        .sequences = ranges->sequences,
         .heads = call->heads.count,
-        .max_queries = spans->max_queries,
+        .max_queries = ranges->max_queries,
         .scale = call->heads.scale,
         .causal = mask->causal,
     };
@@ -109,7 +109,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
                                 struct clf__tensor v, const struct clf__attention_call *call)
 {
     const struct clf__heads *heads = &call->heads;
-    const struct clf__spans *spans = &call->spans;
+    const struct clf__sequence_ranges *ranges = &call->ranges;
     const struct clf__mask *mask = &call->mask;
     struct clf_device *device = clf__buffer_device(y.buffer);
     const struct clf__caps *caps = clf__device_caps(device);
@@ -126,7 +126,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         CLF__BUFFER(q.buffer),
         CLF__BUFFER(k.buffer),
         CLF__BUFFER(v.buffer),
-        CLF__BUFFER(spans->table.buffer),
+        CLF__BUFFER(ranges->table.buffer),
         CLF__BUFFER(mask->hidden_keys.buffer),
         CLF__BUFFER(mask->additive.buffer),
         CLF__BUFFER(mask->relative.buffer),
@@ -136,14 +136,14 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6);
     int by_rows = takes_rows(call, caps);
     size_t slices = by_rows || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
-    size_t blocks = ((size_t)spans->max_queries + (size_t)block - 1) / (size_t)block;
-    size_t tasks = (size_t)spans->sequences * (size_t)heads->count * blocks * slices;
+    size_t blocks = ((size_t)ranges->max_queries + (size_t)block - 1) / (size_t)block;
+    size_t tasks = (size_t)ranges->sequences * (size_t)heads->count * blocks * slices;
     if (tasks > INT32_MAX) {
         return clf__fail(
             CLF_UNSUPPORTED,
             "attention over %d sequences of up to %d queries and %d heads is %zu pieces of work, "
             "and kernels count to %d; use a smaller --batch-tokens",
-            spans->sequences, spans->max_queries, heads->count, tasks, INT32_MAX);
+            ranges->sequences, ranges->max_queries, heads->count, tasks, INT32_MAX);
     }
     const struct clf__launch launch = {
         .program = by_rows ? "attention_step" : "attention",
@@ -152,7 +152,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         .gpu = CLF__GRID(by_rows ? "attention_rows_gpu" : "attention_forward_gpu", clf__groups(tasks)),
         .arguments = arguments,
         .argument_count = argument_count,
-        .cost = count_cost(heads, spans, q.rows),
+        .cost = count_cost(heads, ranges, q.rows),
     };
     return clf__launch(device, &launch);
 }
@@ -174,8 +174,8 @@ clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, st
 {
     assert(q.columns == call->heads.count * call->heads.key_width && k.columns == q.columns);
     assert(y.columns == call->heads.count * call->heads.value_width && v.columns == y.columns);
-    assert(call->spans.table.stride == 4 || call->spans.sequences < 2);
-    if (call->spans.sequences == 0 || call->spans.max_queries == 0) {
+    assert(call->ranges.table.stride == 4 || call->ranges.sequences < 2);
+    if (call->ranges.sequences == 0 || call->ranges.max_queries == 0) {
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(y.buffer);

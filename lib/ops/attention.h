@@ -34,7 +34,7 @@ clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch
 /* Everything but the operands of one attention. */
 struct clf__attention_call {
     struct clf__heads heads;
-    struct clf__spans spans;
+    struct clf__sequence_ranges ranges;
     struct clf__mask mask;
     struct clf__attention_scratch *scratch; /* needed by the batched form and by maps */
     struct clf__tensor maps; /* (B * H * max_queries, max_keys): receives the probabilities, padding 0, and
@@ -56,7 +56,7 @@ struct clf__attention_room {
 struct clf__attention_room clf__attention_room(const struct clf_device *device,
                                                const struct clf__heads *heads, int is_trained);
 
-/* Per sequence b of spans and head h: y = softmax(scale * q kᵀ + mask) v. q, k and v may be column views of
+/* Per sequence b of ranges and head h: y = softmax(scale * q kᵀ + mask) v. q, k and v may be column views of
  * one fused projection. A query that may look at nothing gets zeros. The device's caps choose the form: fused
  * (one pass, no score matrix) or batched (products around a masked softmax, needs scratch).
  *
@@ -93,13 +93,13 @@ clf_status clf__attention_backward(const struct clf__attention_gradients *gradie
 
 /* Where a decoding step finds its keys and values (see ops/cache.h). */
 struct clf__attention_history {
-    struct clf__tensor keys;      /* (slots_total * positions_total, H * K) */
-    struct clf__tensor values;    /* (slots_total * positions_total, H * value_width) */
-    struct clf__tensor table;     /* (slots_total, positions_total) i32 */
-    struct clf__tensor slots;     /* (1, R) i32: the slot of each query row */
-    struct clf__tensor positions; /* (1, R) i32: keys 0 .. positions[r] are seen */
-    struct clf__tensor relative;  /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
-    int slots_total;
+    struct clf__tensor keys;       /* (cache_rows_total * positions_total, H * K) */
+    struct clf__tensor values;     /* (cache_rows_total * positions_total, H * value_width) */
+    struct clf__tensor table;      /* (cache rows, positions) i32 */
+    struct clf__tensor cache_rows; /* (1, R) i32: the cache row of each query row */
+    struct clf__tensor positions;  /* (1, R) i32: keys 0 .. positions[r] are seen */
+    struct clf__tensor relative;   /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
+    int cache_rows_total;
     double pairs; /* of a row and a key that it sees, for the profile; 0: not counted */
 };
 
@@ -113,10 +113,10 @@ struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__hea
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
                                      double pairs);
 
-/* Row r's key and value go into its history, as row slots[r] * positions_total + positions[r]; then its query
- * looks at all of it: key t is keys[table[slots[r]][t] * positions_total + t]. Of the keys that this call
- * adds a row may look at its own alone. A row whose slot or position lies outside the history adds nothing
- * and gets zeros. */
+/* Row r's key and value go into its history, as row cache_rows[r] * positions_total + positions[r]; then its
+ * query looks at all of it: key t is keys[table[cache_rows[r]][t] * positions_total + t]. Of the keys that
+ * this call adds a row may look at its own alone. A row whose cache row or position lies outside the history
+ * adds nothing and gets zeros. */
 clf_status clf__attention_step_forward(struct clf__tensor y, /* (R, H * value_width) */
                                        struct clf__tensor q, /* (R, H * K) */
                                        struct clf__tensor k, /* (R, H * K) */

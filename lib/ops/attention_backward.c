@@ -36,11 +36,11 @@ struct part {
 static struct clf__cost count_cost(const struct clf__attention_call *call, double queries,
                                    const struct part *part)
 {
-    const struct clf__spans *spans = &call->spans;
+    const struct clf__sequence_ranges *ranges = &call->ranges;
     const struct clf__heads *heads = &call->heads;
-    double all_keys = (double)spans->sequences * spans->max_keys;
-    double keys = spans->pairs > 0.0 ? spans->keys : all_keys;
-    double pairs = spans->pairs > 0.0 ? spans->pairs : all_keys * spans->max_queries;
+    double all_keys = (double)ranges->sequences * ranges->max_keys;
+    double keys = ranges->pairs > 0.0 ? ranges->keys : all_keys;
+    double pairs = ranges->pairs > 0.0 ? ranges->pairs : all_keys * ranges->max_queries;
     double widths = heads->key_width + heads->value_width;
     /* Besides the products a pair has its difference, exp, share, and the gradient of its score. */
     return (struct clf__cost){
@@ -67,7 +67,7 @@ static clf_status launch(const struct operands *operands, const struct part *par
     const struct clf__attention_gradients *gradients = operands->gradients;
     const struct clf__attention_call *call = operands->call;
     const struct clf__heads *heads = &call->heads;
-    const struct clf__spans *spans = &call->spans;
+    const struct clf__sequence_ranges *ranges = &call->ranges;
     const struct clf__mask *mask = &call->mask;
     struct clf_device *device = clf__buffer_device(operands->dy.buffer);
     int has_dropout = call->dropout.rate > 0.0f;
@@ -76,7 +76,7 @@ static clf_status launch(const struct operands *operands, const struct part *par
             CLF_UNSUPPORTED,
             "attention's gradients over %d sequences of up to %d queries and %d keys and %d heads are %zu "
             "pieces of work, and kernels count to %d; use a smaller --batch-tokens",
-            spans->sequences, spans->max_queries, spans->max_keys, heads->count, part->tasks, INT32_MAX);
+            ranges->sequences, ranges->max_queries, ranges->max_keys, heads->count, part->tasks, INT32_MAX);
     }
     char defines[96];
     write_defines(defines, sizeof defines, call);
@@ -91,7 +91,7 @@ static clf_status launch(const struct operands *operands, const struct part *par
         CLF__OPERAND(operands->k),
         CLF__OPERAND(operands->v),
         CLF__OPERAND(operands->y),
-        CLF__VECTOR(spans->table),
+        CLF__VECTOR(ranges->table),
         CLF__VECTOR(mask->hidden_keys),
         CLF__OPERAND(mask->additive),
         CLF__OPERAND(mask->relative),
@@ -99,10 +99,10 @@ static clf_status launch(const struct operands *operands, const struct part *par
         CLF__VECTOR(gradients->scratch),
         CLF__INT(gradients->relative.buffer != NULL),
         CLF__INT(operands->q.rows),
-        CLF__INT(spans->sequences),
+        CLF__INT(ranges->sequences),
         CLF__INT(heads->count),
-        CLF__INT(spans->max_queries),
-        CLF__INT(spans->max_keys),
+        CLF__INT(ranges->max_queries),
+        CLF__INT(ranges->max_keys),
         CLF__FLOAT(heads->scale),
         CLF__INT(mask->causal),
         CLF__DROPOUT(call->dropout),
@@ -124,15 +124,15 @@ static clf_status launch(const struct operands *operands, const struct part *par
 static clf_status launch_all(const struct operands *operands)
 {
     const struct clf__heads *heads = &operands->call->heads;
-    const struct clf__spans *spans = &operands->call->spans;
+    const struct clf__sequence_ranges *ranges = &operands->call->ranges;
     double key_width = heads->key_width, value_width = heads->value_width;
-    size_t tasks = (size_t)spans->sequences * (size_t)heads->count;
+    size_t tasks = (size_t)ranges->sequences * (size_t)heads->count;
     if (clf__device_caps(clf__buffer_device(operands->dy.buffer))->form == CLF_FORM_CPU) {
         const struct part whole = {"attention_backward_cpu", tasks, 3.0 * key_width + 2.0 * value_width};
         return launch(operands, &whole);
     }
-    size_t query_blocks = ((size_t)spans->max_queries + BLOCK - 1) / BLOCK * tasks;
-    size_t key_blocks = ((size_t)spans->max_keys + BLOCK - 1) / BLOCK * tasks;
+    size_t query_blocks = ((size_t)ranges->max_queries + BLOCK - 1) / BLOCK * tasks;
+    size_t key_blocks = ((size_t)ranges->max_keys + BLOCK - 1) / BLOCK * tasks;
     int widest = heads->key_width > heads->value_width ? heads->key_width : heads->value_width;
     int slices = (widest + MOST_SLICE - 1) / MOST_SLICE, slice = (widest + slices - 1) / slices;
     size_t key_slices = ((size_t)heads->key_width + (size_t)slice - 1) / (size_t)slice;
@@ -161,7 +161,7 @@ static clf_status add_relative(const struct operands *operands)
 {
     const struct clf__attention_gradients *gradients = operands->gradients;
     const struct clf__heads *heads = &operands->call->heads;
-    int sequences = operands->call->spans.sequences, width = gradients->relative.columns;
+    int sequences = operands->call->ranges.sequences, width = gradients->relative.columns;
     struct clf_device *device = clf__buffer_device(operands->dy.buffer);
     char defines[96];
     write_defines(defines, sizeof defines, operands->call);
@@ -190,17 +190,17 @@ clf_status clf__attention_backward(const struct clf__attention_gradients *gradie
                                    struct clf__tensor q, struct clf__tensor k, struct clf__tensor v,
                                    struct clf__tensor y, const struct clf__attention_call *call)
 {
-    const struct clf__spans *spans = &call->spans;
+    const struct clf__sequence_ranges *ranges = &call->ranges;
     assert(q.columns == call->heads.count * call->heads.key_width && k.columns == q.columns);
     assert(y.columns == call->heads.count * call->heads.value_width && v.columns == y.columns);
     assert(dy.columns == y.columns && gradients->query.columns == q.columns);
     assert(gradients->key.columns == k.columns && gradients->value.columns == v.columns);
-    assert(spans->table.stride == 4 || spans->sequences < 2);
+    assert(ranges->table.stride == 4 || ranges->sequences < 2);
     int relative_width = gradients->relative.buffer ? gradients->relative.columns : 0;
     assert((size_t)gradients->scratch.columns >=
-           clf__attention_backward_scratch(&call->heads, q.rows, spans->sequences, relative_width));
+           clf__attention_backward_scratch(&call->heads, q.rows, ranges->sequences, relative_width));
     assert(relative_width == 0 || relative_width == call->mask.relative.columns);
-    if (spans->sequences == 0) {
+    if (ranges->sequences == 0) {
         return CLF_OK;
     }
     const struct operands operands = {gradients, dy, q, k, v, y, call};

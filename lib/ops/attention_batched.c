@@ -11,7 +11,7 @@
 /* Scores held at a time: enough to fill any device, and little beside the weights. */
 enum { MOST_SCORES = (64 << 20) / sizeof(float) };
 
-/* The two parts of a span: where a sequence's queries lie, where its keys do. */
+/* The two parts of a range: where a sequence's queries lie, where its keys do. */
 enum part { QUERIES = 0, KEYS = 2 };
 
 clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch, struct clf__arena *arena,
@@ -50,8 +50,8 @@ static clf_status move_heads(int gather, struct clf__tensor padded, struct clf__
 {
     struct clf_device *device = clf__buffer_device(padded.buffer);
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(padded.buffer),  CLF__OPERAND(x),  CLF__VECTOR(call->spans.table), CLF__INT(part),
-        CLF__INT(call->heads.count), CLF__INT(length), CLF__INT(padded.columns),       CLF__INT(padded.rows),
+        CLF__BUFFER(padded.buffer),  CLF__OPERAND(x),  CLF__VECTOR(call->ranges.table), CLF__INT(part),
+        CLF__INT(call->heads.count), CLF__INT(length), CLF__INT(padded.columns),        CLF__INT(padded.rows),
     };
     const char *cpu = gather ? "heads_gather_cpu" : "heads_scatter_cpu";
     const char *gpu = gather ? "heads_gather_gpu" : "heads_scatter_gpu";
@@ -89,31 +89,31 @@ static clf_status multiply(struct clf__tensor c, struct clf__tensor a, struct cl
 }
 
 /* How many sequences of a batch the scratch takes at a time. */
-static int sequences_at_once(const struct clf__attention_scratch *scratch, const struct clf__spans *spans,
-                             int heads)
+static int sequences_at_once(const struct clf__attention_scratch *scratch,
+                             const struct clf__sequence_ranges *ranges, int heads)
 {
-    size_t queries = (size_t)heads * (size_t)spans->max_queries,
-           keys = (size_t)heads * (size_t)spans->max_keys;
+    size_t queries = (size_t)heads * (size_t)ranges->max_queries,
+           keys = (size_t)heads * (size_t)ranges->max_keys;
     size_t most = (size_t)scratch->queries.rows / queries;
     if (keys > 0) {
         size_t by_keys = (size_t)scratch->keys.rows / keys;
         size_t scores = (size_t)scratch->scores.rows * (size_t)scratch->scores.columns;
-        size_t by_scores = scores / (queries * (size_t)spans->max_keys);
+        size_t by_scores = scores / (queries * (size_t)ranges->max_keys);
         most = most < by_keys ? most : by_keys;
         most = most < by_scores ? most : by_scores;
     }
     assert(most > 0);
-    return most < (size_t)spans->sequences ? (int)most : spans->sequences;
+    return most < (size_t)ranges->sequences ? (int)most : ranges->sequences;
 }
 
 /* The part of a call that concerns sequences first .. first + count - 1: queries and keys are found through
- * the spans, so only what has rows of its own a sequence is cut. */
+ * the ranges, so only what has rows of its own a sequence is cut. */
 static struct clf__attention_call cut(const struct clf__attention_call *call, int first, int count)
 {
     struct clf__attention_call part = *call;
-    int max_queries = call->spans.max_queries, heads = call->heads.count;
-    part.spans.table = clf__tensor_rows(call->spans.table, first, count);
-    part.spans.sequences = count;
+    int max_queries = call->ranges.max_queries, heads = call->heads.count;
+    part.ranges.table = clf__tensor_rows(call->ranges.table, first, count);
+    part.ranges.sequences = count;
     if (call->mask.additive.buffer) {
         part.mask.additive = clf__tensor_rows(call->mask.additive, first * max_queries, count * max_queries);
     }
@@ -128,25 +128,25 @@ static clf_status forward(struct clf__tensor y, struct clf__tensor q, struct clf
                           struct clf__tensor v, const struct clf__attention_call *call)
 {
     const struct clf__heads *heads = &call->heads;
-    const struct clf__spans *spans = &call->spans;
+    const struct clf__sequence_ranges *ranges = &call->ranges;
     const struct clf__attention_scratch *scratch = call->scratch;
-    int batches = spans->sequences * heads->count;
-    int query_rows = batches * spans->max_queries, key_rows = batches * spans->max_keys;
+    int batches = ranges->sequences * heads->count;
+    int query_rows = batches * ranges->max_queries, key_rows = batches * ranges->max_keys;
     struct clf__tensor outputs = packed(scratch->outputs, query_rows, heads->value_width);
-    if (spans->max_keys == 0) {
+    if (ranges->max_keys == 0) {
         CLF__TRY(
             clf__buffer_fill(outputs.buffer, 0, (size_t)outputs.rows * (size_t)outputs.columns * 4, 0.0f));
-        return move_heads(0, outputs, y, QUERIES, spans->max_queries, call);
+        return move_heads(0, outputs, y, QUERIES, ranges->max_queries, call);
     }
     struct clf__tensor queries = packed(scratch->queries, query_rows, heads->key_width);
     struct clf__tensor keys = packed(scratch->keys, key_rows, heads->key_width);
     struct clf__tensor values = packed(scratch->values, key_rows, heads->value_width);
-    struct clf__tensor scores = packed(scratch->scores, query_rows, spans->max_keys);
-    CLF__TRY(move_heads(1, queries, q, QUERIES, spans->max_queries, call));
-    CLF__TRY(move_heads(1, keys, k, KEYS, spans->max_keys, call));
-    CLF__TRY(move_heads(1, values, v, KEYS, spans->max_keys, call));
+    struct clf__tensor scores = packed(scratch->scores, query_rows, ranges->max_keys);
+    CLF__TRY(move_heads(1, queries, q, QUERIES, ranges->max_queries, call));
+    CLF__TRY(move_heads(1, keys, k, KEYS, ranges->max_keys, call));
+    CLF__TRY(move_heads(1, values, v, KEYS, ranges->max_keys, call));
     CLF__TRY(multiply(scores, queries, keys, 1, heads->scale, batches));
-    CLF__TRY(clf__mask_forward(scores, spans, heads->count, &call->mask));
+    CLF__TRY(clf__mask_forward(scores, ranges, heads->count, &call->mask));
     CLF__TRY(clf__softmax_forward(scores, scores));
     if (call->maps.buffer) {
         assert(call->maps.rows == scores.rows && call->maps.stride == scores.stride);
@@ -154,15 +154,15 @@ static clf_status forward(struct clf__tensor y, struct clf__tensor q, struct clf
                                   (size_t)scores.rows * (size_t)scores.columns * 4));
     }
     CLF__TRY(multiply(outputs, scores, values, 0, 1.0f, batches));
-    return move_heads(0, outputs, y, QUERIES, spans->max_queries, call);
+    return move_heads(0, outputs, y, QUERIES, ranges->max_queries, call);
 }
 
 clf_status clf__attention_batched_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                           struct clf__tensor v, const struct clf__attention_call *call)
 {
     assert(call->scratch && call->scratch->scores.buffer);
-    int sequences = call->spans.sequences;
-    int at_once = sequences_at_once(call->scratch, &call->spans, call->heads.count);
+    int sequences = call->ranges.sequences;
+    int at_once = sequences_at_once(call->scratch, &call->ranges, call->heads.count);
     for (int first = 0; first < sequences; first += at_once) {
         int left = sequences - first;
         struct clf__attention_call part = cut(call, first, left < at_once ? left : at_once);

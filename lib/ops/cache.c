@@ -28,25 +28,26 @@ clf_status clf__cache_place(struct clf__tensor cache, struct clf__tensor x, stru
     return clf__launch(device, &launch);
 }
 
-clf_status clf__cache_follow(struct clf__tensor next, struct clf__tensor history, struct clf__tensor slots,
-                             struct clf__tensor parents, struct clf__tensor positions)
+clf_status clf__cache_follow(struct clf__tensor next, struct clf__tensor history,
+                             struct clf__tensor cache_rows, struct clf__tensor parents,
+                             struct clf__tensor positions)
 {
     assert(next.buffer != history.buffer && next.rows == history.rows && next.columns == history.columns);
-    if (slots.columns == 0) {
+    if (cache_rows.columns == 0) {
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(next.buffer);
     const struct clf__argument arguments[] = {
-        CLF__OPERAND(next), CLF__OPERAND(history), CLF__INT(next.rows),    CLF__INT(next.columns),
-        CLF__VECTOR(slots), CLF__VECTOR(parents),  CLF__VECTOR(positions), CLF__INT(slots.columns),
+        CLF__OPERAND(next),      CLF__OPERAND(history), CLF__INT(next.rows),    CLF__INT(next.columns),
+        CLF__VECTOR(cache_rows), CLF__VECTOR(parents),  CLF__VECTOR(positions), CLF__INT(cache_rows.columns),
     };
     const struct clf__launch launch = {
         .program = "cache",
-        .cpu = CLF__GRID("cache_follow_cpu", clf__groups((size_t)slots.columns)),
-        .gpu = CLF__GRID("cache_follow_gpu", clf__groups((size_t)slots.columns)),
+        .cpu = CLF__GRID("cache_follow_cpu", clf__groups((size_t)cache_rows.columns)),
+        .gpu = CLF__GRID("cache_follow_gpu", clf__groups((size_t)cache_rows.columns)),
         .arguments = arguments,
         .argument_count = sizeof arguments / sizeof *arguments,
-        .cost = clf__rows_cost(slots.columns, next.columns, 0, 2), /* of the longest histories */
+        .cost = clf__rows_cost(cache_rows.columns, next.columns, 0, 2), /* of the longest histories */
     };
     return clf__launch(device, &launch);
 }

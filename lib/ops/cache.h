@@ -10,12 +10,12 @@ clf_status clf__cache_place(struct clf__tensor cache,   /* (N, W) */
                             struct clf__tensor x,       /* (R, W), may be a column view */
                             struct clf__tensor places); /* (1, R) i32 */
 
-/* next[slots[r]][t] = history[parents[r]][t] for t < positions[r], and next[slots[r]][positions[r]] =
- * slots[r]. */
-clf_status clf__cache_follow(struct clf__tensor next,    /* (slots_total, positions_total) i32, not history */
-                             struct clf__tensor history, /* (slots_total, positions_total) i32 */
-                             struct clf__tensor slots,   /* (1, R) i32 */
-                             struct clf__tensor parents, /* (1, R) i32, slots of the step before */
+/* next[cache_rows[r]][t] = history[parents[r]][t] for t < positions[r], and next[cache_rows[r]][positions[r]]
+ * = cache_rows[r]. */
+clf_status clf__cache_follow(struct clf__tensor next,       /* (cache rows, positions) i32, not history */
+                             struct clf__tensor history,    /* (cache rows, positions) i32 */
+                             struct clf__tensor cache_rows, /* (1, R) i32 */
+                             struct clf__tensor parents,    /* (1, R) i32, cache rows of the step before */
                              struct clf__tensor positions); /* (1, R) i32 */
 
 #endif

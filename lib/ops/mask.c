@@ -4,7 +4,7 @@
 #include "ops/operand.h"
 #include "ops/rows.h"
 
-clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__spans *spans, int heads,
+clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__sequence_ranges *ranges, int heads,
                              const struct clf__mask *mask)
 {
     if (scores.rows == 0 || scores.columns == 0) {
@@ -16,13 +16,13 @@ clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__spans 
         CLF__OPERAND(scores),
         CLF__INT(scores.rows),
         CLF__INT(scores.columns),
-        CLF__VECTOR(spans->table),
+        CLF__VECTOR(ranges->table),
         CLF__VECTOR(mask->hidden_keys),
         CLF__OPERAND(mask->additive),
         CLF__OPERAND(mask->relative),
         CLF__INT((mask->relative.columns - 1) / 2),
         CLF__INT(heads),
-        CLF__INT(spans->max_queries),
+        CLF__INT(ranges->max_queries),
         CLF__INT(mask->causal),
     };
     const struct clf__launch launch = {
@@ -36,13 +36,13 @@ clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__spans 
     return clf__launch(device, &launch);
 }
 
-void clf__spans_count(struct clf__spans *spans, const int32_t *table, int causal)
+void clf__ranges_count(struct clf__sequence_ranges *ranges, const int32_t *table, int causal)
 {
-    spans->keys = spans->pairs = 0.0;
-    for (int b = 0; b < spans->sequences; b++) {
+    ranges->keys = ranges->pairs = 0.0;
+    for (int b = 0; b < ranges->sequences; b++) {
         double queries = table[4 * b + 1], keys = table[4 * b + 3];
         double hidden = causal ? queries * (queries - 1.0) / 2.0 : 0.0;
-        spans->keys += keys;
-        spans->pairs += queries * keys - hidden;
+        ranges->keys += keys;
+        ranges->pairs += queries * keys - hidden;
     }
 }

@@ -18,24 +18,25 @@ struct clf__mask {
 #define CLF__MASK_NONE { .causal = 0, .hidden_keys = { .buffer = NULL }, .additive = { .buffer = NULL }, .relative = { .buffer = NULL } }
 /* clang-format on */
 
-/* Where each sequence of a ragged batch lies: spans (B, 4) i32 rows of { first query, queries, first key,
+/* Where each sequence of a ragged batch lies: ranges (B, 4) i32 rows of { first query, queries, first key,
  * keys }. */
-struct clf__spans {
+struct clf__sequence_ranges {
     struct clf__tensor table; /* (B, 4) i32 */
     int sequences;            /* B */
     int max_queries;          /* the largest query count of the batch */
     int max_keys;
-    /* For the profile, by clf__spans_count(); 0: not counted, and the largest possible is taken. */
+    /* For the profile, by clf__ranges_count(); 0: not counted, and the largest possible is taken. */
     double keys;  /* of all sequences */
     double pairs; /* of a query and a key that it may see */
 };
 
 /* Counts keys and pairs from a host copy of the table; causal: no sequence has more queries than keys. */
-void clf__spans_count(struct clf__spans *spans, const int32_t *table, int causal);
+void clf__ranges_count(struct clf__sequence_ranges *ranges, const int32_t *table, int causal);
 
 /* In place on padded scores: row (b * H + h) * max_queries + i, column j gets the additive and relative
  * terms, and -inf where the query must not look (rows i >= queries[b] wholly). */
 clf_status clf__mask_forward(struct clf__tensor scores, /* (B * H * max_queries, max_keys) */
-                             const struct clf__spans *spans, int heads, const struct clf__mask *mask);
+                             const struct clf__sequence_ranges *ranges, int heads,
+                             const struct clf__mask *mask);
 
 #endif

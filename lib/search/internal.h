@@ -24,9 +24,9 @@ struct clf__candidate {
     double log_probability;
 };
 
-/* A place, and the source under search there. */
+/* A sequence slot, and the source under search there. */
 struct clf__search_source {
-    const struct clf__search_options *options; /* NULL: the place is free */
+    const struct clf__search_options *options; /* NULL: the slot is free */
     int tag;
     struct clf__beam *running;  /* (beams) best first */
     struct clf__beam *next;     /* (beams) the running ones of the next step, while they are made */
@@ -41,19 +41,19 @@ struct clf__search_source {
 
 struct clf__search {
     struct clf__search_limits limits;
-    struct clf__search_source *sources; /* (places) */
+    struct clf__search_source *sources; /* (slots) */
     struct clf__candidate *candidates;  /* (2 * beams) of one source, at one step */
     struct clf__hypothesis *outcome;    /* (beams) of the source that was taken last */
     struct clf__step step;
     /* The arrays of `step` that search fills. */
-    int32_t *tokens, *positions, *slots, *parents, *places, *banned, *banned_offsets;
+    int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets;
 };
 
 /* options.c */
 
 /* Whether an id is inside the vocabulary. */
 int clf__is_id(const struct clf__search_options *options, int id);
-/* CLF_BAD_ARGUMENT where rows, slots or offsets of bans would outgrow int32. */
+/* CLF_BAD_ARGUMENT where rows, cache rows or offsets of bans would outgrow int32. */
 clf_status clf__search_check_rows(const struct clf__search_limits *limits);
 /* CLF_BAD_ARGUMENT where a search has no room for a source. */
 clf_status clf__search_check_room(const struct clf__search_limits *limits,

@@ -84,9 +84,9 @@ int clf__counts_banned(const struct clf__search_options *options)
     return options->beams > 1 && !options->renormalize;
 }
 
-struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int places)
+struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int slots)
 {
-    return (struct clf__search_limits){.places = places,
+    return (struct clf__search_limits){.slots = slots,
                                        .beams = options->beams,
                                        .max_length = options->max_length,
                                        .vocabulary = options->vocabulary,
@@ -95,12 +95,12 @@ struct clf__search_limits clf__search_limits_for(const struct clf__search_option
 
 clf_status clf__search_check_rows(const struct clf__search_limits *limits)
 {
-    size_t rows = (size_t)limits->places * (size_t)limits->beams, banned = (size_t)limits->banned;
+    size_t rows = (size_t)limits->slots * (size_t)limits->beams, banned = (size_t)limits->banned;
     if (rows >= INT32_MAX || (banned > 0 && rows > INT32_MAX / banned)) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "%d sources at a time with %d beams and up to %zu banned ids a row are too many; "
                          "translate fewer lines at once",
-                         limits->places, limits->beams, banned);
+                         limits->slots, limits->beams, banned);
     }
     return CLF_OK;
 }

@@ -33,13 +33,13 @@ static void lay_out_step(struct clf__search *search, struct block *block)
 {
     const struct clf__search_limits *limits = &search->limits;
     struct clf__step *step = &search->step;
-    size_t rows = (size_t)limits->places * (size_t)limits->beams;
+    size_t rows = (size_t)limits->slots * (size_t)limits->beams;
     size_t candidates = (size_t)clf__candidates_wanted(limits->beams, limits->vocabulary);
     step->tokens = search->tokens = take(block, rows, sizeof(int32_t));
     step->positions = search->positions = take(block, rows, sizeof(int32_t));
-    step->slots = search->slots = take(block, rows, sizeof(int32_t));
+    step->cache_rows = search->cache_rows = take(block, rows, sizeof(int32_t));
     step->parents = search->parents = take(block, rows, sizeof(int32_t));
-    step->places = search->places = take(block, rows, sizeof(int32_t));
+    step->slots = search->slots = take(block, rows, sizeof(int32_t));
     step->banned = search->banned = take(block, rows * (size_t)limits->banned, sizeof(int32_t));
     step->banned_offsets = search->banned_offsets = take(block, rows + 1, sizeof(int32_t));
     step->values = take(block, rows * candidates, sizeof(float));
@@ -47,23 +47,23 @@ static void lay_out_step(struct clf__search *search, struct block *block)
     step->statistics = take(block, rows * 4, sizeof(float));
 }
 
-/* Three lists of `beams` hypotheses for each place, room for the ids of each hypothesis, and the bans. */
-static void lay_out_places(struct clf__search *search, struct block *block)
+/* Three lists of `beams` hypotheses for each slot, room for the ids of each hypothesis, and the bans. */
+static void lay_out_slots(struct clf__search *search, struct block *block)
 {
     size_t beams = (size_t)search->limits.beams, banned = (size_t)search->limits.banned;
-    size_t places = (size_t)search->limits.places;
+    size_t slots = (size_t)search->limits.slots;
     size_t ids_each = (size_t)search->limits.max_length + 1;
-    search->sources = take(block, places, sizeof *search->sources);
-    struct clf__beam *beam = take(block, places * 3 * beams, sizeof *beam);
-    int32_t *ids = take(block, places * 3 * beams, ids_each * sizeof *ids);
-    int32_t *always_banned = take(block, places * banned, sizeof *always_banned);
+    search->sources = take(block, slots, sizeof *search->sources);
+    struct clf__beam *beam = take(block, slots * 3 * beams, sizeof *beam);
+    int32_t *ids = take(block, slots * 3 * beams, ids_each * sizeof *ids);
+    int32_t *always_banned = take(block, slots * banned, sizeof *always_banned);
     if (block->start == NULL) {
         return;
     }
-    for (size_t i = 0; i < places * 3 * beams; i++) {
+    for (size_t i = 0; i < slots * 3 * beams; i++) {
         beam[i].ids = ids + i * ids_each;
     }
-    for (size_t i = 0; i < places; i++, beam += 3 * beams) {
+    for (size_t i = 0; i < slots; i++, beam += 3 * beams) {
         search->sources[i] = (struct clf__search_source){.running = beam,
                                                          .next = beam + beams,
                                                          .finished = beam + 2 * beams,
@@ -79,7 +79,7 @@ static void lay_out(struct clf__search *search, struct block *block)
     search->candidates = take(block, 2 * beams, sizeof *search->candidates);
     search->outcome = take(block, beams, sizeof *search->outcome);
     lay_out_step(search, block);
-    lay_out_places(search, block);
+    lay_out_slots(search, block);
 }
 
 clf_status clf__search_create(struct clf__search **out, const struct clf__search_limits *limits)
@@ -92,7 +92,7 @@ clf_status clf__search_create(struct clf__search **out, const struct clf__search
     clf_status status = clf__allocate(&block.start, block.units, UNIT);
     if (status != CLF_OK) {
         return clf__fail_in(status, "searching %d sources at a time with %d beams of up to %d tokens",
-                            limits->places, limits->beams, limits->max_length);
+                            limits->slots, limits->beams, limits->max_length);
     }
     block.units = 0;
     lay_out(&search, &block);
@@ -107,18 +107,18 @@ void clf__search_free(struct clf__search *search)
 
 /* --- Sources come and go. --- */
 
-int clf__search_is_free(const struct clf__search *search, int place)
+int clf__search_is_free(const struct clf__search *search, int slot)
 {
-    return search->sources[place].options == NULL;
+    return search->sources[slot].options == NULL;
 }
 
-clf_status clf__search_add(struct clf__search *search, int place, const struct clf__search_options *options,
+clf_status clf__search_add(struct clf__search *search, int slot, const struct clf__search_options *options,
                            int tag)
 {
-    assert(place >= 0 && place < search->limits.places && clf__search_is_free(search, place));
+    assert(slot >= 0 && slot < search->limits.slots && clf__search_is_free(search, slot));
     CLF__TRY(clf__search_check(options));
     CLF__TRY(clf__search_check_room(&search->limits, options));
-    struct clf__search_source *source = &search->sources[place];
+    struct clf__search_source *source = &search->sources[slot];
     source->options = options;
     source->tag = tag;
     source->running_count = 1;
@@ -149,12 +149,12 @@ static int list_outcome(struct clf__hypothesis *outcome, const struct clf__searc
 
 int clf__search_take(struct clf__search *search, struct clf__search_result *out)
 {
-    for (int place = 0; place < search->limits.places; place++) {
-        struct clf__search_source *source = &search->sources[place];
+    for (int slot = 0; slot < search->limits.slots; slot++) {
+        struct clf__search_source *source = &search->sources[slot];
         if (source->options != NULL && source->done) {
             int count = list_outcome(search->outcome, source);
             *out = (struct clf__search_result){
-                .tag = source->tag, .place = place, .hypotheses = search->outcome, .count = count};
+                .tag = source->tag, .slot = slot, .hypotheses = search->outcome, .count = count};
             source->options = NULL;
             return 1;
         }
@@ -169,19 +169,19 @@ static int is_running(const struct clf__search_source *source)
     return source->options != NULL && !source->done;
 }
 
-/* Adds a row for each running beam of a place. */
-static void add_rows(struct clf__search *search, int place)
+/* Adds a row for each running beam of a slot. */
+static void add_rows(struct clf__search *search, int slot)
 {
-    const struct clf__search_source *source = &search->sources[place];
+    const struct clf__search_source *source = &search->sources[slot];
     int beams = search->limits.beams;
     for (int i = 0; i < source->running_count; i++) {
         const struct clf__beam *beam = &source->running[i];
         int row = search->step.rows++;
         search->tokens[row] = beam->ids[beam->length];
         search->positions[row] = beam->length;
-        search->slots[row] = place * beams + i;
-        search->parents[row] = place * beams + beam->parent;
-        search->places[row] = place;
+        search->cache_rows[row] = slot * beams + i;
+        search->parents[row] = slot * beams + beam->parent;
+        search->slots[row] = slot;
         int32_t offset = search->banned_offsets[row];
         int banned = source->forced >= 0 ? 0 : clf__bans_write(search->banned + offset, source, beam);
         search->banned_offsets[row + 1] = offset + banned;
@@ -193,8 +193,8 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
     struct clf__step *step = &search->step;
     step->rows = step->candidates = step->both_statistics = 0;
     search->banned_offsets[0] = 0;
-    for (int place = 0; place < search->limits.places; place++) {
-        struct clf__search_source *source = &search->sources[place];
+    for (int slot = 0; slot < search->limits.slots; slot++) {
+        struct clf__search_source *source = &search->sources[slot];
         if (!is_running(source)) {
             continue;
         }
@@ -208,7 +208,7 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
         /* A forced token needs no answer from the model; but what follows it needs the model's cache. */
         int last = generated == options->max_length - 1 || source->forced == options->end_id;
         if (source->forced < 0 || !last) {
-            add_rows(search, place);
+            add_rows(search, slot);
         }
     }
     return step;
@@ -216,8 +216,8 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
 
 void clf__search_advance(struct clf__search *search)
 {
-    for (int place = 0; place < search->limits.places; place++) {
-        struct clf__search_source *source = &search->sources[place];
+    for (int slot = 0; slot < search->limits.slots; slot++) {
+        struct clf__search_source *source = &search->sources[slot];
         if (is_running(source) && source->options->beams == 1) {
             clf__greedy_advance(search, source);
         } else if (is_running(source)) {

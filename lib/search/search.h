@@ -2,11 +2,11 @@
  *
  *     clf__search_create(&search, &limits)
  *     as long as there is work:
- *         clf__search_add(search, place, &options, tag)   each source that may come in now
+ *         clf__search_add(search, slot, &options, tag)    each source that may come in now
  *         step = clf__search_prepare(search)              what the model is asked
  *         the model fills the step, unless it has no rows
  *         clf__search_advance(search)                     every source is one token further
- *         while clf__search_take(search, &result)         what is finished; its place is free
+ *         while clf__search_take(search, &result)         what is finished; its slot is free
  *     clf__search_free(search)
  */
 #ifndef CLF_SEARCH_SEARCH_H
@@ -65,20 +65,20 @@ struct clf__search_options {
 /* What search asks of the model at one step: for each row feed `tokens` at `positions`, and give the best
  * candidates.
  *
- * A slot is one of a place's `beams` places in the cache, as many as the limits say: place p owns slots
- * p * beams .. p * beams + beams - 1. Row r continues the history that slot parents[r] had after the step
- * before (at position 0 there is none; parents[r] is slots[r]) and is itself kept at slots[r]. Rows of one
- * place are adjacent, its slots ascending; several rows may share a parent. The rows of a place have one
- * position; places have their own, as their sources came at different times. At position 0 a source has one
- * row, later at most as many as its beams: fewer only where there were too few candidates. Equal rows are
- * asked of a source whatever the others are. */
+ * A cache row holds one hypothesis in the cache; a sequence slot has `beams` of them, as many as the limits
+ * say: slot p owns cache rows p * beams .. p * beams + beams - 1. Row r continues the history that cache row
+ * parents[r] had after the step before (at position 0 there is none; parents[r] is cache_rows[r]) and is
+ * itself kept at cache_rows[r]. Rows of one slot are adjacent, its cache rows ascending; several rows may
+ * share a parent. The rows of a slot have one position; slots have their own, as their sources came at
+ * different times. At position 0 a source has one row, later at most as many as its beams: fewer only where
+ * there were too few candidates. Equal rows are asked of a source whatever the others are. */
 struct clf__step {
     int rows;
     const int32_t *tokens;         /* (rows) */
     const int32_t *positions;      /* (rows) 0 for the start token */
-    const int32_t *slots;          /* (rows) */
+    const int32_t *cache_rows;     /* (rows) */
     const int32_t *parents;        /* (rows) */
-    const int32_t *places;         /* (rows) */
+    const int32_t *slots;          /* (rows) */
     const int32_t *banned;         /* concatenated ids; ascending in each row, none twice */
     const int32_t *banned_offsets; /* (rows + 1) */
     int candidates;                /* k wanted a row: the most that a source under search wants */
@@ -101,18 +101,18 @@ struct clf__hypothesis {
 
 /* What a search has room for. */
 struct clf__search_limits {
-    int places;     /* sources under search at a time */
+    int slots;      /* sources under search at a time */
     int beams;      /* of a source */
     int max_length; /* of a source */
     int vocabulary; /* of every source */
     int banned;     /* ids that a row bans, as clf__bans_limit() counts them */
 };
 /* Those of a search in which every source has these options. */
-struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int places);
+struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int slots);
 
 /* A source that is done. */
 struct clf__search_result {
-    int tag, place; /* those it was added with */
+    int tag, slot; /* those it was added with */
     /* Best first, n_best of them or fewer, where the search found no more; the search's, until it is called
      * again. Where the model ran out of candidates (its logits NaN) before anything was finished, what there
      * was until then; none where that was before the first token. */
@@ -132,13 +132,13 @@ struct clf__search;
 clf_status clf__search_create(struct clf__search **out, const struct clf__search_limits *limits);
 void clf__search_free(struct clf__search *search);
 
-/* Whether no source is at a place. */
-int clf__search_is_free(const struct clf__search *search, int place);
+/* Whether no source is at a slot. */
+int clf__search_is_free(const struct clf__search *search, int slot);
 
-/* Puts a source at a free place, between two steps. Its options, and the lists that they point to, stay the
+/* Puts a source at a free slot, between two steps. Its options, and the lists that they point to, stay the
  * caller's and as they are until its result is taken. CLF_BAD_ARGUMENT where they make no sense or the search
  * has no room for them. */
-clf_status clf__search_add(struct clf__search *search, int place, const struct clf__search_options *options,
+clf_status clf__search_add(struct clf__search *search, int slot, const struct clf__search_options *options,
                            int tag);
 
 /* The step that the sources under search need next. Without rows it needs no model, as where every next token
@@ -150,7 +150,7 @@ struct clf__step *clf__search_prepare(struct clf__search *search);
  * beam, then to the lower id. */
 void clf__search_advance(struct clf__search *search);
 
-/* Gives the result of the first place whose source is done and frees that place; 0 where there is none. */
+/* Gives the result of the first slot whose source is done and frees that slot; 0 where there is none. */
 int clf__search_take(struct clf__search *search, struct clf__search_result *out);
 
 #endif

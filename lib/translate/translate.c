@@ -15,8 +15,8 @@ struct work {
     int sorted; /* how many they are */
     int next;   /* the first of them that waits */
     struct clf__search *search;
-    int place_count;         /* of the search */
-    int *places;             /* (count) where lines come in */
+    int slot_count;          /* of the search */
+    int *slots;              /* (count) where lines come in */
     int searched;            /* lines under search */
     int64_t searched_tokens; /* of them */
 };
@@ -98,24 +98,24 @@ static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_
 
 /* --- Lines come in, all take a step, those that are done go. --- */
 
-/* Reserves free places for as many waiting lines as there is room for; returns how many. */
-static int reserve_places(struct work *work)
+/* Reserves free slots for as many waiting lines as there is room for; returns how many. */
+static int reserve_slots(struct work *work)
 {
     const struct clf_translator *translator = work->translator;
     int64_t tokens = work->searched_tokens, budget = translator->options.batch_tokens;
     int fitting = 0, waiting = work->sorted - work->next;
-    for (int place = 0; place < work->place_count && fitting < waiting; place++) {
-        if (!clf__search_is_free(work->search, place)) {
+    for (int slot = 0; slot < work->slot_count && fitting < waiting; slot++) {
+        if (!clf__search_is_free(work->search, slot)) {
             continue;
         }
         int length = work->sources[work->order[work->next + fitting]].length;
         int is_alone = tokens == 0; /* such a line may be longer than the budget */
         if ((!is_alone && tokens + length > budget) ||
-            !clf__session_reserve(translator->session, place, length)) {
+            !clf__session_reserve(translator->session, slot, length)) {
             break;
         }
         tokens += length;
-        work->places[fitting++] = place;
+        work->slots[fitting++] = slot;
     }
     return fitting;
 }
@@ -138,7 +138,7 @@ static clf_status encode(struct work *work, int count)
         clf__sources_join(&joined, work->sources, work->order + work->next, count, model->info.feature_size));
     clf_status status = clf__session_encode(translator->session, &joined.sequences);
     if (status == CLF_OK) {
-        status = clf__session_remember(translator->session, work->places);
+        status = clf__session_remember(translator->session, work->slots);
     }
     work->searched += count;
     work->searched_tokens += joined.first[count];
@@ -152,10 +152,10 @@ static clf_status encode(struct work *work, int count)
 static clf_status admit(struct work *work)
 {
     struct clf_translator *translator = work->translator;
-    int fitting = reserve_places(work);
+    int fitting = reserve_slots(work);
     if (!should_admit(work, fitting)) {
         for (int i = 0; i < fitting; i++) {
-            clf__session_release(translator->session, work->places[i]);
+            clf__session_release(translator->session, work->slots[i]);
         }
         fitting = 0;
     }
@@ -166,7 +166,7 @@ static clf_status admit(struct work *work)
     CLF__TRY(encode(work, fitting));
     for (int i = 0; i < fitting; i++) {
         CLF__TRY(
-            clf__search_add(work->search, work->places[i], &translator->search, work->order[work->next++]));
+            clf__search_add(work->search, work->slots[i], &translator->search, work->order[work->next++]));
     }
     return CLF_OK;
 }
@@ -187,14 +187,14 @@ static clf_status step(struct work *work)
     return CLF_OK;
 }
 
-/* Keeps what is done; its places are free. */
+/* Keeps what is done; its slots are free. */
 static clf_status finish(struct work *work)
 {
     struct clf_translator *translator = work->translator;
     struct clf__search_result result;
     while (clf__search_take(work->search, &result)) {
         double start = clf__seconds();
-        clf__session_release(translator->session, result.place);
+        clf__session_release(translator->session, result.slot);
         work->searched--;
         work->searched_tokens -= work->sources[result.tag].length;
         translator->times.lines++;
@@ -206,7 +206,7 @@ static clf_status finish(struct work *work)
 
 static clf_status run_steps(struct work *work)
 {
-    int searched = 1; /* before the last step; at first every place is as good as just freed */
+    int searched = 1; /* before the last step; at first every slot is as good as just freed */
     while (work->next < work->sorted || work->searched > 0) {
         if (work->searched < searched) {
             CLF__TRY(admit(work));
@@ -226,8 +226,8 @@ static clf_status search(struct work *work)
     CLF__TRY(make_session(translator));
     clf__session_release_all(translator->session); /* a call that failed leaves its lines there */
     double start = clf__seconds();
-    work->place_count = translator->max_lines < work->sorted ? translator->max_lines : work->sorted;
-    struct clf__search_limits limits = clf__search_limits_for(&translator->search, work->place_count);
+    work->slot_count = translator->max_lines < work->sorted ? translator->max_lines : work->sorted;
+    struct clf__search_limits limits = clf__search_limits_for(&translator->search, work->slot_count);
     CLF__TRY(clf__search_create(&work->search, &limits));
     clf_status status = run_steps(work);
     clf__search_free(work->search);
@@ -252,7 +252,7 @@ static clf_status read_sources(struct work *work, const struct clf_line *lines)
     return CLF_OK;
 }
 
-/* Longest first: a place in the memory that becomes free is long enough for any line that still waits, and
+/* Longest first: a slot in the memory that becomes free is long enough for any line that still waits, and
  * the last steps are those of short lines. */
 static clf_status sort(struct work *work)
 {
@@ -272,7 +272,7 @@ static clf_status run(struct work *work, const struct clf_line *lines)
     CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
     CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
     CLF__TRY(clf__allocate(&work->order, count, sizeof *work->order));
-    CLF__TRY(clf__allocate(&work->places, count, sizeof *work->places));
+    CLF__TRY(clf__allocate(&work->slots, count, sizeof *work->slots));
     CLF__TRY(read_sources(work, lines));
     CLF__TRY(sort(work));
     return work->sorted > 0 ? search(work) : CLF_OK;
@@ -289,7 +289,7 @@ clf_status clf__translate(struct clf_translation **out, struct clf_translator *t
     }
     clf__free(work.sources);
     clf__free(work.order);
-    clf__free(work.places);
+    clf__free(work.slots);
     if (status != CLF_OK) {
         clf_translations_free(work.results, count);
         return status;

@@ -139,7 +139,7 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
         .sources = lines,
         .source_tokens = budget > longest ? budget : longest,
         .source_length = longest,
-        .slots = lines * search->beams,
+        .cache_rows = lines * search->beams,
         .positions = search->max_length,
         .candidates = 2 * search->beams,
         .banned = lines * search->beams * translator->max_banned,

@@ -42,12 +42,12 @@ static float *logits_of(struct clf__transformer *transformer, const float *frame
     struct clf__session *session;
     float *logits = support_array((size_t)TARGETS * (size_t)vocabulary, sizeof *logits);
     assert_ok(clf__session_create(&session, transformer, &limits));
-    const int places[SOURCES] = {1, 0};
+    const int slots[SOURCES] = {1, 0};
     for (int b = 0; b < SOURCES; b++) {
-        assert_true(clf__session_reserve(session, places[b], frames_first[b + 1] - frames_first[b]));
+        assert_true(clf__session_reserve(session, slots[b], frames_first[b + 1] - frames_first[b]));
     }
     assert_ok(clf__session_encode(session, &sources));
-    assert_ok(clf__session_remember(session, places));
+    assert_ok(clf__session_remember(session, slots));
     assert_ok(clf__session_start(session, &sources));
     assert_ok(clf__session_teacher_force(session, &inputs));
     assert_ok(clf__session_logits(session, 0, TARGETS, logits));

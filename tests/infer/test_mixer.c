@@ -9,20 +9,20 @@
 enum { SOURCES = 2, LENGTH = 4, START = 1 };
 
 static clf_status reserve_state(struct clf__mixer_state *state, struct clf__arena *arena,
-                                const struct clf__mixer *mixer, int slots, int positions)
+                                const struct clf__mixer *mixer, int cache_rows, int positions)
 {
     (void)positions;
     for (int i = 0; i < 2; i++) {
-        CLF__TRY(clf__arena_reserve(arena, &state->parts[i], CLF__F32, slots,
+        CLF__TRY(clf__arena_reserve(arena, &state->parts[i], CLF__F32, cache_rows,
                                     clf__weight_inputs(mixer->attention.input.weight), "the states"));
     }
     return CLF_OK;
 }
 
-static clf_status reserve_shared(struct clf__mixer_state *shared, struct clf__arena *arena, int slots,
+static clf_status reserve_shared(struct clf__mixer_state *shared, struct clf__arena *arena, int cache_rows,
                                  int positions)
 {
-    (void)shared, (void)arena, (void)slots, (void)positions;
+    (void)shared, (void)arena, (void)cache_rows, (void)positions;
     return CLF_OK;
 }
 
@@ -48,11 +48,11 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
     size_t width = (size_t)x.columns;
     const float *rows = support_read(x), *before = support_read(state->parts[!step->turn]);
     float *sums = support_read(residual), *after = support_read(state->parts[step->turn]);
-    const int32_t *slots = support_read_integers(step->slots);
+    const int32_t *cache_rows = support_read_integers(step->cache_rows);
     const int32_t *parents = support_read_integers(step->parents);
     const int32_t *positions = support_read_integers(step->positions);
     for (int r = 0; r < x.rows; r++) {
-        float *own = after + (size_t)slots[r] * width;
+        float *own = after + (size_t)cache_rows[r] * width;
         memset(own, 0, width * sizeof *own);
         if (positions[r] > 0) {
             memcpy(own, before + (size_t)parents[r] * width, width * sizeof *own);
@@ -71,11 +71,11 @@ static clf_status forward(struct clf__tensor y, struct clf__tensor x, struct clf
     size_t width = (size_t)x.columns;
     const float *rows = support_read(x);
     float *sums = support_read(residual);
-    const int32_t *spans = support_read_integers(call->spans.table);
-    for (int b = 0; b < call->spans.sequences; b++) {
+    const int32_t *ranges = support_read_integers(call->ranges.table);
+    for (int b = 0; b < call->ranges.sequences; b++) {
         float *state = support_array(width, sizeof *state);
-        for (int i = 0; i < spans[4 * b + 1]; i++) {
-            size_t row = (size_t)(spans[4 * b] + i) * width;
+        for (int i = 0; i < ranges[4 * b + 1]; i++) {
+            size_t row = (size_t)(ranges[4 * b] + i) * width;
             mix(sums + row, state, rows + row, x.columns);
         }
     }
@@ -93,7 +93,7 @@ static void decode(float best[SOURCES], struct clf__session *session)
 {
     static const int32_t tokens[LENGTH][SOURCES] = {{START}, {3, 4}, {5, 6}, {7, 8}};
     static const int32_t parents[LENGTH][SOURCES] = {{0}, {0, 0}, {1, 1}, {1, 0}};
-    static const int32_t slots[SOURCES] = {0, 1}, offsets[SOURCES + 1] = {0}, places[SOURCES] = {0};
+    static const int32_t cache_rows[SOURCES] = {0, 1}, offsets[SOURCES + 1] = {0}, slots[SOURCES] = {0};
     for (int t = 0; t < LENGTH; t++) {
         const int32_t positions[SOURCES] = {t, t};
         int32_t ids[SOURCES];
@@ -101,9 +101,9 @@ static void decode(float best[SOURCES], struct clf__session *session)
         struct clf__step step = {.rows = t == 0 ? 1 : SOURCES,
                                  .tokens = tokens[t],
                                  .positions = positions,
-                                 .slots = slots,
+                                 .cache_rows = cache_rows,
                                  .parents = parents[t],
-                                 .places = places,
+                                 .slots = slots,
                                  .banned = offsets,
                                  .banned_offsets = offsets,
                                  .candidates = 1,
@@ -129,7 +129,7 @@ static void test_parents(void **state)
     const struct clf__session_limits limits = {.sources = SOURCES,
                                                .source_tokens = 6,
                                                .source_length = 3,
-                                               .slots = 2 * SOURCES,
+                                               .cache_rows = 2 * SOURCES,
                                                .positions = LENGTH,
                                                .candidates = 1,
                                                .target_tokens = 2 * LENGTH,

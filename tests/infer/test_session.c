@@ -1,4 +1,4 @@
-/* The memory of a session: places come and go, and what a source gives does not depend on where it lies. */
+/* The memory of a session: slots come and go, and what a source gives does not depend on where it lies. */
 #include <string.h>
 
 #include "device/buffer.h"
@@ -13,7 +13,7 @@ static struct clf__session *new_session(struct clf__transformer *transformer,
     return session;
 }
 
-static void test_places(void **state)
+static void test_slots(void **state)
 {
     (void)state;
     struct clf__transformer *transformer;
@@ -51,13 +51,13 @@ static float *logits_of(struct clf__session *session, struct clf__transformer *t
     return logits;
 }
 
-/* The sources in an order of places that is not theirs, with other rows before each: there are gaps. */
+/* The sources in an order of slots that is not theirs, with other rows before each: there are gaps. */
 static void scatter(struct clf__session *session, const struct clf__sequences *sources)
 {
     int count = sources->count;
-    int *places = support_array((size_t)count, sizeof *places);
+    int *slots = support_array((size_t)count, sizeof *slots);
     for (int b = count - 1; b >= 0; b--) {
-        places[b] = b;
+        slots[b] = b;
         assert_true(clf__session_reserve(session, count + b, 1 + b % 3));
         assert_true(clf__session_reserve(session, b, sources->first[b + 1] - sources->first[b]));
     }
@@ -65,7 +65,7 @@ static void scatter(struct clf__session *session, const struct clf__sequences *s
         clf__session_release(session, count + b);
     }
     assert_ok(clf__session_encode(session, sources));
-    assert_ok(clf__session_remember(session, places));
+    assert_ok(clf__session_remember(session, slots));
 }
 
 static void check_case(struct clf__transformer *transformer, const struct fixture_case *fixture_case)
@@ -139,7 +139,7 @@ static void test_measure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_places, support_teardown),
+        cmocka_unit_test_teardown(test_slots, support_teardown),
         cmocka_unit_test_teardown(test_scattered_sources, support_teardown),
         cmocka_unit_test_teardown(test_measure, support_teardown),
     };

@@ -11,8 +11,8 @@ static const double step = 1.0 / 32, tolerance = 3e-4;
 static const struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, 0.7f};
 
 /* { first query, queries, first key, keys } of two sequences. */
-static const int32_t self_spans[] = {0, 3, 0, 3, 3, 2, 3, 2};
-static const int32_t cross_spans[] = {0, 3, 0, 4, 3, 2, 4, 2};
+static const int32_t self_ranges[] = {0, 3, 0, 3, 3, 2, 3, 2};
+static const int32_t cross_ranges[] = {0, 3, 0, 4, 3, 2, 4, 2};
 
 static struct clf__linear make_linear(struct clf_device *device, struct support_random *random, int outputs,
                                       int inputs)
@@ -63,15 +63,15 @@ static struct clf__dropout dropout(float rate, uint32_t site)
     return (struct clf__dropout){.rate = rate, .seed = 5, .step = 3, .site = site};
 }
 
-static struct clf__attention_training attention_training(struct clf_device *device, const int32_t *spans,
+static struct clf__attention_training attention_training(struct clf_device *device, const int32_t *ranges,
                                                          int causal, uint32_t site)
 {
     struct clf__attention_training training = {
         .call = {.heads = heads,
-                 .spans = {.table = support_tensor(device, CLF__I32, 2, 4, spans),
-                           .sequences = 2,
-                           .max_queries = 3,
-                           .max_keys = spans[3]},
+                 .ranges = {.table = support_tensor(device, CLF__I32, 2, 4, ranges),
+                            .sequences = 2,
+                            .max_queries = 3,
+                            .max_keys = ranges[3]},
                  .mask = {.causal = causal},
                  .dropout = dropout(0.3f, site)},
         .output = dropout(0.2f, site + 1),
@@ -173,7 +173,7 @@ static void check_encoder_layer(struct clf_device *device, int norm_first)
                   .feed_forward = make_feed_forward(device, &random, 0),
                   .feed_forward_norm = make_norm(device, &random),
                   .norm_first = norm_first},
-        .training = {.self_attention = attention_training(device, self_spans, 0, 1),
+        .training = {.self_attention = attention_training(device, self_ranges, 0, 1),
                      .feed_forward = {dropout(0.25f, 3), dropout(0.15f, 4)}},
         .x = support_tensor(device, CLF__F32, ROWS, D, support_uniform_array(&random, ROWS * D, 1)),
     };
@@ -227,8 +227,8 @@ static void check_decoder_layer(struct clf_device *device, int norm_first)
                   .feed_forward = make_feed_forward(device, &random, 1),
                   .feed_forward_norm = make_norm(device, &random),
                   .norm_first = norm_first},
-        .training = {.mixer = attention_training(device, self_spans, 1, 1),
-                     .cross_attention = attention_training(device, cross_spans, 0, 3),
+        .training = {.mixer = attention_training(device, self_ranges, 1, 1),
+                     .cross_attention = attention_training(device, cross_ranges, 0, 3),
                      .feed_forward = {dropout(0.25f, 5), dropout(0.15f, 6)},
                      .encoded = {.x = support_tensor(device, CLF__F32, SOURCES, D,
                                                      support_uniform_array(&random, SOURCES * D, 1)),

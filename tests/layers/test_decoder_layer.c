@@ -76,23 +76,23 @@ static void make_layer(struct clf__decoder_layer *out, struct clf_device *device
     make_norm(&out->feed_forward_norm, device, random, c);
 }
 
-/* Integers of a step: every row a slot of its own, histories of different lengths, two sources where there
- * are rows enough. */
+/* Integers of a step: every row a cache row of its own, histories of different lengths, two sources where
+ * there are rows enough. */
 struct step_tables {
-    int32_t *slots, *positions, *table, *spans, *hidden;
+    int32_t *cache_rows, *positions, *table, *ranges, *hidden;
     int sources, max_queries;
 };
 
 static void make_tables(struct step_tables *out, struct support_random *random, int rows)
 {
     out->sources = rows > 1 ? 2 : 1;
-    out->slots = support_array((size_t)rows, sizeof(int32_t));
+    out->cache_rows = support_array((size_t)rows, sizeof(int32_t));
     out->positions = support_array((size_t)rows, sizeof(int32_t));
     out->table = support_array((size_t)rows * POSITIONS, sizeof(int32_t));
-    out->spans = support_array(8, sizeof(int32_t));
+    out->ranges = support_array(8, sizeof(int32_t));
     out->hidden = support_array(MEMORY_ROWS, sizeof(int32_t));
     for (int r = 0; r < rows; r++) {
-        out->slots[r] = rows - 1 - r;
+        out->cache_rows[r] = rows - 1 - r;
         out->positions[r] = support_integer(random, POSITIONS);
     }
     for (int r = 0; r < rows; r++) {
@@ -100,15 +100,15 @@ static void make_tables(struct step_tables *out, struct support_random *random, 
             /* An earlier token may be anyone's, but was written before this step. */
             int other = support_integer(random, rows);
             int is_earlier = out->positions[other] > t;
-            out->table[out->slots[r] * POSITIONS + t] = out->slots[is_earlier ? other : r];
+            out->table[out->cache_rows[r] * POSITIONS + t] = out->cache_rows[is_earlier ? other : r];
         }
     }
     for (int i = 0; i < MEMORY_ROWS; i++) {
         out->hidden[i] = i % 5 == 2;
     }
     int first = out->sources == 2 ? rows / 3 + 1 : rows;
-    const int32_t spans[8] = {0, first, 0, 9, first, rows - first, 9, MEMORY_ROWS - 9};
-    memcpy(out->spans, spans, sizeof spans);
+    const int32_t ranges[8] = {0, first, 0, 9, first, rows - first, 9, MEMORY_ROWS - 9};
+    memcpy(out->ranges, ranges, sizeof ranges);
     out->max_queries = first > rows - first ? first : rows - first;
 }
 
@@ -116,11 +116,11 @@ static void make_tables(struct step_tables *out, struct support_random *random, 
 static void place_layer(struct clf__decoder_call *call, struct clf__mixer_state *state,
                         struct clf_device *device, struct support_random *random, const struct layer_case *c)
 {
-    int keys = c->heads * c->key_width, values = c->heads * c->value_width, cache_rows = c->rows * POSITIONS;
-    state->parts[0] = support_tensor(device, CLF__F32, cache_rows, keys,
-                                     support_uniform_array(random, (size_t)cache_rows * (size_t)keys, 1));
-    state->parts[1] = support_tensor(device, CLF__F32, cache_rows, values,
-                                     support_uniform_array(random, (size_t)cache_rows * (size_t)values, 1));
+    int keys = c->heads * c->key_width, values = c->heads * c->value_width, key_rows = c->rows * POSITIONS;
+    state->parts[0] = support_tensor(device, CLF__F32, key_rows, keys,
+                                     support_uniform_array(random, (size_t)key_rows * (size_t)keys, 1));
+    state->parts[1] = support_tensor(device, CLF__F32, key_rows, values,
+                                     support_uniform_array(random, (size_t)key_rows * (size_t)values, 1));
     call->state = state;
     call->memory =
         support_tensor(device, CLF__F32, MEMORY_ROWS, keys + values,
@@ -143,7 +143,7 @@ static size_t output_count(const struct layer_case *c)
 /* The last layer's output, and the keys and values of all, one after the other, in one launch or many. */
 static float *run_layers(const struct clf__decoder_layer *layers, struct clf_device *device,
                          const struct layer_case *c, const struct step_tables *tables,
-                         struct clf__tensor places, struct clf__tensor counters)
+                         struct clf__tensor addresses, struct clf__tensor counters)
 {
     struct support_random random = {99};
     int keys = c->heads * c->key_width, values = c->heads * c->value_width, rows = c->rows;
@@ -162,7 +162,7 @@ static float *run_layers(const struct clf__decoder_layer *layers, struct clf_dev
     const struct clf__mixer_state shared = {
         .parts = {support_tensor(device, CLF__I32, rows, POSITIONS, tables->table)}};
     struct clf__mixer_step step = {
-        .slots = support_tensor(device, CLF__I32, 1, rows, tables->slots),
+        .cache_rows = support_tensor(device, CLF__I32, 1, rows, tables->cache_rows),
         .positions = support_tensor(device, CLF__I32, 1, rows, tables->positions),
         .shared = &shared,
     };
@@ -171,10 +171,10 @@ static float *run_layers(const struct clf__decoder_layer *layers, struct clf_dev
     }
     struct clf__attention_call cross = {
         .heads = layers->cross_attention.heads,
-        .spans = {.table = support_tensor(device, CLF__I32, tables->sources, 4, tables->spans),
-                  .sequences = tables->sources,
-                  .max_queries = tables->max_queries,
-                  .max_keys = MEMORY_ROWS},
+        .ranges = {.table = support_tensor(device, CLF__I32, tables->sources, 4, tables->ranges),
+                   .sequences = tables->sources,
+                   .max_queries = tables->max_queries,
+                   .max_keys = MEMORY_ROWS},
         .few_queries = 1,
     };
     if (c->has_hidden) {
@@ -188,14 +188,14 @@ static float *run_layers(const struct clf__decoder_layer *layers, struct clf_dev
         place_layer(&calls[i], &states[i], device, &random, c);
         memory[i] = calls[i].memory;
     }
-    if (places.buffer != NULL) {
-        assert_ok(clf__decoder_layers_place(&places, layers, states, memory));
+    if (addresses.buffer != NULL) {
+        assert_ok(clf__decoder_layers_store_addresses(&addresses, layers, states, memory));
         for (int i = 0; i < c->layers; i++) {
-            calls[i].place = clf__tensor_rows(places, i, 1);
+            calls[i].addresses = clf__tensor_rows(addresses, i, 1);
         }
     }
     assert_int_equal(clf__decoder_layers_together(layers, c->layers, rows, calls),
-                     places.buffer != NULL ? c->layers : 0);
+                     addresses.buffer != NULL ? c->layers : 0);
     assert_ok(clf__decoder_layers_forward(layers, c->layers, &workspace, calls));
     float *all = support_array(output_count(c), sizeof *all);
     size_t used = append(all, 0, workspace.x);
@@ -226,11 +226,12 @@ static void test_single_launch(void **state)
         int counted = CLF__DECODER_COUNTERS(c->layers);
         int32_t *zeros = support_array((size_t)counted, sizeof *zeros);
         struct clf__tensor counters = support_tensor(device, CLF__I32, 1, counted, zeros);
-        struct clf__tensor places = support_tensor(device, CLF__I32, c->layers, CLF__DECODER_PLACE, NULL);
+        struct clf__tensor addresses =
+            support_tensor(device, CLF__I32, c->layers, CLF__DECODER_ADDRESSES, NULL);
         const struct clf__tensor none = {.buffer = NULL};
         float *many = run_layers(layers, device, c, &tables, none, counters);
         for (int repeat = 0; repeat < 20; repeat++) { /* the groups meet in another order each time */
-            float *one = run_layers(layers, device, c, &tables, places, counters);
+            float *one = run_layers(layers, device, c, &tables, addresses, counters);
             assert_memory_equal(one, many, output_count(c) * sizeof *one);
             assert_memory_equal(support_read_integers(counters), zeros, (size_t)counted * sizeof *zeros);
         }
@@ -251,17 +252,18 @@ static void test_many_launches(void **state)
     struct clf__decoder_layer layer;
     make_layer(&layer, device, &random, &c);
     struct clf__tensor row = support_tensor(device, CLF__F32, 1, 64, NULL);
-    struct clf__tensor place = support_tensor(device, CLF__I32, 1, CLF__DECODER_PLACE, NULL), gated = place;
+    struct clf__tensor addresses = support_tensor(device, CLF__I32, 1, CLF__DECODER_ADDRESSES, NULL),
+                       gated = addresses;
     const struct clf__mixer_state kept = {.parts = {row, row}};
-    assert_ok(clf__decoder_layers_place(&place, &layer, &kept, &row));
+    assert_ok(clf__decoder_layers_store_addresses(&addresses, &layer, &kept, &row));
     const struct clf__mixer_step step = {.turn = 0};
     struct clf__attention_call cross = {.few_queries = 1};
-    struct clf__decoder_call call = {.step = &step, .cross_call = &cross, .place = place};
+    struct clf__decoder_call call = {.step = &step, .cross_call = &cross, .addresses = addresses};
     assert_false(clf__decoder_layers_together(&layer, 1, 100000, &call));
     call.step = NULL;
     assert_false(clf__decoder_layers_together(&layer, 1, 1, &call));
     layer.feed_forward.gated = 1;
-    assert_ok(clf__decoder_layers_place(&gated, &layer, &kept, &row));
+    assert_ok(clf__decoder_layers_store_addresses(&gated, &layer, &kept, &row));
     assert_null(gated.buffer);
     clf__decoder_layer_free(&layer);
 }

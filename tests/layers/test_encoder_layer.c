@@ -50,7 +50,7 @@ static struct clf__encoder_layer make_layer(struct clf_device *device, int norm_
 static float *run(struct clf_device *device, const struct clf__encoder_layer *layer, int has_rounded,
                   int64_t *launches)
 {
-    static const int32_t spans[8] = {0, 9, 0, 9, 9, ROWS - 9, 9, ROWS - 9};
+    static const int32_t ranges[8] = {0, 9, 0, 9, 9, ROWS - 9, 9, ROWS - 9};
     struct support_random random = {6};
     const struct clf__heads *heads = &layer->self_attention.heads;
     const struct clf__workspace_widths widths = {.d_model = D,
@@ -69,8 +69,8 @@ static float *run(struct clf_device *device, const struct clf__encoder_layer *la
     assert_ok(clf__tensor_write(workspace.x, support_uniform_array(&random, ROWS * D, 2)));
     assert_ok(clf__workspace_round(&workspace));
     struct clf__attention_call call = {.heads = *heads,
-                                       .spans = {.sequences = 2, .max_queries = 12, .max_keys = 12}};
-    call.spans.table = support_tensor(device, CLF__I32, 2, 4, spans);
+                                       .ranges = {.sequences = 2, .max_queries = 12, .max_keys = 12}};
+    call.ranges.table = support_tensor(device, CLF__I32, 2, 4, ranges);
     assert_ok(clf_device_profile_reset(device));
     for (int i = 0; i < 2; i++) {
         assert_ok(clf__encoder_layer_forward(layer, &workspace, &call));

@@ -36,7 +36,7 @@ static void check_steps(struct clf__transformer *transformer, const struct fixtu
     int vocabulary = transformer->config.target_vocabulary, sources = fixture_case->sources.count;
     const int *first = fixture_case->targets.first;
     struct clf__session_limits limits = fixture_limits(fixture_case);
-    limits.slots = sources;
+    limits.cache_rows = sources;
     limits.positions = fixture_case->longest_target;
     limits.candidates = vocabulary;
     struct clf__session *session;
@@ -48,15 +48,16 @@ static void check_steps(struct clf__transformer *transformer, const struct fixtu
     int32_t *ids = support_array(batch * width, sizeof *ids);
     float *values = support_array(batch * width, sizeof *values),
           *statistics = support_array(batch * 4, sizeof(float));
-    int32_t *tokens = support_array(batch, sizeof *tokens), *slots = support_array(batch, sizeof *slots);
+    int32_t *tokens = support_array(batch, sizeof *tokens),
+            *cache_rows = support_array(batch, sizeof *cache_rows);
     int32_t *positions = support_array(batch, sizeof *positions),
             *offsets = support_array(batch + 1, sizeof *offsets);
     for (int t = 0; t < fixture_case->longest_target; t++) {
         struct clf__step step = {.tokens = tokens,
                                  .positions = positions,
-                                 .slots = slots,
-                                 .parents = slots,
-                                 .places = slots,
+                                 .cache_rows = cache_rows,
+                                 .parents = cache_rows,
+                                 .slots = cache_rows,
                                  .banned = offsets,
                                  .banned_offsets = offsets,
                                  .candidates = vocabulary,
@@ -67,13 +68,13 @@ static void check_steps(struct clf__transformer *transformer, const struct fixtu
             if (first[b] + t < first[b + 1]) {
                 tokens[step.rows] = fixture_case->targets.ids[first[b] + t];
                 positions[step.rows] = t;
-                slots[step.rows++] = b;
+                cache_rows[step.rows++] = b;
             }
         }
         assert_ok(clf__session_step(session, &step));
         for (int r = 0; r < step.rows; r++) {
             for (int i = 0; i < vocabulary; i++) {
-                size_t row = (size_t)(first[slots[r]] + t);
+                size_t row = (size_t)(first[cache_rows[r]] + t);
                 logits[row * width + (size_t)ids[r * vocabulary + i]] = values[r * vocabulary + i];
             }
         }

@@ -51,7 +51,8 @@ static void step_through(float *best, struct clf__session *session, const struct
     size_t rows = (size_t)count;
     int32_t *tokens = support_array(rows, sizeof *tokens),
             *positions = support_array(rows, sizeof *positions);
-    int32_t *slots = support_array(rows, sizeof *slots), *offsets = support_array(rows + 1, sizeof *offsets);
+    int32_t *cache_rows = support_array(rows, sizeof *cache_rows),
+            *offsets = support_array(rows + 1, sizeof *offsets);
     int32_t *ids = support_array(rows, sizeof *ids);
     int *at = support_array(rows, sizeof *at);
     float *values = support_array(rows, sizeof *values),
@@ -59,9 +60,9 @@ static void step_through(float *best, struct clf__session *session, const struct
     for (int position = 0; position < longest; position++) {
         struct clf__step step = {.tokens = tokens,
                                  .positions = positions,
-                                 .slots = slots,
-                                 .parents = slots,
-                                 .places = slots,
+                                 .cache_rows = cache_rows,
+                                 .parents = cache_rows,
+                                 .slots = cache_rows,
                                  .banned = offsets,
                                  .banned_offsets = offsets,
                                  .candidates = 1,
@@ -73,7 +74,7 @@ static void step_through(float *best, struct clf__session *session, const struct
                 at[step.rows] = targets->first[b] + position;
                 tokens[step.rows] = targets->ids[at[step.rows]];
                 positions[step.rows] = position;
-                slots[step.rows++] = b;
+                cache_rows[step.rows++] = b;
             }
         }
         assert_ok(clf__session_step(session, &step));
@@ -115,7 +116,7 @@ static void check_fixture(struct clf_device *device, const char *name)
         for (int i = 0; i < fixture.count && i < CASES; i++) {
             const struct fixture_case *fixture_case = &fixture.cases[i];
             struct clf__session_limits limits = fixture_limits(fixture_case);
-            limits.slots = limits.sources;
+            limits.cache_rows = limits.sources;
             limits.positions = fixture_case->longest_target;
             limits.candidates = limits.banned = 1;
             struct clf__session *session;

@@ -208,18 +208,18 @@ static void test_batch_invariance(void **state)
             struct clf__attention_call call = support_attention_call(device, &problem);
             const float *y = support_attention_run(device, &problem, &call);
             for (int b = 0; b < together.sequences; b++) {
-                const int32_t *span = problem.reference.spans + 4 * b;
+                const int32_t *range = problem.reference.ranges + 4 * b;
                 struct attention_shape shape = together;
                 shape.sequences = 1;
-                shape.queries[0] = span[1];
-                shape.keys[0] = span[3];
+                shape.queries[0] = range[1];
+                shape.keys[0] = range[3];
                 struct attention_problem alone = support_attention_problem(&shape, 10);
-                alone.q = problem.q + span[0] * 2 * 16;
-                alone.k = problem.k + span[2] * 2 * 16;
-                alone.v = problem.v + span[2] * 2 * 24;
+                alone.q = problem.q + range[0] * 2 * 16;
+                alone.k = problem.k + range[2] * 2 * 16;
+                alone.v = problem.v + range[2] * 2 * 24;
                 struct clf__attention_call alone_call = support_attention_call(device, &alone);
                 const float *y_alone = support_attention_run(device, &alone, &alone_call);
-                assert_memory_equal(y_alone, y + span[0] * 2 * 24, (size_t)span[1] * 2 * 24 * sizeof *y);
+                assert_memory_equal(y_alone, y + range[0] * 2 * 24, (size_t)range[1] * 2 * 24 * sizeof *y);
             }
         }
         support_free_all();
@@ -234,18 +234,18 @@ static void test_many_blocks(void **state)
         skip();
     }
     enum { SEQUENCES = 33000 };
-    int32_t *spans = support_array(4 * SEQUENCES, sizeof *spans);
+    int32_t *ranges = support_array(4 * SEQUENCES, sizeof *ranges);
     float *values = support_array(SEQUENCES, sizeof *values);
     for (int b = 0; b < SEQUENCES; b++) {
-        const int32_t span[4] = {b, 1, b, 1};
-        memcpy(spans + 4 * b, span, sizeof span);
+        const int32_t range[4] = {b, 1, b, 1};
+        memcpy(ranges + 4 * b, range, sizeof range);
         values[b] = (float)b;
     }
     for (int variant = 0; variant < 4; variant++) {
         struct clf_device *device = fused(variant & 1 ? CLF_FORM_CPU : CLF_FORM_GPU);
         struct clf__attention_call call = {
             .heads = {1, 1, 1, 1.0f},
-            .spans = {support_tensor(device, CLF__I32, SEQUENCES, 4, spans), SEQUENCES, 1, 1, 0, 0},
+            .ranges = {support_tensor(device, CLF__I32, SEQUENCES, 4, ranges), SEQUENCES, 1, 1, 0, 0},
             .mask = CLF__MASK_NONE,
             .few_queries = variant >> 1,
         };

@@ -73,11 +73,11 @@ static struct results run(struct clf_device *device, const struct attention_prob
     struct clf__tensor y = support_attention_operand(device, views, problem->query_rows, value_columns, NULL);
     struct clf__attention_call call = support_attention_call(device, problem);
     if (only >= 0) {
-        call.spans.table = clf__tensor_rows(call.spans.table, only, 1);
-        call.spans.sequences = 1;
+        call.ranges.table = clf__tensor_rows(call.ranges.table, only, 1);
+        call.ranges.sequences = 1;
     }
     assert_ok(clf__attention_forward(y, operands[QUERY], operands[KEY], operands[VALUE], &call));
-    size_t scratch = clf__attention_backward_scratch(&call.heads, problem->query_rows, call.spans.sequences,
+    size_t scratch = clf__attention_backward_scratch(&call.heads, problem->query_rows, call.ranges.sequences,
                                                      relative_width(problem));
     struct clf__attention_gradients asked = {
         .query = gradients[QUERY],
@@ -353,12 +353,12 @@ static void test_bits(void **state)
             assert_memory_equal(first.relative, second.relative, relatives_of(&problem) * sizeof(float));
             for (int b = -1; b < shape.sequences; b++) {
                 struct results other = b < 0 ? second : run(device, &problem, dy, b);
-                const int32_t *span = problem.reference.spans + 4 * (b < 0 ? 0 : b);
+                const int32_t *range = problem.reference.ranges + 4 * (b < 0 ? 0 : b);
                 for (int g = 0; g < GRADIENTS; g++) {
                     size_t columns = (size_t)columns_of(&problem, g);
                     size_t rows =
-                        b < 0 ? (size_t)rows_of(&problem, g) : (size_t)(g == QUERY ? span[1] : span[3]);
-                    size_t from = (size_t)(g == QUERY ? span[0] : span[2]) * columns;
+                        b < 0 ? (size_t)rows_of(&problem, g) : (size_t)(g == QUERY ? range[1] : range[3]);
+                    size_t from = (size_t)(g == QUERY ? range[0] : range[2]) * columns;
                     assert_memory_equal(first.gradients[g] + from, other.gradients[g] + from,
                                         rows * columns * sizeof(float));
                 }

@@ -6,28 +6,28 @@
 #include "ops/cache.h"
 #include "support/attention_problem.h"
 
-enum { SLOTS = 5 }; /* hypotheses; slot 1 stays unused */
+enum { CACHE_ROWS = 5 }; /* hypotheses; cache row 1 stays unused */
 
 /* A simulated beam search of `steps` steps: at each, every hypothesis appends its key and value, and its
  * history is its parent's and itself. The full attention over each history is the reference. */
 struct decoding {
     int steps, rows;
     struct attention_shape shape;
-    const int32_t *slots;   /* (rows) */
-    const int32_t *parents; /* (steps, rows): slots of the step before */
-    const float *q, *k, *v; /* (steps * rows, ..): row r of a step */
+    const int32_t *cache_rows; /* (rows) */
+    const int32_t *parents;    /* (steps, rows): cache rows of the step before */
+    const float *q, *k, *v;    /* (steps * rows, ..): row r of a step */
     const float *relative;
 };
 
 static struct decoding make_decoding(const struct attention_shape *shape, int steps, uint64_t seed)
 {
-    static const int32_t slots[] = {3, 0, 4, 2};
+    static const int32_t cache_rows[] = {3, 0, 4, 2};
     struct support_random random = {seed};
-    struct decoding decoding = {.steps = steps, .rows = 4, .shape = *shape, .slots = slots};
+    struct decoding decoding = {.steps = steps, .rows = 4, .shape = *shape, .cache_rows = cache_rows};
     size_t rows = (size_t)(steps * decoding.rows);
     int32_t *parents = support_array(rows, sizeof *parents);
     for (size_t i = 0; i < rows; i++) {
-        parents[i] = slots[support_integer(&random, decoding.rows)];
+        parents[i] = cache_rows[support_integer(&random, decoding.rows)];
     }
     decoding.parents = parents;
     decoding.q = support_uniform_array(&random, rows * (size_t)(shape->heads * shape->key_width), 2.0f);
@@ -40,11 +40,11 @@ static struct decoding make_decoding(const struct attention_shape *shape, int st
     return decoding;
 }
 
-/* The row of a slot in a step. */
-static int row_of(const struct decoding *decoding, int slot)
+/* The row of a cache row in a step. */
+static int row_of(const struct decoding *decoding, int cache_row)
 {
     int row = 0;
-    while (decoding->slots[row] != slot) {
+    while (decoding->cache_rows[row] != cache_row) {
         row++;
     }
     return row;
@@ -67,7 +67,7 @@ static void expect(double *y, const struct decoding *decoding, int r)
         memcpy(v + (size_t)t * value_columns, decoding->v + row * value_columns, value_columns * sizeof *v);
         r = row_of(decoding, decoding->parents[row]);
     }
-    const int32_t span[4] = {0, steps, 0, steps};
+    const int32_t range[4] = {0, steps, 0, steps};
     struct reference_attention reference = {
         .heads = shape->heads,
         .key_width = shape->key_width,
@@ -76,7 +76,7 @@ static void expect(double *y, const struct decoding *decoding, int r)
         .sequences = 1,
         .max_queries = steps,
         .max_keys = steps,
-        .spans = span,
+        .ranges = range,
         .causal = 1,
         .relative = decoding->relative,
         .reach = shape->relative,
@@ -121,10 +121,10 @@ static struct clf__attention_history decode(struct clf_device *device, const str
     int key_columns = shape->heads * shape->key_width, value_columns = shape->heads * shape->value_width;
     struct clf__heads heads = heads_of(shape);
     struct clf__attention_history history = {
-        .keys = support_tensor(device, CLF__F32, total * SLOTS, key_columns, NULL),
-        .values = support_tensor(device, CLF__F32, total * SLOTS, value_columns, NULL),
-        .slots = support_tensor(device, CLF__I32, 1, rows, decoding->slots),
-        .slots_total = SLOTS,
+        .keys = support_tensor(device, CLF__F32, total * CACHE_ROWS, key_columns, NULL),
+        .values = support_tensor(device, CLF__F32, total * CACHE_ROWS, value_columns, NULL),
+        .cache_rows = support_tensor(device, CLF__I32, 1, rows, decoding->cache_rows),
+        .cache_rows_total = CACHE_ROWS,
     };
     if (decoding->relative) {
         history.relative =
@@ -132,7 +132,7 @@ static struct clf__attention_history decode(struct clf_device *device, const str
     }
     struct clf__tensor tables[2];
     for (int i = 0; i < 2; i++) {
-        tables[i] = support_tensor(device, CLF__I32, SLOTS, total, NULL);
+        tables[i] = support_tensor(device, CLF__I32, CACHE_ROWS, total, NULL);
     }
     for (int t = 0; t < steps; t++) {
         const int32_t positions[] = {t, t, t, t};
@@ -140,7 +140,8 @@ static struct clf__attention_history decode(struct clf_device *device, const str
         history.table = tables[(t + 1) % 2];
         struct clf__tensor parents = support_tensor(device, CLF__I32, 1, rows, decoding->parents + t * rows);
         struct operands x = operands_of(device, decoding, t);
-        assert_ok(clf__cache_follow(history.table, tables[t % 2], history.slots, parents, history.positions));
+        assert_ok(
+            clf__cache_follow(history.table, tables[t % 2], history.cache_rows, parents, history.positions));
         assert_ok(clf__attention_step_forward(y, x.q, x.k, x.v, &heads, &history));
     }
     return history;
@@ -166,7 +167,7 @@ static void check(struct attention_shape shape, int steps)
         /* a row alone gives the same bits */
         for (int r = 0; r < rows; r++) {
             struct clf__attention_history one = history;
-            one.slots = clf__tensor_columns(history.slots, r, 1);
+            one.cache_rows = clf__tensor_columns(history.cache_rows, r, 1);
             one.positions = clf__tensor_columns(history.positions, r, 1);
             struct clf__tensor y_row = support_tensor(device, CLF__F32, 1, value_columns, NULL);
             assert_ok(clf__attention_step_forward(y_row, clf__tensor_rows(x.q, r, 1),
@@ -208,9 +209,9 @@ static void test_widths(void **state)
 static void test_out_of_range(void **state)
 {
     (void)state;
-    enum { ROWS = 5, WIDTH = 20, TABLE_SLOTS = 2, POSITIONS = 3, ALL = TABLE_SLOTS * POSITIONS * WIDTH };
-    const int32_t slots[ROWS] = {-1, TABLE_SLOTS, 0, 1, 1}, positions[ROWS] = {0, 0, POSITIONS, -1, 0};
-    const int32_t table[TABLE_SLOTS * POSITIONS] = {0, 0, 0, 1, 1, 1};
+    enum { ROWS = 5, WIDTH = 20, TABLE_ROWS = 2, POSITIONS = 3, ALL = TABLE_ROWS * POSITIONS * WIDTH };
+    const int32_t cache_rows[ROWS] = {-1, TABLE_ROWS, 0, 1, 1}, positions[ROWS] = {0, 0, POSITIONS, -1, 0};
+    const int32_t table[TABLE_ROWS * POSITIONS] = {0, 0, 0, 1, 1, 1};
     struct support_random random = {5};
     const float *x = support_uniform_array(&random, ROWS * WIDTH, 1.0f);
     struct clf__heads heads = {1, WIDTH, WIDTH, 1.0f};
@@ -219,12 +220,12 @@ static void test_out_of_range(void **state)
         struct clf__tensor rows = support_tensor(device, CLF__F32, ROWS, WIDTH, x);
         struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, WIDTH, NULL);
         struct clf__attention_history history = {
-            .keys = support_tensor(device, CLF__F32, TABLE_SLOTS * POSITIONS, WIDTH, NULL),
-            .values = support_tensor(device, CLF__F32, TABLE_SLOTS * POSITIONS, WIDTH, NULL),
-            .table = support_tensor(device, CLF__I32, TABLE_SLOTS, POSITIONS, table),
-            .slots = support_tensor(device, CLF__I32, 1, ROWS, slots),
+            .keys = support_tensor(device, CLF__F32, TABLE_ROWS * POSITIONS, WIDTH, NULL),
+            .values = support_tensor(device, CLF__F32, TABLE_ROWS * POSITIONS, WIDTH, NULL),
+            .table = support_tensor(device, CLF__I32, TABLE_ROWS, POSITIONS, table),
+            .cache_rows = support_tensor(device, CLF__I32, 1, ROWS, cache_rows),
             .positions = support_tensor(device, CLF__I32, 1, ROWS, positions),
-            .slots_total = TABLE_SLOTS,
+            .cache_rows_total = TABLE_ROWS,
         };
         assert_ok(clf__attention_step_forward(y, rows, rows, rows, &heads, &history));
         const float *out = support_read(y), *keys = support_read(history.keys),
@@ -233,7 +234,7 @@ static void test_out_of_range(void **state)
             assert_true(out[i] == (i < 4 * WIDTH ? 0.0f : x[i]));
         }
         for (int i = 0; i < ALL; i++) {
-            int c = i - POSITIONS * WIDTH; /* slot 1, position 0 */
+            int c = i - POSITIONS * WIDTH; /* cache row 1, position 0 */
             int is_written = c >= 0 && c < WIDTH;
             assert_true(is_written ? keys[i] == x[4 * WIDTH + c] && values[i] == keys[i]
                                    : isnan(keys[i]) && isnan(values[i]));

@@ -39,30 +39,30 @@ static void test_place(void **state)
 
 static void check_follow(int position)
 {
-    enum { SLOTS = 6, ROWS = 5 };
+    enum { CACHE_ROWS = 6, ROWS = 5 };
     int total = position + 3;
-    const int32_t slots[ROWS] = {0, 2, 3, 4, 5}, parents[ROWS] = {2, 2, 5, 0, 3};
+    const int32_t cache_rows[ROWS] = {0, 2, 3, 4, 5}, parents[ROWS] = {2, 2, 5, 0, 3};
     const int32_t positions[ROWS] = {position, position, position, position / 2, 0};
-    int32_t *history = support_array((size_t)(SLOTS * total), sizeof *history);
-    int32_t *expected = support_array((size_t)(SLOTS * total), sizeof *expected);
-    for (int i = 0; i < SLOTS * total; i++) {
-        history[i] = 7 * i % SLOTS;
+    int32_t *history = support_array((size_t)(CACHE_ROWS * total), sizeof *history);
+    int32_t *expected = support_array((size_t)(CACHE_ROWS * total), sizeof *expected);
+    for (int i = 0; i < CACHE_ROWS * total; i++) {
+        history[i] = 7 * i % CACHE_ROWS;
         expected[i] = INT32_MIN;
     }
     for (int r = 0; r < ROWS; r++) {
-        memcpy(expected + slots[r] * total, history + parents[r] * total,
+        memcpy(expected + cache_rows[r] * total, history + parents[r] * total,
                (size_t)positions[r] * sizeof *expected);
-        expected[slots[r] * total + positions[r]] = slots[r];
+        expected[cache_rows[r] * total + positions[r]] = cache_rows[r];
     }
     FOR_EACH_FORM(device)
     {
-        struct clf__tensor next = support_tensor(device, CLF__I32, SLOTS, total, NULL);
-        assert_ok(clf__cache_follow(next, support_tensor(device, CLF__I32, SLOTS, total, history),
-                                    support_tensor(device, CLF__I32, 1, ROWS, slots),
+        struct clf__tensor next = support_tensor(device, CLF__I32, CACHE_ROWS, total, NULL);
+        assert_ok(clf__cache_follow(next, support_tensor(device, CLF__I32, CACHE_ROWS, total, history),
+                                    support_tensor(device, CLF__I32, 1, ROWS, cache_rows),
                                     support_tensor(device, CLF__I32, 1, ROWS, parents),
                                     support_tensor(device, CLF__I32, 1, ROWS, positions)));
         assert_memory_equal(support_read_integers(next), expected,
-                            (size_t)(SLOTS * total) * sizeof *expected);
+                            (size_t)(CACHE_ROWS * total) * sizeof *expected);
     }
     support_free_all();
 }
@@ -76,31 +76,32 @@ static void test_follow(void **state)
     }
 }
 
-/* Slots and positions outside the cache touch nothing. */
+/* Cache rows and positions outside the cache touch nothing. */
 static void test_out_of_range(void **state)
 {
     (void)state;
-    enum { SLOTS = 2, POSITIONS = 3, WIDTH = 4, ROWS = 4 };
-    const int32_t slots[ROWS] = {-1, 2, 0, 1}, positions[ROWS] = {0, 0, 3, -1}, parents[ROWS] = {0, 0, 1, 1};
-    const int32_t places[ROWS] = {-1, SLOTS * POSITIONS, INT32_MAX, INT32_MIN};
+    enum { CACHE_ROWS = 2, POSITIONS = 3, WIDTH = 4, ROWS = 4 };
+    const int32_t cache_rows[ROWS] = {-1, 2, 0, 1}, positions[ROWS] = {0, 0, 3, -1},
+                  parents[ROWS] = {0, 0, 1, 1};
+    const int32_t places[ROWS] = {-1, CACHE_ROWS * POSITIONS, INT32_MAX, INT32_MIN};
     float x[ROWS * WIDTH] = {0};
     FOR_EACH_FORM(device)
     {
-        struct clf__tensor slot = support_tensor(device, CLF__I32, 1, ROWS, slots);
+        struct clf__tensor cache_row = support_tensor(device, CLF__I32, 1, ROWS, cache_rows);
         struct clf__tensor position = support_tensor(device, CLF__I32, 1, ROWS, positions);
-        struct clf__tensor cache = support_tensor(device, CLF__F32, SLOTS * POSITIONS, WIDTH, NULL);
-        struct clf__tensor next = support_tensor(device, CLF__I32, SLOTS, POSITIONS, NULL);
-        struct clf__tensor history = support_tensor(device, CLF__I32, SLOTS, POSITIONS, NULL);
+        struct clf__tensor cache = support_tensor(device, CLF__F32, CACHE_ROWS * POSITIONS, WIDTH, NULL);
+        struct clf__tensor next = support_tensor(device, CLF__I32, CACHE_ROWS, POSITIONS, NULL);
+        struct clf__tensor history = support_tensor(device, CLF__I32, CACHE_ROWS, POSITIONS, NULL);
         assert_ok(clf__cache_place(cache, support_tensor(device, CLF__F32, ROWS, WIDTH, x),
                                    support_tensor(device, CLF__I32, 1, ROWS, places)));
-        assert_ok(clf__cache_follow(next, history, slot, support_tensor(device, CLF__I32, 1, ROWS, parents),
-                                    position));
+        assert_ok(clf__cache_follow(next, history, cache_row,
+                                    support_tensor(device, CLF__I32, 1, ROWS, parents), position));
         const float *values = support_read(cache);
-        for (int i = 0; i < SLOTS * POSITIONS * WIDTH; i++) {
+        for (int i = 0; i < CACHE_ROWS * POSITIONS * WIDTH; i++) {
             assert_true(values[i] != values[i]);
         }
         assert_memory_equal(support_read_integers(next), support_read_integers(history),
-                            SLOTS * POSITIONS * sizeof(int32_t));
+                            CACHE_ROWS * POSITIONS * sizeof(int32_t));
     }
 }
 

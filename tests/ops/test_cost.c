@@ -9,24 +9,24 @@ static const int32_t tables[2][SEQUENCES * 4] = {
     {0, 4, 0, 9, 4, 4, 9, 31, 8, 1, 40, 0, 9, 2, 40, 2},  /* cross-attention, of no key too */
 };
 
-static void spans(void **state)
+static void ranges(void **state)
 {
     (void)state;
     for (int t = 0; t < 2; t++) {
         for (int causal = 0; causal <= 1 - t; causal++) {
-            struct clf__spans spans = {.sequences = SEQUENCES};
+            struct clf__sequence_ranges ranges = {.sequences = SEQUENCES};
             double pairs = 0.0, keys = 0.0;
             for (int b = 0; b < SEQUENCES; b++) {
-                const int32_t *span = tables[t] + 4 * b;
-                keys += span[3];
-                for (int i = 0; i < span[1]; i++) {
-                    for (int j = 0; j < span[3]; j++) {
-                        pairs += !causal || j <= i + span[3] - span[1];
+                const int32_t *range = tables[t] + 4 * b;
+                keys += range[3];
+                for (int i = 0; i < range[1]; i++) {
+                    for (int j = 0; j < range[3]; j++) {
+                        pairs += !causal || j <= i + range[3] - range[1];
                     }
                 }
             }
-            clf__spans_count(&spans, tables[t], causal);
-            assert_true(spans.pairs == pairs && spans.keys == keys);
+            clf__ranges_count(&ranges, tables[t], causal);
+            assert_true(ranges.pairs == pairs && ranges.keys == keys);
         }
     }
 }
@@ -42,6 +42,6 @@ static void attention(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(spans), cmocka_unit_test(attention)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranges), cmocka_unit_test(attention)};
     return cmocka_run_group_tests(tests, NULL, support_teardown);
 }

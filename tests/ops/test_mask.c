@@ -17,7 +17,7 @@ static void check(const struct attention_shape *shape, uint64_t seed)
     {
         struct clf__attention_call call = support_attention_call(device, &problem);
         struct clf__tensor tensor = support_tensor(device, CLF__F32, rows, columns, scores);
-        assert_ok(clf__mask_forward(tensor, &call.spans, reference->heads, &call.mask));
+        assert_ok(clf__mask_forward(tensor, &call.ranges, reference->heads, &call.mask));
         float *masked = support_read(tensor);
         for (int n = 0; n < rows; n++) {
             int i = n % reference->max_queries, h = n / reference->max_queries % reference->heads;

@@ -90,13 +90,13 @@ static void test_wrong_ids(void **state)
 }
 
 /* Runs with the n-th step failing until there is none to fail; returns how many steps there are. */
-static int fail_each_step(const struct clf__search_options *options, int places)
+static int fail_each_step(const struct clf__search_options *options, int slots)
 {
     for (int n = 1;; n++) {
         struct toy toy = toy_for(options, 4, seeds);
         toy.fail_at = n;
         struct toy_result result;
-        clf_status status = toy_search(&result, &toy, places);
+        clf_status status = toy_search(&result, &toy, slots);
         if (status == CLF_OK) {
             toy_result_free(&result);
             return n - 1;

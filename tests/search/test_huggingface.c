@@ -105,21 +105,21 @@ static int equals(const struct clf__hypothesis *actual, const json_t *expected, 
     return 1;
 }
 
-/* The sources of a case, `places` at a time; admitted at times of chance's choice where that is fewer than
+/* The sources of a case, `slots` at a time; admitted at times of chance's choice where that is fewer than
  * all.
  */
-static int search_equals(const json_t *object, const struct listed *listed, int sources, int places,
+static int search_equals(const json_t *object, const struct listed *listed, int sources, int slots,
                          size_t number)
 {
     struct toy toy = toy_for(&listed->options, sources, listed->seeds);
     toy.spread = integer(object, "spread");
     toy.end_bonus = integer(object, "end_bonus");
-    toy.admit_at_times = places < sources ? (uint32_t)number + 1 : 0;
+    toy.admit_at_times = slots < sources ? (uint32_t)number + 1 : 0;
     struct toy_result result;
-    assert_ok(toy_search(&result, &toy, places));
+    assert_ok(toy_search(&result, &toy, slots));
     int equal = 1;
     /* transformers also runs the model for tokens that are forced. */
-    if (places == sources && listed->options.prefix_count == 0 && listed->options.forced_last < 0 &&
+    if (slots == sources && listed->options.prefix_count == 0 && listed->options.forced_last < 0 &&
         toy.calls != integer(object, "steps")) {
         print_error("case %zu: %d steps for %d\n", number, toy.calls, integer(object, "steps"));
         equal = 0;

@@ -34,7 +34,7 @@ static struct cost search_alone(struct toy_result *expected, const struct toy *t
     return cost;
 }
 
-/* Searches the batch with all places that it may need, and with fewer: admitting into each that is free, two
+/* Searches the batch with all slots that it may need, and with fewer: admitting into each that is free, two
  * at a time, and at times of chance's choice. */
 static void check_batch(const struct clf__search_options *options, const int *seeds, int sources)
 {
@@ -42,16 +42,16 @@ static void check_batch(const struct clf__search_options *options, const int *se
     toy.end_bonus = 4;
     struct toy_result expected, result;
     struct cost cost = search_alone(&expected, &toy);
-    for (int places = sources; places > 0; places = places * 2 / 3) {
+    for (int slots = sources; slots > 0; slots = slots * 2 / 3) {
         for (int way = 0; way < 3; way++) {
             struct toy together = toy;
             together.admit_most = way == 1 ? 2 : 0;
-            together.admit_at_times = way == 2 ? (uint32_t)places : 0;
-            assert_ok(toy_search(&result, &together, places));
+            together.admit_at_times = way == 2 ? (uint32_t)slots : 0;
+            assert_ok(toy_search(&result, &together, slots));
             toy_assert_same(result.hypotheses, expected.hypotheses, sources * options->n_best);
             /* A source that is done takes no rows, whatever the batch. */
             assert_int_equal(together.rows, cost.rows);
-            assert_true(way > 0 || places < sources || together.calls == cost.longest);
+            assert_true(way > 0 || slots < sources || together.calls == cost.longest);
             toy_result_free(&result);
         }
     }
@@ -119,11 +119,11 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
     }
 }
 
-/* 1 source of 60 tokens and 400 short ones on 8 places: batches of 8 would take the longest of each. */
+/* 1 source of 60 tokens and 400 short ones on 8 slots: batches of 8 would take the longest of each. */
 static void test_a_long_source_holds_up_no_other(void **state)
 {
     (void)state;
-    enum { LINES = 401, PLACES = 8, LONGEST = 60 };
+    enum { LINES = 401, SLOTS = 8, LONGEST = 60 };
     int seeds[LINES];
     for (int i = 0; i < LINES; i++) {
         seeds[i] = 3 * i + 2;
@@ -134,12 +134,12 @@ static void test_a_long_source_holds_up_no_other(void **state)
     toy.long_source = 5;
     struct toy_result expected, result;
     search_alone(&expected, &toy);
-    assert_ok(toy_search(&result, &toy, PLACES));
+    assert_ok(toy_search(&result, &toy, SLOTS));
     toy_assert_same(result.hypotheses, expected.hypotheses, LINES);
     int tokens = 0, by_batches = 0;
-    for (int first = 0; first < LINES; first += PLACES) {
+    for (int first = 0; first < LINES; first += SLOTS) {
         int longest = 0;
-        for (int i = first; i < LINES && i < first + PLACES; i++) {
+        for (int i = first; i < LINES && i < first + SLOTS; i++) {
             int length = result.hypotheses[i].length;
             tokens += length;
             longest = length > longest ? length : longest;
@@ -147,11 +147,11 @@ static void test_a_long_source_holds_up_no_other(void **state)
         by_batches += longest;
     }
     print_message("%d tokens in %d steps; in batches of %d that wait for their longest: %d steps\n", tokens,
-                  toy.calls, PLACES, by_batches);
+                  toy.calls, SLOTS, by_batches);
     assert_int_equal(result.hypotheses[5].length, LONGEST);
     assert_int_equal(toy.rows, tokens); /* greedy: a row a token */
     /* Every step is full until too few sources are left for that, at the latest LONGEST before the end. */
-    assert_true(toy.calls <= tokens / PLACES + LONGEST);
+    assert_true(toy.calls <= tokens / SLOTS + LONGEST);
     assert_true(toy.calls * 4 < by_batches * 3);
     toy_result_free(&expected);
     toy_result_free(&result);

@@ -34,7 +34,7 @@ static void make_options(struct clf__search_options *options)
     }
 }
 
-/* With all places and with fewer; sources come in one before each step, or at times of chance's choice. */
+/* With all slots and with fewer; sources come in one before each step, or at times of chance's choice. */
 static void test_each_source_has_its_own(void **state)
 {
     (void)state;
@@ -47,13 +47,13 @@ static void test_each_source_has_its_own(void **state)
         struct toy toy = toy_for(&options[i], 1, &seeds[i]);
         assert_ok(toy_search(&alone[i], &toy, 1));
     }
-    for (int places = 1; places <= SOURCES; places++) {
+    for (int slots = 1; slots <= SOURCES; slots++) {
         for (int way = 0; way < 2; way++) {
             struct toy toy = toy_for(options, SOURCES, seeds);
             toy.options_each = 1;
             toy.admit_most = 1;
-            toy.admit_at_times = way == 1 ? (uint32_t)places : 0;
-            assert_ok(toy_search(&result, &toy, places));
+            toy.admit_at_times = way == 1 ? (uint32_t)slots : 0;
+            assert_ok(toy_search(&result, &toy, slots));
             assert_true(way == 1 || toy.admissions == SOURCES);
             for (int i = 0; i < SOURCES; i++) {
                 toy_assert_same(result.hypotheses + i * result.n_best, alone[i].hypotheses,

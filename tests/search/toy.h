@@ -1,6 +1,6 @@
 /* A model without weights for the tests of search: the logit of an id is a hash of the source, the tokens
- * before it and the id, as in tests/fixtures/search/make_search_cases.py. Its step keeps a history a slot, as
- * a cache does, and checks what search.h promises of a step. */
+ * before it and the id, as in tests/fixtures/search/make_search_cases.py. Its step keeps a history a cache
+ * row, as a cache does, and checks what search.h promises of a step. */
 #ifndef CLF_TESTS_SEARCH_TOY_H
 #define CLF_TESTS_SEARCH_TOY_H
 
@@ -12,7 +12,7 @@
 #include "search/search.h"
 #include "support/support.h"
 
-enum { TOY_SLOTS = 1024, TOY_VOCABULARY = 64, TOY_END = 0, TOY_START = 1 };
+enum { TOY_CACHE_ROWS = 1024, TOY_VOCABULARY = 64, TOY_END = 0, TOY_START = 1 };
 
 struct toy {
     int vocabulary, spread, end_bonus;
@@ -31,9 +31,9 @@ struct toy {
     struct toy_result *result;
     int admissions, calls, rows;
     int admitted, under_search, finished;
-    int occupants[TOY_SLOTS];
-    uint32_t states[TOY_SLOTS];
-    int positions[TOY_SLOTS]; /* what a slot has seen; -1: nothing of its occupant */
+    int occupants[TOY_CACHE_ROWS];
+    uint32_t states[TOY_CACHE_ROWS];
+    int positions[TOY_CACHE_ROWS]; /* what a cache row has seen; -1: nothing of its occupant */
 };
 
 /* What was found: of source s at [s * n_best], n_best being the most that a source wants; those that were not
@@ -85,25 +85,25 @@ static inline const struct clf__search_options *toy_options_of(const struct toy 
 static inline void toy_check_row(const struct toy *toy, const struct clf__step *step, int row)
 {
     int beams = toy->limits.beams;
-    int place = step->places[row], position = step->positions[row];
-    int slot = step->slots[row], parent = step->parents[row];
-    assert_in_range(place, 0, toy->limits.places - 1);
-    assert_in_range(toy->occupants[place], 0, toy->sources - 1);
-    const struct clf__search_options *options = toy_options_of(toy, toy->occupants[place]);
-    assert_int_equal(slot / beams, place);
-    assert_int_equal(parent / beams, place);
-    assert_true(row == 0 || slot > step->slots[row - 1]);
+    int slot = step->slots[row], position = step->positions[row];
+    int cache_row = step->cache_rows[row], parent = step->parents[row];
+    assert_in_range(slot, 0, toy->limits.slots - 1);
+    assert_in_range(toy->occupants[slot], 0, toy->sources - 1);
+    const struct clf__search_options *options = toy_options_of(toy, toy->occupants[slot]);
+    assert_int_equal(cache_row / beams, slot);
+    assert_int_equal(parent / beams, slot);
+    assert_true(row == 0 || cache_row > step->cache_rows[row - 1]);
     if (position == 0) {
         assert_int_equal(step->tokens[row], options->start_id);
-        assert_int_equal(parent, slot);
-        assert_int_equal(slot, place * beams);
-        assert_int_equal(toy->positions[slot], -1);
+        assert_int_equal(parent, cache_row);
+        assert_int_equal(cache_row, slot * beams);
+        assert_int_equal(toy->positions[cache_row], -1);
     } else {
         assert_in_range(step->tokens[row], 0, toy->vocabulary - 1);
         assert_true(step->tokens[row] != options->end_id || options->early_stopping == CLF__STOP_ALL);
         assert_int_equal(toy->positions[parent], position - 1);
     }
-    assert_true(slot - place * beams < options->beams);
+    assert_true(cache_row - slot * beams < options->beams);
     int banned = step->banned_offsets[row + 1] - step->banned_offsets[row];
     assert_true(banned >= 0 && (size_t)banned <= clf__bans_limit(options));
     for (int i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
@@ -115,8 +115,8 @@ static inline void toy_check_row(const struct toy *toy, const struct clf__step *
 static inline void toy_check_step(const struct toy *toy, const struct clf__step *step)
 {
     int beams = 0;
-    for (int place = 0; place < toy->limits.places; place++) {
-        int source = toy->occupants[place];
+    for (int slot = 0; slot < toy->limits.slots; slot++) {
+        int source = toy->occupants[slot];
         int own = source >= 0 ? toy_options_of(toy, source)->beams : 0;
         beams = own > beams ? own : beams;
     }
@@ -133,8 +133,8 @@ static inline void toy_check_step(const struct toy *toy, const struct clf__step 
 static inline void toy_answer_row(const struct toy *toy, struct clf__step *step, int row)
 {
     float logits[TOY_VOCABULARY];
-    int source = toy->occupants[step->places[row]];
-    toy_logits(logits, toy, toy->states[step->slots[row]]);
+    int source = toy->occupants[step->slots[row]];
+    toy_logits(logits, toy, toy->states[step->cache_rows[row]]);
     if (source == toy->long_source) {
         logits[TOY_END] = -1000.0f;
     }
@@ -178,25 +178,25 @@ static inline int toy_choose(struct toy *toy, int count)
     return toy->admit_most > 0 && toy->admit_most < count ? toy->admit_most : count;
 }
 
-/* Sources come in where places are free. */
+/* Sources come in where slots are free. */
 static inline void toy_admit(struct toy *toy, struct clf__search *search)
 {
     int beams = toy->limits.beams, waiting = toy->sources - toy->admitted;
-    int room = toy->limits.places - toy->under_search;
+    int room = toy->limits.slots - toy->under_search;
     int count = toy_choose(toy, waiting < room ? waiting : room);
     toy->admissions += count > 0;
-    for (int place = 0; count > 0; place++) {
-        assert_in_range(place, 0, toy->limits.places - 1);
-        assert_int_equal(clf__search_is_free(search, place), toy->occupants[place] < 0);
-        if (toy->occupants[place] >= 0) {
+    for (int slot = 0; count > 0; slot++) {
+        assert_in_range(slot, 0, toy->limits.slots - 1);
+        assert_int_equal(clf__search_is_free(search, slot), toy->occupants[slot] < 0);
+        if (toy->occupants[slot] >= 0) {
             continue;
         }
         int source = toy->admitted++;
-        toy->occupants[place] = source;
-        for (int slot = place * beams; slot < (place + 1) * beams; slot++) {
-            toy->positions[slot] = -1;
+        toy->occupants[slot] = source;
+        for (int cache_row = slot * beams; cache_row < (slot + 1) * beams; cache_row++) {
+            toy->positions[cache_row] = -1;
         }
-        assert_ok(clf__search_add(search, place, toy_options_of(toy, source), source));
+        assert_ok(clf__search_add(search, slot, toy_options_of(toy, source), source));
         toy->under_search++;
         count--;
     }
@@ -205,17 +205,17 @@ static inline void toy_admit(struct toy *toy, struct clf__search *search)
 static inline clf_status toy_step(struct toy *toy, struct clf__step *step)
 {
     toy_check_step(toy, step);
-    uint32_t states[TOY_SLOTS];
+    uint32_t states[TOY_CACHE_ROWS];
     memcpy(states, toy->states, sizeof states);
     for (int row = 0; row < step->rows; row++) {
-        int slot = step->slots[row];
+        int cache_row = step->cache_rows[row];
         uint32_t state = step->positions[row] == 0
-                             ? toy_follow(0, toy->seeds[toy->occupants[step->places[row]]])
+                             ? toy_follow(0, toy->seeds[toy->occupants[step->slots[row]]])
                              : states[step->parents[row]];
-        toy->states[slot] = toy_follow(state, step->tokens[row]);
+        toy->states[cache_row] = toy_follow(state, step->tokens[row]);
     }
     for (int row = 0; row < step->rows; row++) {
-        toy->positions[step->slots[row]] = step->positions[row];
+        toy->positions[step->cache_rows[row]] = step->positions[row];
         toy_answer_row(toy, step, row);
     }
     toy->calls++;
@@ -230,10 +230,10 @@ static inline void toy_finish(struct toy *toy, struct clf__search *search)
 {
     struct clf__search_result found;
     while (clf__search_take(search, &found)) {
-        assert_in_range(found.place, 0, toy->limits.places - 1);
-        assert_int_equal(toy->occupants[found.place], found.tag);
+        assert_in_range(found.slot, 0, toy->limits.slots - 1);
+        assert_int_equal(toy->occupants[found.slot], found.tag);
         assert_in_range(found.count, 0, toy_options_of(toy, found.tag)->n_best);
-        toy->occupants[found.place] = -1;
+        toy->occupants[found.slot] = -1;
         toy->under_search--;
         toy->finished++;
         for (int i = 0; i < found.count; i++) {
@@ -295,18 +295,18 @@ static inline void toy_assert_same(const struct clf__hypothesis *a, const struct
 }
 
 /* Room for every source's options. */
-static inline void toy_make_room(struct toy *toy, struct toy_result *result, int places)
+static inline void toy_make_room(struct toy *toy, struct toy_result *result, int slots)
 {
-    toy->limits = (struct clf__search_limits){.places = places, .vocabulary = toy->vocabulary};
+    toy->limits = (struct clf__search_limits){.slots = slots, .vocabulary = toy->vocabulary};
     for (int source = 0; source == 0 || (toy->options_each && source < toy->sources); source++) {
         const struct clf__search_options *options = toy_options_of(toy, source);
-        struct clf__search_limits *most = &toy->limits, own = clf__search_limits_for(options, places);
+        struct clf__search_limits *most = &toy->limits, own = clf__search_limits_for(options, slots);
         most->beams = own.beams > most->beams ? own.beams : most->beams;
         most->max_length = own.max_length > most->max_length ? own.max_length : most->max_length;
         most->banned = own.banned > most->banned ? own.banned : most->banned;
         result->n_best = options->n_best > result->n_best ? options->n_best : result->n_best;
     }
-    assert_true(places * toy->limits.beams <= TOY_SLOTS);
+    assert_true(slots * toy->limits.beams <= TOY_CACHE_ROWS);
 }
 
 static inline clf_status toy_run(struct toy *toy, struct clf__search *search)
@@ -327,11 +327,11 @@ static inline clf_status toy_run(struct toy *toy, struct clf__search *search)
 }
 
 /* Searches all of the toy's sources, so many at a time; *result is empty on failure. */
-static inline clf_status toy_search(struct toy_result *result, struct toy *toy, int places)
+static inline clf_status toy_search(struct toy_result *result, struct toy *toy, int slots)
 {
     struct clf__search *search;
     *result = (struct toy_result){.sources = toy->sources};
-    toy_make_room(toy, result, places);
+    toy_make_room(toy, result, slots);
     CLF__TRY(clf__search_create(&search, &toy->limits));
     result->hypotheses =
         calloc((size_t)toy->sources * (size_t)result->n_best + 1, sizeof *result->hypotheses);

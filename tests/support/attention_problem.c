@@ -15,11 +15,11 @@ struct attention_problem support_attention_problem(const struct attention_shape 
 {
     struct support_random random = {seed};
     struct attention_problem problem = {.shape = *shape};
-    int32_t *spans = support_array(4 * MOST_SEQUENCES, sizeof *spans);
+    int32_t *ranges = support_array(4 * MOST_SEQUENCES, sizeof *ranges);
     int max_queries = 0, max_keys = 0;
     for (int b = 0; b < shape->sequences; b++) {
-        const int32_t span[4] = {problem.query_rows, shape->queries[b], problem.key_rows, shape->keys[b]};
-        memcpy(spans + 4 * b, span, sizeof span);
+        const int32_t range[4] = {problem.query_rows, shape->queries[b], problem.key_rows, shape->keys[b]};
+        memcpy(ranges + 4 * b, range, sizeof range);
         problem.query_rows += shape->queries[b];
         problem.key_rows += shape->keys[b];
         max_queries = shape->queries[b] > max_queries ? shape->queries[b] : max_queries;
@@ -38,7 +38,7 @@ struct attention_problem support_attention_problem(const struct attention_shape 
         .sequences = shape->sequences,
         .max_queries = max_queries,
         .max_keys = max_keys,
-        .spans = spans,
+        .ranges = ranges,
         .causal = shape->causal,
         .reach = shape->relative,
         .dropout = shape->dropout,
@@ -93,8 +93,8 @@ struct clf__attention_call support_attention_call(struct clf_device *device,
     int sequences = reference->sequences;
     struct clf__attention_call call = {
         .heads = {reference->heads, reference->key_width, reference->value_width, (float)reference->scale},
-        .spans = {support_tensor(device, CLF__I32, sequences, 4, reference->spans), sequences,
-                  reference->max_queries, reference->max_keys, 0, 0},
+        .ranges = {support_tensor(device, CLF__I32, sequences, 4, reference->ranges), sequences,
+                   reference->max_queries, reference->max_keys, 0, 0},
         .mask = CLF__MASK_NONE,
         .dropout = {reference->dropout, reference->dropout_seed, reference->dropout_step,
                     reference->dropout_site},

@@ -1,4 +1,4 @@
-/* Attention problems for the tests: random operands, masks and ragged spans, on the host and on a device. */
+/* Attention problems for the tests: random operands, masks and ragged ranges, on the host and on a device. */
 #ifndef CLF_TESTS_SUPPORT_ATTENTION_PROBLEM_H
 #define CLF_TESTS_SUPPORT_ATTENTION_PROBLEM_H
 

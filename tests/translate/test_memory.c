@@ -134,7 +134,7 @@ static void test_absurd_limits(void **state)
     const char *parts[6];
     int count = 0;
     limits[count] = usual; /* 2^32 rows: 0 in 32 bits */
-    limits[count].slots = 1 << 16;
+    limits[count].cache_rows = 1 << 16;
     limits[count].positions = 1 << 16;
     parts[count++] = "the cache of keys would be 4294967296 rows";
     limits[count] = usual;
@@ -144,11 +144,11 @@ static void test_absurd_limits(void **state)
     limits[count].target_tokens = INT_MAX / 2;
     parts[count++] = "the layers' rows";
     limits[count] = usual;
-    limits[count].slots = limits[count].positions = 4;
+    limits[count].cache_rows = limits[count].positions = 4;
     limits[count].banned = INT_MAX;
     parts[count++] = "the ids and positions";
     limits[count] = usual;
-    limits[count].slots = limits[count].positions = 4;
+    limits[count].cache_rows = limits[count].positions = 4;
     limits[count].candidates = INT_MAX / 2;
     parts[count++] = "the candidates";
     limits[count] = usual;

@@ -307,16 +307,16 @@ static void attention_forward(struct trial *trial, const void *op)
 static void attention(struct trial *trial)
 {
     enum { HEADS = 1, WIDTH = 24, C = HEADS * WIDTH, R = 6 }; /* a width that other checks have compiled */
-    static const int32_t spans[] = {0, 4, 0, 4, 4, 2, 4, 2};
+    static const int32_t ranges[] = {0, 4, 0, 4, 4, 2, 4, 2};
     struct look l = {.y = zero_tensor(trial, R, C),
                      .q = uniform_tensor(trial, R, C, 1.0f),
                      .k = uniform_tensor(trial, R, C, 1.0f),
                      .v = uniform_tensor(trial, R, C, 1.0f),
                      .call = {.heads = {HEADS, WIDTH, WIDTH, 0.5f},
-                              .spans = {.table = trial_tensor(trial, CLF__I32, 2, 4, spans),
-                                        .sequences = 2,
-                                        .max_queries = 4,
-                                        .max_keys = 4},
+                              .ranges = {.table = trial_tensor(trial, CLF__I32, 2, 4, ranges),
+                                         .sequences = 2,
+                                         .max_queries = 4,
+                                         .max_keys = 4},
                               .mask = CLF__MASK_NONE,
                               .dropout = {.rate = 0.2f, .seed = 5, .step = 1, .site = 2}}};
     l.call.mask.causal = 1;

@@ -24,11 +24,11 @@ struct step {
     const float *weights[PRODUCTS], *biases[PRODUCTS];
     const float *gammas[3], *betas[3];
     const float *x;             /* (ROWS, D) */
-    const float *keys, *values; /* (ROWS * POSITIONS, ..), slot by slot */
+    const float *keys, *values; /* (ROWS * POSITIONS, ..), cache row by cache row */
     const float *memory;        /* (MEMORY_ROWS, KEYS + VALUES) */
 };
-static const int32_t slots[ROWS] = {2, 0, 1}, positions[ROWS] = {0, 4, 2};
-static const int32_t cross_spans[2 * 4] = {0, 2, 0, 7, 2, 1, 7, 4};
+static const int32_t cache_rows[ROWS] = {2, 0, 1}, positions[ROWS] = {0, 4, 2};
+static const int32_t cross_ranges[2 * 4] = {0, 2, 0, 7, 2, 1, 7, 4};
 
 static struct step make_step(struct trial *trial)
 {
@@ -76,7 +76,7 @@ static void normalise(float *x, const float *sums, const struct step *step, int 
 
 /* context (ROWS, VALUES); key_rows rows of keys and values. */
 static void attend(float *context, const float *query, const float *keys, const float *values, int sequences,
-                   const int32_t *spans, int max_queries, int max_keys)
+                   const int32_t *ranges, int max_queries, int max_keys)
 {
     const struct reference_attention problem = {.heads = HEADS,
                                                 .key_width = KEY_WIDTH,
@@ -85,7 +85,7 @@ static void attend(float *context, const float *query, const float *keys, const 
                                                 .sequences = sequences,
                                                 .max_queries = max_queries,
                                                 .max_keys = max_keys,
-                                                .spans = spans};
+                                                .ranges = ranges};
     double rows[ROWS * VALUES];
     reference_attention_forward(rows, NULL, query, keys, values, &problem);
     for (int i = 0; i < ROWS * VALUES; i++) {
@@ -93,22 +93,22 @@ static void attend(float *context, const float *query, const float *keys, const 
     }
 }
 
-/* Each row looks at its slot's rows up to its position, the last of them its own. */
+/* Each row looks at its cache row's rows up to its position, the last of them its own. */
 static void attend_history(float *context, const float *projected, const struct step *step)
 {
     float query[ROWS * KEYS], keys[ROWS * POSITIONS * KEYS], values[ROWS * POSITIONS * VALUES];
-    int32_t spans[ROWS * 4];
+    int32_t ranges[ROWS * 4];
     memcpy(keys, step->keys, sizeof keys);
     memcpy(values, step->values, sizeof values);
     for (int r = 0; r < ROWS; r++) {
         const float *row = projected + r * (2 * KEYS + VALUES);
-        int first = slots[r] * POSITIONS, own = first + positions[r];
+        int first = cache_rows[r] * POSITIONS, own = first + positions[r];
         memcpy(query + r * KEYS, row, KEYS * sizeof *row);
         memcpy(keys + own * KEYS, row + KEYS, KEYS * sizeof *row);
         memcpy(values + own * VALUES, row + 2 * KEYS, VALUES * sizeof *row);
-        memcpy(spans + 4 * r, (int32_t[4]){r, 1, first, positions[r] + 1}, 4 * sizeof *spans);
+        memcpy(ranges + 4 * r, (int32_t[4]){r, 1, first, positions[r] + 1}, 4 * sizeof *ranges);
     }
-    attend(context, query, keys, values, ROWS, spans, 1, POSITIONS);
+    attend(context, query, keys, values, ROWS, ranges, 1, POSITIONS);
 }
 
 static void attend_memory(float *context, const float *query, const struct step *step)
@@ -119,7 +119,7 @@ static void attend_memory(float *context, const float *query, const struct step 
         memcpy(keys + i * KEYS, row, KEYS * sizeof *row);
         memcpy(values + i * VALUES, row + KEYS, VALUES * sizeof *row);
     }
-    attend(context, query, keys, values, 2, cross_spans, 2, MEMORY_ROWS);
+    attend(context, query, keys, values, 2, cross_ranges, 2, MEMORY_ROWS);
 }
 
 static void expect(double *expected, const struct step *step)
@@ -175,7 +175,7 @@ struct device_step {
     struct clf__attention_scratch scratch;
     struct clf__arena arena; /* of the scratch */
     struct clf__decoder_call call;
-    struct clf__tensor place;
+    struct clf__tensor addresses;
 };
 
 static void place_step(struct device_step *out, struct trial *trial, const struct step *step,
@@ -198,13 +198,13 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
     out->state.parts[1] = trial_tensor(trial, CLF__F32, ROWS * POSITIONS, VALUES, step->values);
     out->shared.parts[0] = trial_tensor(trial, CLF__I32, ROWS, POSITIONS, table);
     out->step = (struct clf__mixer_step){
-        .slots = trial_tensor(trial, CLF__I32, 1, ROWS, slots),
+        .cache_rows = trial_tensor(trial, CLF__I32, 1, ROWS, cache_rows),
         .positions = trial_tensor(trial, CLF__I32, 1, ROWS, positions),
         .shared = &out->shared,
     };
     out->cross = (struct clf__attention_call){
         .heads = heads,
-        .spans = {trial_tensor(trial, CLF__I32, 2, 4, cross_spans), 2, 2, MEMORY_ROWS, 0, 0},
+        .ranges = {trial_tensor(trial, CLF__I32, 2, 4, cross_ranges), 2, 2, MEMORY_ROWS, 0, 0},
         .mask = CLF__MASK_NONE,
         .scratch = &out->scratch,
         .few_queries = 1,
@@ -219,8 +219,8 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
         .memory = trial_tensor(trial, CLF__F32, MEMORY_ROWS, KEYS + VALUES, step->memory),
     };
     out->call.counters = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_COUNTERS(1), zeros);
-    out->place = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_PLACE, NULL);
-    RUN(trial, clf__decoder_layers_place(&out->place, layer, &out->state, &out->call.memory));
+    out->addresses = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_ADDRESSES, NULL);
+    RUN(trial, clf__decoder_layers_store_addresses(&out->addresses, layer, &out->state, &out->call.memory));
 }
 
 /* In one launch where the device can, and in one an op. The step writes its own keys and values anew each
@@ -228,7 +228,7 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
 static void run_layer(struct trial *trial, const struct clf__decoder_layer *layer,
                       struct device_step *device_step, const struct step *step, int in_one)
 {
-    device_step->call.place = in_one ? device_step->place : (struct clf__tensor){.buffer = NULL};
+    device_step->call.addresses = in_one ? device_step->addresses : (struct clf__tensor){.buffer = NULL};
     RUN(trial, clf__tensor_write(device_step->workspace.x, step->x));
     RUN(trial, clf__decoder_layers_forward(layer, 1, &device_step->workspace, &device_step->call));
 }

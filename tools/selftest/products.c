@@ -264,11 +264,11 @@ enum { HEADS = 2, WIDTH = 24, COLUMNS = HEADS * WIDTH, SEQUENCES = 2 };
 static const float score_scale = 0.25f;
 
 /* Two sequences of different lengths, with or without causality, hidden keys in the second. */
-static void attend(struct trial *trial, const int32_t *spans, int causal)
+static void attend(struct trial *trial, const int32_t *ranges, int causal)
 {
-    int rows = spans[4] + spans[5], keys = spans[6] + spans[7];
-    int max_queries = spans[1] > spans[5] ? spans[1] : spans[5];
-    int max_keys = spans[3] > spans[7] ? spans[3] : spans[7];
+    int rows = ranges[4] + ranges[5], keys = ranges[6] + ranges[7];
+    int max_queries = ranges[1] > ranges[5] ? ranges[1] : ranges[5];
+    int max_keys = ranges[3] > ranges[7] ? ranges[3] : ranges[7];
     float *q = trial_uniform(trial, (size_t)rows * COLUMNS, 2.0f);
     float *k = trial_uniform(trial, (size_t)keys * COLUMNS, 2.0f);
     float *v = trial_uniform(trial, (size_t)keys * COLUMNS, 1.0f);
@@ -282,7 +282,7 @@ static void attend(struct trial *trial, const int32_t *spans, int causal)
         .sequences = SEQUENCES,
         .max_queries = max_queries,
         .max_keys = max_keys,
-        .spans = spans,
+        .ranges = ranges,
         .causal = causal,
         .hidden = hidden,
     };
@@ -290,7 +290,8 @@ static void attend(struct trial *trial, const int32_t *spans, int causal)
     reference_attention_forward(expected, NULL, q, k, v, &reference);
     struct clf__attention_call call = {
         .heads = {HEADS, WIDTH, WIDTH, score_scale},
-        .spans = {trial_tensor(trial, CLF__I32, SEQUENCES, 4, spans), SEQUENCES, max_queries, max_keys, 0, 0},
+        .ranges = {trial_tensor(trial, CLF__I32, SEQUENCES, 4, ranges), SEQUENCES, max_queries, max_keys, 0,
+                   0},
         .mask = CLF__MASK_NONE,
     };
     call.mask.causal = causal;
@@ -319,13 +320,13 @@ static void attention(struct trial *trial)
     attend(trial, cross, 0);
 }
 
-/* Steps of one hypothesis in slot 1: the history through the cache against attention over all of it. */
+/* Steps of one hypothesis in cache row 1: the history through the cache against attention over all of it. */
 static void attention_step(struct trial *trial)
 {
-    enum { STEPS = 5, SLOTS = 2 };
+    enum { STEPS = 5, CACHE_ROWS = 2 };
     float *q = trial_uniform(trial, STEPS * COLUMNS, 2.0f), *k = trial_uniform(trial, STEPS * COLUMNS, 2.0f);
     float *v = trial_uniform(trial, STEPS * COLUMNS, 1.0f);
-    static const int32_t span[] = {0, STEPS, 0, STEPS}, slot[] = {1};
+    static const int32_t range[] = {0, STEPS, 0, STEPS}, cache_row[] = {1};
     struct reference_attention reference = {
         .heads = HEADS,
         .key_width = WIDTH,
@@ -334,26 +335,26 @@ static void attention_step(struct trial *trial)
         .sequences = 1,
         .max_queries = STEPS,
         .max_keys = STEPS,
-        .spans = span,
+        .ranges = range,
         .causal = 1,
     };
     double expected[STEPS * COLUMNS];
     reference_attention_forward(expected, NULL, q, k, v, &reference);
     struct clf__heads heads = {HEADS, WIDTH, WIDTH, score_scale};
     struct clf__attention_history history = {
-        .keys = trial_tensor(trial, CLF__F32, STEPS * SLOTS, COLUMNS, NULL),
-        .values = trial_tensor(trial, CLF__F32, STEPS * SLOTS, COLUMNS, NULL),
-        .slots = trial_tensor(trial, CLF__I32, 1, 1, slot),
-        .slots_total = SLOTS,
+        .keys = trial_tensor(trial, CLF__F32, STEPS * CACHE_ROWS, COLUMNS, NULL),
+        .values = trial_tensor(trial, CLF__F32, STEPS * CACHE_ROWS, COLUMNS, NULL),
+        .cache_rows = trial_tensor(trial, CLF__I32, 1, 1, cache_row),
+        .cache_rows_total = CACHE_ROWS,
     };
-    struct clf__tensor tables[2] = {trial_tensor(trial, CLF__I32, SLOTS, STEPS, NULL),
-                                    trial_tensor(trial, CLF__I32, SLOTS, STEPS, NULL)};
+    struct clf__tensor tables[2] = {trial_tensor(trial, CLF__I32, CACHE_ROWS, STEPS, NULL),
+                                    trial_tensor(trial, CLF__I32, CACHE_ROWS, STEPS, NULL)};
     struct clf__tensor y = trial_tensor(trial, CLF__F32, 1, COLUMNS, NULL);
     for (int32_t t = 0; t < STEPS; t++) {
         history.positions = trial_tensor(trial, CLF__I32, 1, 1, &t);
         history.table = tables[(t + 1) % 2];
-        RUN(trial,
-            clf__cache_follow(history.table, tables[t % 2], history.slots, history.slots, history.positions));
+        RUN(trial, clf__cache_follow(history.table, tables[t % 2], history.cache_rows, history.cache_rows,
+                                     history.positions));
         RUN(trial, clf__attention_step_forward(y, trial_tensor(trial, CLF__F32, 1, COLUMNS, q + t * COLUMNS),
                                                trial_tensor(trial, CLF__F32, 1, COLUMNS, k + t * COLUMNS),
                                                trial_tensor(trial, CLF__F32, 1, COLUMNS, v + t * COLUMNS),

@@ -15,11 +15,12 @@ struct tune_session {
     struct clf_device *device;
     struct clf__session *session;
     int sources, length, vocabulary;
-    int *first;     /* (sources + 1) */
-    int32_t *ids;   /* (sources * length), or NULL */
-    float *frames;  /* (sources * length, feature size), or NULL */
-    int32_t *words; /* of a step: tokens, positions, slots, parents, places, ids and offsets of bans */
-    float *values;  /* (STEPS, sources, CANDIDATES), of the last steps */
+    int *first;    /* (sources + 1) */
+    int32_t *ids;  /* (sources * length), or NULL */
+    float *frames; /* (sources * length, feature size), or NULL */
+    int32_t
+        *words; /* of a step: tokens, positions, cache rows, parents, cache_rows, ids and offsets of bans */
+    float *values; /* (STEPS, sources, CANDIDATES), of the last steps */
     float *statistics;
     int32_t *chosen;
 };
@@ -77,7 +78,7 @@ static clf_status fill(struct tune_session *session, struct clf_model *model, in
         .sources = session->sources,
         .source_tokens = session->first[session->sources],
         .source_length = session->length,
-        .slots = session->sources,
+        .cache_rows = session->sources,
         .positions = STEPS,
         .candidates = CANDIDATES,
         .banned = 1,
@@ -127,21 +128,21 @@ static clf_status encode(struct tune_session *session, int sources)
 static clf_status decode(struct tune_session *session, int rows)
 {
     size_t stride = (size_t)session->sources;
-    int32_t *tokens = session->words, *positions = tokens + stride, *slots = positions + stride;
-    int32_t *offsets = slots + stride; /* (rows + 1), all zero */
+    int32_t *tokens = session->words, *positions = tokens + stride, *cache_rows = positions + stride;
+    int32_t *offsets = cache_rows + stride; /* (rows + 1), all zero */
     for (int at = 0; at < STEPS; at++) {
         for (int r = 0; r < rows; r++) {
             tokens[r] = (r * 31 + at * 17 + 5) % session->vocabulary;
             positions[r] = at;
-            slots[r] = r;
+            cache_rows[r] = r;
         }
         struct clf__step step = {
             .rows = rows,
             .tokens = tokens,
             .positions = positions,
-            .slots = slots,
-            .parents = slots,
-            .places = slots,
+            .cache_rows = cache_rows,
+            .parents = cache_rows,
+            .slots = cache_rows,
             .banned = offsets,
             .banned_offsets = offsets,
             .candidates = CANDIDATES,
