@@ -51,7 +51,7 @@ static int can_be_single(const struct clf__caps *caps, const struct clf__decoder
            caps->attention == CLF_ATTENTION_FUSED && !layer->feed_forward.gated;
 }
 
-/* In the order of struct layer in cl/decoder_layer.cl. */
+/* In the order of struct layer in cl/layers/decoder_layer.cl. */
 static void list_buffers(const struct clf__buffer **out, const struct clf__decoder_layer *layer)
 {
     const struct clf__linear *linears[PRODUCTS];

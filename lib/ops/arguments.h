@@ -13,7 +13,7 @@ struct clf__place {
 #define ROW(buffer, row) ((buffer) + sizes.buffer.offset + (size_t)(row)*sizes.buffer.stride)
 #endif
 
-/* Of cl/attention.cl. */
+/* Of cl/attention/attention.cl. */
 struct clf__attention_sizes {
     struct clf__place y, q, k, v, ranges, hidden, additive, relative;
     int reach, sequences, heads, max_queries;
@@ -21,14 +21,14 @@ struct clf__attention_sizes {
     int causal, block_queries;
 };
 
-/* Of cl/attention_step.cl. */
+/* Of cl/attention/attention_step.cl. */
 struct clf__attention_step_sizes {
     struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative;
     int positions_total, cache_rows_total, reach, rows, heads;
     float scale;
 };
 
-/* Of cl/decoder_layer.cl. */
+/* Of cl/layers/decoder_layer.cl. */
 struct clf__decoder_step_sizes {
     struct clf__attention_step_sizes self;
     struct clf__attention_sizes cross;
@@ -37,7 +37,7 @@ struct clf__decoder_step_sizes {
     float epsilon;
 };
 
-/* Of cl/projection.cl. */
+/* Of cl/layers/projection.cl. */
 struct clf__projection_sizes {
     struct clf__place partials, ids, x, banned, banned_offsets, labels, picked, counter, best, best_ids,
         statistics;

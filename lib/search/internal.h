@@ -49,10 +49,14 @@ struct clf__search {
     int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets;
 };
 
+/* Whether an id is inside the vocabulary. */
+static inline int clf__is_id(const struct clf__search_options *options, int id)
+{
+    return id >= 0 && id < options->vocabulary;
+}
+
 /* options.c */
 
-/* Whether an id is inside the vocabulary. */
-int clf__is_id(const struct clf__search_options *options, int id);
 /* CLF_BAD_ARGUMENT where rows, cache rows or offsets of bans would outgrow int32. */
 clf_status clf__search_check_rows(const struct clf__search_limits *limits);
 /* CLF_BAD_ARGUMENT where a search has no room for a source. */

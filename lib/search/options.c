@@ -2,11 +2,6 @@
 
 #include "search/internal.h"
 
-int clf__is_id(const struct clf__search_options *options, int id)
-{
-    return id >= 0 && id < options->vocabulary;
-}
-
 static clf_status check_sizes(const struct clf__search_options *options)
 {
     if (options->beams < 1 || options->beams > CLF__SEARCH_BEAMS_LIMIT) {

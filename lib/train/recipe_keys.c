@@ -25,7 +25,7 @@
 
 /* The families' words with "|" between them, in the order of enum clf__system. */
 #define PRESET(name, word) "|" #word
-#define PRESETS            (CLF__SYSTEM_LIST(PRESET) + 1)
+#define PRESETS            (&CLF__SYSTEM_LIST(PRESET)[1])
 
 #define FIXED    CLF__CHANGE_NEVER
 #define OF_MODEL CLF__CHANGE_OF_MODEL
