@@ -66,6 +66,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .has_subgroups = info->has_subgroups,
         .has_integer_dot_product = info->has_integer_dot_product && instructions == CLF_INSTRUCTIONS_AUTO,
         .instructions = (clf_instructions)instructions,
+        .level = clf__level_portable(), /* until the device's first kernel has run */
         .has_device_atomics = device->has_device_atomics,
         .has_fixed_addresses = info->kind == CLF_DEVICE_CPU, /* whose buffers are the host's memory */
         .tuning = clf__tuning_standard(),
@@ -96,13 +97,13 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
      * the compiler makes of the code around it. -w, since some drivers send their compiler's warnings to
      * standard error; an error's log is kept whole. */
     int needs_3 = info->has_subgroups || info->has_integer_dot_product || device->has_device_atomics;
-    return clf__format(out, "-w -cl-std=%s -DFORM_%s%s%s%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
-                       caps->form == CLF_FORM_CPU ? "CPU" : "GPU", caps->has_fp16 ? " -DHAS_FP16" : "",
-                       caps->has_subgroups ? " -DHAS_SUBGROUPS" : "",
+    return clf__format(out, "-w -cl-std=%s -DFORM_%s%s%s%s%s -DBLOCK_ROWS=%d%s%s",
+                       needs_3 ? "CL3.0" : "CL1.2", caps->form == CLF_FORM_CPU ? "CPU" : "GPU",
+                       caps->has_fp16 ? " -DHAS_FP16" : "", caps->has_subgroups ? " -DHAS_SUBGROUPS" : "",
                        caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
-                       caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "",
-                       caps->has_dot_int8 ? " -DHAS_DOT_INT8" : "",
-                       caps->has_dot_bf16 ? " -DHAS_DOT_BF16" : "");
+                       caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->block_rows,
+                       caps->level->instructions & CLF__DOT_INT8 ? " -DHAS_DOT_INT8" : "",
+                       caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "");
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

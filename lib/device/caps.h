@@ -4,6 +4,7 @@
 
 #include <clformer/device.h>
 
+#include "device/levels.h"
 #include "tuning/tuning.h"
 
 /* Work-items a group of every GPU form: GROUP in cl/include/prelude.cl. */
@@ -21,12 +22,11 @@ struct clf__caps {
     uint64_t max_buffer_bytes;
     int has_fp16;
     int has_subgroups;
-    clf_instructions instructions; /* portable: the three below are 0, whatever the device has */
+    clf_instructions instructions; /* portable: the two below use nothing else, whatever the device has */
     int has_integer_dot_product;
-    int has_device_atomics;  /* acquire and release across the device, in OpenCL C 3.0 */
-    int has_fixed_addresses; /* a buffer stays where one launch saw it; OpenCL promises no device that */
-    int has_dot_int8;        /* these two: for the CPU form, as the device's first kernel found */
-    int has_dot_bf16;
+    const struct clf__level *level; /* of the CPU form, as the device's first kernel found */
+    int has_device_atomics;         /* acquire and release across the device, in OpenCL C 3.0 */
+    int has_fixed_addresses;   /* a buffer stays where one launch saw it; OpenCL promises no device that */
     struct clf__tuning tuning; /* its choices are made above */
 };
 

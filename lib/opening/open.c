@@ -16,8 +16,9 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     int instructions = 0;
     CLF__TRY(clf__probe(device, "probe", &instructions));
     if (device->caps.instructions == CLF_INSTRUCTIONS_AUTO) {
-        listed->info.has_dot_int8 = device->caps.has_dot_int8 = (instructions & CLF__DOT_INT8) != 0;
-        listed->info.has_dot_bf16 = device->caps.has_dot_bf16 = (instructions & CLF__DOT_BF16) != 0;
+        device->caps.level = clf__level_find(instructions);
+        listed->info.has_dot_int8 = (device->caps.level->instructions & CLF__DOT_INT8) != 0;
+        listed->info.has_dot_bf16 = (device->caps.level->instructions & CLF__DOT_BF16) != 0;
     }
     char *options = NULL;
     CLF__TRY(clf__caps_build_options(&options, listed, &device->caps));

@@ -186,12 +186,12 @@ static clf_status measure(struct clf_device *device, const struct operands *oper
     CLF__TRY(measure_arithmetic(&out->fma_operations, device, operands,
                                 is_gpu ? "peak_fma_gpu" : "peak_fma_cpu",
                                 is_gpu ? 2.0 * 8.0 * CLF__GROUP : 2.0 * 12.0 * 16.0));
-    if (is_gpu ? caps->has_integer_dot_product : caps->has_dot_int8) {
+    if (is_gpu ? caps->has_integer_dot_product : caps->level->instructions & CLF__DOT_INT8) {
         CLF__TRY(measure_arithmetic(&out->int8_operations, device, operands,
                                     is_gpu ? "peak_int8_gpu" : "peak_int8_cpu",
                                     is_gpu ? 2.0 * 8.0 * 4.0 * CLF__GROUP : 2.0 * 12.0 * 64.0));
     }
-    if (!is_gpu && caps->has_dot_bf16) {
+    if (!is_gpu && caps->level->instructions & CLF__DOT_BF16) {
         CLF__TRY(
             measure_arithmetic(&out->bf16_operations, device, operands, "peak_bf16_cpu", 2.0 * 12.0 * 32.0));
     }
