@@ -284,8 +284,8 @@ static inline void check_not_finite(struct clf_device *device, clf_precision pre
 static inline void check_failures(clf_precision precision, int rows, int inputs)
 {
     enum { OUTPUTS = 3 };
-    float *numbers = support_array((size_t)rows * (size_t)inputs, sizeof *numbers);
     for (int calls = 0; calls <= 1; calls++) {
+        float *numbers = support_array((size_t)rows * (size_t)inputs, sizeof *numbers);
         struct clf_device *device = open_native(0); /* what the cache lacks is no failure */
         struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, rows, inputs, numbers));
         struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, rows, OUTPUTS, NULL));
