@@ -57,13 +57,13 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
         buffer->memory =
             CLF__CL_CREATE(&error, clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &error));
     }
-    if (buffer->memory == NULL && !device->is_dry_run) {
+    if (error != CL_SUCCESS) {
         clf__free(buffer);
         if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
             error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE) {
             return too_large(device, bytes, what, error);
         }
-        return clf__opencl_fail(error, "making %s, %zu bytes on device %s", what, bytes, device->label);
+        return clf__opencl_check(error, "making %s, %zu bytes on device %s", what, bytes, device->label);
     }
     device->used_bytes += bytes;
     device->peak_bytes = device->used_bytes > device->peak_bytes ? device->used_bytes : device->peak_bytes;
@@ -113,10 +113,8 @@ struct clf_device *clf__buffer_device(const struct clf__buffer *buffer)
 static clf_status done(cl_int error, cl_event event, const struct clf__buffer *buffer, const char *verb,
                        size_t offset, size_t bytes, size_t moved)
 {
-    if (error != CL_SUCCESS) {
-        return clf__opencl_fail(error, "cannot %s %zu bytes at %zu of %s (%zu bytes) on device %s", verb,
-                                bytes, offset, buffer->what, buffer->bytes, buffer->device->label);
-    }
+    CLF__TRY(clf__opencl_check(error, "cannot %s %zu bytes at %zu of %s (%zu bytes) on device %s", verb,
+                               bytes, offset, buffer->what, buffer->bytes, buffer->device->label));
     return clf__profile_add(buffer->device, verb, (struct clf__cost){.bytes = (double)moved}, NULL, event);
 }
 

@@ -25,9 +25,8 @@ static clf_status prefer_large_pages(struct clf__buffer *buffer)
     clf__prefer_large_pages(start, buffer->bytes);
     /* No test makes this fail: PoCL keeps a buffer that is mapped for good. */
     error = clEnqueueUnmapMemObject(device->queue, buffer->memory, start, 0, NULL, NULL);
-    return error == CL_SUCCESS ? CLF_OK
-                               : clf__opencl_fail(error, "unmapping %s, %zu bytes on device %s", buffer->what,
-                                                  buffer->bytes, device->label);
+    return clf__opencl_check(error, "unmapping %s, %zu bytes on device %s", buffer->what, buffer->bytes,
+                             device->label);
 }
 
 clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device *device, size_t bytes,
@@ -89,10 +88,8 @@ clf_status clf__slab_cut(struct clf__buffer *buffer)
             CLF__CL_CREATE(&error, clCreateSubBuffer(buffer->slab->whole->memory, CL_MEM_READ_WRITE,
                                                      CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
     }
-    return error == CL_SUCCESS
-               ? CLF_OK
-               : clf__opencl_fail(error, "making %s, %zu bytes of a larger buffer on device %s", buffer->what,
-                                  buffer->bytes, device->label);
+    return clf__opencl_check(error, "making %s, %zu bytes of a larger buffer on device %s", buffer->what,
+                             buffer->bytes, device->label);
 }
 
 static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, struct clf_device *device,

@@ -206,19 +206,13 @@ clf_status clf__choice_nothing(const struct clf_device_list *list)
                      list->silent);
 }
 
-/* Replaces *text by itself, a comma where it is not empty, and a device: 0 "name" (platform, PCI address). */
+/* A comma where the text is not empty, and a device: 0 "name" (platform, PCI address). */
 static clf_status append_device(char **text, const struct clf_device_info *info)
 {
-    char *longer = NULL;
     const char *address = *info->pci_address != '\0' ? info->pci_address : info->uuid;
     const char *bus = *info->pci_address != '\0' ? ", PCI " : *info->uuid != '\0' ? ", UUID " : "";
-    clf_status status = clf__format(&longer, "%s%s%d \"%s\" (%s%s%s)", *text, **text != '\0' ? ", " : "",
-                                    info->index, info->name, info->platform_name, bus, address);
-    if (status == CLF_OK) {
-        clf__free(*text);
-        *text = longer;
-    }
-    return status;
+    return clf__append(text, "%s%d \"%s\" (%s%s%s)", **text != '\0' ? ", " : "", info->index, info->name,
+                       info->platform_name, bus, address);
 }
 
 /* The devices that fit a selector (NULL: all) and, where `like` is not NULL, have the same name. */

@@ -138,10 +138,11 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
     }
     info->shares_memory = is_shared == CL_TRUE || is_integrated == CL_TRUE;
     device->lanes = ask_lanes(device, extensions);
-    CLF__TRY(clf__copy_string(&device->texts[CLF__TEXT_PCI], address));
-    CLF__TRY(clf__copy_string(&device->texts[CLF__TEXT_UUID], uuid));
-    info->pci_address = device->texts[CLF__TEXT_PCI];
-    info->uuid = device->texts[CLF__TEXT_UUID];
+    char *copy = NULL;
+    CLF__TRY(clf__copy_string(&copy, address));
+    info->pci_address = copy;
+    CLF__TRY(clf__copy_string(&copy, uuid));
+    info->uuid = copy;
     return CLF_OK;
 }
 

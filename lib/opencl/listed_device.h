@@ -6,24 +6,10 @@
 
 #include "opencl/opencl.h"
 
-enum clf__text {
-    CLF__TEXT_NAME,
-    CLF__TEXT_VENDOR,
-    CLF__TEXT_VERSION,
-    CLF__TEXT_DRIVER,
-    CLF__TEXT_PLATFORM_NAME,
-    CLF__TEXT_PLATFORM_VENDOR,
-    CLF__TEXT_PLATFORM_VERSION,
-    CLF__TEXT_PCI,
-    CLF__TEXT_UUID,
-    CLF__TEXT_COUNT
-};
-
 struct clf__listed_device {
     cl_platform_id platform;
     cl_device_id id;
-    struct clf_device_info info; /* its strings are the ones below */
-    char *texts[CLF__TEXT_COUNT];
+    struct clf_device_info info; /* its strings are owned, but for order_reason */
     size_t max_work_group;
     int is_available;
     int version;            /* OpenCL's, 10 * major + minor */

@@ -43,14 +43,10 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
     cl_int error = CL_SUCCESS;
     device->context = CLF__CL_CREATE(&error, clCreateContext(properties, 1, &device->id, NULL, NULL, &error));
-    if (device->context == NULL) {
-        return clf__opencl_fail(error, "opening device %s", device->label);
-    }
+    CLF__TRY(clf__opencl_check(error, "opening device %s", device->label));
     cl_command_queue_properties timed = options->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
     device->queue = CLF__CL_CREATE(&error, clCreateCommandQueue(device->context, device->id, timed, &error));
-    if (device->queue == NULL) {
-        return clf__opencl_fail(error, "making a queue on device %s", device->label);
-    }
+    CLF__TRY(clf__opencl_check(error, "making a queue on device %s", device->label));
     CLF__TRY(clf__programs_create(device, options->use_program_cache));
     CLF__TRY(probe(device, listed));
     return options->profile ? clf__profile_create(&device->profile) : CLF_OK;

@@ -129,21 +129,17 @@ static clf_status use_file(struct clf_device *device, struct clf__program *progr
     if (built && accepted == CL_SUCCESS) {
         error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
     }
-    clf_status status = CLF_OK;
-    if (built == NULL || accepted != CL_SUCCESS || error != CL_SUCCESS) {
-        status = clf__opencl_fail(error != CL_SUCCESS ? error : accepted, "%s: device %s does not take it",
-                                  path, device->label);
-    } else {
+    clf_status status = clf__opencl_check(error != CL_SUCCESS ? error : accepted,
+                                          "%s: device %s does not take it", path, device->label);
+    if (status == CLF_OK) {
         status = clf__copy_bytes(&program->stored_kernels, kernels, header.kernels_size);
     }
-    if (status != CLF_OK) {
-        if (built) {
-            clReleaseProgram(built);
-        }
-        return status;
+    if (status == CLF_OK) {
+        program->program = built;
+    } else if (built) {
+        clReleaseProgram(built);
     }
-    program->program = built;
-    return CLF_OK;
+    return status;
 }
 
 static clf_status load(struct clf_device *device, struct clf__program *program, const char *path,
@@ -203,19 +199,15 @@ static clf_status list_kernels(char **out, int *grew, const struct clf__programs
         if (kernel == NULL || kernel->program != program || !kernel->has_run) {
             continue;
         }
-        char *entry = NULL, *longer = NULL;
+        char *entry = NULL;
         CLF__TRY(clf__format(&entry, "\n%s\n", kernel->name));
         clf_status status = CLF_OK;
         if (strstr(*out, entry) == NULL) {
             *grew = 1;
-            status = clf__format(&longer, "%s%s", *out, entry + 1);
+            status = clf__append(out, "%s", entry + 1);
         }
         clf__free(entry);
         CLF__TRY(status);
-        if (longer) {
-            clf__free(*out);
-            *out = longer;
-        }
     }
     return CLF_OK;
 }
@@ -267,9 +259,7 @@ static clf_status make_file(char **out, size_t *size, const struct clf_device *d
         header.checksum = clf__checksum(bytes + start, *size - start);
         memcpy(bytes, &header, sizeof header);
     }
-    return error == CL_SUCCESS
-               ? CLF_OK
-               : clf__opencl_fail(error, "device %s does not give a compiled program", device->label);
+    return clf__opencl_check(error, "device %s does not give a compiled program", device->label);
 }
 
 static clf_status write_file(struct clf_device *device, const struct clf__program *program,

@@ -92,8 +92,8 @@ static clf_status create_kernel(struct clf__kernel **out, const struct clf_devic
                                             &kernel->argument_count, NULL));
         }
         if (error != CL_SUCCESS) {
-            status = clf__opencl_fail(error, "taking kernel %s from program %s on device %s", name,
-                                      program->name, device->label);
+            status = clf__opencl_check(error, "taking kernel %s from program %s on device %s", name,
+                                       program->name, device->label);
         }
     }
     if (status != CLF_OK) {

@@ -210,17 +210,6 @@ clf_status clf__tuning_read(struct clf__tuning_file *out, const char *path)
     return status;
 }
 
-/* Replaces *text by itself and more. */
-static clf_status append(char **text, const char *name, const char *value, const char *note)
-{
-    char *longer = NULL;
-    CLF__TRY(
-        clf__format(&longer, "%s%s = %s%s%s\n", *text, name, value, note ? "  # " : "", note ? note : ""));
-    clf__free(*text);
-    *text = longer;
-    return CLF_OK;
-}
-
 clf_status clf__tuning_write(const char *path, const struct clf_device_info *info,
                              const struct clf__tuning_file *file)
 {
@@ -234,7 +223,9 @@ clf_status clf__tuning_write(const char *path, const struct clf_device_info *inf
         if (file->is_set[i]) {
             char value[CLF__KNOB_TEXT];
             clf__knob_text(value, (enum clf__knob)i, file->tuning.values[i]);
-            status = append(&text, clf__knobs[i].name, value, file->notes[i]);
+            const char *note = file->notes[i];
+            status = clf__append(&text, "%s = %s%s%s\n", clf__knobs[i].name, value, note ? "  # " : "",
+                                 note ? note : "");
         }
     }
     if (status == CLF_OK) {
