@@ -34,11 +34,12 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     device->id = listed->id;
     CLF__TRY(clf__format(&device->label, "%d \"%s\"", listed->info.index, listed->info.name));
     struct clf_device_options tuned = *options;
-    clf__tuning_choose(&tuned, tuning);
+    CLF__TRY(clf__tuning_choose(&tuned, tuning));
     CLF__TRY(clf__caps_choose(&device->caps, listed, &tuned));
     device->caps.tuning = *tuning;
-    device->caps.asks_for_clblast = device->caps.gemm == CLF_GEMM_CLBLAST &&
-                                    (options->gemm != CLF_GEMM_AUTO || clf__environment_gemm() != NULL);
+    device->caps.asks_for_clblast =
+        device->caps.gemm == CLF_GEMM_CLBLAST &&
+        (options->gemm != CLF_GEMM_AUTO || clf__environment_value("CLFORMER_GEMM") != NULL);
     CLF__TRY(clf__caps_build_options(&device->build_options, listed, &device->caps));
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
     cl_int error = CL_SUCCESS;
@@ -160,7 +161,7 @@ clf_status clf_device_open(struct clf_device **out, const char *selector,
     struct clf_device_options own = CLF_DEVICE_OPTIONS_INIT;
     CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_device_options", "CLF_DEVICE_OPTIONS_INIT"));
     if (selector == NULL || *selector == '\0') {
-        selector = clf__environment_device();
+        selector = clf__environment_value("CLFORMER_DEVICE");
     }
     struct clf_device_list *list = NULL;
     CLF__TRY(clf_device_list_create(&list));
