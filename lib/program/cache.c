@@ -7,14 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/checksum.h"
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/owned.h"
 #include "device/device.h"
-#include "program/compile.h"
 #include "program/program.h"
 
 /* A file: this header, the key, the kernels, the binary. A binary is code that runs as this user: it is taken

@@ -1,4 +1,4 @@
-#include "program/compile.h"
+#include "program/program.h"
 
 #include <string.h>
 
@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/device.h"
-#include "program/program.h"
 
 /* The first line of a build log that holds an error, cut to what fits into a sentence. */
 static clf_status first_error(char **out, const char *log)
