@@ -121,9 +121,7 @@ size_t clf__thread_stack_bytes(void)
     pthread_attr_t usual;
     size_t bytes = 0;
     if (pthread_attr_init(&usual) == 0) {
-        if (pthread_attr_getstacksize(&usual, &bytes) != 0) {
-            bytes = 0;
-        }
+        (void)pthread_attr_getstacksize(&usual, &bytes); /* leaves 0 where it fails */
         pthread_attr_destroy(&usual);
     }
     return bytes > 0 ? bytes : LEAST;

@@ -26,15 +26,8 @@ struct clf__profile {
 
 clf_status clf__profile_create(struct clf__profile **out)
 {
-    struct clf__profile *profile = NULL;
-    CLF__TRY(clf__allocate(&profile, 1, sizeof *profile));
-    clf_status status = clf__allocate(&profile->pending, MOST_PENDING, sizeof *profile->pending);
-    if (status != CLF_OK) {
-        clf__free(profile);
-        return status;
-    }
-    *out = profile;
-    return CLF_OK;
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    return clf__allocate(&(*out)->pending, MOST_PENDING, sizeof *(*out)->pending);
 }
 
 static void release(cl_event event)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/ascii.h"
 #include "base/log.h"
@@ -177,10 +178,10 @@ static int is_index(const char *selector)
 
 static int fits(const struct clf_device_info *info, const char *selector)
 {
-    if (clf__equals(selector, "gpu")) {
+    if (strcasecmp(selector, "gpu") == 0) {
         return info->kind == CLF_DEVICE_GPU;
     }
-    if (clf__equals(selector, "cpu")) {
+    if (strcasecmp(selector, "cpu") == 0) {
         return info->kind == CLF_DEVICE_CPU;
     }
     return clf__identity_is_pci(info->pci_address, selector) || clf__identity_is_uuid(info->uuid, selector) ||
@@ -236,7 +237,7 @@ static clf_status list_devices(char **out, int *count, const struct clf_device_l
  * "cpu" ask for no certain one. */
 static clf_status warn_of_namesakes(const struct clf_device_list *list, const char *selector, int taken)
 {
-    if (clf__equals(selector, "gpu") || clf__equals(selector, "cpu")) {
+    if (strcasecmp(selector, "gpu") == 0 || strcasecmp(selector, "cpu") == 0) {
         return CLF_OK;
     }
     int count = 0;

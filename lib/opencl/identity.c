@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#include "base/ascii.h"
 #include "base/memory.h"
 #include "opencl/quirks.h"
 
@@ -175,11 +175,11 @@ int clf__identity_is_uuid(const char *uuid, const char *text)
     enum { FEWEST = 8 };
     char first[UUID_TEXT];
     snprintf(first, sizeof first, "%.4s", text);
-    text += clf__equals(first, "GPU-") ? strlen("GPU-") : 0;
+    text += strcasecmp(first, "GPU-") == 0 ? strlen("GPU-") : 0;
     size_t length = strlen(text);
     if (length < FEWEST || length > strlen(uuid)) {
         return 0;
     }
     snprintf(first, sizeof first, "%.*s", (int)length, uuid);
-    return clf__equals(first, text);
+    return strcasecmp(first, text) == 0;
 }

@@ -264,22 +264,19 @@ static clf_status fill(struct clf_device_list *list)
 
 clf_status clf_device_list_create(struct clf_device_list **out)
 {
-    *out = NULL;
-    struct clf_device_list *list = NULL;
-    CLF__TRY(clf__allocate(&list, 1, sizeof *list));
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    struct clf_device_list *list = *out;
     pthread_mutex_lock(&one_listing);
     clf_status status = fill(list);
     pthread_mutex_unlock(&one_listing);
     if (status != CLF_OK) {
         clf_device_list_free(list);
-        return status;
-    }
-    if (list->left_out > 0) { /* told without the lock: the log's function may list devices, too */
+        *out = NULL;
+    } else if (list->left_out > 0) { /* told without the lock: the log's function may list devices, too */
         clf__log(CLF_LOG_WARNING, "OpenCL platforms that are left out: %d of %d%s", list->left_out,
                  list->platform_count, list->silent);
     }
-    *out = list;
-    return CLF_OK;
+    return status;
 }
 
 int clf_device_list_count(const struct clf_device_list *list)

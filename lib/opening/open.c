@@ -74,15 +74,13 @@ static void free_device(struct clf_device *device)
 static clf_status open_tuned(struct clf_device **out, struct clf__listed_device *listed,
                              const struct clf_device_options *options, const struct clf__tuning *tuning)
 {
-    struct clf_device *device = NULL;
-    CLF__TRY(clf__allocate(&device, 1, sizeof *device));
-    clf_status status = fill(device, listed, options, tuning);
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    clf_status status = fill(*out, listed, options, tuning);
     if (status != CLF_OK) {
-        free_device(device);
-        return status;
+        free_device(*out);
+        *out = NULL;
     }
-    *out = device;
-    return CLF_OK;
+    return status;
 }
 
 static clf_status open_index(struct clf_device **out, struct clf_device_list *list, int index,
