@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "device/profile.h"
-#include "device/testing.h"
 
 /* error: what the driver said, or CL_SUCCESS where it was not asked. */
 static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what, cl_int error)
@@ -24,11 +23,6 @@ uint64_t clf__device_free_bytes(const struct clf_device *device)
 {
     uint64_t memory = device->caps.memory_bytes;
     return device->used_bytes < memory ? memory - device->used_bytes : 0;
-}
-
-uint64_t clf__device_peak_bytes(const struct clf_device *device)
-{
-    return device->peak_bytes;
 }
 
 clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,

@@ -16,8 +16,6 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .local_memory_bytes = info->local_memory_bytes,
         .memory_bytes = info->memory_bytes,
         .max_buffer_bytes = info->max_buffer_bytes,
-        .has_fp16 = info->has_fp16,
-        .has_subgroups = info->has_subgroups,
         .has_integer_dot_product =
             info->has_integer_dot_product && options->instructions == CLF_INSTRUCTIONS_AUTO,
         .instructions = options->instructions,
@@ -52,8 +50,8 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
      * standard error; an error's log is kept whole. */
     int needs_3 = info->has_subgroups || info->has_integer_dot_product || device->has_device_atomics;
     return clf__format(out, "-w -cl-std=%s -DFORM_%s%s%s%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
-                       caps->form == CLF_FORM_CPU ? "CPU" : "GPU", caps->has_fp16 ? " -DHAS_FP16" : "",
-                       caps->has_subgroups ? " -DHAS_SUBGROUPS" : "",
+                       caps->form == CLF_FORM_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
+                       info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
                        caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
                        caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "",
                        caps->has_dot_int8 ? " -DHAS_DOT_INT8" : "",

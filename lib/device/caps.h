@@ -19,8 +19,6 @@ struct clf__caps {
     uint64_t local_memory_bytes;
     uint64_t memory_bytes;
     uint64_t max_buffer_bytes;
-    int has_fp16;
-    int has_subgroups;
     clf_instructions instructions; /* portable: the three below are 0, whatever the device has */
     int has_integer_dot_product;
     int has_device_atomics;  /* acquire and release across the device, in OpenCL C 3.0 */

@@ -8,7 +8,7 @@ static cl_int set_argument(cl_kernel kernel, cl_uint index, const struct clf__ar
 {
     switch (argument->kind) {
     case CLF__ARGUMENT_BUFFER: {
-        cl_mem memory = clf__buffer_memory(argument->buffer);
+        cl_mem memory = argument->buffer ? argument->buffer->memory : NULL;
         return CLF__CL(clSetKernelArg(kernel, index, sizeof memory, &memory));
     }
     case CLF__ARGUMENT_INT:
