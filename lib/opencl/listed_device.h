@@ -16,6 +16,7 @@ struct clf__listed_device {
     int c_version;          /* the newest OpenCL C that its compiler takes */
     int has_device_atomics; /* acquire and release across the device, in OpenCL C 3.0 */
     unsigned lanes;         /* of a compute unit: for how many numbers it computes at a time */
+    int order_class;        /* choice.c's, the best first */
     char reason[256];       /* what info.order_reason says, filled when the list is in order */
 };
 
