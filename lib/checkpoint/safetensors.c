@@ -331,10 +331,8 @@ static clf_status open_indexed(struct clf__checkpoint *checkpoint, const char *f
 /* A folder without weights that we read; many on the Hub have PyTorch's own file alone. */
 static clf_status fail_missing(const struct clf__checkpoint *checkpoint, const char *folder)
 {
-    char *path = NULL;
-    CLF__TRY(clf__path_join(&path, folder, "pytorch_model.bin"));
-    int has_pickle = clf__file_exists(path);
-    clf__free(path);
+    int has_pickle;
+    CLF__TRY(clf__file_exists_in(&has_pickle, folder, "pytorch_model.bin"));
     return clf__fail(CLF_FILE, "%s: no such file, and no model.safetensors.index.json beside it; %s",
                      checkpoint->path,
                      has_pickle ? "convert pytorch_model.bin with transformers' save_pretrained()"
