@@ -20,8 +20,6 @@ struct clf__caps {
     uint64_t local_memory_bytes;
     uint64_t memory_bytes;
     uint64_t max_buffer_bytes;
-    int has_fp16;
-    int has_subgroups;
     clf_instructions instructions; /* portable: the two below use nothing else, whatever the device has */
     int has_integer_dot_product;
     const struct clf__level *level; /* of the CPU form, as the device's first kernel found */
@@ -37,9 +35,8 @@ void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int va
 
 struct clf__listed_device;
 
-/* What a listed device can do, with the forms that the options ask for; AUTO takes the environment's word,
- * and without one what suits the device. CLF_BAD_ARGUMENT for an unknown word, CLF_UNSUPPORTED for a form
- * that the device cannot take. */
+/* What a listed device can do, with the forms that the options ask for; AUTO takes what suits the device.
+ * CLF_UNSUPPORTED for a form that the device cannot take. */
 clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_device *device,
                             const struct clf_device_options *options);
 

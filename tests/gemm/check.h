@@ -10,8 +10,8 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/device.h"
-#include "device/testing.h"
 #include "gemm/gemm.h"
+#include "opencl/testing.h"
 #include "reference/gemm.h"
 #include "support/support.h"
 
