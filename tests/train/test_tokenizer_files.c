@@ -169,7 +169,7 @@ static void test_characters(void **state)
     assert_int_equal(made.description.source_vocabulary, 0);
     assert_pieces(&made, 0, "<s> <pad> </s> <unk> a b | \xc3\xa9");
     struct clf__ids ids = {0};
-    assert_ok(clf__tokenizer_encode_target(made.tokenizer, &ids, "b  a\xc3\xa9x ", 7));
+    assert_ok(clf__tokenizer_encode(made.tokenizer, &ids, "b  a\xc3\xa9x ", 7, 1, 0));
     static const int32_t expected[] = {5, 6, 4, 7, 3, 2};
     assert_int_equal(ids.count, 6);
     assert_memory_equal(ids.data, expected, sizeof expected);
@@ -177,7 +177,7 @@ static void test_characters(void **state)
     assert_ok(clf__tokenizer_decode(made.tokenizer, &text, ids.data, ids.count));
     assert_string_equal(text, "b a\xc3\xa9<unk>");
     clf__free(text);
-    assert_ok(clf__tokenizer_encode_pieces(made.tokenizer, &ids, "a | b", 5, 1));
+    assert_ok(clf__tokenizer_encode(made.tokenizer, &ids, "a | b", 5, 1, 1));
     assert_int_equal(ids.count, 4);
     clf__ids_free(&ids);
     clf__tokenizer_free(made.tokenizer);
@@ -228,7 +228,7 @@ static void assert_round_trip(const struct made *made, const char *text)
 {
     struct clf__ids ids = {0};
     char *again;
-    assert_ok(clf__tokenizer_encode_target(made->tokenizer, &ids, text, strlen(text)));
+    assert_ok(clf__tokenizer_encode(made->tokenizer, &ids, text, strlen(text), 1, 0));
     assert_true(ids.count > 2 && ids.count < (int)strlen(text));
     assert_ok(clf__tokenizer_decode(made->tokenizer, &again, ids.data, ids.count));
     assert_string_equal(again, text);
