@@ -12,7 +12,6 @@
 #include "text/segmenters/sentencepiece_library.h"
 #include "text/segmenters/train_sentencepiece.h"
 #include "text/vocabulary.h"
-#include "text/vocabulary_build.h"
 #include "train/corpus.h"
 
 /* SentencePiece holds all its sentences in memory; more teach it little. */
