@@ -280,11 +280,5 @@ clf_status clf__run_make_initial_model(const struct clf__run *run)
 {
     char *making;
     CLF__TRY(clf__checkpoints_begin(&making, &run->checkpoints, run->state.update));
-    clf_status status = make(making, run);
-    if (status == CLF_OK) {
-        status = clf__checkpoints_end(making, &run->checkpoints, &run->state);
-    }
-    clf__checkpoints_abandon(making, status);
-    clf__free(making);
-    return status;
+    return clf__checkpoints_end(making, &run->checkpoints, &run->state, make(making, run));
 }
