@@ -249,8 +249,7 @@ clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count
         .program = "decoder_layer",
         .defines = defines,
         .cpu = CLF__GRID("decoder_layer_step_cpu", clf__device_caps(device)->compute_units),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = cost,
     };
     return clf__launch(device, &launch);
