@@ -82,8 +82,7 @@ static clf_status convert(struct clf_device *device, const struct conversion *co
         .program = conversion->program,
         .cpu = CLF__GRID(conversion->cpu_kernel, clf__smaller_size((size_t)rows, MOST_GROUPS)),
         .gpu = CLF__GRID(conversion->gpu_kernel, (size_t)rows),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = {.bytes = values * (double)(sizeof(float) + conversion->element_bytes)},
     };
     return clf__launch(device, &launch);

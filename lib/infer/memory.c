@@ -95,7 +95,7 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
 
 clf_status clf__session_remember(struct clf__session *session, const int *slots)
 {
-    const struct clf__decoder *decoder = &session->transformer->decoder;
+    const struct clf__stack *decoder = &session->transformer->decoder;
     struct clf__tensor x = clf__tensor_rows(clf__workspace_operand(&session->workspace), 0,
                                             session->source_first[session->sources]);
     struct memory_views views;

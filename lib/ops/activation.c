@@ -14,8 +14,7 @@ static clf_status launch(const char *cpu_kernel, const char *gpu_kernel, const s
                                       .cpu_kernel = cpu_kernel,
                                       .gpu_kernel = gpu_kernel,
                                       .defines = defines[kind],
-                                      .views = views,
-                                      .view_count = count,
+                                      CLF__VIEWS(views),
                                       .rows = x.rows,
                                       .columns = x.columns,
                                       .cost = clf__rows_cost(x.rows, x.columns, operations, count)};

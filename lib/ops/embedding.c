@@ -27,14 +27,11 @@ clf_status clf__embedding_positions_forward(struct clf__tensor y, struct clf__te
     struct clf__rows_launch launch = {
         .program = "embedding",
         .defines = defines[layout.precision],
-        .cpu_kernel = "embedding_forward_cpu",
-        .gpu_kernel = "embedding_forward_gpu",
-        .views = views,
-        .view_count = 4,
+        CLF__KERNELS("embedding_forward"),
+        CLF__VIEWS(views),
         .rows = y.rows,
         .columns = y.columns,
-        .extras = extras,
-        .extra_count = 5,
+        CLF__EXTRAS(extras),
         .cost = clf__rows_cost(y.rows, y.columns, table.buffer ? 2 : 1, table.buffer ? 3 : 2)};
     return clf__rows_launch(&launch);
 }
@@ -98,14 +95,11 @@ clf_status clf__embedding_backward(struct clf__weight *dweight, struct clf__tens
     int ids = id_groups->distinct.columns;
     struct clf__rows_launch launch = {.program = "embedding",
                                       .defines = "-DPRECISION=0",
-                                      .cpu_kernel = "embedding_backward_cpu",
-                                      .gpu_kernel = "embedding_backward_gpu",
-                                      .views = views,
-                                      .view_count = 4,
+                                      CLF__KERNELS("embedding_backward"),
+                                      CLF__VIEWS(views),
                                       .rows = ids,
                                       .columns = dy.columns,
-                                      .extras = extras,
-                                      .extra_count = 5,
+                                      CLF__EXTRAS(extras),
                                       .cost = clf__rows_cost(dy.rows + 2 * ids, dy.columns, 1, 1)};
     return clf__rows_launch(&launch);
 }

@@ -30,15 +30,12 @@ clf_status clf__layernorm_forward_rounded(struct clf__tensor y, struct clf__tens
     const struct clf__argument extras[] = {CLF__FLOAT(eps)};
     struct clf__rows_launch launch = {
         .program = "layernorm",
-        .cpu_kernel = "layernorm_forward_cpu",
-        .gpu_kernel = "layernorm_forward_gpu",
+        CLF__KERNELS("layernorm_forward"),
         .defines = defines[kind][beta.buffer != NULL],
-        .views = views,
-        .view_count = sizeof views / sizeof *views,
+        CLF__VIEWS(views),
         .rows = x.rows,
         .columns = x.columns,
-        .extras = extras,
-        .extra_count = 1,
+        CLF__EXTRAS(extras),
         .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 4 : 8, matrices)};
     return clf__rows_launch(&launch);
 }
@@ -84,10 +81,8 @@ clf_status clf__layernorm_backward(struct clf__tensor dx, struct clf__tensor dga
     struct clf__launch launch = {
         .program = "layernorm",
         .defines = defines[kind][dbeta.buffer != NULL],
-        .cpu = CLF__GRID("layernorm_backward_cpu", (size_t)chunks.count),
-        .gpu = CLF__GRID("layernorm_backward_gpu", (size_t)chunks.count),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__GRIDS("layernorm_backward", (size_t)chunks.count),
+        CLF__ARGUMENTS(arguments),
         .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 15 : 20, 3),
     };
     CLF__TRY(clf__launch(device, &launch));
