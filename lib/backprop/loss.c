@@ -16,19 +16,18 @@ static clf_status project_chunk(struct clf__training *training, const struct clf
 {
     const struct clf__linear *projection = &training->transformer->decoder.projection;
     const struct clf__linear *gradient = &training->gradients.decoder.projection;
-    const struct clf__tensor none = {.buffer = NULL};
     struct clf__tensor x = clf__tensor_rows(clf__training_output(training, pass, CLF__DECODER), first, rows);
     struct clf__tensor logits = clf__tensor_rows(training->logits, 0, rows);
     struct clf__tensor losses = clf__tensor_rows(training->losses, first, rows);
-    CLF__TRY(clf__linear_forward(logits, x, projection, CLF__IDENTITY, none));
-    CLF__TRY(clf__cross_entropy(losses, pass->is_training ? logits : none, logits,
+    CLF__TRY(clf__linear_forward(logits, x, projection, CLF__IDENTITY, CLF__NO_TENSOR));
+    CLF__TRY(clf__cross_entropy(losses, pass->is_training ? logits : CLF__NO_TENSOR, logits,
                                 clf__tensor_columns(pass->labels, first, rows), &training->options.smoothing,
                                 pass->gradient_scale));
     if (!pass->is_training) {
         return CLF_OK;
     }
     return clf__linear_backward(clf__tensor_rows(training->workspace.x, first, rows), gradient, logits, x,
-                                projection, none, training->workspace.scratch);
+                                projection, CLF__NO_TENSOR, training->workspace.scratch);
 }
 
 clf_status clf__training_project(struct clf__training *training, const struct clf__pass *pass)

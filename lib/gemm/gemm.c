@@ -9,19 +9,9 @@
 
 const char *clf__activation_define(enum clf__activation kind)
 {
-    switch (kind) {
-    case CLF__IDENTITY:
-        return "-DACTIVATION=0";
-    case CLF__RELU:
-        return "-DACTIVATION=1";
-    case CLF__GELU_ERF:
-        return "-DACTIVATION=2";
-    case CLF__GELU_TANH:
-        return "-DACTIVATION=3";
-    case CLF__SILU:
-        return "-DACTIVATION=4";
-    }
-    return NULL;
+    static const char *const defines[] = {"-DACTIVATION=0", "-DACTIVATION=1", "-DACTIVATION=2",
+                                          "-DACTIVATION=3", "-DACTIVATION=4"};
+    return (size_t)kind < sizeof defines / sizeof *defines ? defines[kind] : NULL;
 }
 
 const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision)

@@ -1,9 +1,8 @@
-#include "layers/decoder_layer_single.h"
-
 #include <stdio.h>
 
 #include "base/larger.h"
 #include "device/caps.h"
+#include "layers/layer.h"
 #include "ops/operand.h"
 #include "program/launch.h"
 

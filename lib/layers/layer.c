@@ -1,7 +1,5 @@
 #include "layers/layer.h"
 
-#include "layers/decoder_layer_single.h"
-
 static int has_cross_attention(const struct clf__layer *layer)
 {
     return layer->cross_attention.input.weight != NULL;

@@ -55,6 +55,15 @@ clf_status clf__decoder_layers_forward(const struct clf__layer *layers, int coun
                                        const struct clf__workspace *workspace,
                                        const struct clf__layer_call *calls);
 
+/* How many of these layers, from the first one on, go in one launch, which is a step's of few rows
+ * (cl/layers/decoder_layer.cl): 0 where a launch an op is taken. */
+int clf__decoder_layers_together(const struct clf__layer *layers, int count, int rows,
+                                 const struct clf__layer_call *calls);
+/* That launch of so many layers, each with its call. */
+clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count,
+                                      const struct clf__workspace *workspace,
+                                      const struct clf__layer_call *calls);
+
 /* What the backward pass reads; feed_forward_sums.y is what comes out. */
 struct clf__layer_record {
     struct clf__mixer_record mixer;

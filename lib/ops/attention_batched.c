@@ -1,9 +1,8 @@
-#include "ops/attention_batched.h"
-
 #include <assert.h>
 
 #include "device/caps.h"
 #include "gemm/gemm.h"
+#include "ops/attention.h"
 #include "ops/operand.h"
 #include "ops/rows.h"
 #include "ops/softmax.h"

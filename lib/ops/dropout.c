@@ -23,6 +23,5 @@ clf_status clf__dropout_forward(struct clf__tensor y, struct clf__tensor x, stru
 clf_status clf__dropout_backward(struct clf__tensor dx, struct clf__tensor dy,
                                  const struct clf__dropout *dropout)
 {
-    const struct clf__tensor none = {.buffer = NULL};
-    return clf__dropout_forward(dx, dy, none, dropout);
+    return clf__dropout_forward(dx, dy, CLF__NO_TENSOR, dropout);
 }

@@ -6,15 +6,8 @@
 #include "ops/rows.h"
 
 clf_status clf__embedding_forward(struct clf__tensor y, struct clf__tensor ids,
-                                  const struct clf__weight *weight, float scale)
-{
-    const struct clf__tensor none = {.buffer = NULL};
-    return clf__embedding_positions_forward(y, ids, weight, scale, none, none);
-}
-
-clf_status clf__embedding_positions_forward(struct clf__tensor y, struct clf__tensor ids,
-                                            const struct clf__weight *weight, float scale,
-                                            struct clf__tensor table, struct clf__tensor positions)
+                                  const struct clf__weight *weight, float scale, struct clf__tensor table,
+                                  struct clf__tensor positions)
 {
     assert(y.columns == clf__weight_inputs(weight) && y.rows == ids.columns);
     assert(table.buffer == NULL || (table.columns == y.columns && positions.columns == y.rows));

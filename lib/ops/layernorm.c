@@ -14,16 +14,9 @@ static const char *const defines[3][2] = {
     {"-DNORM=2", "-DNORM=2 -DHAS_BETA"},
 };
 
-clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor gamma,
-                                  struct clf__tensor beta, enum clf__norm_kind kind, float eps)
-{
-    const struct clf__tensor none = {.buffer = NULL};
-    return clf__layernorm_forward_rounded(y, none, x, gamma, beta, kind, eps);
-}
-
-clf_status clf__layernorm_forward_rounded(struct clf__tensor y, struct clf__tensor rounded,
-                                          struct clf__tensor x, struct clf__tensor gamma,
-                                          struct clf__tensor beta, enum clf__norm_kind kind, float eps)
+clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor rounded, struct clf__tensor x,
+                                  struct clf__tensor gamma, struct clf__tensor beta, enum clf__norm_kind kind,
+                                  float eps)
 {
     const struct clf__tensor views[] = {y, rounded, x, gamma, beta};
     double matrices = 1.0 + (y.buffer != NULL ? 1.0 : 0.0) + (rounded.buffer != NULL ? 0.5 : 0.0);

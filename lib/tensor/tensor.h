@@ -23,6 +23,9 @@ struct clf__tensor {
     size_t offset;
 };
 
+/* What stands where an op takes no tensor. */
+#define CLF__NO_TENSOR ((struct clf__tensor){.buffer = NULL})
+
 /* A view on rows first .. first + count - 1, or on columns likewise. */
 struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count);
 struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int count);

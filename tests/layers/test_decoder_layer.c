@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "device/caps.h"
-#include "layers/decoder_layer_single.h"
 #include "layers/layer.h"
 #include "model/stacks.h"
 #include "support/support.h"
