@@ -6,7 +6,7 @@
 #include "base/options.h"
 #include "device/buffer.h"
 #include "device/profile.h"
-#include "opencl/choice.h"
+#include "opencl/listed_device.h"
 #include "opening/probe.h"
 #include "program/program.h"
 
