@@ -212,7 +212,8 @@ clf_status clf__training_create(struct clf__training **out, struct clf__transfor
     training->transformer = transformer;
     training->limits = *limits;
     training->options = *options;
-    clf__arena_init_swept(&training->arena, transformer->device);
+    clf__arena_init(&training->arena, transformer->device);
+    training->arena.is_swept = 1;
     clf_status status = make(training);
     if (status != CLF_OK) {
         clf__training_free(training);

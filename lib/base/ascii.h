@@ -1,8 +1,10 @@
-/* Comparing names without regard to the case of their letters. */
+/* Comparing names. */
 #ifndef CLF_BASE_ASCII_H
 #define CLF_BASE_ASCII_H
 
-/* Whether text holds part. */
+/* Whether text holds part, in letters of either case. */
 int clf__contains(const char *text, const char *part);
+
+int clf__ends_with(const char *text, const char *end);
 
 #endif

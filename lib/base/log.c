@@ -22,25 +22,19 @@ void clf_log_set(clf_log_function *function, void *user)
     pthread_mutex_unlock(&hook_lock);
 }
 
-/* With what a terminal would obey made visible. */
-static void send(clf_log_function *function, void *user, clf_log_level level, const char *message)
+enum { ROOM = 512 };
+
+/* Room for a text of so many bytes: `some` where that is enough, and where there is no memory, because the
+ * beginning is better than nothing. */
+static char *room_for(size_t length, char some[ROOM], size_t *size)
 {
-    char short_text[512];
-    char *long_text = NULL;
-    size_t size = strlen(message), length = clf__visible(NULL, 0, message, size);
-    if (length == size) {
-        function(user, level, message);
-        return;
-    }
-    if (length >= sizeof short_text && clf__allocate(&long_text, length + 1, 1) == CLF_OK) {
-        clf__visible(long_text, length + 1, message, size);
-    } else {
-        clf__visible(short_text, sizeof short_text, message, size);
-    }
-    function(user, level, long_text ? long_text : short_text);
-    clf__free(long_text);
+    char *all = NULL;
+    int is_some = length < ROOM || clf__allocate(&all, length + 1, 1) != CLF_OK;
+    *size = is_some ? ROOM : length + 1;
+    return is_some ? some : all;
 }
 
+/* The message is sent with what a terminal would obey made visible. */
 void clf__log(clf_log_level level, const char *format, ...)
 {
     pthread_mutex_lock(&hook_lock);
@@ -50,19 +44,19 @@ void clf__log(clf_log_level level, const char *format, ...)
     if (!function) {
         return;
     }
-    char short_message[512];
-    char *long_message = NULL;
-    va_list arguments;
+    char some[ROOM], some_shown[ROOM];
+    size_t size, length;
+    va_list arguments, again;
     va_start(arguments, format);
-    int length = vsnprintf(short_message, sizeof short_message, format, arguments);
+    va_copy(again, arguments);
+    char *message = room_for((size_t)vsnprintf(NULL, 0, format, arguments), some, &size);
+    vsnprintf(message, size, format, again);
+    va_end(again);
     va_end(arguments);
-    /* Without memory for a long message its beginning is better than nothing. */
-    if (length >= (int)sizeof short_message &&
-        clf__allocate(&long_message, (size_t)length + 1, 1) == CLF_OK) {
-        va_start(arguments, format);
-        vsnprintf(long_message, (size_t)length + 1, format, arguments);
-        va_end(arguments);
-    }
-    send(function, user, level, long_message ? long_message : short_message);
-    clf__free(long_message);
+    length = strlen(message);
+    char *shown = room_for(clf__visible(NULL, 0, message, length), some_shown, &size);
+    clf__visible(shown, size, message, length);
+    function(user, level, shown);
+    clf__free(shown != some_shown ? shown : NULL);
+    clf__free(message != some ? message : NULL);
 }

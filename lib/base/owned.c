@@ -37,32 +37,21 @@ static int others_may_write(const struct stat *about)
            ((about->st_mode & S_IWGRP) && !is_group_of_its_own(about->st_uid, about->st_gid));
 }
 
-static clf_status fail_owner(const char *path, const struct stat *about)
+/* A file, a folder, or, less strictly, a folder on the way to it. */
+static clf_status check_owner(const char *path, const struct stat *about, int is_on_the_way)
 {
-    return clf__fail(CLF_FILE, "%s: belongs to user %ld, and this is user %ld: what is in it is not trusted",
-                     path, (long)about->st_uid, (long)geteuid());
-}
-
-static clf_status fail_mode(const char *path, const struct stat *about)
-{
-    return clf__fail(CLF_FILE,
-                     "%s: others may write to it (mode %04o), and it is not trusted; take that right away "
-                     "with chmod go-w",
-                     path, (unsigned)about->st_mode & 07777);
-}
-
-/* A folder on the way, or the last one. */
-static clf_status check_folder(const char *path, const struct stat *about, int is_last)
-{
-    if (!S_ISDIR(about->st_mode)) {
-        return clf__fail(CLF_FILE, "%s: is not a folder", path);
-    }
-    if (about->st_uid != geteuid() && (is_last || about->st_uid != 0)) {
-        return fail_owner(path, about);
+    if (about->st_uid != geteuid() && !(is_on_the_way && about->st_uid == 0)) {
+        return clf__fail(CLF_FILE,
+                         "%s: belongs to user %ld, and this is user %ld: what is in it is not trusted", path,
+                         (long)about->st_uid, (long)geteuid());
     }
     /* In a sticky folder, such as /tmp, nobody renames what is another's. */
-    if ((is_last || !(about->st_mode & S_ISVTX)) && others_may_write(about)) {
-        return fail_mode(path, about);
+    if (!(is_on_the_way && (about->st_mode & S_ISVTX)) && others_may_write(about)) {
+        return clf__fail(
+            CLF_FILE,
+            "%s: others may write to it (mode %04o), and it is not trusted; take that right away "
+            "with chmod go-w",
+            path, (unsigned)about->st_mode & 07777);
     }
     return CLF_OK;
 }
@@ -81,12 +70,16 @@ static clf_status check_way(const char *real)
             continue;
         }
         partial[i] = '\0';
-        if (lstat(i > 0 ? partial : "/", &about) == 0) {
-            status = check_folder(i > 0 ? partial : "/", &about, i == length);
-        } else if (errno == ENOENT) {
-            break;
-        } else {
+        const char *folder = i > 0 ? partial : "/";
+        if (lstat(folder, &about) != 0) {
+            if (errno == ENOENT) {
+                break;
+            }
             status = clf__file_fail(partial, "opened");
+        } else if (!S_ISDIR(about.st_mode)) {
+            status = clf__fail(CLF_FILE, "%s: is not a folder", folder);
+        } else {
+            status = check_owner(folder, &about, i < length);
         }
         partial[i] = real[i];
     }
@@ -163,14 +156,8 @@ static clf_status open_owned(struct clf__file *out, const char *path)
 {
     CLF__TRY(clf__file_open_as_is(out, path, O_NOFOLLOW));
     struct stat about;
-    clf_status status = CLF_OK;
-    if (fstat(out->descriptor, &about) != 0) {
-        status = clf__file_fail(path, "opened");
-    } else if (about.st_uid != geteuid()) {
-        status = fail_owner(path, &about);
-    } else if (others_may_write(&about)) {
-        status = fail_mode(path, &about);
-    }
+    clf_status status =
+        fstat(out->descriptor, &about) != 0 ? clf__file_fail(path, "opened") : check_owner(path, &about, 0);
     if (status != CLF_OK) {
         clf__file_close(out);
     }

@@ -56,7 +56,10 @@ void clf__config_preset_start(struct clf__config *config, struct clf__config_cho
 {
     start_paper(config, choices);
     config->system = system;
-    clf__family_of(system)->start(config, choices);
+    const struct clf__family *family = clf__family_of(system);
+    if (family->start) {
+        family->start(config, choices);
+    }
 }
 
 static int head_width(int chosen, int d_model, int heads)

@@ -13,7 +13,6 @@ struct clf_device {
     struct clf_device_list *list; /* owns what info points at */
     const struct clf_device_info *info;
     char *label; /* "2 \"name\"", for messages */
-    cl_platform_id platform;
     cl_device_id id;
     cl_context context;
     cl_command_queue queue; /* in order */

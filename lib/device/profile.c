@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/buffer.h"
 #include "device/device.h"
-#include "device/queue.h"
 
 /* A driver keeps something for every event alive: no more of them than this. */
 enum { MOST_PENDING = 4096 };

@@ -1,7 +1,7 @@
 #include <assert.h>
 
 #include "config/sides.h"
-#include "device/queue.h"
+#include "device/buffer.h"
 #include "infer/internal.h"
 
 static clf_status upload_sources(struct clf__session *session, struct clf__sequence_views *views,

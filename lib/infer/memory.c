@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "device/queue.h"
+#include "device/buffer.h"
 #include "infer/internal.h"
 #include "ops/cache.h"
 #include "program/launch.h"

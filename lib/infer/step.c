@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "config/sides.h"
-#include "device/queue.h"
+#include "device/buffer.h"
 #include "infer/internal.h"
 #include "program/launch.h"
 

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -126,19 +127,13 @@ static clf_status read_mean(void *user, int index, float *target)
     return status;
 }
 
-static int ends_with(const char *name, const char *end)
-{
-    size_t length = strlen(name), end_length = strlen(end);
-    return length >= end_length && strcmp(name + length - end_length, end) == 0;
-}
-
 /* Weights and config.json, which are written anew, the state of a training, and what a killed program left.
  */
 static int is_left_behind(const char *name)
 {
     static const char *const ends[] = {".safetensors", ".safetensors.index.json", ".bin", ".tmp"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        if (ends_with(name, ends[i])) {
+        if (clf__ends_with(name, ends[i])) {
             return 1;
         }
     }

@@ -1,4 +1,4 @@
-#include "opencl/choice.h"
+#include "opencl/listed_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

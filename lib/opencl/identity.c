@@ -164,13 +164,7 @@ int clf__identity_is_pci(const char *a, const char *b)
 int clf__identity_is_uuid(const char *uuid, const char *text)
 {
     enum { FEWEST = 8 };
-    char first[UUID_TEXT];
-    snprintf(first, sizeof first, "%.4s", text);
-    text += strcasecmp(first, "GPU-") == 0 ? strlen("GPU-") : 0;
+    text += strncasecmp(text, "GPU-", 4) == 0 ? strlen("GPU-") : 0;
     size_t length = strlen(text);
-    if (length < FEWEST || length > strlen(uuid)) {
-        return 0;
-    }
-    snprintf(first, sizeof first, "%.*s", (int)length, uuid);
-    return strcasecmp(first, text) == 0;
+    return length >= FEWEST && length <= strlen(uuid) && strncasecmp(uuid, text, length) == 0;
 }

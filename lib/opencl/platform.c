@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "opencl/choice.h"
 #include "opencl/identity.h"
 #include "opencl/quirks.h"
 

@@ -6,7 +6,7 @@
 #include "base/options.h"
 #include "device/buffer.h"
 #include "device/profile.h"
-#include "opencl/choice.h"
+#include "opencl/listed_device.h"
 #include "opening/probe.h"
 #include "program/program.h"
 
@@ -31,7 +31,6 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
                        const struct clf_device_options *options, const struct clf__tuning *tuning)
 {
     device->info = &listed->info;
-    device->platform = listed->platform;
     device->id = listed->id;
     CLF__TRY(clf__format(&device->label, "%d \"%s\"", listed->info.index, listed->info.name));
     struct clf_device_options tuned = *options;
@@ -42,7 +41,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
         device->caps.gemm == CLF_GEMM_CLBLAST &&
         (options->gemm != CLF_GEMM_AUTO || clf__environment_value("CLFORMER_GEMM") != NULL);
     CLF__TRY(clf__caps_build_options(&device->build_options, listed, &device->caps));
-    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)listed->platform, 0};
     cl_int error = CL_SUCCESS;
     device->context = CLF__CL_CREATE(&error, clCreateContext(properties, 1, &device->id, NULL, NULL, &error));
     CLF__TRY(clf__opencl_check(error, "opening device %s", device->label));

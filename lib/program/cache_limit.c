@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "program/cache.h"
@@ -18,12 +19,6 @@ struct entry {
     uint64_t size;
     struct timespec used; /* the time of a file's contents: a start that reads it sets it to now */
 };
-
-static int has_end(const char *name, const char *end)
-{
-    size_t length = strlen(name), end_length = strlen(end);
-    return length > end_length && strcmp(name + length - end_length, end) == 0;
-}
 
 /* "NAME-0123456789abcdef.bin": a file of somebody else's is left alone. */
 static int is_program(const char *name)
@@ -39,7 +34,7 @@ static int is_program(const char *name)
 static int is_stray(const char *name, const struct stat *about)
 {
     const char *id = strstr(name, ".bin.");
-    if (id == NULL || !has_end(name, ".tmp")) {
+    if (id == NULL || !clf__ends_with(name, ".tmp")) {
         return 0;
     }
     char *end = NULL;

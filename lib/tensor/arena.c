@@ -16,11 +16,6 @@ void clf__arena_init(struct clf__arena *arena, struct clf_device *device)
     *arena = (struct clf__arena){.device = device};
 }
 
-void clf__arena_init_swept(struct clf__arena *arena, struct clf_device *device)
-{
-    *arena = (struct clf__arena){.device = device, .is_swept = 1};
-}
-
 /* Elements from one row to the next. */
 static int64_t spread(int64_t columns, enum clf__type type)
 {

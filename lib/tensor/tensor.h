@@ -50,15 +50,13 @@ struct clf__arena {
     int count;
     uint64_t bytes;   /* reserved so far */
     uint64_t largest; /* of one tensor among them */
-    int is_swept;     /* work goes over large tensors from end to end and by blocks of rows */
+    /* Set for work that goes over large tensors from end to end, as training does: they lie in large pages,
+     * and rows of KiBs lie an odd number of cache lines apart, so that rows side by side fall on different
+     * sets of a cache. */
+    int is_swept;
 };
 
 void clf__arena_init(struct clf__arena *arena, struct clf_device *device);
-
-/* Of work that goes over large tensors from end to end, as training does: they lie in large pages, and rows
- * of KiBs lie an odd number of cache lines apart, so that rows side by side fall on different sets of a
- * cache. */
-void clf__arena_init_swept(struct clf__arena *arena, struct clf_device *device);
 
 /* Reserves a tensor; *tensor becomes valid at clf__arena_allocate() and must stay at its address until then.
  * rows or columns of zero are allocated as one. The sizes may be any product of ints: a tensor of more than

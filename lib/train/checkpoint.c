@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -32,9 +33,7 @@ static int64_t update_of(const char *name)
 /* Whether it is a checkpoint's name with a suffix. */
 static int has_suffix(const char *name, const char *suffix)
 {
-    size_t length = strlen(name), end = strlen(suffix);
-    return strncmp(name, prefix, sizeof prefix - 1) == 0 && length > end &&
-           strcmp(name + length - end, suffix) == 0;
+    return strncmp(name, prefix, sizeof prefix - 1) == 0 && clf__ends_with(name, suffix);
 }
 
 /* Whether a name in OUTPUT/checkpoints is what is looked for. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "device/buffer.h"
-#include "device/queue.h"
 #include "program/launch.h"
 #include "program/testing.h"
 #include "support/support.h"

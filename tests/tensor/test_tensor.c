@@ -113,7 +113,8 @@ static void test_swept_arena_spreads_rows(void **state)
     struct clf__arena arena;
     struct clf__tensor tensors[COUNT], row;
     uint64_t bytes = 2048 * sizeof(float);
-    clf__arena_init_swept(&arena, device());
+    clf__arena_init(&arena, device());
+    arena.is_swept = 1;
     for (int i = 0; i < COUNT; i++) {
         assert_ok(clf__arena_reserve(&arena, &tensors[i], cases[i].type, ROWS, cases[i].columns, "rows"));
         bytes += (uint64_t)ROWS * (uint64_t)cases[i].stride * clf__type_bytes(cases[i].type);

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "bench/bench.h"
-#include "device/queue.h"
+#include "device/buffer.h"
 #include "program/launch.h"
 #include "shared/lines.h"
 #include "shared/page.h"

@@ -5,7 +5,7 @@
 #include "backprop/training.h"
 #include "base/memory.h"
 #include "bench/bench.h"
-#include "device/queue.h"
+#include "device/buffer.h"
 #include "program/launch.h"
 #include "translate/internal.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/queue.h"
+#include "device/buffer.h"
 #include "program/launch.h"
 #include "tune/tune.h"
 

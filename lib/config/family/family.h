@@ -35,7 +35,7 @@ struct clf__family {
     /* The model_type of Hugging Face's folders, whose keys its own arrangement fixes but for sizes; NULL: a
      * folder of ours ("clformer"), which names the preset and may choose every key. */
     const char *hugging_face;
-    /* Where config.json has no key: changes of the paper's values. */
+    /* Where config.json has no key: changes of the paper's values. NULL: none. */
     void (*start)(struct clf__config *config, struct clf__config_choices *choices);
     /* Writes what a new folder says beside sizes and ids; returns not 0 where there is no memory. NULL: the
      * preset's name. */

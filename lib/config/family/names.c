@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
+
 static const char *const frozen[] = {".embed_positions.weight", NULL};
 
 const struct clf__tensor_names clf__names_canonical = {NULL, 0, frozen};
@@ -72,10 +74,8 @@ int clf__names_stored(const struct clf__tensor_names *names, const char *canonic
 
 int clf__names_are_frozen(const struct clf__tensor_names *names, const char *stored)
 {
-    size_t length = strlen(stored);
     for (int i = 0; names->frozen[i]; i++) {
-        size_t ending = strlen(names->frozen[i]);
-        if (length >= ending && strcmp(stored + length - ending, names->frozen[i]) == 0) {
+        if (clf__ends_with(stored, names->frozen[i])) {
             return 1;
         }
     }
