@@ -81,7 +81,7 @@ static int by_name(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-static clf_status add_name(struct clf__names *names, const char *name)
+clf_status clf__names_add(struct clf__names *names, const char *name)
 {
     /* Room grows at each power of two. */
     if ((names->count & (names->count - 1)) == 0) {
@@ -104,7 +104,7 @@ clf_status clf__folder_list(struct clf__names *out, const char *path)
     clf_status status = CLF_OK;
     for (struct dirent *entry = readdir(folder); entry != NULL && status == CLF_OK; entry = readdir(folder)) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            status = add_name(&names, entry->d_name);
+            status = clf__names_add(&names, entry->d_name);
         }
     }
     closedir(folder);
