@@ -19,7 +19,7 @@ static clf_status publish(const char *output, const char *model)
     }
     clf__free(to);
     clf__free(from);
-    return status == CLF_OK ? clf__checkpoint_files_copy(output, model) : status;
+    return status == CLF_OK ? clf__checkpoint_files_copy(output, model, clf__file_copy) : status;
 }
 
 /* Paths of the last validated checkpoints that are there and no cut-off epoch's, the newest first. */

@@ -174,7 +174,7 @@ static clf_status check_system(const struct clf__config *config, const struct cl
 
 static clf_status make_from(const char *folder, const struct clf__settings *settings)
 {
-    CLF__TRY(clf__checkpoint_files_copy(folder, settings->from));
+    CLF__TRY(clf__checkpoint_files_copy(folder, settings->from, clf__file_copy));
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, "config.json"));
     clf_status status = change_config(path, settings);
