@@ -34,7 +34,8 @@ static clf_status normalise(struct op_bench *bench, void *context)
 {
     (void)bench;
     const struct rows *rows = context;
-    return clf__layernorm_forward(rows->y, rows->x, rows->gamma, rows->beta, CLF__NORM_LAYER, 1e-5f);
+    return clf__layernorm_forward(rows->y, CLF__NO_TENSOR, rows->x, rows->gamma, rows->beta, CLF__NORM_LAYER,
+                                  1e-5f);
 }
 
 static void layernorm(struct op_bench *bench, const struct rows_case *shape, const char *text)
@@ -49,7 +50,8 @@ static void layernorm(struct op_bench *bench, const struct rows_case *shape, con
 static clf_status embed(struct op_bench *bench, void *context)
 {
     const struct rows *rows = context;
-    return clf__embedding_forward(rows->y, rows->ids, bench->weights[0], 22.6f);
+    return clf__embedding_forward(rows->y, rows->ids, bench->weights[0], 22.6f, CLF__NO_TENSOR,
+                                  CLF__NO_TENSOR);
 }
 
 static void embedding(struct op_bench *bench, const struct rows_case *shape, const char *text)

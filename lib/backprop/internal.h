@@ -25,17 +25,30 @@ struct clf__trained {
     int first_part, parts; /* of the sums of squares */
 };
 
+/* What a pass has of one side: the sources, or the decoder's inputs. */
+struct clf__pass_side {
+    struct clf__sequence_views views;
+    struct clf__id_groups ids, positions;
+    int rows;
+};
+
 /* One forward pass: what was uploaded, and how dropout goes. */
 struct clf__pass {
-    struct clf__sequence_views sources, inputs;
+    struct clf__pass_side sides[2]; /* by enum clf__side */
     struct clf__sequence_ranges cross;
     struct clf__tensor labels;
-    struct clf__id_groups source_ids, source_positions, input_ids, input_positions;
-    int source_rows, rows;
     int64_t counted; /* labels that count */
     int is_training; /* 0: no dropout, no gradients */
     uint32_t number;
     float gradient_scale;
+};
+
+/* The rows that flow through one side. */
+struct clf__activations_of_side {
+    struct clf__tensor sums;   /* (N, D) before the embeddings' norm */
+    struct clf__tensor inputs; /* (N, D) what the first layer gets */
+    struct clf__layer_record *layers;
+    struct clf__tensor normed; /* (N, D) after the final norm */
 };
 
 struct clf__training {
@@ -50,13 +63,8 @@ struct clf__training {
     int trained_count;
     struct clf__tensor *untrained; /* gradients of parts of stacked biases that the model does not have */
     int untrained_count;
-    /* Activations. */
-    struct clf__tensor encoder_sums, decoder_sums;     /* (N, D) before the embeddings' norms */
-    struct clf__tensor encoder_inputs, decoder_inputs; /* (N, D) what the first layers get */
-    struct clf__encoder_layer_record *encoder_layers;
-    struct clf__decoder_layer_record *decoder_layers;
-    struct clf__tensor encoder_normed, decoder_normed; /* (N, D) after the final norms */
-    struct clf__tensor dencoded;                       /* (N, D) the gradient of the encoder's output */
+    struct clf__activations_of_side activations[2]; /* by enum clf__side */
+    struct clf__tensor dencoded;                    /* (N, D) the gradient of the encoder's output */
     struct clf__gradient_workspace workspace;
     struct clf__attention_scratch scratch;
     struct clf__tensor frames;
@@ -77,6 +85,13 @@ static inline struct clf__mirror *clf__training_mirror(struct clf__training *tra
     return form == CLF__GRADIENTS ? &training->gradients : &training->moments[form - CLF__FIRST_MOMENTS];
 }
 
+/* Of the model that is trained. */
+static inline struct clf__stack *clf__training_stack(const struct clf__training *training,
+                                                     enum clf__side side)
+{
+    return clf__stack_of(clf__transformer_stacks(training->transformer), side);
+}
+
 /* Finds every parameter: fills places, trained and untrained. */
 clf_status clf__training_place(struct clf__training *training);
 
@@ -86,16 +101,17 @@ clf_status clf__training_upload(struct clf__training *training, struct clf__pass
 /* How many integers that can be. */
 int64_t clf__training_upload_size(const struct clf__training_limits *limits);
 
-/* The stacks forward, *decoded being what the projection gets, and backward from its gradient in the
- * workspace. */
-clf_status clf__training_forward(struct clf__training *training, const struct clf__pass *pass,
-                                 struct clf__tensor *decoded);
+/* The stacks forward, and backward from the gradient in the workspace of what comes out of the decoder. */
+clf_status clf__training_stacks_forward(struct clf__training *training, const struct clf__pass *pass);
 clf_status clf__training_stacks_backward(struct clf__training *training, const struct clf__pass *pass);
 
-/* Logits, losses and, in training, their gradients back to `decoded`'s in the workspace, a chunk of rows at a
- * time. */
-clf_status clf__training_project(struct clf__training *training, const struct clf__pass *pass,
-                                 struct clf__tensor decoded);
+/* What comes out of one side's stack. */
+struct clf__tensor clf__training_output(const struct clf__training *training, const struct clf__pass *pass,
+                                        enum clf__side side);
+
+/* Logits, losses and, in training, their gradients back to the decoder's output in the workspace, a chunk of
+ * rows at a time. */
+clf_status clf__training_project(struct clf__training *training, const struct clf__pass *pass);
 /* The sums over all rows; waits for the device. */
 clf_status clf__training_read_losses(struct clf__training *training, const struct clf__pass *pass,
                                      struct clf__training_loss *loss);

@@ -1,4 +1,5 @@
 #include "backprop/internal.h"
+#include "base/larger.h"
 #include "ops/cross_entropy.h"
 
 int clf__training_logits_rows(const struct clf__training *training)
@@ -10,33 +11,30 @@ int clf__training_logits_rows(const struct clf__training *training)
     return rows < training->limits.target_tokens ? rows : training->limits.target_tokens;
 }
 
-static clf_status project_chunk(struct clf__training *training, const struct clf__pass *pass,
-                                struct clf__tensor decoded, int first, int rows)
+static clf_status project_chunk(struct clf__training *training, const struct clf__pass *pass, int first,
+                                int rows)
 {
     const struct clf__linear *projection = &training->transformer->decoder.projection;
     const struct clf__linear *gradient = &training->gradients.decoder.projection;
-    const struct clf__tensor none = {.buffer = NULL};
-    struct clf__tensor x = clf__tensor_rows(decoded, first, rows);
+    struct clf__tensor x = clf__tensor_rows(clf__training_output(training, pass, CLF__DECODER), first, rows);
     struct clf__tensor logits = clf__tensor_rows(training->logits, 0, rows);
     struct clf__tensor losses = clf__tensor_rows(training->losses, first, rows);
-    CLF__TRY(clf__linear_forward(logits, x, projection, CLF__IDENTITY, none));
-    CLF__TRY(clf__cross_entropy(losses, pass->is_training ? logits : none, logits,
+    CLF__TRY(clf__linear_forward(logits, x, projection, CLF__IDENTITY, CLF__NO_TENSOR));
+    CLF__TRY(clf__cross_entropy(losses, pass->is_training ? logits : CLF__NO_TENSOR, logits,
                                 clf__tensor_columns(pass->labels, first, rows), &training->options.smoothing,
                                 pass->gradient_scale));
     if (!pass->is_training) {
         return CLF_OK;
     }
     return clf__linear_backward(clf__tensor_rows(training->workspace.x, first, rows), gradient, logits, x,
-                                projection, none, training->workspace.scratch);
+                                projection, CLF__NO_TENSOR, training->workspace.scratch);
 }
 
-clf_status clf__training_project(struct clf__training *training, const struct clf__pass *pass,
-                                 struct clf__tensor decoded)
+clf_status clf__training_project(struct clf__training *training, const struct clf__pass *pass)
 {
-    for (int first = 0; first < pass->rows; first += training->logits.rows) {
-        int left = pass->rows - first;
-        CLF__TRY(project_chunk(training, pass, decoded, first,
-                               left < training->logits.rows ? left : training->logits.rows));
+    int rows = pass->sides[CLF__DECODER].rows;
+    for (int first = 0; first < rows; first += training->logits.rows) {
+        CLF__TRY(project_chunk(training, pass, first, clf__smaller(rows - first, training->logits.rows)));
     }
     return CLF_OK;
 }
@@ -44,9 +42,10 @@ clf_status clf__training_project(struct clf__training *training, const struct cl
 clf_status clf__training_read_losses(struct clf__training *training, const struct clf__pass *pass,
                                      struct clf__training_loss *loss)
 {
-    CLF__TRY(clf__tensor_read(clf__tensor_rows(training->losses, 0, pass->rows), training->host));
+    int rows = pass->sides[CLF__DECODER].rows;
+    CLF__TRY(clf__tensor_read(clf__tensor_rows(training->losses, 0, rows), training->host));
     *loss = (struct clf__training_loss){.labels = pass->counted};
-    for (int i = 0; i < pass->rows; i++) {
+    for (int i = 0; i < rows; i++) {
         loss->loss += training->host[2 * i];
         loss->nll += training->host[2 * i + 1];
     }

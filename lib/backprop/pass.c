@@ -56,42 +56,31 @@ static struct clf__tensor cut_relative(struct clf__tensor relative, struct clf__
     return more > 0 ? clf__tensor_columns(relative, more / 2, gradient.columns) : relative;
 }
 
-static struct clf__encoder_layer_training encoder_layer_training(struct clf__training *training,
-                                                                 const struct clf__pass *pass, int layer)
+static struct clf__layer_training layer_training(struct clf__training *training, const struct clf__pass *pass,
+                                                 enum clf__side side, int index)
 {
-    struct clf__encoder_layer_training out = {
-        .self_attention = attention_training(training, pass, CLF__ENCODER, layer, 0),
+    int is_decoder = side == CLF__DECODER;
+    int layer = is_decoder ? training->transformer->encoder.layer_count + index : index;
+    struct clf__stack *gradient = clf__stack_of(clf__mirror_stacks(&training->gradients), side);
+    const struct clf__pass_side *its = &pass->sides[side], *sources = &pass->sides[CLF__ENCODER];
+    struct clf__layer_training out = {
+        .mixer = attention_training(training, pass, side, layer, 0),
         .feed_forward = feed_forward_training(training, pass, layer),
     };
-    out.self_attention.call.ranges = pass->sources.ranges;
-    out.self_attention.call.mask.hidden_keys = pass->sources.hidden;
-    out.self_attention.call.mask.relative = cut_relative(training->transformer->encoder.embedder.relative,
-                                                         training->gradients.encoder.embedder.relative);
-    out.self_attention.drelative = training->gradients.encoder.embedder.relative;
-    return out;
-}
-
-static struct clf__decoder_layer_training decoder_layer_training(struct clf__training *training,
-                                                                 const struct clf__pass *pass, int index,
-                                                                 struct clf__tensor encoded)
-{
-    int layer = training->transformer->encoder.layer_count + index;
-    struct clf__decoder_layer_training out = {
-        .mixer = attention_training(training, pass, CLF__DECODER, layer, 0),
-        .cross_attention = attention_training(training, pass, CLF__DECODER, layer, 1),
-        .feed_forward = feed_forward_training(training, pass, layer),
-        .encoded = {.x = encoded,
-                    .dx = clf__tensor_rows(training->dencoded, 0, pass->source_rows),
-                    .adds = index + 1 < training->transformer->decoder.layer_count},
-    };
-    out.mixer.call.ranges = pass->inputs.ranges;
-    out.mixer.call.mask.causal = 1;
-    out.mixer.call.mask.hidden_keys = pass->inputs.hidden;
-    out.mixer.call.mask.relative = cut_relative(training->transformer->decoder.embedder.relative,
-                                                training->gradients.decoder.embedder.relative);
-    out.mixer.drelative = training->gradients.decoder.embedder.relative;
-    out.cross_attention.call.ranges = pass->cross;
-    out.cross_attention.call.mask.hidden_keys = pass->sources.hidden;
+    out.mixer.call.ranges = its->views.ranges;
+    out.mixer.call.mask.causal = is_decoder;
+    out.mixer.call.mask.hidden_keys = its->views.hidden;
+    out.mixer.call.mask.relative =
+        cut_relative(clf__training_stack(training, side)->embedder.relative, gradient->embedder.relative);
+    out.mixer.drelative = gradient->embedder.relative;
+    if (is_decoder) {
+        out.cross_attention = attention_training(training, pass, side, layer, 1);
+        out.cross_attention.call.ranges = pass->cross;
+        out.cross_attention.call.mask.hidden_keys = sources->views.hidden;
+        out.encoded = (struct clf__encoded){.x = clf__training_output(training, pass, CLF__ENCODER),
+                                            .dx = clf__tensor_rows(training->dencoded, 0, sources->rows),
+                                            .adds = index + 1 < training->transformer->decoder.layer_count};
+    }
     return out;
 }
 
@@ -104,139 +93,95 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
                                                        const struct clf__pass *pass, enum clf__side side)
 {
     const struct clf__config *config = &training->transformer->config;
-    int is_encoder = side == CLF__ENCODER;
-    const struct clf__sequence_views *views = is_encoder ? &pass->sources : &pass->inputs;
+    const struct clf__pass_side *its = &pass->sides[side];
     return (struct clf__embedder_training){
-        .input = {.ids = views->ids,
-                  .frames = cut(training->frames, pass->source_rows),
-                  .id_groups = is_encoder ? pass->source_ids : pass->input_ids},
-        .positions = views->positions,
-        .position_groups = is_encoder ? pass->source_positions : pass->input_positions,
-        .sums = is_encoder ? cut(training->encoder_sums, pass->source_rows)
-                           : cut(training->decoder_sums, pass->rows),
+        .input = {.ids = its->views.ids,
+                  .frames = cut(training->frames, pass->sides[CLF__ENCODER].rows),
+                  .id_groups = its->ids},
+        .positions = its->views.positions,
+        .position_groups = its->positions,
+        .sums = cut(training->activations[side].sums, its->rows),
         .dropout = dropout_at(training, pass, config->embedding_dropout,
-                              is_encoder ? ENCODER_EMBEDDING : DECODER_EMBEDDING),
+                              side == CLF__ENCODER ? ENCODER_EMBEDDING : DECODER_EMBEDDING),
         .drops_before_norm = clf__family_of(config->system)->drops_before_norm,
     };
 }
 
 /* What goes into layer `index`, and, at the count of layers, what comes out of the last one. */
-static struct clf__tensor encoder_rows(const struct clf__training *training, const struct clf__pass *pass,
-                                       int index)
+static struct clf__tensor layer_rows(const struct clf__training *training, const struct clf__pass *pass,
+                                     enum clf__side side, int index)
 {
-    struct clf__tensor x =
-        index > 0 ? training->encoder_layers[index - 1].feed_forward_sums.y : training->encoder_inputs;
-    return clf__tensor_rows(x, 0, pass->source_rows);
+    const struct clf__activations_of_side *its = &training->activations[side];
+    return clf__tensor_rows(index > 0 ? its->layers[index - 1].feed_forward_sums.y : its->inputs, 0,
+                            pass->sides[side].rows);
 }
 
-static struct clf__tensor decoder_rows(const struct clf__training *training, const struct clf__pass *pass,
-                                       int index)
+struct clf__tensor clf__training_output(const struct clf__training *training, const struct clf__pass *pass,
+                                        enum clf__side side)
 {
-    struct clf__tensor x =
-        index > 0 ? training->decoder_layers[index - 1].feed_forward_sums.y : training->decoder_inputs;
-    return clf__tensor_rows(x, 0, pass->rows);
+    const struct clf__stack *stack = clf__training_stack(training, side);
+    return stack->norm.gamma.buffer != NULL
+               ? clf__tensor_rows(training->activations[side].normed, 0, pass->sides[side].rows)
+               : layer_rows(training, pass, side, stack->layer_count);
 }
 
-/* What the decoder looks at. */
-static struct clf__tensor encoded_rows(const struct clf__training *training, const struct clf__pass *pass)
+static clf_status forward(struct clf__training *training, const struct clf__pass *pass, enum clf__side side)
 {
-    const struct clf__encoder *encoder = &training->transformer->encoder;
-    return encoder->norm.gamma.buffer != NULL
-               ? clf__tensor_rows(training->encoder_normed, 0, pass->source_rows)
-               : encoder_rows(training, pass, encoder->layer_count);
-}
-
-static clf_status encode(struct clf__training *training, const struct clf__pass *pass)
-{
-    const struct clf__encoder *encoder = &training->transformer->encoder;
+    const struct clf__stack *stack = clf__training_stack(training, side);
+    int rows = pass->sides[side].rows, source_rows = pass->sides[CLF__ENCODER].rows;
     struct clf__gradient_workspace workspace =
-        clf__gradient_workspace_rows(&training->workspace, pass->source_rows, pass->source_rows);
-    struct clf__embedder_training embedder = embedder_training(training, pass, CLF__ENCODER);
-    CLF__TRY(clf__embedder_record(encoder_rows(training, pass, 0), &encoder->embedder, &embedder));
-    for (int i = 0; i < encoder->layer_count; i++) {
-        struct clf__encoder_layer_record record =
-            clf__encoder_layer_record_rows(&training->encoder_layers[i], pass->source_rows);
-        struct clf__encoder_layer_training layer = encoder_layer_training(training, pass, i);
-        CLF__TRY(clf__encoder_layer_record(&encoder->layers[i], encoder_rows(training, pass, i), &record,
-                                           &workspace, &layer));
+        clf__gradient_workspace_rows(&training->workspace, rows, source_rows);
+    struct clf__embedder_training embedder = embedder_training(training, pass, side);
+    CLF__TRY(clf__embedder_record(layer_rows(training, pass, side, 0), &stack->embedder, &embedder));
+    for (int i = 0; i < stack->layer_count; i++) {
+        const struct clf__layer *layer = &stack->layers[i];
+        struct clf__layer_record record =
+            clf__layer_record_rows(layer, &training->activations[side].layers[i], rows, source_rows);
+        struct clf__layer_training its = layer_training(training, pass, side, i);
+        CLF__TRY(clf__layer_record(layer, layer_rows(training, pass, side, i), &record, &workspace, &its));
     }
-    return encoder->norm.gamma.buffer != NULL
-               ? clf__norm_forward(encoded_rows(training, pass),
-                                   encoder_rows(training, pass, encoder->layer_count), &encoder->norm)
+    return stack->norm.gamma.buffer != NULL
+               ? clf__norm_forward(clf__training_output(training, pass, side),
+                                   layer_rows(training, pass, side, stack->layer_count), &stack->norm)
                : CLF_OK;
 }
 
-clf_status clf__training_forward(struct clf__training *training, const struct clf__pass *pass,
-                                 struct clf__tensor *decoded)
+/* From the gradient of what came out, dx, which it overwrites. */
+static clf_status backward(struct clf__training *training, const struct clf__pass *pass, enum clf__side side,
+                           struct clf__tensor dx)
 {
-    const struct clf__decoder *decoder = &training->transformer->decoder;
+    const struct clf__stack *stack = clf__training_stack(training, side);
+    const struct clf__stack *gradient = clf__stack_of(clf__mirror_stacks(&training->gradients), side);
+    int rows = pass->sides[side].rows, source_rows = pass->sides[CLF__ENCODER].rows;
     struct clf__gradient_workspace workspace =
-        clf__gradient_workspace_rows(&training->workspace, pass->rows, pass->source_rows);
-    CLF__TRY(encode(training, pass));
-    struct clf__tensor encoded = encoded_rows(training, pass);
-    struct clf__embedder_training embedder = embedder_training(training, pass, CLF__DECODER);
-    CLF__TRY(clf__embedder_record(decoder_rows(training, pass, 0), &decoder->embedder, &embedder));
-    for (int i = 0; i < decoder->layer_count; i++) {
-        struct clf__decoder_layer_record record = clf__decoder_layer_record_rows(
-            &decoder->layers[i], &training->decoder_layers[i], pass->rows, pass->source_rows);
-        struct clf__decoder_layer_training layer = decoder_layer_training(training, pass, i, encoded);
-        CLF__TRY(clf__decoder_layer_record(&decoder->layers[i], decoder_rows(training, pass, i), &record,
-                                           &workspace, &layer));
-    }
-    *decoded = decoder_rows(training, pass, decoder->layer_count);
-    if (decoder->norm.gamma.buffer == NULL) {
-        return CLF_OK;
-    }
-    struct clf__tensor last = *decoded;
-    *decoded = clf__tensor_rows(training->decoder_normed, 0, pass->rows);
-    return clf__norm_forward(*decoded, last, &decoder->norm);
-}
-
-static clf_status encoder_backward(struct clf__training *training, const struct clf__pass *pass)
-{
-    const struct clf__encoder *encoder = &training->transformer->encoder;
-    const struct clf__encoder *gradient = &training->gradients.encoder;
-    struct clf__gradient_workspace workspace =
-        clf__gradient_workspace_rows(&training->workspace, pass->source_rows, pass->source_rows);
-    workspace.x = clf__tensor_rows(training->dencoded, 0, pass->source_rows);
-    if (encoder->norm.gamma.buffer != NULL) {
+        clf__gradient_workspace_rows(&training->workspace, rows, source_rows);
+    workspace.x = clf__tensor_rows(dx, 0, rows);
+    if (stack->norm.gamma.buffer != NULL) {
         CLF__TRY(clf__norm_backward(workspace.x, &gradient->norm, workspace.x,
-                                    encoder_rows(training, pass, encoder->layer_count), &encoder->norm,
+                                    layer_rows(training, pass, side, stack->layer_count), &stack->norm,
                                     workspace.scratch));
     }
-    for (int i = encoder->layer_count - 1; i >= 0; i--) {
-        struct clf__encoder_layer_record record =
-            clf__encoder_layer_record_rows(&training->encoder_layers[i], pass->source_rows);
-        struct clf__encoder_layer_training layer = encoder_layer_training(training, pass, i);
-        CLF__TRY(clf__encoder_layer_backward(&gradient->layers[i], &encoder->layers[i],
-                                             encoder_rows(training, pass, i), &record, &workspace, &layer));
+    for (int i = stack->layer_count - 1; i >= 0; i--) {
+        const struct clf__layer *layer = &stack->layers[i];
+        struct clf__layer_record record =
+            clf__layer_record_rows(layer, &training->activations[side].layers[i], rows, source_rows);
+        struct clf__layer_training its = layer_training(training, pass, side, i);
+        CLF__TRY(clf__layer_backward(&gradient->layers[i], layer, layer_rows(training, pass, side, i),
+                                     &record, &workspace, &its));
     }
-    struct clf__embedder_training embedder = embedder_training(training, pass, CLF__ENCODER);
-    return clf__embedder_backward(&gradient->embedder, workspace.x, &encoder->embedder, &embedder,
+    struct clf__embedder_training embedder = embedder_training(training, pass, side);
+    return clf__embedder_backward(&gradient->embedder, workspace.x, &stack->embedder, &embedder,
                                   workspace.scratch);
+}
+
+clf_status clf__training_stacks_forward(struct clf__training *training, const struct clf__pass *pass)
+{
+    CLF__TRY(forward(training, pass, CLF__ENCODER));
+    return forward(training, pass, CLF__DECODER);
 }
 
 clf_status clf__training_stacks_backward(struct clf__training *training, const struct clf__pass *pass)
 {
-    const struct clf__decoder *decoder = &training->transformer->decoder;
-    const struct clf__decoder *gradient = &training->gradients.decoder;
-    struct clf__gradient_workspace workspace =
-        clf__gradient_workspace_rows(&training->workspace, pass->rows, pass->source_rows);
-    if (decoder->norm.gamma.buffer != NULL) {
-        CLF__TRY(clf__norm_backward(workspace.x, &gradient->norm, workspace.x,
-                                    decoder_rows(training, pass, decoder->layer_count), &decoder->norm,
-                                    workspace.scratch));
-    }
-    struct clf__tensor encoded = encoded_rows(training, pass);
-    for (int i = decoder->layer_count - 1; i >= 0; i--) {
-        struct clf__decoder_layer_record record = clf__decoder_layer_record_rows(
-            &decoder->layers[i], &training->decoder_layers[i], pass->rows, pass->source_rows);
-        struct clf__decoder_layer_training layer = decoder_layer_training(training, pass, i, encoded);
-        CLF__TRY(clf__decoder_layer_backward(&gradient->layers[i], &decoder->layers[i],
-                                             decoder_rows(training, pass, i), &record, &workspace, &layer));
-    }
-    struct clf__embedder_training embedder = embedder_training(training, pass, CLF__DECODER);
-    CLF__TRY(clf__embedder_backward(&gradient->embedder, workspace.x, &decoder->embedder, &embedder,
-                                    workspace.scratch));
-    return encoder_backward(training, pass);
+    CLF__TRY(backward(training, pass, CLF__DECODER, training->workspace.x));
+    return backward(training, pass, CLF__ENCODER, training->dencoded);
 }

@@ -26,16 +26,23 @@ static clf_status finish_gradients(struct clf__training *training)
     return clf__embedder_relative_backward(&training->gradients.decoder.embedder, config, CLF__DECODER);
 }
 
+static clf_status run(struct clf__training *training, struct clf__pass *pass,
+                      const struct clf__training_batch *batch, struct clf__training_loss *loss)
+{
+    CLF__TRY(clf__training_upload(training, pass, batch));
+    CLF__TRY(clf__training_stacks_forward(training, pass));
+    CLF__TRY(clf__training_project(training, pass));
+    if (pass->is_training) {
+        CLF__TRY(clf__training_stacks_backward(training, pass));
+    }
+    return clf__training_read_losses(training, pass, loss);
+}
+
 clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
                                   float gradient_scale, uint32_t pass, struct clf__training_loss *loss)
 {
     struct clf__pass its = {.is_training = 1, .number = pass, .gradient_scale = gradient_scale};
-    struct clf__tensor decoded;
-    CLF__TRY(clf__training_upload(training, &its, batch));
-    CLF__TRY(clf__training_forward(training, &its, &decoded));
-    CLF__TRY(clf__training_project(training, &its, decoded));
-    CLF__TRY(clf__training_stacks_backward(training, &its));
-    CLF__TRY(clf__training_read_losses(training, &its, loss));
+    CLF__TRY(run(training, &its, batch, loss));
     return finish_gradients(training);
 }
 
@@ -43,11 +50,7 @@ clf_status clf__training_evaluate(struct clf__training *training, const struct c
                                   struct clf__training_loss *loss)
 {
     struct clf__pass pass = {.is_training = 0};
-    struct clf__tensor decoded;
-    CLF__TRY(clf__training_upload(training, &pass, batch));
-    CLF__TRY(clf__training_forward(training, &pass, &decoded));
-    CLF__TRY(clf__training_project(training, &pass, decoded));
-    return clf__training_read_losses(training, &pass, loss);
+    return run(training, &pass, batch, loss);
 }
 
 static clf_status sum_chunk(const void *context, float *values, size_t count)

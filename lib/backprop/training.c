@@ -29,12 +29,9 @@ static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int)
 static size_t attention_scratch(const struct clf__training *training, enum clf__side side, int query_rows)
 {
     const struct clf__config *config = &training->transformer->config;
-    const struct clf__transformer *transformer = training->transformer;
-    const struct clf__embedder *embedder =
-        side == CLF__ENCODER ? &transformer->encoder.embedder : &transformer->decoder.embedder;
     struct clf__heads heads = clf__config_heads(config, side);
     return clf__attention_backward_scratch(&heads, query_rows, training->limits.sequences,
-                                           embedder->relative.columns);
+                                           clf__training_stack(training, side)->embedder.relative.columns);
 }
 
 static struct clf__gradient_sizes gradient_sizes(const struct clf__training *training)
@@ -73,43 +70,26 @@ static struct clf__gradient_sizes gradient_sizes(const struct clf__training *tra
     return sizes;
 }
 
-/* The rows that flow through one side: into its embedding's norm, its first layer, out of its final norm. */
-static clf_status reserve_rows(struct clf__training *training, struct clf__tensor *sums,
-                               struct clf__tensor *inputs, struct clf__tensor *normed, int rows)
+static clf_status reserve_activations(struct clf__training *training, enum clf__side side, int rows)
 {
     const struct clf__config *config = &training->transformer->config;
+    const struct clf__stack *stack = clf__training_stack(training, side);
+    struct clf__activations_of_side *its = &training->activations[side];
     struct clf__arena *arena = &training->arena;
     if (config->norm_embedding) {
-        CLF__TRY(
-            clf__arena_reserve(arena, sums, CLF__F32, rows, config->d_model, "the sums of the embeddings"));
+        CLF__TRY(clf__arena_reserve(arena, &its->sums, CLF__F32, rows, config->d_model,
+                                    "the sums of the embeddings"));
     }
     if (config->norm_final) {
-        CLF__TRY(clf__arena_reserve(arena, normed, CLF__F32, rows, config->d_model, "the final norm's rows"));
+        CLF__TRY(clf__arena_reserve(arena, &its->normed, CLF__F32, rows, config->d_model,
+                                    "the final norm's rows"));
     }
-    return clf__arena_reserve(arena, inputs, CLF__F32, rows, config->d_model, "the embeddings' rows");
-}
-
-static clf_status reserve_records(struct clf__training *training)
-{
-    const struct clf__encoder *encoder = &training->transformer->encoder;
-    const struct clf__decoder *decoder = &training->transformer->decoder;
-    const struct clf__training_limits *limits = &training->limits;
-    struct clf__arena *arena = &training->arena;
-    CLF__TRY(reserve_rows(training, &training->encoder_sums, &training->encoder_inputs,
-                          &training->encoder_normed, limits->source_tokens));
-    CLF__TRY(reserve_rows(training, &training->decoder_sums, &training->decoder_inputs,
-                          &training->decoder_normed, limits->target_tokens));
-    CLF__TRY(clf__allocate(&training->encoder_layers, (size_t)encoder->layer_count,
-                           sizeof *training->encoder_layers));
-    CLF__TRY(clf__allocate(&training->decoder_layers, (size_t)decoder->layer_count,
-                           sizeof *training->decoder_layers));
-    for (int i = 0; i < encoder->layer_count; i++) {
-        CLF__TRY(clf__encoder_layer_record_reserve(&training->encoder_layers[i], arena, &encoder->layers[i],
-                                                   limits->source_tokens));
-    }
-    for (int i = 0; i < decoder->layer_count; i++) {
-        CLF__TRY(clf__decoder_layer_record_reserve(&training->decoder_layers[i], arena, &decoder->layers[i],
-                                                   limits->target_tokens, limits->source_tokens));
+    CLF__TRY(
+        clf__arena_reserve(arena, &its->inputs, CLF__F32, rows, config->d_model, "the embeddings' rows"));
+    CLF__TRY(clf__allocate(&its->layers, (size_t)stack->layer_count, sizeof *its->layers));
+    for (int i = 0; i < stack->layer_count; i++) {
+        CLF__TRY(clf__layer_record_reserve(&its->layers[i], arena, &stack->layers[i], rows,
+                                           training->limits.source_tokens));
     }
     return CLF_OK;
 }
@@ -134,7 +114,8 @@ static clf_status reserve(struct clf__training *training)
     const struct clf__config *config = &training->transformer->config;
     struct clf__arena *arena = &training->arena;
     struct clf__gradient_sizes sizes = gradient_sizes(training);
-    CLF__TRY(reserve_records(training));
+    CLF__TRY(reserve_activations(training, CLF__ENCODER, limits->source_tokens));
+    CLF__TRY(reserve_activations(training, CLF__DECODER, limits->target_tokens));
     CLF__TRY(clf__gradient_workspace_reserve(&training->workspace, arena, &sizes));
     CLF__TRY(clf__arena_reserve(arena, &training->dencoded, CLF__F32, limits->source_tokens, config->d_model,
                                 "the gradient of the encoder's output"));
@@ -277,8 +258,8 @@ void clf__training_free(struct clf__training *training)
     clf__free(training->zeros);
     clf__free(training->trained);
     clf__free(training->untrained);
-    clf__free(training->encoder_layers);
-    clf__free(training->decoder_layers);
+    clf__free(training->activations[CLF__ENCODER].layers);
+    clf__free(training->activations[CLF__DECODER].layers);
     clf__free(training->upload.staging);
     clf__free(training->host);
     clf__free(training);

@@ -42,16 +42,16 @@ static clf_status take_groups(struct clf__id_groups *out, struct clf__upload *up
     return CLF_OK;
 }
 
-static clf_status take_side(struct clf__id_groups *ids, struct clf__id_groups *positions,
-                            struct clf__upload *upload, const struct clf__config *config, enum clf__side side,
-                            const struct clf__sequences *sequences, const struct clf__sequence_views *views)
+/* The ids of one side, and the rows of its positions where they are learned. */
+static clf_status take_both_groups(struct clf__pass_side *its, struct clf__upload *upload,
+                                   const struct clf__config *config, enum clf__side side,
+                                   const struct clf__sequences *sequences)
 {
-    int rows = sequences->first[sequences->count];
     if (sequences->ids != NULL) {
-        CLF__TRY(take_groups(ids, upload, sequences->ids, rows, clf__padding_row(config)));
+        CLF__TRY(take_groups(&its->ids, upload, sequences->ids, its->rows, clf__padding_row(config)));
     }
     return clf__config_positions(config, side) == CLF__POSITIONS_LEARNED
-               ? take_groups(positions, upload, views->host_positions, rows, -1)
+               ? take_groups(&its->positions, upload, its->views.host_positions, its->rows, -1)
                : CLF_OK;
 }
 
@@ -77,32 +77,30 @@ clf_status clf__training_upload(struct clf__training *training, struct clf__pass
     const struct clf__config *config = &training->transformer->config;
     const struct clf__sequences *sources = &batch->sources, *inputs = &batch->inputs;
     struct clf__upload *upload = &training->upload;
-    pass->source_rows = sources->first[sources->count];
-    pass->rows = inputs->first[inputs->count];
+    struct clf__pass_side *encoder = &pass->sides[CLF__ENCODER], *decoder = &pass->sides[CLF__DECODER];
+    encoder->rows = sources->first[sources->count];
+    decoder->rows = inputs->first[inputs->count];
     assert(sources->count == inputs->count && inputs->count <= training->limits.sequences);
-    assert(pass->source_rows <= training->limits.source_tokens &&
-           pass->rows <= training->limits.target_tokens);
+    assert(encoder->rows <= training->limits.source_tokens &&
+           decoder->rows <= training->limits.target_tokens);
     upload->count = 0;
-    clf__upload_take_sequences(&pass->sources, upload, config, sources, CLF__ENCODER);
-    clf__upload_take_sequences(&pass->inputs, upload, config, inputs, CLF__DECODER);
+    clf__upload_take_sequences(&encoder->views, upload, config, sources, CLF__ENCODER);
+    clf__upload_take_sequences(&decoder->views, upload, config, inputs, CLF__DECODER);
     take_cross(&pass->cross, upload, sources, inputs);
     int32_t *labels;
-    pass->labels = clf__upload_take(upload, pass->rows, &labels);
-    memcpy(labels, batch->labels, (size_t)pass->rows * sizeof *labels);
-    for (int i = 0; i < pass->rows; i++) {
+    pass->labels = clf__upload_take(upload, decoder->rows, &labels);
+    memcpy(labels, batch->labels, (size_t)decoder->rows * sizeof *labels);
+    for (int i = 0; i < decoder->rows; i++) {
         if (labels[i] >= config->target_vocabulary) {
             return clf__fail(CLF_BAD_ARGUMENT, "label %d of a batch is not below the vocabulary's size, %d",
                              (int)labels[i], config->target_vocabulary);
         }
         pass->counted += labels[i] >= 0;
     }
-    CLF__TRY(take_side(&pass->source_ids, &pass->source_positions, upload, config, CLF__ENCODER, sources,
-                       &pass->sources));
-    CLF__TRY(take_side(&pass->input_ids, &pass->input_positions, upload, config, CLF__DECODER, inputs,
-                       &pass->inputs));
+    CLF__TRY(take_both_groups(encoder, upload, config, CLF__ENCODER, sources));
+    CLF__TRY(take_both_groups(decoder, upload, config, CLF__DECODER, inputs));
     if (sources->frames != NULL) {
-        CLF__TRY(
-            clf__tensor_write(clf__tensor_rows(training->frames, 0, pass->source_rows), sources->frames));
+        CLF__TRY(clf__tensor_write(clf__tensor_rows(training->frames, 0, encoder->rows), sources->frames));
     }
     return clf__upload_send(upload);
 }

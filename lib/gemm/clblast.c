@@ -22,8 +22,8 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
         return CLF_OK;
     }
     if (code > -1000) { /* an error of OpenCL's, passed on */
-        return clf__opencl_fail(code, "CLBlast's product (%d, %d) by (%d, %d) on device %s", m, k, k, n,
-                                device->label);
+        return clf__opencl_check(code, "CLBlast's product (%d, %d) by (%d, %d) on device %s", m, k, k, n,
+                                 device->label);
     }
     return clf__fail(
         CLF_DEVICE,
@@ -66,8 +66,7 @@ static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, 
         .defines = clf__activation_define(epilogue->activation),
         .cpu = CLF__GRID("epilogue_cpu", clf__ceil_divide((size_t)rows, CPU_ROWS)),
         .gpu = CLF__GRID("epilogue_gpu", (size_t)rows, clf__ceil_divide((size_t)columns, GPU_COLUMNS)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = epilogue_cost(rows, columns, epilogue),
     };
     return clf__launch(device, &launch);
@@ -242,8 +241,7 @@ static clf_status multiply_few(struct clf__matrix y, struct clf__matrix x, int r
         .program = "gemm_row_major",
         .defines = row_major_defines(epilogue->activation, is_aligned),
         .gpu = CLF__GRID("gemm_row_major_gpu", row_groups * output_groups),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = clf__weight_cost(rows, weight, epilogue),
     };
     return clf__launch(weight->device, &launch);

@@ -67,6 +67,8 @@ struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight);
 size_t clf__weight_bytes(clf_precision precision, int outputs, int inputs);
 
 enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, CLF__SILU };
+/* The macro that kernels are built with: "-DACTIVATION=<kind>"; NULL for an unknown kind. */
+const char *clf__activation_define(enum clf__activation kind);
 
 /* What is done to each product before it is stored: y = activation(scale * (x Wᵀ) + bias) + residual. Start
  * from CLF__EPILOGUE_NONE. Fused into the native kernels; after CLBlast's, a kernel of its own. */

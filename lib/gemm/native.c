@@ -57,8 +57,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
         .cpu = CLF__GRID("gemm_weight_cpu", panels, clf__ceil_divide((size_t)rows, block)),
         .gpu = CLF__GRID(skinny ? "gemm_weight_skinny_gpu" : "gemm_weight_tile_gpu", skinny ? panels : tiles,
                          clf__ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = clf__weight_cost(rows, weight, epilogue),
     };
     return clf__launch(weight->device, &launch);
@@ -85,8 +84,7 @@ static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__bat
         .cpu = CLF__GRID("gemm_batched_cpu", batches, panels, clf__ceil_divide(m, block)),
         .gpu = CLF__GRID("gemm_batched_gpu", batches, clf__ceil_divide(n, BATCHED_TILE),
                          clf__ceil_divide(m, BATCHED_TILE)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = clf__batched_cost(shape),
     };
     return clf__launch(device, &launch);

@@ -78,8 +78,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
         .defines = defines_of(precision),
         .gpu = CLF__GRID("transpose_weight_gpu", clf__ceil_divide((size_t)weight->inputs, CLF__PANEL),
                          clf__ceil_divide((size_t)weight->outputs, CLF__PANEL)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = {.bytes = (double)(clf__buffer_bytes(weight->buffer) + bytes)},
     };
     CLF__TRY(clf__launch(device, &launch));
@@ -89,7 +88,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
         .precision = precision,
         .inputs = weight->outputs,
         .outputs = weight->inputs,
-        .provider = &clf__gemm_native,
+        .provider = weight->provider,
     };
     return CLF_OK;
 }
@@ -102,7 +101,7 @@ static clf_status multiply_on_gpu(struct clf__matrix dx, struct clf__matrix dy, 
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     epilogue.scale = scale;
     epilogue.residual = residual;
-    return clf__gemm_native.multiply(dx, dy, rows, &transposed, &epilogue);
+    return weight->provider->multiply(dx, dy, rows, &transposed, &epilogue);
 }
 
 static size_t groups_wanted(const struct clf__caps *caps)
@@ -140,8 +139,7 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
         .defines = defines_of(precision),
         .cpu = CLF__GRID("input_gradient_cpu", clf__ceil_divide(panels, panel_share),
                          clf__ceil_divide((size_t)rows, share)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = cost,
     };
     return clf__launch(device, &launch);
@@ -169,8 +167,7 @@ static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int
         .defines = defines_of(precision),
         .cpu = CLF__GRID("pack_rows_cpu", clf__ceil_divide((size_t)rows, DEPTH * (size_t)together(precision)),
                          clf__ceil_divide((size_t)inputs, BLOCKS_A_GROUP * BLOCK)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = {.bytes =
                      (double)rows * inputs * (double)(sizeof(float) + clf__packing_of(precision)->bytes)},
     };
@@ -201,8 +198,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
         .program = "gemm_weight_gradient",
         .defines = defines_of(clf__products_precision(dweight)),
         .cpu = CLF__GRID("weight_gradient_cpu", panels, clf__ceil_divide(blocks, share)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = clf__gradient_cost(rows, dweight),
     };
     return clf__launch(device, &launch);
@@ -238,8 +234,7 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
         .defines = defines_of(clf__products_precision(dweight)),
         .gpu = CLF__GRID("weight_gradient_gpu", clf__ceil_divide((size_t)dweight->inputs, TILE),
                          clf__ceil_divide((size_t)dweight->outputs, TILE)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = clf__gradient_cost(rows, dweight),
     };
     return clf__launch(dweight->device, &launch);

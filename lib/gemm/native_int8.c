@@ -34,8 +34,7 @@ clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int
         .cpu = CLF__GRID("gemm_int8_cpu", panels, clf__ceil_divide((size_t)rows, share)),
         .gpu = CLF__GRID(skinny ? "gemm_int8_skinny_gpu" : "gemm_int8_tile_gpu", skinny ? panels : tiles,
                          clf__ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = clf__weight_cost(rows, weight, epilogue),
     };
     return clf__launch(weight->device, &launch);

@@ -57,9 +57,6 @@ const struct clf__packing *clf__packing_of(clf_precision precision);
 #define CLF__MATRIX(m)   CLF__BUFFER((m).buffer), CLF__INT((int)(m).offset), CLF__INT((m).stride)
 #define CLF__EPILOGUE(e) CLF__FLOAT((e)->scale), CLF__BUFFER((e)->bias), CLF__MATRIX((e)->residual)
 
-/* "-DACTIVATION=<kind>", for cl/gemm/epilogue.cl; NULL for an unknown kind. */
-const char *clf__activation_define(enum clf__activation kind);
-
 struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
 
 /* Rows a group of a CPU form: as many as leave each core CLF__KNOB_CPU_GROUPS groups, since a group pays for

@@ -40,8 +40,7 @@ static clf_status round_weight(struct clf__weight *rounded, const struct clf__we
         .program = "round_weight",
         .cpu = CLF__GRID("round_weight_cpu", panels),
         .gpu = CLF__GRID("round_weight_gpu", panels, clf__ceil_divide((size_t)weight->inputs, 2 * PAIRS)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = {.bytes = 1.5 * (double)clf__buffer_bytes(weight->buffer)},
     };
     return clf__launch(weight->device, &launch);

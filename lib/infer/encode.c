@@ -23,7 +23,7 @@ static clf_status upload_sources(struct clf__session *session, struct clf__seque
 clf_status clf__session_encode_maps(struct clf__session *session, const struct clf__sequences *sources,
                                     float *maps)
 {
-    const struct clf__encoder *encoder = &session->transformer->encoder;
+    const struct clf__stack *encoder = &session->transformer->encoder;
     int given = sources->first[sources->count];
     assert(sources->count <= session->limits.sources && given <= session->limits.source_tokens);
     session->sources = sources->count;
@@ -54,9 +54,10 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     if (!norm_first) {
         CLF__TRY(clf__workspace_round(&workspace));
     }
+    const struct clf__layer_call layer_call = {.self_call = &call};
     size_t layer_maps = (size_t)call.heads.count * (size_t)rows * (size_t)rows;
     for (int i = 0; i < encoder->layer_count; i++) {
-        CLF__TRY(clf__encoder_layer_forward(&encoder->layers[i], &workspace, &call));
+        CLF__TRY(clf__layer_forward(&encoder->layers[i], &workspace, &layer_call));
         if (maps != NULL) {
             CLF__TRY(clf__tensor_read(call.maps, maps + (size_t)i * layer_maps));
         }

@@ -25,7 +25,7 @@ struct clf__session {
     struct clf__mixer_state *layer_states; /* what a decoder layer keeps from step to step */
     struct clf__mixer_state shared_state;  /* and what all of them do */
     int turn;                              /* of the last step */
-    struct clf__decoder_call *layer_calls; /* a decoder layer's, of the pass that goes on */
+    struct clf__layer_call *layer_calls;   /* a decoder layer's, of the pass that goes on */
     struct clf__tensor layer_addresses;    /* these two: of decoder layers in one launch */
     struct clf__tensor counters;
     struct clf__upload source; /* what belongs to the encoded batch */
@@ -69,8 +69,7 @@ struct clf__decoder_maps {
 
 /* Runs the decoder's layers and final norm over the first `rows` rows of the workspace; maps may be NULL. */
 clf_status clf__session_run_decoder(struct clf__session *session, int rows,
-                                    const struct clf__decoder_call *call,
-                                    const struct clf__decoder_maps *maps);
+                                    const struct clf__layer_call *call, const struct clf__decoder_maps *maps);
 
 /* The batch that was encoded last becomes all of the memory, source b at slot b. */
 clf_status clf__session_remember_all(struct clf__session *session);

@@ -89,13 +89,13 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
     }
     views->first = rows[0];
     int hides = session->transformer->config.mask_pad_tokens && session->frames.buffer == NULL;
-    session->hidden_sources = hides ? hidden_view : (struct clf__tensor){.buffer = NULL};
+    session->hidden_sources = hides ? hidden_view : CLF__NO_TENSOR;
     return clf__upload_send(upload);
 }
 
 clf_status clf__session_remember(struct clf__session *session, const int *slots)
 {
-    const struct clf__decoder *decoder = &session->transformer->decoder;
+    const struct clf__stack *decoder = &session->transformer->decoder;
     struct clf__tensor x = clf__tensor_rows(clf__workspace_operand(&session->workspace), 0,
                                             session->source_first[session->sources]);
     struct memory_views views;
@@ -110,7 +110,7 @@ clf_status clf__session_remember(struct clf__session *session, const int *slots)
                 : clf__tensor_columns(clf__tensor_rows(session->workspace.projected, 0, x.rows), 0,
                                       memory.columns);
         CLF__TRY(clf__linear_forward(y, x, &decoder->layers[i].cross_attention.memory, CLF__IDENTITY,
-                                     (struct clf__tensor){.buffer = NULL}));
+                                     CLF__NO_TENSOR));
         if (!views.is_contiguous) {
             CLF__TRY(clf__cache_place(memory, y, views.rows));
         }

@@ -159,7 +159,7 @@ static clf_status plan(struct clf__session **out, struct clf__transformer *trans
 /* Makes steps in few launches ready. */
 static clf_status prepare_steps(struct clf__session *session)
 {
-    const struct clf__decoder *decoder = &session->transformer->decoder;
+    const struct clf__stack *decoder = &session->transformer->decoder;
     struct clf__tensor counters = session->counters;
     session->projection.counter = clf__tensor_columns(counters, counters.columns - 16, 1);
     CLF__TRY(clf__buffer_fill(counters.buffer, 0, clf__buffer_bytes(counters.buffer), 0.0f));

@@ -13,12 +13,11 @@ struct clf__projection clf__session_projection(const struct clf__session *sessio
 }
 
 clf_status clf__session_run_decoder(struct clf__session *session, int rows,
-                                    const struct clf__decoder_call *call,
-                                    const struct clf__decoder_maps *maps)
+                                    const struct clf__layer_call *call, const struct clf__decoder_maps *maps)
 {
-    const struct clf__decoder *decoder = &session->transformer->decoder;
+    const struct clf__stack *decoder = &session->transformer->decoder;
     struct clf__workspace workspace = clf__workspace_rows(&session->workspace, rows);
-    struct clf__decoder_call *calls = session->layer_calls;
+    struct clf__layer_call *calls = session->layer_calls;
     for (int i = 0; i < decoder->layer_count; i++) {
         calls[i] = *call;
         calls[i].memory = session->memory[i];
@@ -136,7 +135,7 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
 /* Ends with the candidates, for which it waits. */
 static clf_status run_step(struct clf__session *session, struct clf__step *step)
 {
-    const struct clf__decoder *decoder = &session->transformer->decoder;
+    const struct clf__stack *decoder = &session->transformer->decoder;
     assert(step->rows <= session->limits.cache_rows && step->candidates <= session->limits.candidates);
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
     struct step_views views;
@@ -162,8 +161,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         .scratch = &session->scratch,
         .few_queries = 1,
     };
-    struct clf__decoder_call call = {
-        .step = &mixer_step, .cross_call = &cross, .counters = session->counters};
+    struct clf__layer_call call = {.step = &mixer_step, .cross_call = &cross, .counters = session->counters};
     CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
     return read_candidates(session, step, &views);
 }

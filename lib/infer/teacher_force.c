@@ -33,7 +33,7 @@ static clf_status upload_targets(struct clf__session *session, struct target_vie
 static clf_status force(struct clf__session *session, const struct clf__sequences *inputs,
                         const struct clf__decoder_maps *maps)
 {
-    const struct clf__decoder *decoder = &session->transformer->decoder;
+    const struct clf__stack *decoder = &session->transformer->decoder;
     int rows = inputs->first[inputs->count];
     assert(inputs->count == session->occupied_count && rows <= session->limits.target_tokens);
     session->target_rows = rows;
@@ -59,7 +59,7 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
         self.maps = clf__session_map(session, 0, heads.count * rows, rows);
         cross.maps = clf__session_map(session, 1, heads.count * rows, session->slots[0].length);
     }
-    struct clf__decoder_call call = {.self_call = &self, .cross_call = &cross};
+    struct clf__layer_call call = {.self_call = &self, .cross_call = &cross};
     return clf__session_run_decoder(session, rows, &call, maps);
 }
 

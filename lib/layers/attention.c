@@ -1,7 +1,5 @@
 #include "layers/attention.h"
 
-static const struct clf__tensor no_residual = {.buffer = NULL};
-
 static int key_columns(const struct clf__heads *heads)
 {
     return heads->count * heads->key_width;
@@ -48,7 +46,7 @@ static clf_status project_self(struct projection *out, struct clf__tensor x,
                                const struct clf__attention_layer *layer, struct clf__tensor projected)
 {
     struct clf__tensor all = clf__tensor_columns(projected, 0, clf__self_projection_width(&layer->heads));
-    CLF__TRY(clf__linear_forward(all, x, &layer->input, CLF__IDENTITY, no_residual));
+    CLF__TRY(clf__linear_forward(all, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR));
     *out = split_self(all, &layer->heads);
     return CLF_OK;
 }
@@ -101,7 +99,7 @@ clf_status clf__cross_attention_forward(struct clf__tensor y, struct clf__tensor
 {
     const struct clf__heads *heads = &layer->heads;
     struct clf__tensor query = clf__tensor_columns(workspace->projected, 0, key_columns(heads));
-    CLF__TRY(clf__linear_forward(query, x, &layer->input, CLF__IDENTITY, no_residual));
+    CLF__TRY(clf__linear_forward(query, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR));
     struct projection projection = split_cross(query, memory, heads);
     struct clf__tensor context = context_of_call(workspace, layer, call);
     CLF__TRY(clf__attention_forward(context, projection.query, projection.key, projection.value, call));
@@ -160,7 +158,7 @@ static clf_status backward_to_projections(const struct projection *gradients,
     struct clf__tensor dcontext = clf__tensor_columns(workspace->context, 0, value_columns(&layer->heads));
     CLF__TRY(clf__dropout_gradient(&doutput, workspace->branch, dy, &training->output));
     CLF__TRY(clf__linear_backward(dcontext, &gradient->output, doutput, record->context, &layer->output,
-                                  no_residual, workspace->scratch));
+                                  CLF__NO_TENSOR, workspace->scratch));
     const struct clf__attention_gradients out = {.query = gradients->query,
                                                  .key = gradients->key,
                                                  .value = gradients->value,
@@ -192,8 +190,8 @@ clf_status clf__cross_attention_record(struct clf__tensor y, struct clf__tensor 
                                        const struct clf__attention_record *record,
                                        const struct clf__attention_training *training)
 {
-    CLF__TRY(clf__linear_forward(record->memory, encoded->x, &layer->memory, CLF__IDENTITY, no_residual));
-    CLF__TRY(clf__linear_forward(record->projected, x, &layer->input, CLF__IDENTITY, no_residual));
+    CLF__TRY(clf__linear_forward(record->memory, encoded->x, &layer->memory, CLF__IDENTITY, CLF__NO_TENSOR));
+    CLF__TRY(clf__linear_forward(record->projected, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR));
     struct projection projection = split_cross(record->projected, record->memory, &layer->heads);
     CLF__TRY(clf__attention_forward(record->context, projection.query, projection.key, projection.value,
                                     &training->call));
@@ -214,7 +212,7 @@ clf_status clf__cross_attention_backward(const struct clf__branch *branch, const
     CLF__TRY(backward_to_projections(&gradients, gradient, branch->dy, &projection, layer, record, workspace,
                                      training));
     CLF__TRY(clf__linear_backward(encoded->dx, &gradient->memory, workspace->memory, encoded->x,
-                                  &layer->memory, encoded->adds ? encoded->dx : no_residual,
+                                  &layer->memory, encoded->adds ? encoded->dx : CLF__NO_TENSOR,
                                   workspace->scratch));
     return clf__linear_backward(branch->dx, &gradient->input, dquery, x, &layer->input, branch->residual,
                                 workspace->scratch);

@@ -1,9 +1,8 @@
-#include "layers/decoder_layer_single.h"
-
 #include <stdio.h>
 
 #include "base/larger.h"
 #include "device/caps.h"
+#include "layers/layer.h"
 #include "ops/operand.h"
 #include "program/launch.h"
 
@@ -13,7 +12,7 @@ enum {
     STORED = 8 /* at once, by cl/layers/addresses.cl */
 };
 
-static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__decoder_layer *layer)
+static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__layer *layer)
 {
     out[0] = &layer->mixer.attention.input;
     out[1] = &layer->mixer.attention.output;
@@ -23,7 +22,7 @@ static void list_products(const struct clf__linear *out[PRODUCTS], const struct 
     out[5] = &layer->feed_forward.down;
 }
 
-static clf_precision precision_of(const struct clf__decoder_layer *layer)
+static clf_precision precision_of(const struct clf__layer *layer)
 {
     return clf__weight_layout(layer->mixer.attention.input.weight).precision;
 }
@@ -35,7 +34,7 @@ static int is_plain(const struct clf__linear *linear)
 }
 
 /* Whether a step of the layer can ever go in one launch with others. */
-static int can_be_single(const struct clf__caps *caps, const struct clf__decoder_layer *layer)
+static int can_be_single(const struct clf__caps *caps, const struct clf__layer *layer)
 {
     if (!layer->mixer.kind->is_in_single_launch) {
         return 0;
@@ -52,7 +51,7 @@ static int can_be_single(const struct clf__caps *caps, const struct clf__decoder
 }
 
 /* In the order of struct layer in cl/layers/decoder_layer.cl. */
-static void list_buffers(const struct clf__buffer **out, const struct clf__decoder_layer *layer)
+static void list_buffers(const struct clf__buffer **out, const struct clf__layer *layer)
 {
     const struct clf__linear *linears[PRODUCTS];
     list_products(linears, layer);
@@ -95,8 +94,7 @@ static clf_status store_addresses(struct clf__tensor addresses,
     return CLF_OK;
 }
 
-clf_status clf__decoder_layers_store_addresses(struct clf__tensor *addresses,
-                                               const struct clf__decoder_layer *layers,
+clf_status clf__decoder_layers_store_addresses(struct clf__tensor *addresses, const struct clf__layer *layers,
                                                const struct clf__mixer_state *states,
                                                const struct clf__tensor *memory)
 {
@@ -117,7 +115,7 @@ clf_status clf__decoder_layers_store_addresses(struct clf__tensor *addresses,
 }
 
 /* Whether this call of the layer goes in one launch with others, and gains by it. */
-static int is_single(const struct clf__decoder_layer *layer, int rows, const struct clf__decoder_call *call)
+static int is_single(const struct clf__layer *layer, int rows, const struct clf__layer_call *call)
 {
     if (call->addresses.buffer == NULL || call->step == NULL || rows == 0) {
         return 0;
@@ -130,8 +128,8 @@ static int is_single(const struct clf__decoder_layer *layer, int rows, const str
            cross->mask.relative.buffer == NULL && !cross->mask.causal;
 }
 
-int clf__decoder_layers_together(const struct clf__decoder_layer *layers, int count, int rows,
-                                 const struct clf__decoder_call *calls)
+int clf__decoder_layers_together(const struct clf__layer *layers, int count, int rows,
+                                 const struct clf__layer_call *calls)
 {
     int together = 0;
     while (together < count && is_single(&layers[together], rows, &calls[together])) {
@@ -141,7 +139,7 @@ int clf__decoder_layers_together(const struct clf__decoder_layer *layers, int co
 }
 
 /* The macros that one decoder's layers fix. */
-static void write_defines(char *defines, size_t size, const struct clf__decoder_layer *layer)
+static void write_defines(char *defines, size_t size, const struct clf__layer *layer)
 {
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     const struct clf__norm *norm = &layer->mixer_norm;
@@ -154,8 +152,8 @@ static void write_defines(char *defines, size_t size, const struct clf__decoder_
 }
 
 /* The products, and the attentions as the launches an op count them. */
-static void add_cost(struct clf__cost *cost, const struct clf__decoder_layer *layer, int rows,
-                     const struct clf__decoder_call *call)
+static void add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
+                     const struct clf__layer_call *call)
 {
     const struct clf__linear *linears[PRODUCTS];
     list_products(linears, layer);
@@ -174,9 +172,9 @@ static void add_cost(struct clf__cost *cost, const struct clf__decoder_layer *la
 }
 
 /* What all layers share: their sizes, and where the step's rows lie. */
-static struct clf__decoder_step_sizes list_sizes(const struct clf__decoder_layer *layer,
+static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
                                                  const struct clf__workspace *workspace,
-                                                 const struct clf__decoder_call *call)
+                                                 const struct clf__layer_call *call)
 {
     const struct clf__attention_history history = clf__self_attention_history(call->step, call->state);
     const struct clf__attention_call *cross = call->cross_call;
@@ -211,9 +209,9 @@ static struct clf__decoder_step_sizes list_sizes(const struct clf__decoder_layer
     };
 }
 
-clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, int count,
+clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count,
                                       const struct clf__workspace *workspace,
-                                      const struct clf__decoder_call *calls)
+                                      const struct clf__layer_call *calls)
 {
     struct clf_device *device = clf__buffer_device(workspace->x.buffer);
     int inputs = layers->feed_forward.width;
@@ -250,8 +248,7 @@ clf_status clf__decoder_layers_single(const struct clf__decoder_layer *layers, i
         .program = "decoder_layer",
         .defines = defines,
         .cpu = CLF__GRID("decoder_layer_step_cpu", clf__device_caps(device)->compute_units),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = cost,
     };
     return clf__launch(device, &launch);

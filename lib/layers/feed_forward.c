@@ -2,8 +2,6 @@
 
 #include "ops/activation.h"
 
-static const struct clf__tensor no_residual = {.buffer = NULL};
-
 clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
                                      const struct clf__feed_forward *layer,
                                      const struct clf__workspace *workspace)
@@ -12,13 +10,13 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x,
     if (layer->gated) {
         struct clf__tensor both = clf__tensor_columns(workspace->hidden, 0, 2 * layer->width);
         struct clf__tensor gate = clf__tensor_columns(both, layer->width, layer->width);
-        CLF__TRY(clf__linear_forward(both, x, &layer->up, CLF__IDENTITY, no_residual));
+        CLF__TRY(clf__linear_forward(both, x, &layer->up, CLF__IDENTITY, CLF__NO_TENSOR));
         CLF__TRY(clf__gate_forward(hidden, hidden, gate, layer->activation));
     } else {
         if (clf__linear_reads_bf16(&layer->down)) {
             hidden = clf__tensor_bf16(hidden); /* as the second product would round it */
         }
-        CLF__TRY(clf__linear_forward(hidden, x, &layer->up, layer->activation, no_residual));
+        CLF__TRY(clf__linear_forward(hidden, x, &layer->up, layer->activation, CLF__NO_TENSOR));
     }
     return clf__linear_forward(y, hidden, &layer->down, CLF__IDENTITY, residual);
 }
@@ -55,7 +53,7 @@ static clf_status activate(struct clf__tensor *out, const struct clf__feed_forwa
         CLF__TRY(clf__activation_forward(activated, hidden, layer->activation));
     }
     if (dropout->rate > 0.0f) {
-        CLF__TRY(clf__dropout_forward(activated, *out, no_residual, dropout));
+        CLF__TRY(clf__dropout_forward(activated, *out, CLF__NO_TENSOR, dropout));
         *out = activated;
     }
     return CLF_OK;
@@ -68,7 +66,7 @@ clf_status clf__feed_forward_record(struct clf__tensor y, struct clf__tensor x, 
 {
     struct clf__tensor activated;
     enum clf__activation fused = records_activations(layer) ? layer->activation : CLF__IDENTITY;
-    CLF__TRY(clf__linear_forward(hidden, x, &layer->up, fused, no_residual));
+    CLF__TRY(clf__linear_forward(hidden, x, &layer->up, fused, CLF__NO_TENSOR));
     CLF__TRY(activate(&activated, layer, hidden, workspace, &training->activation));
     return clf__linear_dropout_forward(y, activated, &layer->down, residual, &training->output);
 }
@@ -99,8 +97,8 @@ clf_status clf__feed_forward_backward(const struct clf__branch *branch,
     struct clf__tensor dactivated = layer->gated ? gate_half(dhidden, layer) : dhidden;
     CLF__TRY(clf__dropout_gradient(&doutput, workspace->branch, branch->dy, &training->output));
     CLF__TRY(activate(&activated, layer, hidden, workspace, &training->activation));
-    CLF__TRY(clf__linear_backward(dactivated, &gradient->down, doutput, activated, &layer->down, no_residual,
-                                  workspace->scratch));
+    CLF__TRY(clf__linear_backward(dactivated, &gradient->down, doutput, activated, &layer->down,
+                                  CLF__NO_TENSOR, workspace->scratch));
     CLF__TRY(activate_backward(dhidden, dactivated, layer, hidden, &training->activation));
     return clf__linear_backward(branch->dx, &gradient->up, dhidden, x, &layer->up, branch->residual,
                                 workspace->scratch);

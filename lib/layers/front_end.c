@@ -2,8 +2,6 @@
 
 #include "ops/positions.h"
 
-static const struct clf__tensor none = {.buffer = NULL};
-
 static int as_many(int count)
 {
     return count;
@@ -13,8 +11,7 @@ static clf_status tokens_forward(struct clf__tensor y, const struct clf__front_e
                                  const struct clf__front_end_input *input, struct clf__tensor table,
                                  struct clf__tensor positions)
 {
-    return clf__embedding_positions_forward(y, input->ids, front_end->tokens, front_end->scale, table,
-                                            positions);
+    return clf__embedding_forward(y, input->ids, front_end->tokens, front_end->scale, table, positions);
 }
 
 static clf_status tokens_backward(const struct clf__front_end *gradient, struct clf__tensor dy,
@@ -31,7 +28,7 @@ static clf_status frames_forward(struct clf__tensor y, const struct clf__front_e
                                  const struct clf__front_end_input *input, struct clf__tensor table,
                                  struct clf__tensor positions)
 {
-    CLF__TRY(clf__linear_forward(y, input->frames, &front_end->frames, CLF__IDENTITY, none));
+    CLF__TRY(clf__linear_forward(y, input->frames, &front_end->frames, CLF__IDENTITY, CLF__NO_TENSOR));
     return table.buffer != NULL ? clf__positions_forward(y, y, table, positions) : CLF_OK;
 }
 
@@ -39,8 +36,8 @@ static clf_status frames_backward(const struct clf__front_end *gradient, struct 
                                   const struct clf__front_end *front_end,
                                   const struct clf__front_end_input *input, struct clf__tensor scratch)
 {
-    return clf__linear_backward(none, &gradient->frames, dy, input->frames, &front_end->frames, none,
-                                scratch);
+    return clf__linear_backward(CLF__NO_TENSOR, &gradient->frames, dy, input->frames, &front_end->frames,
+                                CLF__NO_TENSOR, scratch);
 }
 
 const struct clf__front_end_kind clf__frames_front_end = {as_many, frames_forward, frames_backward};

@@ -115,7 +115,7 @@ clf_status clf__linear_dropout_forward(struct clf__tensor y, struct clf__tensor 
     if (dropout->rate == 0.0f) {
         return clf__linear_forward(y, x, linear, CLF__IDENTITY, residual);
     }
-    CLF__TRY(clf__linear_forward(y, x, linear, CLF__IDENTITY, (struct clf__tensor){.buffer = NULL}));
+    CLF__TRY(clf__linear_forward(y, x, linear, CLF__IDENTITY, CLF__NO_TENSOR));
     return clf__dropout_forward(y, y, residual, dropout);
 }
 

@@ -37,13 +37,13 @@ void clf__norm_free(struct clf__norm *norm)
 
 clf_status clf__norm_forward(struct clf__tensor y, struct clf__tensor x, const struct clf__norm *norm)
 {
-    return clf__layernorm_forward(y, x, norm->gamma, norm->beta, norm->kind, norm->epsilon);
+    return clf__norm_forward_rounded(y, CLF__NO_TENSOR, x, norm);
 }
 
 clf_status clf__norm_forward_rounded(struct clf__tensor y, struct clf__tensor rounded, struct clf__tensor x,
                                      const struct clf__norm *norm)
 {
-    return clf__layernorm_forward_rounded(y, rounded, x, norm->gamma, norm->beta, norm->kind, norm->epsilon);
+    return clf__layernorm_forward(y, rounded, x, norm->gamma, norm->beta, norm->kind, norm->epsilon);
 }
 
 clf_status clf__norm_backward(struct clf__tensor dx, const struct clf__norm *gradient, struct clf__tensor dy,

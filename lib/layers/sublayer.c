@@ -11,7 +11,7 @@ clf_status clf__sublayer_begin(struct clf__sublayer *sublayer, const struct clf_
         return CLF_OK;
     }
     int is_rounded = workspace->rounded.buffer != NULL;
-    struct clf__tensor normed = is_rounded ? (struct clf__tensor){.buffer = NULL} : workspace->normed;
+    struct clf__tensor normed = is_rounded ? CLF__NO_TENSOR : workspace->normed;
     sublayer->x = is_rounded ? workspace->rounded : workspace->normed;
     return clf__norm_forward_rounded(normed, workspace->rounded, workspace->x, norm);
 }

@@ -10,7 +10,7 @@ clf_status clf__workspace_reserve(struct clf__workspace *workspace, struct clf__
         CLF__TRY(clf__arena_reserve(arena, &workspace->rounded, CLF__BF16, rows, widths->d_model,
                                     "the rounded rows"));
     } else {
-        workspace->rounded = (struct clf__tensor){.buffer = NULL};
+        workspace->rounded = CLF__NO_TENSOR;
     }
     CLF__TRY(clf__arena_reserve(arena, &workspace->projected, CLF__F32, rows, widths->projected,
                                 "the queries, keys and values"));

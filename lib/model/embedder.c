@@ -151,8 +151,7 @@ clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedde
 
 static clf_status drop(struct clf__tensor y, const struct clf__dropout *dropout)
 {
-    return dropout->rate > 0.0f ? clf__dropout_forward(y, y, (struct clf__tensor){.buffer = NULL}, dropout)
-                                : CLF_OK;
+    return dropout->rate > 0.0f ? clf__dropout_forward(y, y, CLF__NO_TENSOR, dropout) : CLF_OK;
 }
 
 clf_status clf__embedder_record(struct clf__tensor y, const struct clf__embedder *embedder,

@@ -2,50 +2,37 @@
 
 #include "base/memory.h"
 
-static struct clf__embedder *embedder_of(struct clf__stacks stacks, enum clf__side side)
-{
-    return side == CLF__ENCODER ? &stacks.encoder->embedder : &stacks.decoder->embedder;
-}
-
 static int is_projection(const struct clf__module *module)
 {
     return module->side == CLF__DECODER && module->layer < 0 &&
-           module->offset == offsetof(struct clf__decoder, projection);
-}
-
-static struct clf__feed_forward feed_forward(const struct clf__config *config, enum clf__side side)
-{
-    return (struct clf__feed_forward){
-        .activation = config->activation, .width = clf__config_ffn(config, side), .gated = config->ffn_gated};
+           module->offset == offsetof(struct clf__stack, projection);
 }
 
 /* All but the parameters. */
-static clf_status build(struct clf__stacks out, const struct clf__config *config)
+static clf_status build(struct clf__stack *stack, const struct clf__config *config, enum clf__side side)
 {
-    struct clf__encoder *encoder = out.encoder;
-    struct clf__decoder *decoder = out.decoder;
-    encoder->embedder.front_end.kind = clf__tree_front_end(config, CLF__ENCODER);
-    decoder->embedder.front_end.kind = clf__tree_front_end(config, CLF__DECODER);
-    encoder->embedder.front_end.scale = config->encoder_embedding_scale;
-    decoder->embedder.front_end.scale = config->decoder_embedding_scale;
-    CLF__TRY(clf__allocate(&encoder->layers, (size_t)config->encoder_layers, sizeof *encoder->layers));
-    encoder->layer_count = config->encoder_layers;
-    CLF__TRY(clf__allocate(&decoder->layers, (size_t)config->decoder_layers, sizeof *decoder->layers));
-    decoder->layer_count = config->decoder_layers;
-    for (int i = 0; i < encoder->layer_count; i++) {
-        struct clf__encoder_layer *layer = &encoder->layers[i];
-        layer->self_attention.heads = clf__config_heads(config, CLF__ENCODER);
-        layer->feed_forward = feed_forward(config, CLF__ENCODER);
-        layer->norm_first = config->norm_first;
-    }
-    for (int i = 0; i < decoder->layer_count; i++) {
-        struct clf__decoder_layer *layer = &decoder->layers[i];
-        layer->mixer.kind = clf__tree_mixer(config);
-        layer->mixer.attention.heads = layer->cross_attention.heads = clf__config_heads(config, CLF__DECODER);
-        layer->feed_forward = feed_forward(config, CLF__DECODER);
+    int count = clf__config_layers(config, side);
+    stack->embedder.front_end.kind = clf__tree_front_end(config, side);
+    stack->embedder.front_end.scale =
+        side == CLF__ENCODER ? config->encoder_embedding_scale : config->decoder_embedding_scale;
+    CLF__TRY(clf__allocate(&stack->layers, (size_t)count, sizeof *stack->layers));
+    stack->layer_count = count;
+    for (int i = 0; i < count; i++) {
+        struct clf__layer *layer = &stack->layers[i];
+        layer->mixer.kind = clf__tree_mixer(config, side);
+        layer->mixer.attention.heads = layer->cross_attention.heads = clf__config_heads(config, side);
+        layer->feed_forward.activation = config->activation;
+        layer->feed_forward.width = clf__config_ffn(config, side);
+        layer->feed_forward.gated = config->ffn_gated;
         layer->norm_first = config->norm_first;
     }
     return CLF_OK;
+}
+
+static clf_status build_both(struct clf__stacks out, const struct clf__config *config)
+{
+    CLF__TRY(build(out.encoder, config, CLF__ENCODER));
+    return build(out.decoder, config, CLF__DECODER);
 }
 
 /* The target's tokens, where they are the source's. */
@@ -202,15 +189,10 @@ clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
                             const struct clf__parameters *parameters)
 {
     struct loader loader = {out, device, config, precision, parameters};
-    CLF__TRY(build(out, config));
+    CLF__TRY(build_both(out, config));
     CLF__TRY(clf__tree_visit(config, load_module, &loader));
     CLF__TRY(clf__embedder_reach(&out.encoder->embedder, device, config, CLF__ENCODER, 1));
     return clf__embedder_reach(&out.decoder->embedder, device, config, CLF__DECODER, 1);
-}
-
-static struct clf_device *device_of(const struct clf__linear *linear)
-{
-    return clf__buffer_device(clf__weight_layout(linear->weight).buffer);
 }
 
 struct zeroing {
@@ -239,10 +221,10 @@ static clf_status zero_table(struct clf__tensor *out, const struct clf__tensor *
     *out = *like;
     out->buffer = NULL;
     CLF__TRY(clf__pool_reserve(&out->buffer, zeroing->pool, clf__buffer_bytes(like->buffer), what));
-    struct clf__embedder *embedder = embedder_of(zeroing->out, side);
+    struct clf__embedder *embedder = &clf__stack_of(zeroing->out, side)->embedder;
     return out == &embedder->relative_by_bucket
                ? clf__embedder_reserve_zero_relative(embedder, zeroing->pool,
-                                                     embedder_of(zeroing->like, side))
+                                                     &clf__stack_of(zeroing->like, side)->embedder)
                : CLF_OK;
 }
 
@@ -271,8 +253,8 @@ clf_status clf__mirror_create_zero(struct clf__mirror *out, struct clf__stacks l
                                    const struct clf__config *config, const char *what)
 {
     struct zeroing zeroing = {clf__mirror_stacks(out), like, config, &out->pool};
-    out->pool.device = device_of(&like.decoder->projection);
-    CLF__TRY(build(zeroing.out, config));
+    out->pool.device = clf__buffer_device(clf__weight_layout(like.decoder->projection.weight).buffer);
+    CLF__TRY(build_both(zeroing.out, config));
     CLF__TRY(clf__tree_visit(config, zero_module, &zeroing));
     return clf__pool_allocate(&out->pool, what);
 }
@@ -310,12 +292,12 @@ static clf_status free_module(void *context, const struct clf__module *module)
 void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *config)
 {
     (void)clf__tree_visit(config, free_module, &stacks); /* freeing never fails */
-    clf__embedder_free_tables(&stacks.encoder->embedder);
-    clf__embedder_free_tables(&stacks.decoder->embedder);
-    clf__free(stacks.encoder->layers);
-    clf__free(stacks.decoder->layers);
-    *stacks.encoder = (struct clf__encoder){.layers = NULL};
-    *stacks.decoder = (struct clf__decoder){.layers = NULL};
+    for (enum clf__side side = CLF__ENCODER; side <= CLF__DECODER; side++) {
+        struct clf__stack *stack = clf__stack_of(stacks, side);
+        clf__embedder_free_tables(&stack->embedder);
+        clf__free(stack->layers);
+        *stack = (struct clf__stack){.layers = NULL};
+    }
 }
 
 void clf__mirror_free(struct clf__mirror *mirror, const struct clf__config *config)
@@ -324,65 +306,9 @@ void clf__mirror_free(struct clf__mirror *mirror, const struct clf__config *conf
     clf__pool_free(&mirror->pool);
 }
 
-/* A layer alone is the first one of a stack. */
-
-static struct clf__feed_forward without_weights(const struct clf__feed_forward *like)
+void clf__layer_free(struct clf__layer *layer)
 {
-    return (struct clf__feed_forward){
-        .activation = like->activation, .width = like->width, .gated = like->gated};
-}
-
-static clf_status zero_lone(struct clf__mirror *out, struct clf__mirror *like, enum clf__side side,
-                            const struct clf__linear *linear)
-{
-    struct clf__pool pool = {.device = device_of(linear)};
-    struct zeroing zeroing = {
-        .out = clf__mirror_stacks(out), .like = clf__mirror_stacks(like), .pool = &pool};
-    clf_status status = clf__tree_visit_layer(side, zero_module, &zeroing);
-    if (status == CLF_OK) {
-        status = clf__pool_allocate(&pool, "a layer's gradients");
-    }
-    clf__pool_free(&pool);
-    if (status != CLF_OK) {
-        (void)clf__tree_visit_layer(side, free_module, &zeroing.out);
-    }
-    return status;
-}
-
-clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
-                                          const struct clf__encoder_layer *like)
-{
-    *out = (struct clf__encoder_layer){.self_attention = {.heads = like->self_attention.heads},
-                                       .feed_forward = without_weights(&like->feed_forward),
-                                       .norm_first = like->norm_first};
-    struct clf__mirror lone = {.encoder = {.layers = out}};
-    struct clf__mirror model = {.encoder = {.layers = (struct clf__encoder_layer *)like}};
-    return zero_lone(&lone, &model, CLF__ENCODER, &like->feed_forward.down);
-}
-
-clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
-                                          const struct clf__decoder_layer *like)
-{
-    *out = (struct clf__decoder_layer){
-        .mixer = {.kind = like->mixer.kind, .attention = {.heads = like->mixer.attention.heads}},
-        .cross_attention = {.heads = like->cross_attention.heads},
-        .feed_forward = without_weights(&like->feed_forward),
-        .norm_first = like->norm_first};
-    struct clf__mirror lone = {.decoder = {.layers = out}};
-    struct clf__mirror model = {.decoder = {.layers = (struct clf__decoder_layer *)like}};
-    return zero_lone(&lone, &model, CLF__DECODER, &like->feed_forward.down);
-}
-
-void clf__encoder_layer_free(struct clf__encoder_layer *layer)
-{
-    struct clf__mirror lone = {.encoder = {.layers = layer}};
-    struct clf__stacks stacks = clf__mirror_stacks(&lone);
-    (void)clf__tree_visit_layer(CLF__ENCODER, free_module, &stacks);
-}
-
-void clf__decoder_layer_free(struct clf__decoder_layer *layer)
-{
-    struct clf__mirror lone = {.decoder = {.layers = layer}};
-    struct clf__stacks stacks = clf__mirror_stacks(&lone);
-    (void)clf__tree_visit_layer(CLF__DECODER, free_module, &stacks);
+    struct clf__stack lone = {.layers = layer};
+    struct clf__stacks stacks = {.decoder = &lone};
+    (void)clf__tree_visit_layer(free_module, &stacks);
 }

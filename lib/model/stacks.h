@@ -18,12 +18,7 @@ clf_status clf__mirror_create_zero(struct clf__mirror *out, struct clf__stacks l
                                    const struct clf__config *config, const char *what);
 void clf__mirror_free(struct clf__mirror *mirror, const struct clf__config *config);
 
-/* The same for a layer that belongs to no model. */
-clf_status clf__encoder_layer_create_zero(struct clf__encoder_layer *out,
-                                          const struct clf__encoder_layer *like);
-clf_status clf__decoder_layer_create_zero(struct clf__decoder_layer *out,
-                                          const struct clf__decoder_layer *like);
-void clf__encoder_layer_free(struct clf__encoder_layer *layer);
-void clf__decoder_layer_free(struct clf__decoder_layer *layer);
+/* Of a layer that belongs to no model. */
+void clf__layer_free(struct clf__layer *layer);
 
 #endif

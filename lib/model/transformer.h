@@ -9,8 +9,7 @@ struct clf__transformer {
     struct clf_device *device;
     clf_precision precision;
     struct clf__config config;
-    struct clf__encoder encoder;
-    struct clf__decoder decoder;
+    struct clf__stack encoder, decoder;
     int64_t parameter_count; /* values, shared ones once */
     uint64_t weight_bytes;   /* on the device */
 };

@@ -36,41 +36,33 @@ struct module_row {
 #define GATE   {"fc_gate", CLF__MATRIX, FFN, HAS(ffn_bias), 1}
 #define DOWN   {"fc2", CLF__MATRIX, MODEL_WIDTH, HAS(ffn_bias), 0}
 
-#define LINEAR(layer, member, prefix, columns, count, ...) \
-    {CLF__MODULE_LINEAR, offsetof(struct layer, member), prefix, columns, count, {__VA_ARGS__}}
-#define NORM(layer, member, name) \
-    {CLF__MODULE_NORM, offsetof(struct layer, member), "", MODEL_WIDTH, 1, {{name, CLF__GAIN, 0, 0, 0}}}
+#define LINEAR(member, prefix, columns, count, ...) \
+    {CLF__MODULE_LINEAR, offsetof(struct clf__layer, member), prefix, columns, count, {__VA_ARGS__}}
+#define NORM(member, name) \
+    {CLF__MODULE_NORM, offsetof(struct clf__layer, member), "", MODEL_WIDTH, 1, {{name, CLF__GAIN, 0, 0, 0}}}
 
-#define SELF_ATTENTION(layer, input, output, norm) \
-    LINEAR(layer, input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE), \
-    LINEAR(layer, output, "self_attn.", VALUES, 1, OUTPUT), \
-    NORM(layer, norm, "self_attn_layer_norm")
-#define CROSS_ATTENTION(layer) \
-    LINEAR(layer, cross_attention.input, "encoder_attn.", MODEL_WIDTH, 1, QUERY), \
-    LINEAR(layer, cross_attention.memory, "encoder_attn.", MODEL_WIDTH, 2, KEY, VALUE), \
-    LINEAR(layer, cross_attention.output, "encoder_attn.", VALUES, 1, OUTPUT), \
-    NORM(layer, cross_attention_norm, "encoder_attn_layer_norm")
-#define FEED_FORWARD(layer) \
-    LINEAR(layer, feed_forward.up, "", MODEL_WIDTH, 2, UP, GATE), \
-    LINEAR(layer, feed_forward.down, "", FFN, 1, DOWN), \
-    NORM(layer, feed_forward_norm, "final_layer_norm")
-
-static const struct module_row encoder_rows[] = {
-    SELF_ATTENTION(clf__encoder_layer, self_attention.input, self_attention.output, self_attention_norm),
-    FEED_FORWARD(clf__encoder_layer),
-};
 static const struct module_row self_attention_rows[] = {
-    SELF_ATTENTION(clf__decoder_layer, mixer.attention.input, mixer.attention.output, mixer_norm),
+    LINEAR(mixer.attention.input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE),
+    LINEAR(mixer.attention.output, "self_attn.", VALUES, 1, OUTPUT),
+    NORM(mixer_norm, "self_attn_layer_norm"),
 };
-static const struct module_row decoder_rows[] = {
-    CROSS_ATTENTION(clf__decoder_layer),
-    FEED_FORWARD(clf__decoder_layer),
+static const struct module_row cross_attention_rows[] = {
+    LINEAR(cross_attention.input, "encoder_attn.", MODEL_WIDTH, 1, QUERY),
+    LINEAR(cross_attention.memory, "encoder_attn.", MODEL_WIDTH, 2, KEY, VALUE),
+    LINEAR(cross_attention.output, "encoder_attn.", VALUES, 1, OUTPUT),
+    NORM(cross_attention_norm, "encoder_attn_layer_norm"),
+};
+static const struct module_row feed_forward_rows[] = {
+    LINEAR(feed_forward.up, "", MODEL_WIDTH, 2, UP, GATE),
+    LINEAR(feed_forward.down, "", FFN, 1, DOWN),
+    NORM(feed_forward_norm, "final_layer_norm"),
 };
 /* clang-format on */
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
 
-/* By enum clf__decoder_mixer: a mixer's functions, and what it and its norm are made of. */
+/* By enum clf__decoder_mixer: a mixer's functions, and what it and its norm are made of. The encoder's is the
+ * first one. */
 static const struct mixer_row {
     const struct clf__mixer_kind *kind;
     const struct module_row *rows;
@@ -79,9 +71,14 @@ static const struct mixer_row {
     {&clf__self_attention_mixer, self_attention_rows, COUNT(self_attention_rows)},
 };
 
-const struct clf__mixer_kind *clf__tree_mixer(const struct clf__config *config)
+static const struct mixer_row *mixer_of(const struct clf__config *config, enum clf__side side)
 {
-    return mixers[config->decoder_mixer].kind;
+    return &mixers[side == CLF__ENCODER ? 0 : config->decoder_mixer];
+}
+
+const struct clf__mixer_kind *clf__tree_mixer(const struct clf__config *config, enum clf__side side)
+{
+    return mixer_of(config, side)->kind;
 }
 
 struct walk {
@@ -154,12 +151,12 @@ static clf_status visit_rows(const struct walk *walk, int index, const struct mo
 
 static clf_status visit_layer(const struct walk *walk, int index)
 {
-    if (walk->side == CLF__ENCODER) {
-        return visit_rows(walk, index, encoder_rows, COUNT(encoder_rows));
-    }
-    const struct mixer_row *mixer = &mixers[walk->config->decoder_mixer];
+    const struct mixer_row *mixer = mixer_of(walk->config, walk->side);
     CLF__TRY(visit_rows(walk, index, mixer->rows, mixer->row_count));
-    return visit_rows(walk, index, decoder_rows, COUNT(decoder_rows));
+    if (walk->side == CLF__DECODER) {
+        CLF__TRY(visit_rows(walk, index, cross_attention_rows, COUNT(cross_attention_rows)));
+    }
+    return visit_rows(walk, index, feed_forward_rows, COUNT(feed_forward_rows));
 }
 
 const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *config, enum clf__side side)
@@ -167,9 +164,7 @@ const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *
     return side == CLF__ENCODER && config->feature_size > 0 ? &clf__frames_front_end : &clf__tokens_front_end;
 }
 
-/* A member that both stacks have. */
-#define OFFSET(side, member)                                                                                 \
-    ((side) == CLF__ENCODER ? offsetof(struct clf__encoder, member) : offsetof(struct clf__decoder, member))
+#define OFFSET(member) offsetof(struct clf__stack, member)
 
 /* A module of one part outside of the layers, named "model.SIDE.<name>.weight". */
 static clf_status visit_one(const struct walk *walk, enum clf__module_kind kind, size_t offset,
@@ -196,7 +191,7 @@ static clf_status visit_tokens(struct walk *walk, enum clf__side side, const cha
     struct clf__module module = {.kind = CLF__MODULE_WEIGHT,
                                  .side = side,
                                  .layer = -1,
-                                 .offset = OFFSET(side, embedder.front_end.tokens),
+                                 .offset = OFFSET(embedder.front_end.tokens),
                                  .columns = walk->config->d_model,
                                  .part_count = 1,
                                  .parts = {{.role = CLF__EMBEDDING, .rows = rows}}};
@@ -210,28 +205,28 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
     int width = config->d_model, is_encoder = side == CLF__ENCODER;
     walk->side = side;
     if (is_encoder && config->feature_size > 0) {
-        CLF__TRY(visit_one(walk, CLF__MODULE_LINEAR, OFFSET(side, embedder.front_end.frames), "frontend",
+        CLF__TRY(visit_one(walk, CLF__MODULE_LINEAR, OFFSET(embedder.front_end.frames), "frontend",
                            CLF__MATRIX, width, config->feature_size));
     }
     if (clf__config_positions(config, side) == CLF__POSITIONS_LEARNED) {
-        CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(side, embedder.positions), "embed_positions",
+        CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.positions), "embed_positions",
                            CLF__EMBEDDING, clf__config_max_positions(config, side) + config->position_offset,
                            width));
     }
     if (clf__config_positions(config, side) == CLF__POSITIONS_RELATIVE) {
-        CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(side, embedder.relative_by_bucket),
+        CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.relative_by_bucket),
                            "relative_attention_bias", CLF__RELATIVE_BIAS, config->relative_buckets,
                            clf__config_heads(config, side).count));
     }
     if (config->norm_embedding) {
-        CLF__TRY(visit_one(walk, CLF__MODULE_NORM, OFFSET(side, embedder.norm), "layernorm_embedding",
-                           CLF__GAIN, 1, width));
+        CLF__TRY(visit_one(walk, CLF__MODULE_NORM, OFFSET(embedder.norm), "layernorm_embedding", CLF__GAIN, 1,
+                           width));
     }
     for (int i = 0; i < clf__config_layers(config, side); i++) {
         CLF__TRY(visit_layer(walk, i));
     }
     return config->norm_final
-               ? visit_one(walk, CLF__MODULE_NORM, OFFSET(side, norm), "layer_norm", CLF__GAIN, 1, width)
+               ? visit_one(walk, CLF__MODULE_NORM, OFFSET(norm), "layer_norm", CLF__GAIN, 1, width)
                : CLF_OK;
 }
 
@@ -242,7 +237,7 @@ static clf_status visit_projection(const struct walk *walk)
         .kind = CLF__MODULE_LINEAR,
         .side = CLF__DECODER,
         .layer = -1,
-        .offset = offsetof(struct clf__decoder, projection),
+        .offset = OFFSET(projection),
         .columns = config->d_model,
         .part_count = 1,
         .parts = {{.role = CLF__MATRIX,
@@ -274,28 +269,20 @@ clf_status clf__tree_visit(const struct clf__config *config, clf__module_visitor
     return visit_projection(&walk);
 }
 
-clf_status clf__tree_visit_layer(enum clf__side side, clf__module_visitor *visit, void *context)
+clf_status clf__tree_visit_layer(clf__module_visitor *visit, void *context)
 {
     static const struct clf__config none = {.d_model = 0};
-    struct walk walk = {.config = &none, .visit = visit, .context = context, .side = side};
+    struct walk walk = {.config = &none, .visit = visit, .context = context, .side = CLF__DECODER};
     return visit_layer(&walk, 0);
 }
 
 void *clf__tree_module(const struct clf__module *module, struct clf__stacks stacks)
 {
-    char *base = NULL;
-    if (module->side == CLF__ENCODER) {
-        struct clf__encoder *encoder = stacks.encoder;
-        base = module->layer < 0         ? (char *)encoder
-               : encoder->layers != NULL ? (char *)&encoder->layers[module->layer]
-                                         : NULL;
-    } else {
-        struct clf__decoder *decoder = stacks.decoder;
-        base = module->layer < 0         ? (char *)decoder
-               : decoder->layers != NULL ? (char *)&decoder->layers[module->layer]
-                                         : NULL;
+    struct clf__stack *stack = clf__stack_of(stacks, module->side);
+    if (module->layer >= 0) {
+        return stack->layers != NULL ? (char *)&stack->layers[module->layer] + module->offset : NULL;
     }
-    return base != NULL ? base + module->offset : NULL;
+    return (char *)stack + module->offset;
 }
 
 const char *clf__source_embedding_name(const struct clf__config *config)

@@ -5,8 +5,7 @@
 
 #include "config/config.h"
 #include "config/initial.h"
-#include "model/decoder.h"
-#include "model/encoder.h"
+#include "model/stack.h"
 
 enum clf__module_kind {
     CLF__MODULE_LINEAR, /* struct clf__linear; its parts are stacked. No weight: it is the target embedding */
@@ -37,15 +36,18 @@ struct clf__module {
 
 /* Both stacks: of a model, or of gradients or moments that lie as its values do. Borrowed. */
 struct clf__stacks {
-    struct clf__encoder *encoder;
-    struct clf__decoder *decoder;
+    struct clf__stack *encoder, *decoder;
 };
+
+static inline struct clf__stack *clf__stack_of(struct clf__stacks stacks, enum clf__side side)
+{
+    return side == CLF__ENCODER ? stacks.encoder : stacks.decoder;
+}
 
 /* Gradients or moments of a transformer: its own structures, holding those. All parameters lie in one pool,
  * in the order of the tree. */
 struct clf__mirror {
-    struct clf__encoder encoder;
-    struct clf__decoder decoder;
+    struct clf__stack encoder, decoder;
     struct clf__pool pool;
 };
 
@@ -59,13 +61,13 @@ static inline struct clf__stacks clf__mirror_stacks(struct clf__mirror *mirror)
 typedef clf_status clf__module_visitor(void *context, const struct clf__module *module);
 clf_status clf__tree_visit(const struct clf__config *config, clf__module_visitor *visit, void *context);
 
-/* The modules of any layer of a side, for one that belongs to no model: as layer 0, without names and sizes.
- */
-clf_status clf__tree_visit_layer(enum clf__side side, clf__module_visitor *visit, void *context);
+/* The modules of any layer, for one that belongs to no model: as the decoder's layer 0, without names and
+ * sizes. */
+clf_status clf__tree_visit_layer(clf__module_visitor *visit, void *context);
 
-/* The functions of a side's front end, and of the decoder's mixer. */
+/* The functions of a side's front end, and of its mixers. */
 const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *config, enum clf__side side);
-const struct clf__mixer_kind *clf__tree_mixer(const struct clf__config *config);
+const struct clf__mixer_kind *clf__tree_mixer(const struct clf__config *config, enum clf__side side);
 
 /* Where a module lies; NULL where the stack has no layers yet. */
 void *clf__tree_module(const struct clf__module *module, struct clf__stacks stacks);

@@ -2,10 +2,6 @@
 
 #include "ops/rows.h"
 
-/* [kind] */
-static const char *const defines[] = {"-DACTIVATION=0", "-DACTIVATION=1", "-DACTIVATION=2", "-DACTIVATION=3",
-                                      "-DACTIVATION=4"};
-
 /* Every view has the shape of x, and is read or written once. */
 static clf_status launch(const char *cpu_kernel, const char *gpu_kernel, const struct clf__tensor *views,
                          int count, struct clf__tensor x, enum clf__activation kind, double operations)
@@ -13,7 +9,7 @@ static clf_status launch(const char *cpu_kernel, const char *gpu_kernel, const s
     struct clf__rows_launch launch = {.program = "activation",
                                       .cpu_kernel = cpu_kernel,
                                       .gpu_kernel = gpu_kernel,
-                                      .defines = defines[kind],
+                                      .defines = clf__activation_define(kind),
                                       .views = views,
                                       .view_count = count,
                                       .rows = x.rows,

@@ -50,8 +50,7 @@ clf_status clf__adam_update(struct clf__tensor w, struct clf__tensor m, struct c
         CLF__FLOAT((float)(adam->rate / adam->correction1)),
     };
     struct clf__launch launch = {
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = {.operations = 16.0 * n, .bytes = 8.0 * sizeof(float) * n},
     };
     return launch_stretches(&launch, clf__buffer_device(w.buffer), "adam_update_cpu", "adam_update_gpu", n);
@@ -71,8 +70,7 @@ clf_status clf__sum_squares(struct clf__tensor parts, struct clf__tensor x)
     }
     const struct clf__argument arguments[] = {CLF__VECTOR(parts), CLF__VECTOR(x), CLF__INT(n)};
     struct clf__launch launch = {
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = {.operations = 2.0 * n, .bytes = (double)sizeof(float) * n},
     };
     return launch_stretches(&launch, clf__buffer_device(x.buffer), "sum_squares_cpu", "sum_squares_gpu", n);

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "device/caps.h"
-#include "ops/attention_batched.h"
 #include "ops/operand.h"
 
 /* Bytes a column of a key and of a value, and beside them: what struct attention_work of

@@ -67,6 +67,11 @@ clf_status clf__attention_forward(struct clf__tensor y, /* (query rows, H * valu
                                   struct clf__tensor v, /* (key rows, H * value_width) */
                                   const struct clf__attention_call *call);
 
+/* Its batched form, which holds the whole score matrix, and so the one that can give the maps; for at least
+ * one sequence and one query. */
+clf_status clf__attention_batched_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
+                                          struct clf__tensor v, const struct clf__attention_call *call);
+
 /* Whether it can write y in bf16 too, for a product that reads it so: the CPU form's fused kernel does. */
 int clf__attention_writes_bf16(const struct clf_device *device, const struct clf__attention_call *call);
 

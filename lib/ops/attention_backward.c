@@ -177,10 +177,8 @@ static clf_status add_relative(const struct operands *operands)
     const struct clf__launch launch = {
         .program = "attention_backward",
         .defines = defines,
-        .cpu = CLF__GRID("attention_backward_relative_cpu", clf__groups((size_t)heads->count)),
-        .gpu = CLF__GRID("attention_backward_relative_gpu", clf__groups((size_t)heads->count)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__GRIDS("attention_backward_relative", clf__groups((size_t)heads->count)),
+        CLF__ARGUMENTS(arguments),
         .cost = {.operations = elements * sequences, .bytes = elements * (sequences + 2.0) * sizeof(float)},
     };
     return clf__launch(device, &launch);

@@ -1,9 +1,8 @@
-#include "ops/attention_batched.h"
-
 #include <assert.h>
 
 #include "device/caps.h"
 #include "gemm/gemm.h"
+#include "ops/attention.h"
 #include "ops/operand.h"
 #include "ops/rows.h"
 #include "ops/softmax.h"
@@ -59,8 +58,7 @@ static clf_status move_heads(int gather, struct clf__tensor padded, struct clf__
         .program = "attention_batched",
         .cpu = CLF__GRID(cpu, clf__groups(((size_t)padded.rows + 15) / 16)),
         .gpu = CLF__GRID(gpu, clf__groups((size_t)padded.rows)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = clf__rows_cost(padded.rows, padded.columns, 0, 2),
     };
     return clf__launch(device, &launch);

@@ -61,10 +61,8 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     const struct clf__launch launch = {
         .program = "attention_step",
         .defines = defines,
-        .cpu = CLF__GRID("attention_step_cpu", clf__groups((size_t)q.rows * (size_t)heads->count)),
-        .gpu = CLF__GRID("attention_step_gpu", clf__groups((size_t)q.rows * (size_t)heads->count)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__GRIDS("attention_step", clf__groups((size_t)q.rows * (size_t)heads->count)),
+        CLF__ARGUMENTS(arguments),
         .cost = clf__attention_cost(heads, q.rows, pairs, pairs),
     };
     return clf__launch(device, &launch);

@@ -32,8 +32,7 @@ clf_status clf__bias_backward(struct clf__tensor dbias, struct clf__tensor dy, f
                          (size_t)chunks.count),
         .gpu = CLF__GRID("bias_backward_gpu", (size_t)((dy.columns - 1) / GPU_COLUMNS + 1),
                          (size_t)chunks.count),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = {.operations = numbers,
                  .bytes = sizeof(float) * (numbers + (double)chunks.count * dy.columns)},
     };

@@ -19,10 +19,8 @@ clf_status clf__cache_place(struct clf__tensor cache, struct clf__tensor x, stru
     };
     const struct clf__launch launch = {
         .program = "cache",
-        .cpu = CLF__GRID("cache_place_cpu", clf__groups((size_t)x.rows)),
-        .gpu = CLF__GRID("cache_place_gpu", clf__groups((size_t)x.rows)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__GRIDS("cache_place", clf__groups((size_t)x.rows)),
+        CLF__ARGUMENTS(arguments),
         .cost = clf__rows_cost(x.rows, x.columns, 0, 2),
     };
     return clf__launch(device, &launch);
@@ -43,10 +41,8 @@ clf_status clf__cache_follow(struct clf__tensor next, struct clf__tensor history
     };
     const struct clf__launch launch = {
         .program = "cache",
-        .cpu = CLF__GRID("cache_follow_cpu", clf__groups((size_t)cache_rows.columns)),
-        .gpu = CLF__GRID("cache_follow_gpu", clf__groups((size_t)cache_rows.columns)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__GRIDS("cache_follow", clf__groups((size_t)cache_rows.columns)),
+        CLF__ARGUMENTS(arguments),
         .cost = clf__rows_cost(cache_rows.columns, next.columns, 0, 2), /* of the longest histories */
     };
     return clf__launch(device, &launch);

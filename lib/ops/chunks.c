@@ -25,8 +25,7 @@ clf_status clf__chunks_add(struct clf__tensor target, struct clf__tensor sums, f
                          clf__groups(((size_t)target.columns + CPU_COLUMNS - 1) / CPU_COLUMNS)),
         .gpu = CLF__GRID("chunks_add_gpu",
                          clf__groups(((size_t)target.columns + GPU_COLUMNS - 1) / GPU_COLUMNS)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = {.operations = numbers, .bytes = sizeof(float) * (numbers + 2.0 * target.columns)},
     };
     return clf__launch(device, &launch);

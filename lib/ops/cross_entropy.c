@@ -16,14 +16,11 @@ clf_status clf__cross_entropy(struct clf__tensor losses, struct clf__tensor dlog
     int has_gradient = dlogits.buffer != NULL;
     struct clf__rows_launch launch = {
         .program = "cross_entropy",
-        .cpu_kernel = "cross_entropy_cpu",
-        .gpu_kernel = "cross_entropy_gpu",
-        .views = views,
-        .view_count = 4,
+        CLF__KERNELS("cross_entropy"),
+        CLF__VIEWS(views),
         .rows = logits.rows,
         .columns = logits.columns,
-        .extras = extras,
-        .extra_count = 4,
+        CLF__EXTRAS(extras),
         .cost = clf__rows_cost(logits.rows, logits.columns, has_gradient ? 7 : 5, has_gradient ? 2 : 1)};
     return clf__rows_launch(&launch);
 }

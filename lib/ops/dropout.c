@@ -11,14 +11,11 @@ clf_status clf__dropout_forward(struct clf__tensor y, struct clf__tensor x, stru
     int has_residual = residual.buffer != NULL;
     struct clf__rows_launch launch = {
         .program = "dropout",
-        .cpu_kernel = "dropout_forward_cpu",
-        .gpu_kernel = "dropout_forward_gpu",
-        .views = views,
-        .view_count = 3,
+        CLF__KERNELS("dropout_forward"),
+        CLF__VIEWS(views),
         .rows = x.rows,
         .columns = x.columns,
-        .extras = extras,
-        .extra_count = sizeof extras / sizeof *extras,
+        CLF__EXTRAS(extras),
         .cost = clf__rows_cost(x.rows, x.columns, has_residual ? 2 : 1, has_residual ? 3 : 2)};
     return clf__rows_launch(&launch);
 }
@@ -26,6 +23,5 @@ clf_status clf__dropout_forward(struct clf__tensor y, struct clf__tensor x, stru
 clf_status clf__dropout_backward(struct clf__tensor dx, struct clf__tensor dy,
                                  const struct clf__dropout *dropout)
 {
-    const struct clf__tensor none = {.buffer = NULL};
-    return clf__dropout_forward(dx, dy, none, dropout);
+    return clf__dropout_forward(dx, dy, CLF__NO_TENSOR, dropout);
 }

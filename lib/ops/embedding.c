@@ -6,15 +6,8 @@
 #include "ops/rows.h"
 
 clf_status clf__embedding_forward(struct clf__tensor y, struct clf__tensor ids,
-                                  const struct clf__weight *weight, float scale)
-{
-    const struct clf__tensor none = {.buffer = NULL};
-    return clf__embedding_positions_forward(y, ids, weight, scale, none, none);
-}
-
-clf_status clf__embedding_positions_forward(struct clf__tensor y, struct clf__tensor ids,
-                                            const struct clf__weight *weight, float scale,
-                                            struct clf__tensor table, struct clf__tensor positions)
+                                  const struct clf__weight *weight, float scale, struct clf__tensor table,
+                                  struct clf__tensor positions)
 {
     assert(y.columns == clf__weight_inputs(weight) && y.rows == ids.columns);
     assert(table.buffer == NULL || (table.columns == y.columns && positions.columns == y.rows));
@@ -27,14 +20,11 @@ clf_status clf__embedding_positions_forward(struct clf__tensor y, struct clf__te
     struct clf__rows_launch launch = {
         .program = "embedding",
         .defines = defines[layout.precision],
-        .cpu_kernel = "embedding_forward_cpu",
-        .gpu_kernel = "embedding_forward_gpu",
-        .views = views,
-        .view_count = 4,
+        CLF__KERNELS("embedding_forward"),
+        CLF__VIEWS(views),
         .rows = y.rows,
         .columns = y.columns,
-        .extras = extras,
-        .extra_count = 5,
+        CLF__EXTRAS(extras),
         .cost = clf__rows_cost(y.rows, y.columns, table.buffer ? 2 : 1, table.buffer ? 3 : 2)};
     return clf__rows_launch(&launch);
 }
@@ -98,14 +88,11 @@ clf_status clf__embedding_backward(struct clf__weight *dweight, struct clf__tens
     int ids = id_groups->distinct.columns;
     struct clf__rows_launch launch = {.program = "embedding",
                                       .defines = "-DPRECISION=0",
-                                      .cpu_kernel = "embedding_backward_cpu",
-                                      .gpu_kernel = "embedding_backward_gpu",
-                                      .views = views,
-                                      .view_count = 4,
+                                      CLF__KERNELS("embedding_backward"),
+                                      CLF__VIEWS(views),
                                       .rows = ids,
                                       .columns = dy.columns,
-                                      .extras = extras,
-                                      .extra_count = 5,
+                                      CLF__EXTRAS(extras),
                                       .cost = clf__rows_cost(dy.rows + 2 * ids, dy.columns, 1, 1)};
     return clf__rows_launch(&launch);
 }

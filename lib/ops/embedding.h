@@ -6,21 +6,15 @@
 
 #include "tensor/tensor.h"
 
-/* y[n] = scale * E[ids[n]]. The matrix may be the output projection's packed weight. Ids are checked by the
- * caller against the weight's outputs; the kernel guards them too (an id out of range gives a row of zeros).
- */
-clf_status clf__embedding_forward(struct clf__tensor y,             /* (N, D) */
-                                  struct clf__tensor ids,           /* (1, N) i32 */
-                                  const struct clf__weight *weight, /* (V, D) */
-                                  float scale);
-
-/* y[n] = scale * E[ids[n]] + table[positions[n]], the bits of clf__positions_forward() after the former. A
- * position outside the table adds nothing; table.buffer NULL: none. */
-clf_status clf__embedding_positions_forward(struct clf__tensor y,   /* (N, D) */
-                                            struct clf__tensor ids, /* (1, N) i32 */
-                                            const struct clf__weight *weight, float scale,
-                                            struct clf__tensor table,      /* (P, D) */
-                                            struct clf__tensor positions); /* (1, N) i32 */
+/* y[n] = scale * E[ids[n]] + table[positions[n]], the bits of clf__positions_forward() after the former. The
+ * matrix may be the output projection's packed weight. Ids are checked by the caller against the weight's
+ * outputs; the kernel guards them too (an id out of range gives a row of zeros). A position outside the table
+ * adds nothing; table.buffer NULL: none. */
+clf_status clf__embedding_forward(struct clf__tensor y,                  /* (N, D) */
+                                  struct clf__tensor ids,                /* (1, N) i32 */
+                                  const struct clf__weight *weight,      /* (V, D) */
+                                  float scale, struct clf__tensor table, /* (P, D) */
+                                  struct clf__tensor positions);         /* (1, N) i32 */
 
 /* The rows of a batch grouped by id, so that each row of a gradient is summed by one work-group, in the
  * order of n: distinct id u has the rows order[first[u]] .. order[first[u + 1] - 1], ascending. */

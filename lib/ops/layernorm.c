@@ -14,31 +14,21 @@ static const char *const defines[3][2] = {
     {"-DNORM=2", "-DNORM=2 -DHAS_BETA"},
 };
 
-clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor gamma,
-                                  struct clf__tensor beta, enum clf__norm_kind kind, float eps)
-{
-    const struct clf__tensor none = {.buffer = NULL};
-    return clf__layernorm_forward_rounded(y, none, x, gamma, beta, kind, eps);
-}
-
-clf_status clf__layernorm_forward_rounded(struct clf__tensor y, struct clf__tensor rounded,
-                                          struct clf__tensor x, struct clf__tensor gamma,
-                                          struct clf__tensor beta, enum clf__norm_kind kind, float eps)
+clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor rounded, struct clf__tensor x,
+                                  struct clf__tensor gamma, struct clf__tensor beta, enum clf__norm_kind kind,
+                                  float eps)
 {
     const struct clf__tensor views[] = {y, rounded, x, gamma, beta};
     double matrices = 1.0 + (y.buffer != NULL ? 1.0 : 0.0) + (rounded.buffer != NULL ? 0.5 : 0.0);
     const struct clf__argument extras[] = {CLF__FLOAT(eps)};
     struct clf__rows_launch launch = {
         .program = "layernorm",
-        .cpu_kernel = "layernorm_forward_cpu",
-        .gpu_kernel = "layernorm_forward_gpu",
+        CLF__KERNELS("layernorm_forward"),
         .defines = defines[kind][beta.buffer != NULL],
-        .views = views,
-        .view_count = sizeof views / sizeof *views,
+        CLF__VIEWS(views),
         .rows = x.rows,
         .columns = x.columns,
-        .extras = extras,
-        .extra_count = 1,
+        CLF__EXTRAS(extras),
         .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 4 : 8, matrices)};
     return clf__rows_launch(&launch);
 }
@@ -84,10 +74,8 @@ clf_status clf__layernorm_backward(struct clf__tensor dx, struct clf__tensor dga
     struct clf__launch launch = {
         .program = "layernorm",
         .defines = defines[kind][dbeta.buffer != NULL],
-        .cpu = CLF__GRID("layernorm_backward_cpu", (size_t)chunks.count),
-        .gpu = CLF__GRID("layernorm_backward_gpu", (size_t)chunks.count),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__GRIDS("layernorm_backward", (size_t)chunks.count),
+        CLF__ARGUMENTS(arguments),
         .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 15 : 20, 3),
     };
     CLF__TRY(clf__launch(device, &launch));

@@ -29,8 +29,7 @@ clf_status clf__mask_forward(struct clf__tensor scores, const struct clf__sequen
         .program = "mask",
         .cpu = CLF__GRID("mask_forward_cpu", clf__groups(((size_t)scores.rows + 15) / 16)),
         .gpu = CLF__GRID("mask_forward_gpu", clf__groups((size_t)scores.rows)),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = clf__rows_cost(scores.rows, scores.columns, terms, 2 + (mask->additive.buffer != NULL)),
     };
     return clf__launch(device, &launch);

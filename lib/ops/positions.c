@@ -13,14 +13,11 @@ clf_status clf__positions_forward(struct clf__tensor y, struct clf__tensor x, st
     const struct clf__tensor views[] = {y, x, table, positions};
     const struct clf__argument extras[] = {CLF__INT(table.rows)};
     struct clf__rows_launch launch = {.program = "positions",
-                                      .cpu_kernel = "positions_forward_cpu",
-                                      .gpu_kernel = "positions_forward_gpu",
-                                      .views = views,
-                                      .view_count = 4,
+                                      CLF__KERNELS("positions_forward"),
+                                      CLF__VIEWS(views),
                                       .rows = x.rows,
                                       .columns = x.columns,
-                                      .extras = extras,
-                                      .extra_count = 1,
+                                      CLF__EXTRAS(extras),
                                       .cost = clf__rows_cost(x.rows, x.columns, 1, 3)};
     return clf__rows_launch(&launch);
 }
@@ -33,14 +30,11 @@ clf_status clf__positions_backward(struct clf__tensor dtable, struct clf__tensor
     const struct clf__argument extras[] = {CLF__INT(dtable.rows), CLF__INT(dy.rows)};
     int positions = id_groups->distinct.columns;
     struct clf__rows_launch launch = {.program = "positions",
-                                      .cpu_kernel = "positions_backward_cpu",
-                                      .gpu_kernel = "positions_backward_gpu",
-                                      .views = views,
-                                      .view_count = 5,
+                                      CLF__KERNELS("positions_backward"),
+                                      CLF__VIEWS(views),
                                       .rows = positions,
                                       .columns = dy.columns,
-                                      .extras = extras,
-                                      .extra_count = 2,
+                                      CLF__EXTRAS(extras),
                                       .cost = clf__rows_cost(dy.rows + 2 * positions, dy.columns, 1, 1)};
     return clf__rows_launch(&launch);
 }

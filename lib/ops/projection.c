@@ -185,8 +185,7 @@ static clf_status launch_tiles(const struct tiles *tiles)
         .program = "projection",
         .defines = defines_of(projection),
         .cpu = CLF__GRID("projection_tiles_cpu", (size_t)tiles->share.row_groups, (size_t)tiles->share.lists),
-        .arguments = arguments,
-        .argument_count = sizeof arguments / sizeof *arguments,
+        CLF__ARGUMENTS(arguments),
         .cost = tiles_cost(tiles),
     };
     return clf__launch(device, &launch);
@@ -202,12 +201,10 @@ static clf_status merge_top_k(struct clf__tensor values, struct clf__tensor ids,
         .program = "projection",
         .cpu_kernel = "projection_top_k_cpu",
         .defines = defines_of(tiles->projection),
-        .views = views,
-        .view_count = 5,
+        CLF__VIEWS(views),
         .rows = values.rows,
         .columns = clf__weight_outputs(tiles->projection->weight),
-        .extras = extras,
-        .extra_count = 4,
+        CLF__EXTRAS(extras),
         .cost = clf__rows_cost(tiles->partials.rows, tiles->partials.columns, 1, 1),
     };
     return clf__rows_launch(&merge);
@@ -239,12 +236,10 @@ static clf_status fused_pick(const struct tiles *tiles)
         .program = "projection",
         .cpu_kernel = "projection_pick_cpu",
         .defines = defines_of(tiles->projection),
-        .views = views,
-        .view_count = 3,
+        CLF__VIEWS(views),
         .rows = tiles->x.rows,
         .columns = clf__weight_outputs(tiles->projection->weight),
-        .extras = extras,
-        .extra_count = 2,
+        CLF__EXTRAS(extras),
         .cost = clf__rows_cost(tiles->partials.rows, tiles->partials.columns, 1, 1),
     };
     return clf__rows_launch(&merge);

@@ -21,6 +21,12 @@ struct clf__rows_launch {
     int extra_count;
     struct clf__cost cost;
 };
+/* clang-format off */
+/* Its members: the kernels of both forms, the tensors and the arguments that an array holds. */
+#define CLF__KERNELS(name) .cpu_kernel = name "_cpu", .gpu_kernel = name "_gpu"
+#define CLF__VIEWS(array)  .views = (array), .view_count = sizeof(array) / sizeof *(array)
+#define CLF__EXTRAS(array) .extras = (array), .extra_count = sizeof(array) / sizeof *(array)
+/* clang-format on */
 
 /* Of work on every element: operations an element, and the (rows, columns) matrices that are read or written.
  */

@@ -25,14 +25,11 @@ clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
     const struct clf__argument extras[] = {CLF__INT(k), CLF__INT(banned.columns), CLF__INT(both),
                                            CLF__LOCAL(CLF__GROUP * 4), CLF__LOCAL(CLF__GROUP * 8)};
     struct clf__rows_launch launch = {.program = "top_k",
-                                      .cpu_kernel = "top_k_forward_cpu",
-                                      .gpu_kernel = "top_k_forward_gpu",
-                                      .views = views,
-                                      .view_count = 6,
+                                      CLF__KERNELS("top_k_forward"),
+                                      CLF__VIEWS(views),
                                       .rows = logits.rows,
                                       .columns = logits.columns,
-                                      .extras = extras,
-                                      .extra_count = 5,
+                                      CLF__EXTRAS(extras),
                                       .cost = clf__rows_cost(logits.rows, logits.columns, both ? 8 : 5, 1)};
     return clf__rows_launch(&launch);
 }

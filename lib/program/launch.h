@@ -51,6 +51,10 @@ struct clf__grid {
 
 /* clang-format off */
 #define CLF__GRID(name, ...) { .kernel = (name), .groups = { __VA_ARGS__ }, .local = { 0 } }
+/* These two in a struct clf__launch: the same groups of both forms; the arguments that an array holds. */
+#define CLF__GRIDS(name, ...) \
+    .cpu = CLF__GRID(name "_cpu", __VA_ARGS__), .gpu = CLF__GRID(name "_gpu", __VA_ARGS__)
+#define CLF__ARGUMENTS(array) .arguments = (array), .argument_count = sizeof(array) / sizeof *(array)
 /* clang-format on */
 
 /* One launch. The program is the file of cl/ with this name (with cl/include/prelude.cl before it) built with

@@ -23,6 +23,9 @@ struct clf__tensor {
     size_t offset;
 };
 
+/* What stands where an op takes no tensor. */
+#define CLF__NO_TENSOR ((struct clf__tensor){.buffer = NULL})
+
 /* A view on rows first .. first + count - 1, or on columns likewise. */
 struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count);
 struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int count);
@@ -44,7 +47,7 @@ clf_status clf__tensor_read(struct clf__tensor tensor, void *target);
 struct clf__arena {
     struct clf_device *device;
     struct clf__arena_entry *entries;
-    int count, capacity;
+    int count;
     uint64_t bytes;   /* reserved so far */
     uint64_t largest; /* of one tensor among them */
     int is_swept;     /* work goes over large tensors from end to end and by blocks of rows */

@@ -6,9 +6,9 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/dry_run.h"
-#include "device/testing.h"
 #include "model/folder.h"
 #include "model/save.h"
+#include "opencl/testing.h"
 #include "support/support.h"
 #include "support/training_fixture.h"
 
@@ -126,7 +126,7 @@ static void test_too_many_values(void **state)
     struct clf__training *training = NULL;
     struct clf__dry_run dry_run;
     assert_ok(clf__transformer_load(&transformer, device, fixture.folder, CLF_PRECISION_FP32));
-    struct clf__linear *input = &transformer->encoder.layers[0].self_attention.input;
+    struct clf__linear *input = &transformer->encoder.layers[0].mixer.attention.input;
     struct clf__weight *weight = input->weight;
     int outputs = clf__weight_outputs(weight);
     assert_ok(clf__transformer_reach(transformer, limits.source_length, limits.target_length));

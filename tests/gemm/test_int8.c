@@ -4,9 +4,9 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/device.h"
-#include "device/testing.h"
 #include "gemm/check.h"
 #include "gemm/provider.h"
+#include "opencl/testing.h"
 #include "ops/embedding.h"
 #include "reference/int8.h"
 
@@ -262,7 +262,8 @@ static void embedding(void **state)
     {
         struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, e, V, D);
         struct clf__tensor y = support_tensor(device, CLF__F32, N, D, NULL);
-        assert_ok(clf__embedding_forward(y, support_tensor(device, CLF__I32, 1, N, ids), weight, 22.5f));
+        assert_ok(clf__embedding_forward(y, support_tensor(device, CLF__I32, 1, N, ids), weight, 22.5f,
+                                         CLF__NO_TENSOR, CLF__NO_TENSOR));
         assert_memory_equal(support_read(y), expected, sizeof expected);
         clf__weight_free(weight);
     }

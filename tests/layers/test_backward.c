@@ -1,6 +1,5 @@
 /* The layers' backward passes, with every dropout on, against central differences of their forward passes. */
-#include "layers/decoder_layer.h"
-#include "layers/encoder_layer.h"
+#include "layers/layer.h"
 #include "model/stacks.h"
 #include "support/finite_difference.h"
 #include "support/support.h"
@@ -148,139 +147,127 @@ static void check_feed_forward(const struct support_function *function, const st
     check_linear(function, &layer->down, &gradient->down);
 }
 
-struct encoder_case {
-    struct clf__encoder_layer layer, gradient;
-    struct clf__encoder_layer_record record;
-    struct clf__encoder_layer_training training;
+struct layer_case {
+    struct clf__layer layer, gradient;
+    struct clf__layer_record record;
+    struct clf__layer_training training;
     struct clf__gradient_workspace workspace;
     struct clf__tensor x;
 };
 
-static void run_encoder(void *context)
+static void run(void *context)
 {
-    const struct encoder_case *its = context;
-    assert_ok(clf__encoder_layer_record(&its->layer, its->x, &its->record, &its->workspace, &its->training));
+    const struct layer_case *its = context;
+    assert_ok(clf__layer_record(&its->layer, its->x, &its->record, &its->workspace, &its->training));
 }
 
-static void check_encoder_layer(struct clf_device *device, int norm_first)
+struct zeroing {
+    struct clf__stack out, like;
+    struct clf__pool pool;
+};
+
+static clf_status reserve_zero(void *context, const struct clf__module *module)
+{
+    struct zeroing *zeroing = context;
+    void *out = clf__tree_module(module, (struct clf__stacks){.decoder = &zeroing->out});
+    const void *like = clf__tree_module(module, (struct clf__stacks){.decoder = &zeroing->like});
+    if (module->kind == CLF__MODULE_NORM) {
+        const struct clf__norm *norm = like;
+        return norm->gamma.buffer ? clf__norm_reserve_zero(out, &zeroing->pool, norm, "a test") : CLF_OK;
+    }
+    const struct clf__linear *linear = like;
+    return linear->weight ? clf__linear_reserve_zero(out, &zeroing->pool, linear, NULL, "a test") : CLF_OK;
+}
+
+/* Zeros of the layer's sizes, for its gradients. */
+static void create_zero(struct clf__layer *out, const struct clf__layer *like, struct clf_device *device)
+{
+    struct zeroing zeroing = {
+        .out.layers = out, .like.layers = (struct clf__layer *)like, .pool.device = device};
+    *out = (struct clf__layer){.mixer = {&clf__self_attention_mixer, {.heads = heads}},
+                               .feed_forward = {.activation = like->feed_forward.activation,
+                                                .width = like->feed_forward.width,
+                                                .gated = like->feed_forward.gated},
+                               .norm_first = like->norm_first};
+    assert_ok(clf__tree_visit_layer(reserve_zero, &zeroing));
+    assert_ok(clf__pool_allocate(&zeroing.pool, "a test's gradients"));
+    clf__pool_free(&zeroing.pool);
+}
+
+/* A decoder layer is gated, and looks at the encoder's output. */
+static void check_layer(struct clf_device *device, int is_decoder, int norm_first)
 {
     struct support_random random = {11};
     struct clf__arena arena;
     clf__arena_init(&arena, device);
-    struct encoder_case its = {
-        .layer = {.self_attention = make_attention(device, &random, 0),
-                  .self_attention_norm = make_norm(device, &random),
-                  .feed_forward = make_feed_forward(device, &random, 0),
-                  .feed_forward_norm = make_norm(device, &random),
-                  .norm_first = norm_first},
-        .training = {.self_attention = attention_training(device, self_ranges, 0, 1),
-                     .feed_forward = {dropout(0.25f, 3), dropout(0.15f, 4)}},
-        .x = support_tensor(device, CLF__F32, ROWS, D, support_uniform_array(&random, ROWS * D, 1)),
-    };
-    assert_ok(clf__encoder_layer_create_zero(&its.gradient, &its.layer));
-    assert_ok(clf__encoder_layer_record_reserve(&its.record, &arena, &its.layer, ROWS));
-    reserve_workspace(&its.workspace, &arena);
-    assert_ok(clf__arena_allocate(&arena));
-    its.workspace = clf__gradient_workspace_rows(&its.workspace, ROWS, SOURCES);
-    float *dy = support_uniform_array(&random, ROWS * D, 1);
-    const struct support_function function = {run_encoder, &its, its.record.feed_forward_sums.y, dy};
-    run_encoder(&its);
-    assert_ok(clf__tensor_write(its.workspace.x, dy));
-    assert_ok(clf__encoder_layer_backward(&its.gradient, &its.layer, its.x, &its.record, &its.workspace,
-                                          &its.training));
-    check_tensor(&function, its.x, its.workspace.x);
-    if (!support_small()) {
-        check_attention(&function, &its.layer.self_attention, &its.gradient.self_attention);
-        check_norm(&function, &its.layer.self_attention_norm, &its.gradient.self_attention_norm);
-        check_feed_forward(&function, &its.layer.feed_forward, &its.gradient.feed_forward);
-        check_norm(&function, &its.layer.feed_forward_norm, &its.gradient.feed_forward_norm);
-    }
-    clf__encoder_layer_free(&its.layer);
-    clf__encoder_layer_free(&its.gradient);
-    clf__arena_free(&arena);
-}
-
-struct decoder_case {
-    struct clf__decoder_layer layer, gradient;
-    struct clf__decoder_layer_record record;
-    struct clf__decoder_layer_training training;
-    struct clf__gradient_workspace workspace;
-    struct clf__tensor x;
-};
-
-static void run_decoder(void *context)
-{
-    const struct decoder_case *its = context;
-    assert_ok(clf__decoder_layer_record(&its->layer, its->x, &its->record, &its->workspace, &its->training));
-}
-
-static void check_decoder_layer(struct clf_device *device, int norm_first)
-{
-    struct support_random random = {12};
-    struct clf__arena arena;
-    clf__arena_init(&arena, device);
-    struct decoder_case its = {
+    struct layer_case its = {
         .layer = {.mixer = {&clf__self_attention_mixer, make_attention(device, &random, 0)},
                   .mixer_norm = make_norm(device, &random),
-                  .cross_attention = make_attention(device, &random, 1),
-                  .cross_attention_norm = make_norm(device, &random),
-                  .feed_forward = make_feed_forward(device, &random, 1),
+                  .feed_forward = make_feed_forward(device, &random, is_decoder),
                   .feed_forward_norm = make_norm(device, &random),
                   .norm_first = norm_first},
-        .training = {.mixer = attention_training(device, self_ranges, 1, 1),
-                     .cross_attention = attention_training(device, cross_ranges, 0, 3),
-                     .feed_forward = {dropout(0.25f, 5), dropout(0.15f, 6)},
-                     .encoded = {.x = support_tensor(device, CLF__F32, SOURCES, D,
-                                                     support_uniform_array(&random, SOURCES * D, 1)),
-                                 .dx = support_tensor(device, CLF__F32, SOURCES, D, NULL)}},
+        .training = {.mixer = attention_training(device, self_ranges, is_decoder, 1),
+                     .feed_forward = {dropout(0.25f, 5), dropout(0.15f, 6)}},
         .x = support_tensor(device, CLF__F32, ROWS, D, support_uniform_array(&random, ROWS * D, 1)),
     };
-    assert_ok(clf__decoder_layer_create_zero(&its.gradient, &its.layer));
-    assert_ok(clf__decoder_layer_record_reserve(&its.record, &arena, &its.layer, ROWS, SOURCES));
+    if (is_decoder) {
+        its.layer.cross_attention = make_attention(device, &random, 1);
+        its.layer.cross_attention_norm = make_norm(device, &random);
+        its.training.cross_attention = attention_training(device, cross_ranges, 0, 3);
+        its.training.encoded.x =
+            support_tensor(device, CLF__F32, SOURCES, D, support_uniform_array(&random, SOURCES * D, 1));
+        its.training.encoded.dx = support_tensor(device, CLF__F32, SOURCES, D, NULL);
+    }
+    create_zero(&its.gradient, &its.layer, device);
+    assert_ok(clf__layer_record_reserve(&its.record, &arena, &its.layer, ROWS, SOURCES));
     reserve_workspace(&its.workspace, &arena);
     assert_ok(clf__arena_allocate(&arena));
     its.workspace = clf__gradient_workspace_rows(&its.workspace, ROWS, SOURCES);
     float *dy = support_uniform_array(&random, ROWS * D, 1);
-    const struct support_function function = {run_decoder, &its, its.record.feed_forward_sums.y, dy};
-    run_decoder(&its);
+    const struct support_function function = {run, &its, its.record.feed_forward_sums.y, dy};
+    run(&its);
     assert_ok(clf__tensor_write(its.workspace.x, dy));
-    assert_ok(clf__decoder_layer_backward(&its.gradient, &its.layer, its.x, &its.record, &its.workspace,
-                                          &its.training));
+    assert_ok(
+        clf__layer_backward(&its.gradient, &its.layer, its.x, &its.record, &its.workspace, &its.training));
     check_tensor(&function, its.x, its.workspace.x);
-    check_tensor(&function, its.training.encoded.x, its.training.encoded.dx);
+    if (is_decoder) {
+        check_tensor(&function, its.training.encoded.x, its.training.encoded.dx);
+    }
     if (!support_small()) {
         check_attention(&function, &its.layer.mixer.attention, &its.gradient.mixer.attention);
         check_norm(&function, &its.layer.mixer_norm, &its.gradient.mixer_norm);
-        check_attention(&function, &its.layer.cross_attention, &its.gradient.cross_attention);
-        check_norm(&function, &its.layer.cross_attention_norm, &its.gradient.cross_attention_norm);
         check_feed_forward(&function, &its.layer.feed_forward, &its.gradient.feed_forward);
         check_norm(&function, &its.layer.feed_forward_norm, &its.gradient.feed_forward_norm);
     }
-    clf__decoder_layer_free(&its.layer);
-    clf__decoder_layer_free(&its.gradient);
+    if (!support_small() && is_decoder) {
+        check_attention(&function, &its.layer.cross_attention, &its.gradient.cross_attention);
+        check_norm(&function, &its.layer.cross_attention_norm, &its.gradient.cross_attention_norm);
+    }
+    clf__layer_free(&its.layer);
+    clf__layer_free(&its.gradient);
     clf__arena_free(&arena);
+}
+
+static void check_both_places_of_the_norm(int is_decoder)
+{
+    FOR_EACH_FORM(device)
+    {
+        for (int norm_first = support_small() ? 1 : 0; norm_first < 2; norm_first++) {
+            check_layer(device, is_decoder, norm_first);
+        }
+    }
 }
 
 static void test_encoder_layer(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
-    {
-        for (int norm_first = support_small() ? 1 : 0; norm_first < 2; norm_first++) {
-            check_encoder_layer(device, norm_first);
-        }
-    }
+    check_both_places_of_the_norm(0);
 }
 
 static void test_decoder_layer(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
-    {
-        for (int norm_first = support_small() ? 1 : 0; norm_first < 2; norm_first++) {
-            check_decoder_layer(device, norm_first);
-        }
-    }
+    check_both_places_of_the_norm(1);
 }
 
 int main(void)

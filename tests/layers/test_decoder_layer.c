@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "device/caps.h"
-#include "layers/decoder_layer.h"
-#include "layers/decoder_layer_single.h"
+#include "layers/layer.h"
 #include "model/stacks.h"
 #include "support/support.h"
 
@@ -53,12 +52,12 @@ static void make_norm(struct clf__norm *out, struct clf_device *device, struct s
     assert_ok(clf__norm_create(out, device, c->norm, 1e-5f, c->d_model, gamma, beta, "a test's norm"));
 }
 
-static void make_layer(struct clf__decoder_layer *out, struct clf_device *device,
-                       struct support_random *random, const struct layer_case *c)
+static void make_layer(struct clf__layer *out, struct clf_device *device, struct support_random *random,
+                       const struct layer_case *c)
 {
     struct clf__heads heads = {c->heads, c->key_width, c->value_width, 0.25f};
     int values = c->heads * c->value_width;
-    *out = (struct clf__decoder_layer){
+    *out = (struct clf__layer){
         .mixer = {&clf__self_attention_mixer, {.heads = heads}},
         .cross_attention.heads = heads,
         .feed_forward = {.activation = c->activation, .width = c->ffn},
@@ -113,7 +112,7 @@ static void make_tables(struct step_tables *out, struct support_random *random, 
 }
 
 /* What a layer has of its own in a step. */
-static void place_layer(struct clf__decoder_call *call, struct clf__mixer_state *state,
+static void place_layer(struct clf__layer_call *call, struct clf__mixer_state *state,
                         struct clf_device *device, struct support_random *random, const struct layer_case *c)
 {
     int keys = c->heads * c->key_width, values = c->heads * c->value_width, key_rows = c->rows * POSITIONS;
@@ -141,7 +140,7 @@ static size_t output_count(const struct layer_case *c)
 }
 
 /* The last layer's output, and the keys and values of all, one after the other, in one launch or many. */
-static float *run_layers(const struct clf__decoder_layer *layers, struct clf_device *device,
+static float *run_layers(const struct clf__layer *layers, struct clf_device *device,
                          const struct layer_case *c, const struct step_tables *tables,
                          struct clf__tensor addresses, struct clf__tensor counters)
 {
@@ -181,10 +180,10 @@ static float *run_layers(const struct clf__decoder_layer *layers, struct clf_dev
         cross.mask.hidden_keys = support_tensor(device, CLF__I32, 1, MEMORY_ROWS, tables->hidden);
     }
     struct clf__mixer_state states[MOST_LAYERS];
-    struct clf__decoder_call calls[MOST_LAYERS];
+    struct clf__layer_call calls[MOST_LAYERS];
     struct clf__tensor memory[MOST_LAYERS];
     for (int i = 0; i < c->layers; i++) {
-        calls[i] = (struct clf__decoder_call){.step = &step, .cross_call = &cross, .counters = counters};
+        calls[i] = (struct clf__layer_call){.step = &step, .cross_call = &cross, .counters = counters};
         place_layer(&calls[i], &states[i], device, &random, c);
         memory[i] = calls[i].memory;
     }
@@ -217,7 +216,7 @@ static void test_single_launch(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += support_small() ? 3 : 1) {
         const struct layer_case *c = &cases[i];
         struct support_random random = {7 + i};
-        struct clf__decoder_layer layers[MOST_LAYERS];
+        struct clf__layer layers[MOST_LAYERS];
         struct step_tables tables;
         for (int n = 0; n < c->layers; n++) {
             make_layer(&layers[n], device, &random, c);
@@ -236,7 +235,7 @@ static void test_single_launch(void **state)
             assert_memory_equal(support_read_integers(counters), zeros, (size_t)counted * sizeof *zeros);
         }
         for (int n = 0; n < c->layers; n++) {
-            clf__decoder_layer_free(&layers[n]);
+            clf__layer_free(&layers[n]);
         }
         support_free_all();
     }
@@ -249,7 +248,7 @@ static void test_many_launches(void **state)
     struct clf_device *device = support_device(CLF_FORM_CPU);
     struct layer_case c = cases[0];
     struct support_random random = {3};
-    struct clf__decoder_layer layer;
+    struct clf__layer layer;
     make_layer(&layer, device, &random, &c);
     struct clf__tensor row = support_tensor(device, CLF__F32, 1, 64, NULL);
     struct clf__tensor addresses = support_tensor(device, CLF__I32, 1, CLF__DECODER_ADDRESSES, NULL),
@@ -258,14 +257,14 @@ static void test_many_launches(void **state)
     assert_ok(clf__decoder_layers_store_addresses(&addresses, &layer, &kept, &row));
     const struct clf__mixer_step step = {.turn = 0};
     struct clf__attention_call cross = {.few_queries = 1};
-    struct clf__decoder_call call = {.step = &step, .cross_call = &cross, .addresses = addresses};
+    struct clf__layer_call call = {.step = &step, .cross_call = &cross, .addresses = addresses};
     assert_false(clf__decoder_layers_together(&layer, 1, 100000, &call));
     call.step = NULL;
     assert_false(clf__decoder_layers_together(&layer, 1, 1, &call));
     layer.feed_forward.gated = 1;
     assert_ok(clf__decoder_layers_store_addresses(&gated, &layer, &kept, &row));
     assert_null(gated.buffer);
-    clf__decoder_layer_free(&layer);
+    clf__layer_free(&layer);
 }
 
 int main(void)

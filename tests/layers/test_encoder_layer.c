@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "layers/encoder_layer.h"
+#include "layers/layer.h"
 #include "model/stacks.h"
 #include "reference/gemm.h"
 #include "support/support.h"
@@ -30,15 +30,15 @@ static struct clf__norm make_norm(struct clf_device *device, struct support_rand
     return norm;
 }
 
-static struct clf__encoder_layer make_layer(struct clf_device *device, int norm_first)
+static struct clf__layer make_layer(struct clf_device *device, int norm_first)
 {
     struct support_random random = {5};
-    struct clf__encoder_layer layer = {.norm_first = norm_first};
-    layer.self_attention.heads = (struct clf__heads){HEADS, KEY_WIDTH, VALUE_WIDTH, 0.25f};
-    layer.self_attention.input =
-        make_linear(device, &random, D, clf__self_projection_width(&layer.self_attention.heads));
-    layer.self_attention.output = make_linear(device, &random, HEADS * VALUE_WIDTH, D);
-    layer.self_attention_norm = make_norm(device, &random);
+    struct clf__layer layer = {.mixer.kind = &clf__self_attention_mixer, .norm_first = norm_first};
+    struct clf__attention_layer *attention = &layer.mixer.attention;
+    attention->heads = (struct clf__heads){HEADS, KEY_WIDTH, VALUE_WIDTH, 0.25f};
+    attention->input = make_linear(device, &random, D, clf__self_projection_width(&attention->heads));
+    attention->output = make_linear(device, &random, HEADS * VALUE_WIDTH, D);
+    layer.mixer_norm = make_norm(device, &random);
     layer.feed_forward = (struct clf__feed_forward){.activation = CLF__RELU, .width = F};
     layer.feed_forward.up = make_linear(device, &random, D, F);
     layer.feed_forward.down = make_linear(device, &random, F, D);
@@ -47,12 +47,12 @@ static struct clf__encoder_layer make_layer(struct clf_device *device, int norm_
 }
 
 /* The layer twice over, and how many roundings that took. */
-static float *run(struct clf_device *device, const struct clf__encoder_layer *layer, int has_rounded,
+static float *run(struct clf_device *device, const struct clf__layer *layer, int has_rounded,
                   int64_t *launches)
 {
     static const int32_t ranges[8] = {0, 9, 0, 9, 9, ROWS - 9, 9, ROWS - 9};
     struct support_random random = {6};
-    const struct clf__heads *heads = &layer->self_attention.heads;
+    const struct clf__heads *heads = &layer->mixer.attention.heads;
     const struct clf__workspace_widths widths = {.d_model = D,
                                                  .projected = clf__self_projection_width(heads),
                                                  .context = HEADS * VALUE_WIDTH + 1,
@@ -71,9 +71,10 @@ static float *run(struct clf_device *device, const struct clf__encoder_layer *la
     struct clf__attention_call call = {.heads = *heads,
                                        .ranges = {.sequences = 2, .max_queries = 12, .max_keys = 12}};
     call.ranges.table = support_tensor(device, CLF__I32, 2, 4, ranges);
+    const struct clf__layer_call layer_call = {.self_call = &call};
     assert_ok(clf_device_profile_reset(device));
     for (int i = 0; i < 2; i++) {
-        assert_ok(clf__encoder_layer_forward(layer, &workspace, &call));
+        assert_ok(clf__layer_forward(layer, &workspace, &layer_call));
     }
     *launches = support_launches(device, "round_bf16_cpu");
     float *x = support_read(workspace.x);
@@ -102,13 +103,13 @@ static void test_rounded_rows(void **state)
     struct clf_device *device;
     assert_ok(clf_device_open(&device, NULL, &options));
     for (int norm_first = 0; norm_first < 2; norm_first++) {
-        struct clf__encoder_layer layer = make_layer(device, norm_first);
+        struct clf__layer layer = make_layer(device, norm_first);
         int64_t without, with;
         float *expected = run(device, &layer, 0, &without), *x = run(device, &layer, 1, &with);
         assert_memory_equal(x, expected, ROWS * D * sizeof *x);
         assert_int_equal(without, 2 * 2); /* what the attention and the feed-forward begin with */
         assert_int_equal(with, 0);
-        clf__encoder_layer_free(&layer);
+        clf__layer_free(&layer);
     }
     support_free_all();
     clf_device_close(device);

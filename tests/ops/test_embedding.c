@@ -36,15 +36,16 @@ static void check(struct clf_device *device, int columns)
     memcpy(padded + 2, ids, sizeof ids);
     struct clf__tensor all = support_tensor(device, CLF__I32, 1, N + 2, padded);
     struct clf__tensor id_view = clf__tensor_columns(all, 2, N);
-    clf_status status = clf__embedding_forward(out.tensor, id_view, weight, scale);
+    clf_status status =
+        clf__embedding_forward(out.tensor, id_view, weight, scale, CLF__NO_TENSOR, CLF__NO_TENSOR);
     float *actual = support_read(out.tensor);
     /* and with positions, the first and last ones and some that are no rows, in the same launch */
     static const int32_t positions[N] = {0, P - 1, 1, -1, P, INT32_MAX, INT32_MIN, 2, 0, 1, -1, P};
     float *table = support_uniform_array(&random, (size_t)P * (size_t)columns, 1.0f);
     struct support_view both = support_view(device, N, columns, NULL);
-    clf_status both_status = clf__embedding_positions_forward(
-        both.tensor, id_view, weight, scale, support_view(device, P, columns, table).tensor,
-        support_tensor(device, CLF__I32, 1, N, positions));
+    clf_status both_status = clf__embedding_forward(both.tensor, id_view, weight, scale,
+                                                    support_view(device, P, columns, table).tensor,
+                                                    support_tensor(device, CLF__I32, 1, N, positions));
     float *sums = support_read(both.tensor);
     clf__weight_free(weight);
     assert_ok(status);
@@ -270,7 +271,8 @@ static void test_differences(void **state)
             for (int side = -1; side <= 1; side += 2) {
                 *element = middle + (float)side;
                 struct clf__weight *weight = weight_of(device, e, C);
-                assert_ok(clf__embedding_forward(y, id_tensor, weight, scale));
+                assert_ok(
+                    clf__embedding_forward(y, id_tensor, weight, scale, CLF__NO_TENSOR, CLF__NO_TENSOR));
                 clf__weight_free(weight);
                 const float *values = support_read(y);
                 for (int n = 0; n < ROWS * C; n++) {

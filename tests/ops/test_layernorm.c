@@ -42,12 +42,12 @@ static void check(const struct problem *problem, double tolerance)
         if (beta) {
             beta_view = support_view(device, 1, columns, beta).tensor;
         }
-        assert_ok(clf__layernorm_forward(out.tensor, in.tensor, gamma_view, beta_view, problem->kind,
-                                         problem->eps));
+        assert_ok(clf__layernorm_forward(out.tensor, CLF__NO_TENSOR, in.tensor, gamma_view, beta_view,
+                                         problem->kind, problem->eps));
         assert_close(support_read(out.tensor), expected, count, tolerance);
         support_view_check(&out);
-        assert_ok(
-            clf__layernorm_forward(in.tensor, in.tensor, gamma_view, beta_view, problem->kind, problem->eps));
+        assert_ok(clf__layernorm_forward(in.tensor, CLF__NO_TENSOR, in.tensor, gamma_view, beta_view,
+                                         problem->kind, problem->eps));
         assert_close(support_read(in.tensor), expected, count, tolerance);
         support_view_check(&in);
     }
@@ -62,15 +62,14 @@ static void check_rounded(struct clf_device *device, int columns, enum clf__norm
     struct clf__tensor gain =
         support_tensor(device, CLF__F32, 1, columns, support_uniform_array(&random, (size_t)columns, 1.5f));
     struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, columns, NULL), none = {.buffer = NULL};
-    assert_ok(clf__layernorm_forward(y, in, gain, none, kind, 1e-5f));
+    assert_ok(clf__layernorm_forward(y, CLF__NO_TENSOR, in, gain, none, kind, 1e-5f));
     float *expected = support_read(y);
     for (int has_y = 0; has_y < 2; has_y++) {
         struct support_view out = support_view(device, ROWS, columns, NULL);
         struct clf__tensor memory = support_tensor(device, CLF__F32, ROWS + 1, columns + 3, NULL);
         struct clf__tensor rounded = clf__tensor_rows(clf__tensor_bf16(memory), 1, ROWS);
         rounded = clf__tensor_columns(rounded, 2, columns);
-        assert_ok(
-            clf__layernorm_forward_rounded(has_y ? out.tensor : none, rounded, in, gain, none, kind, 1e-5f));
+        assert_ok(clf__layernorm_forward(has_y ? out.tensor : none, rounded, in, gain, none, kind, 1e-5f));
         uint16_t *all = (uint16_t *)support_read(memory);
         for (int i = 0; i < 2 * memory.rows * memory.columns; i++) {
             int row = i / rounded.stride - 1, column = i % rounded.stride - 2;
@@ -156,7 +155,7 @@ static void test_constant_row(void **state)
         FOR_EACH_FORM(device)
         {
             struct clf__tensor out = support_tensor(device, CLF__F32, 1, C, NULL);
-            assert_ok(clf__layernorm_forward(out, support_tensor(device, CLF__F32, 1, C, x),
+            assert_ok(clf__layernorm_forward(out, CLF__NO_TENSOR, support_tensor(device, CLF__F32, 1, C, x),
                                              support_tensor(device, CLF__F32, 1, C, gamma),
                                              support_tensor(device, CLF__F32, 1, C, beta), kinds[k], 1e-5f));
             assert_memory_equal(support_read(out), beta, sizeof beta);
@@ -179,12 +178,12 @@ static void test_rows_are_independent(void **state)
         struct clf__tensor in = support_tensor(device, CLF__F32, rows, C, x);
         struct clf__tensor out = support_tensor(device, CLF__F32, rows, C, NULL);
         struct clf__tensor gain = support_tensor(device, CLF__F32, 1, C, gamma);
-        assert_ok(clf__layernorm_forward(out, in, gain, no_beta, CLF__NORM_LAYER, 1e-6f));
+        assert_ok(clf__layernorm_forward(out, CLF__NO_TENSOR, in, gain, no_beta, CLF__NORM_LAYER, 1e-6f));
         float *all = support_read(out);
         for (int n = 0; n < rows; n += rows / 7) {
             struct clf__tensor one = support_tensor(device, CLF__F32, 1, C, NULL);
-            assert_ok(clf__layernorm_forward(one, clf__tensor_rows(in, n, 1), gain, no_beta, CLF__NORM_LAYER,
-                                             1e-6f));
+            assert_ok(clf__layernorm_forward(one, CLF__NO_TENSOR, clf__tensor_rows(in, n, 1), gain, no_beta,
+                                             CLF__NORM_LAYER, 1e-6f));
             assert_memory_equal(support_read(one), all + n * C, C * sizeof(float));
         }
         for (int i = 0; i < rows * C; i++) {
@@ -315,7 +314,7 @@ struct norming {
 static void forward(void *context)
 {
     struct norming *n = context;
-    assert_ok(clf__layernorm_forward(n->y, n->x, n->gamma, n->beta, n->kind, 0.1f));
+    assert_ok(clf__layernorm_forward(n->y, CLF__NO_TENSOR, n->x, n->gamma, n->beta, n->kind, 0.1f));
 }
 
 static void check_differences(struct clf_device *device, enum clf__norm_kind kind)

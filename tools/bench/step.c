@@ -24,11 +24,11 @@ static double linear_bytes(const struct clf__linear *linear)
 }
 
 /* Keys and values of the encoder's output are not the step's. */
-static double count_weights(const struct clf__decoder *decoder)
+static double count_weights(const struct clf__stack *decoder)
 {
     double bytes = linear_bytes(&decoder->projection);
     for (int i = 0; i < decoder->layer_count; i++) {
-        const struct clf__decoder_layer *layer = &decoder->layers[i];
+        const struct clf__layer *layer = &decoder->layers[i];
         bytes += linear_bytes(&layer->mixer.attention.input) + linear_bytes(&layer->mixer.attention.output) +
                  linear_bytes(&layer->cross_attention.input) + linear_bytes(&layer->cross_attention.output) +
                  linear_bytes(&layer->feed_forward.up) + linear_bytes(&layer->feed_forward.down);

@@ -130,7 +130,7 @@ static const float eps = 0.1f;
 static void norm_forward(struct trial *trial, const void *op)
 {
     const struct norm *n = op;
-    RUN(trial, clf__layernorm_forward(n->y, n->x, n->gamma, n->beta, n->kind, eps));
+    RUN(trial, clf__layernorm_forward(n->y, CLF__NO_TENSOR, n->x, n->gamma, n->beta, n->kind, eps));
 }
 
 static void norms(struct trial *trial)
@@ -256,7 +256,7 @@ struct lookup {
 static void embedding_forward(struct trial *trial, const void *op)
 {
     const struct lookup *l = op;
-    RUN(trial, clf__embedding_forward(l->y, l->ids, l->weight, 0.5f));
+    RUN(trial, clf__embedding_forward(l->y, l->ids, l->weight, 0.5f, CLF__NO_TENSOR, CLF__NO_TENSOR));
     RUN(trial, clf__positions_forward(l->y, l->y, l->table, l->ids));
 }
 

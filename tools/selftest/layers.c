@@ -2,7 +2,7 @@
  * device can. */
 #include <string.h>
 
-#include "layers/decoder_layer.h"
+#include "layers/layer.h"
 #include "model/stacks.h"
 #include "reference/attention.h"
 #include "reference/gemm.h"
@@ -144,13 +144,13 @@ static void expect(double *expected, const struct step *step)
 
 /* ---- on the device ---- */
 
-static void make_layer(struct clf__decoder_layer *layer, struct trial *trial, const struct step *step,
+static void make_layer(struct clf__layer *layer, struct trial *trial, const struct step *step,
                        clf_precision precision)
 {
     struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
-    *layer = (struct clf__decoder_layer){.mixer = {&clf__self_attention_mixer, {.heads = heads}},
-                                         .cross_attention.heads = heads,
-                                         .feed_forward = {.activation = CLF__RELU, .width = F}};
+    *layer = (struct clf__layer){.mixer = {&clf__self_attention_mixer, {.heads = heads}},
+                                 .cross_attention.heads = heads,
+                                 .feed_forward = {.activation = CLF__RELU, .width = F}};
     struct clf__linear *linears[PRODUCTS] = {&layer->mixer.attention.input, &layer->mixer.attention.output,
                                              &layer->cross_attention.input, &layer->cross_attention.output,
                                              &layer->feed_forward.up,       &layer->feed_forward.down};
@@ -174,12 +174,12 @@ struct device_step {
     struct clf__attention_call cross;
     struct clf__attention_scratch scratch;
     struct clf__arena arena; /* of the scratch */
-    struct clf__decoder_call call;
+    struct clf__layer_call call;
     struct clf__tensor addresses;
 };
 
 static void place_step(struct device_step *out, struct trial *trial, const struct step *step,
-                       const struct clf__decoder_layer *layer)
+                       const struct clf__layer *layer)
 {
     struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
     int32_t table[ROWS * POSITIONS];
@@ -212,7 +212,7 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
     clf__arena_init(&out->arena, trial->device);
     RUN(trial, clf__attention_scratch_reserve(&out->scratch, &out->arena, 2, &heads, 2, MEMORY_ROWS));
     RUN(trial, clf__arena_allocate(&out->arena));
-    out->call = (struct clf__decoder_call){
+    out->call = (struct clf__layer_call){
         .step = &out->step,
         .state = &out->state,
         .cross_call = &out->cross,
@@ -225,8 +225,8 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
 
 /* In one launch where the device can, and in one an op. The step writes its own keys and values anew each
  * time. */
-static void run_layer(struct trial *trial, const struct clf__decoder_layer *layer,
-                      struct device_step *device_step, const struct step *step, int in_one)
+static void run_layer(struct trial *trial, const struct clf__layer *layer, struct device_step *device_step,
+                      const struct step *step, int in_one)
 {
     device_step->call.addresses = in_one ? device_step->addresses : (struct clf__tensor){.buffer = NULL};
     RUN(trial, clf__tensor_write(device_step->workspace.x, step->x));
@@ -237,7 +237,7 @@ static void run_layer(struct trial *trial, const struct clf__decoder_layer *laye
 static void decoder_layer(struct trial *trial)
 {
     struct step step = make_step(trial);
-    struct clf__decoder_layer layer;
+    struct clf__layer layer;
     struct device_step device_step;
     double expected[ROWS * D];
     expect(expected, &step);
@@ -248,7 +248,7 @@ static void decoder_layer(struct trial *trial)
         trial_compare(trial, device_step.workspace.x, expected);
     }
     clf__arena_free(&device_step.arena);
-    clf__decoder_layer_free(&layer);
+    clf__layer_free(&layer);
 }
 
 /* One launch against the launches that it stands for: the same bits. */
@@ -256,7 +256,7 @@ static void decoder_layer_rounded(struct trial *trial)
 {
     for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
         struct step step = make_step(trial);
-        struct clf__decoder_layer layer;
+        struct clf__layer layer;
         struct device_step device_step;
         float x[ROWS * D] = {0};
         double expected[ROWS * D];
@@ -270,7 +270,7 @@ static void decoder_layer_rounded(struct trial *trial)
         run_layer(trial, &layer, &device_step, &step, 1);
         trial_compare(trial, device_step.workspace.x, expected);
         clf__arena_free(&device_step.arena);
-        clf__decoder_layer_free(&layer);
+        clf__layer_free(&layer);
         trial_release(trial);
     }
 }

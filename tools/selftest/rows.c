@@ -71,7 +71,7 @@ static void norm(struct trial *trial, enum clf__norm_kind kind)
         struct clf__tensor shift =
             kind == CLF__NORM_RMS ? none : trial_tensor(trial, CLF__F32, 1, widths[i], beta);
         RUN(trial,
-            clf__layernorm_forward(y, trial_tensor(trial, CLF__F32, ROWS, widths[i], x),
+            clf__layernorm_forward(y, none, trial_tensor(trial, CLF__F32, ROWS, widths[i], x),
                                    trial_tensor(trial, CLF__F32, 1, widths[i], gamma), shift, kind, 1e-5f));
         trial_compare(trial, y, expected);
         trial_release(trial);
@@ -147,7 +147,8 @@ static void embedding(struct trial *trial)
                        &weight, trial->device,
                        &(struct clf__weight_source){
                            .parts = &part, .part_count = 1, .inputs = columns, .what = "the self-test"}));
-        RUN(trial, clf__embedding_forward(y, trial_tensor(trial, CLF__I32, 1, ROWS, ids), weight, 16.0f));
+        RUN(trial, clf__embedding_forward(y, trial_tensor(trial, CLF__I32, 1, ROWS, ids), weight, 16.0f,
+                                          CLF__NO_TENSOR, CLF__NO_TENSOR));
         trial_compare(trial, y, expected);
         clf__weight_free(weight);
         trial_release(trial);
