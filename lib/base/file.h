@@ -87,13 +87,15 @@ size_t clf__folder_missing(const char *path);
 /* Removes the folders that were missing then, the lowest first, each only where it is empty. */
 void clf__folder_remove_empty(char *path, size_t missing);
 
-/* Names in a folder, sorted; without "." and "..". The caller frees the list with clf__names_free(). */
+/* A growing list of names, or of any strings: owned copies. One that is zeroed is empty. */
 struct clf__names {
     char **items;
     int count;
 };
-clf_status clf__folder_list(struct clf__names *out, const char *path);
+clf_status clf__names_add(struct clf__names *names, const char *name);
 void clf__names_free(struct clf__names *names);
+/* Names in a folder, sorted; without "." and "..". */
+clf_status clf__folder_list(struct clf__names *out, const char *path);
 
 /* Removes a folder with all that is in it; one that is missing is fine. Links are removed, not followed. */
 clf_status clf__folder_remove(const char *path);

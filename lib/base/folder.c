@@ -81,7 +81,7 @@ static int by_name(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-static clf_status add_name(struct clf__names *names, const char *name)
+clf_status clf__names_add(struct clf__names *names, const char *name)
 {
     CLF__TRY(clf__resize(&names->items, (size_t)names->count + 1, sizeof *names->items));
     CLF__TRY(clf__copy_string(&names->items[names->count], name));
@@ -99,7 +99,7 @@ clf_status clf__folder_list(struct clf__names *out, const char *path)
     clf_status status = CLF_OK;
     for (struct dirent *entry = readdir(folder); entry != NULL && status == CLF_OK; entry = readdir(folder)) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            status = add_name(out, entry->d_name);
+            status = clf__names_add(out, entry->d_name);
         }
     }
     closedir(folder);

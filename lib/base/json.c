@@ -123,6 +123,27 @@ clf_status clf__json_word(json_t **out, const char *word)
     return status == CLF_FORMAT ? CLF_OK : status;
 }
 
+json_t *clf__json_scalar(const char *word)
+{
+    json_t *value = NULL;
+    if (clf__json_word(&value, word) != CLF_OK) {
+        return NULL;
+    }
+    return value ? value : json_string(word);
+}
+
+int clf__json_set_pair(json_t *object, const char *pair)
+{
+    char *key;
+    size_t length = strcspn(pair, "=");
+    if (clf__copy_bytes(&key, pair, length) != CLF_OK) {
+        return -1;
+    }
+    int result = json_object_set_new(object, key, clf__json_scalar(pair + length + 1));
+    clf__free(key);
+    return result;
+}
+
 clf_status clf__json_load_in(struct clf__json *out, const char *folder, const char *name)
 {
     char *path = NULL;

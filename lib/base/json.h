@@ -52,6 +52,10 @@ clf_status clf__json_scan(size_t *bytes, const char *text, size_t size, const ch
 
 /* The value that a word stands for; *out is NULL where it is no JSON. */
 clf_status clf__json_word(json_t **out, const char *word);
+/* A new value: the one that a word stands for, or the word itself as a string. NULL without memory. */
+json_t *clf__json_scalar(const char *word);
+/* Sets the key of KEY=VALUE to such a value; -1 without memory. */
+int clf__json_set_pair(json_t *object, const char *pair);
 
 /* A value as text, by jansson's flags; the caller frees *out. NULL, what jansson gives without memory, is
  * CLF_OUT_OF_MEMORY. */

@@ -77,33 +77,32 @@ int clf__model_has_key(const char *key, size_t length)
     return find_choice(key, length) != NULL;
 }
 
-static clf_status find_key(const struct clf__config_key **out, const struct draft *draft, const char *name)
+static clf_status take_choice(struct draft *draft, const char *word)
 {
-    *out = find_choice(name, strlen(name));
-    if (*out == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "\"%.64s\" is no key of config.json that can be chosen", name);
+    size_t length = strcspn(word, "=");
+    const struct clf__config_key *key = find_choice(word, length);
+    if (key == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "\"%.*s\" is no key of config.json that can be chosen",
+                         length < 64 ? (int)length : 64, word);
     }
-    if (clf__family_of(draft->system)->hugging_face && !((*out)->uses & CLF__KEY_EVERY)) {
+    if (clf__family_of(draft->system)->hugging_face && !(key->uses & CLF__KEY_EVERY)) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "\"%s\" cannot be chosen for the preset %s, whose arrangement fixes it", name,
+                         "\"%s\" cannot be chosen for the preset %s, whose arrangement fixes it", key->name,
                          clf__system_word(draft->system));
     }
+    json_t *object = key->uses & CLF__KEY_GENERATION ? draft->generation : draft->config;
+    draft->failed |= clf__json_set_pair(object, word);
     return CLF_OK;
 }
 
 static clf_status take_choices(struct draft *draft)
 {
     const struct clf__model_description *description = draft->description;
-    for (int i = 0; i < description->key_count; i++) {
-        const char *name = description->keys[i], *text = description->values[i];
-        const struct clf__config_key *key;
-        CLF__TRY(find_key(&key, draft, name));
-        json_t *value = NULL;
-        CLF__TRY(clf__json_word(&value, text));
-        if (!value) {
-            return clf__fail(CLF_BAD_ARGUMENT, "the value of \"%s\", %.64s, is no JSON", name, text);
-        }
-        set(draft, key->uses & CLF__KEY_GENERATION ? draft->generation : draft->config, name, value);
+    for (const char *const *size = description->sizes; size && *size; size++) {
+        CLF__TRY(take_choice(draft, *size));
+    }
+    for (int i = 0; i < description->choice_count; i++) {
+        CLF__TRY(take_choice(draft, description->choices[i]));
     }
     return CLF_OK;
 }

@@ -12,9 +12,9 @@ struct clf__model_description {
     int source_vocabulary, target_vocabulary;
     int separate_vocabularies;
     int pad_id, start_id, end_id; /* start -1: none */
-    const char *const *keys;      /* further keys of config.json and their JSON values, over the preset's */
-    const char *const *values;
-    int key_count;
+    const char *const *sizes;     /* KEY=VALUE with keys of config.json, over the preset's; NULL ends them */
+    const char *const *choices;   /* (choice_count) the same, over those; what is no JSON is a string */
+    int choice_count;
 };
 
 /* Writes config.json and generation_config.json into a folder; a tokenizer_config.json that is there gets the

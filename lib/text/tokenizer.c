@@ -125,7 +125,9 @@ static clf_status open_segmenter(struct side *side, const struct clf__segmenter 
                                  const struct clf__segmenter_folder *folder, int target)
 {
     if (side->vocabulary) {
-        CLF__TRY(needed(segmenter->open(&side->state, folder, target)));
+        if (segmenter->open) {
+            CLF__TRY(needed(segmenter->open(&side->state, folder, target)));
+        }
         side->segmenter = segmenter;
     }
     return CLF_OK;
@@ -262,16 +264,16 @@ clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct 
 }
 
 /* transformers' special tokens, which a text of a model's pieces leaves out, hold the unknown one too. */
-static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id)
+static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int pieces)
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;
     return id == options->pad_id || id == options->start_id || id == options->end_id ||
-           (tokenizer->target.segmenter->has_model && id == tokenizer->target.unknown_id);
+           (!pieces && tokenizer->target.segmenter->has_model && id == tokenizer->target.unknown_id);
 }
 
-/* Fills pieces (count) with those of a text and says how many they are. */
-static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const char **pieces, int *chosen,
-                                const int32_t *ids, int count)
+/* Fills list (count) with the pieces of a text and says how many they are. */
+static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const char **list, int *chosen,
+                                const int32_t *ids, int count, int pieces)
 {
     *chosen = 0;
     for (int i = 0; i < count; i++) {
@@ -280,26 +282,27 @@ static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const ch
             return clf__fail(CLF_BAD_ARGUMENT, "%s: has no piece with the id %d",
                              tokenizer->target.vocabulary->path, (int)ids[i]);
         }
-        if (!is_left_out(tokenizer, ids[i])) {
-            pieces[(*chosen)++] = piece;
+        if (!is_left_out(tokenizer, ids[i], pieces)) {
+            list[(*chosen)++] = piece;
         }
     }
     return CLF_OK;
 }
 
 clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **text, const int32_t *ids,
-                                 int count)
+                                 int count, int pieces)
 {
     *text = NULL;
-    const char **pieces = NULL;
+    const char **list = NULL;
     int chosen;
-    CLF__TRY(clf__allocate(&pieces, (size_t)count, sizeof *pieces));
-    clf_status status = choose_pieces(tokenizer, pieces, &chosen, ids, count);
+    CLF__TRY(clf__allocate(&list, (size_t)count, sizeof *list));
+    clf_status status = choose_pieces(tokenizer, list, &chosen, ids, count, pieces);
     if (status == CLF_OK) {
         const struct side *target = &tokenizer->target;
-        status = target->segmenter->join(target->state, text, pieces, chosen);
+        status = pieces ? clf__segmenter_words.join(NULL, text, list, chosen)
+                        : target->segmenter->join(target->state, text, list, chosen);
     }
-    clf__free(pieces);
+    clf__free(list);
     return status;
 }
 

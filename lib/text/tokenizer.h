@@ -48,9 +48,10 @@ clf_status clf__ids_append(struct clf__ids *ids, int32_t id);
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
                                  const char *text, size_t size, int target, int pieces);
 
-/* The text of generated ids, start, end and pad left out; the caller frees *text. */
+/* The text of generated ids, or their pieces with spaces between; start, end and pad left out. The caller
+ * frees *text. */
 clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **text, const int32_t *ids,
-                                 int count);
+                                 int count, int pieces);
 
 /* One piece, borrowed; NULL for an id outside the vocabulary. */
 const char *clf__tokenizer_source_piece(const struct clf__tokenizer *tokenizer, int32_t id);

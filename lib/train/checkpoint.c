@@ -316,7 +316,7 @@ clf_status clf__checkpoints_end(char *making, const struct clf__checkpoints *che
 static clf_status save_into(const char *making, const struct clf__training *training,
                             const struct clf__train_state *state, const char *model)
 {
-    CLF__TRY(clf__checkpoint_files_link(making, model));
+    CLF__TRY(clf__checkpoint_files_copy(making, model, clf__file_link));
     return clf__checkpoint_files_write(making, training, state->update > 0);
 }
 

@@ -157,9 +157,8 @@ clf_status clf__checkpoint_files_sweep(const char *folder)
     return status;
 }
 
-typedef clf_status copy_function(const char *target, const char *source);
-
-static clf_status copy_file(const char *target, const char *source, const char *name, copy_function *copy)
+static clf_status copy_file(const char *target, const char *source, const char *name,
+                            clf__copy_function *copy)
 {
     char *from = NULL, *to = NULL;
     CLF__TRY(clf__path_join(&from, source, name));
@@ -172,22 +171,12 @@ static clf_status copy_file(const char *target, const char *source, const char *
     return status;
 }
 
-static clf_status copy_files(const char *target, const char *source, copy_function *copy)
+clf_status clf__checkpoint_files_copy(const char *target, const char *source, clf__copy_function *copy)
 {
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
         CLF__TRY(copy_file(target, source, copied[i], copy));
     }
     return CLF_OK;
-}
-
-clf_status clf__checkpoint_files_copy(const char *target, const char *source)
-{
-    return copy_files(target, source, clf__file_copy);
-}
-
-clf_status clf__checkpoint_files_link(const char *target, const char *source)
-{
-    return copy_files(target, source, clf__file_link);
 }
 
 /* A list of the moments of a list's parameters: entry MOMENTS * i + j is moment j of parameter i. */

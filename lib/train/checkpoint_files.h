@@ -14,10 +14,10 @@ clf_status clf__checkpoint_files_check(const json_t *files, const char *folder);
 /* The status of a failure to read a checkpoint's file: CLF_FORMAT where that is because it is missing. */
 clf_status clf__checkpoint_files_judge(clf_status status, const char *path);
 
+/* clf__file_copy(), or clf__file_link() between checkpoints, which share their files. */
+typedef clf_status clf__copy_function(const char *target, const char *source);
 /* Copies the configuration and the tokenizer's files of a model folder, whichever there are. */
-clf_status clf__checkpoint_files_copy(const char *target, const char *source);
-/* The same between checkpoints, which share them. */
-clf_status clf__checkpoint_files_link(const char *target, const char *source);
+clf_status clf__checkpoint_files_copy(const char *target, const char *source, clf__copy_function *copy);
 
 /* Takes away what a killed run left of its own writing in a model folder: the files' temporary names. */
 clf_status clf__checkpoint_files_sweep(const char *folder);

@@ -19,34 +19,34 @@ static clf_status publish(const char *output, const char *model)
     }
     clf__free(to);
     clf__free(from);
-    return status == CLF_OK ? clf__checkpoint_files_copy(output, model) : status;
+    return status == CLF_OK ? clf__checkpoint_files_copy(output, model, clf__file_copy) : status;
 }
 
 /* Paths of the last validated checkpoints that are there and no cut-off epoch's, the newest first. */
-static clf_status list_validated(char **paths, int *count, const struct clf__run *run, int64_t most)
+static clf_status list_validated(struct clf__names *paths, const struct clf__run *run, int64_t most)
 {
-    *count = 0;
-    for (int i = run->state.count - 1; i >= 0 && *count < most; i--) {
+    clf_status status = CLF_OK;
+    for (int i = run->state.count - 1; i >= 0 && paths->count < most && status == CLF_OK; i--) {
         char *path;
         CLF__TRY(clf__checkpoints_path(&path, &run->checkpoints, run->state.history[i].update));
         if (clf__folder_exists(path) && !run->state.history[i].is_cut) {
-            paths[(*count)++] = path;
-        } else {
-            clf__free(path);
+            status = clf__names_add(paths, path);
         }
+        clf__free(path);
     }
-    return CLF_OK;
+    return status;
 }
 
 /* Averages into a folder of its own, which is removed again. */
-static clf_status publish_mean(const struct clf__run *run, const char *const *folders, int count)
+static clf_status publish_mean(const struct clf__run *run, const struct clf__names *folders)
 {
     char *mean = NULL;
     CLF__TRY(clf__format(&mean, "%s/update-%08" PRId64 "-average.tmp", run->checkpoints.folder,
                          run->state.update));
     clf_status status = clf__folder_remove(mean);
     if (status == CLF_OK) {
-        status = clf__model_average(mean, folders, count, CLF_PRECISION_FP32);
+        status =
+            clf__model_average(mean, (const char *const *)folders->items, folders->count, CLF_PRECISION_FP32);
     }
     if (status == CLF_OK) {
         status = publish(run->output, mean);
@@ -105,26 +105,21 @@ static clf_status publish_best(const struct clf__run *run)
 
 static clf_status finish_average(const struct clf__run *run)
 {
-    char **paths = NULL;
-    int count = 0;
-    CLF__TRY(clf__allocate(&paths, (size_t)run->state.count, sizeof *paths));
-    clf_status status = list_validated(paths, &count, run, run->settings.average);
-    if (status == CLF_OK && count == 0) {
+    struct clf__names paths = {0};
+    clf_status status = list_validated(&paths, run, run->settings.average);
+    if (status == CLF_OK && paths.count == 0) {
         clf__log(CLF_LOG_WARNING, "%s: the model is the best checkpoint, there is none to average",
                  run->output);
         status = publish_best(run);
     } else if (status == CLF_OK) {
-        if (count < run->settings.average) {
+        if (paths.count < run->settings.average) {
             clf__log(CLF_LOG_WARNING,
                      "%s: the model is the mean of %d checkpoints, there are no more to average", run->output,
-                     count);
+                     paths.count);
         }
-        status = publish_mean(run, (const char *const *)paths, count);
+        status = publish_mean(run, &paths);
     }
-    for (int i = 0; i < count; i++) {
-        clf__free(paths[i]);
-    }
-    clf__free(paths);
+    clf__names_free(&paths);
     return status;
 }
 

@@ -15,78 +15,23 @@
 #include "train/run.h"
 #include "train/tokenizer_files.h"
 
-enum { SIZE_KEYS = 7 };
-
-static const struct {
-    const char *key;
-    const char *values[4]; /* of tiny, small, base, big */
-} sizes[SIZE_KEYS] = {
-    {"encoder_layers", {"4", "3", "6", "6"}},
-    {"decoder_layers", {"4", "3", "6", "6"}},
-    {"d_model", {"128", "256", "512", "1024"}},
-    {"encoder_ffn_dim", {"256", "1024", "2048", "4096"}},
-    {"decoder_ffn_dim", {"256", "1024", "2048", "4096"}},
-    {"encoder_attention_heads", {"4", "4", "8", "16"}},
-    {"decoder_attention_heads", {"4", "4", "8", "16"}},
+/* By enum clf__size. */
+static const char *const sizes[][8] = {
+    {"encoder_layers=4", "decoder_layers=4", "d_model=128", "encoder_ffn_dim=256", "decoder_ffn_dim=256",
+     "encoder_attention_heads=4", "decoder_attention_heads=4", NULL},
+    {"encoder_layers=3", "decoder_layers=3", "d_model=256", "encoder_ffn_dim=1024", "decoder_ffn_dim=1024",
+     "encoder_attention_heads=4", "decoder_attention_heads=4", NULL},
+    {"encoder_layers=6", "decoder_layers=6", "d_model=512", "encoder_ffn_dim=2048", "decoder_ffn_dim=2048",
+     "encoder_attention_heads=8", "decoder_attention_heads=8", NULL},
+    {"encoder_layers=6", "decoder_layers=6", "d_model=1024", "encoder_ffn_dim=4096", "decoder_ffn_dim=4096",
+     "encoder_attention_heads=16", "decoder_attention_heads=16", NULL},
 };
 
-/* Keys of config.json with their values as JSON. */
-struct keys {
-    char **names, **values;
-    int count;
-};
-
-static clf_status add_key(struct keys *keys, const char *name, size_t length, const char *value)
-{
-    CLF__TRY(clf__copy_bytes(&keys->names[keys->count], name, length));
-    json_t *json = NULL;
-    clf_status status = clf__json_word(&json, value);
-    json_t *string = json ? NULL : json_string(value);
-    if (status == CLF_OK) {
-        status =
-            clf__json_text(&keys->values[keys->count], json ? json : string, JSON_ENCODE_ANY | JSON_COMPACT);
-    }
-    json_decref(string);
-    json_decref(json);
-    if (status != CLF_OK) {
-        clf__free(keys->names[keys->count]);
-        return status;
-    }
-    keys->count++;
-    return CLF_OK;
-}
-
-static void free_keys(struct keys *keys)
-{
-    for (int i = 0; i < keys->count; i++) {
-        clf__free(keys->names[i]);
-        clf__free(keys->values[i]);
-    }
-    clf__free(keys->names);
-    clf__free(keys->values);
-}
-
-/* The keys of the size, then those that were chosen one by one, which stand over them. */
-static clf_status make_keys(struct keys *keys, const struct clf__settings *settings)
-{
-    size_t most = (size_t)(SIZE_KEYS + settings->config.count);
-    CLF__TRY(clf__allocate(&keys->names, most, sizeof *keys->names));
-    CLF__TRY(clf__allocate(&keys->values, most, sizeof *keys->values));
-    for (int i = 0; i < SIZE_KEYS; i++) {
-        CLF__TRY(add_key(keys, sizes[i].key, strlen(sizes[i].key), sizes[i].values[settings->size]));
-    }
-    for (int i = 0; i < settings->config.count; i++) {
-        const char *word = settings->config.items[i], *equals = strchr(word, '=');
-        CLF__TRY(add_key(keys, word, (size_t)(equals - word), equals + 1));
-    }
-    return CLF_OK;
-}
-
-/* Sizes and ids that no text is needed for: any that a vocabulary could have. */
-static clf_status check_keys(const struct clf__settings *settings, const struct keys *keys)
+/* With sizes and ids that no text is needed for: any that a vocabulary could have. */
+static struct clf__model_description describe(const struct clf__settings *settings)
 {
     const struct clf__family *family = clf__family_of((enum clf__system)settings->preset);
-    struct clf__model_description description = {
+    return (struct clf__model_description){
         .preset = clf__system_word((enum clf__system)settings->preset),
         .source_vocabulary = family->takes_frames ? 0 : CLF__MAX_VOCABULARY,
         .target_vocabulary = CLF__MAX_VOCABULARY,
@@ -94,23 +39,17 @@ static clf_status check_keys(const struct clf__settings *settings, const struct 
         .pad_id = 0,
         .start_id = family->has_no_start_token ? -1 : 1,
         .end_id = 2,
-        .keys = (const char *const *)keys->names,
-        .values = (const char *const *)keys->values,
-        .key_count = keys->count,
+        .sizes = sizes[settings->size],
+        .choices = settings->config.items,
+        .choice_count = settings->config.count,
     };
-    clf_status status = clf__model_check(&description, "config");
-    return status == CLF_FORMAT || status == CLF_UNSUPPORTED ? CLF_BAD_ARGUMENT : status;
 }
 
 clf_status clf__run_check_config(const struct clf__settings *settings)
 {
-    struct keys keys = {0};
-    clf_status status = make_keys(&keys, settings);
-    if (status == CLF_OK) {
-        status = check_keys(settings, &keys);
-    }
-    free_keys(&keys);
-    return status;
+    struct clf__model_description description = describe(settings);
+    clf_status status = clf__model_check(&description, "config");
+    return status == CLF_FORMAT || status == CLF_UNSUPPORTED ? CLF_BAD_ARGUMENT : status;
 }
 
 /* What training keeps of each value on the device: weight, gradient and Adam's two moments. */
@@ -162,15 +101,10 @@ static clf_status draw_weights(const char *folder, const struct clf__run *run)
                : status;
 }
 
-static clf_status make_new(const char *folder, const struct clf__run *run, const struct keys *keys)
+static clf_status make_new(const char *folder, const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
-    struct clf__model_description description = {
-        .preset = clf__system_word((enum clf__system)settings->preset),
-        .keys = (const char *const *)keys->names,
-        .values = (const char *const *)keys->values,
-        .key_count = keys->count,
-    };
+    struct clf__model_description description = describe(settings);
     clf_status status =
         clf__tokenizer_files_make(&description, folder, settings, run->hooks.interrupted, run->hooks.user);
     if (status == CLF_INTERRUPTED) {
@@ -198,12 +132,7 @@ static clf_status change_config(const char *path, const struct clf__settings *se
         }
     }
     for (int i = 0; i < settings->config.count; i++) {
-        const char *word = settings->config.items[i], *equals = strchr(word, '=');
-        char key[64]; /* a key of config.json, all of which are shorter */
-        snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
-        json_t *value = NULL;
-        failed |= clf__json_word(&value, equals + 1) != CLF_OK;
-        failed |= json_object_set_new(json.root, key, value ? value : json_string(equals + 1));
+        failed |= clf__json_set_pair(json.root, settings->config.items[i]);
     }
     clf_status status = clf__json_write(path, failed ? NULL : json.root, JSON_REAL_PRECISION(9));
     clf__json_free(&json);
@@ -245,7 +174,7 @@ static clf_status check_system(const struct clf__config *config, const struct cl
 
 static clf_status make_from(const char *folder, const struct clf__settings *settings)
 {
-    CLF__TRY(clf__checkpoint_files_copy(folder, settings->from));
+    CLF__TRY(clf__checkpoint_files_copy(folder, settings->from, clf__file_copy));
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, "config.json"));
     clf_status status = change_config(path, settings);
@@ -261,24 +190,10 @@ static clf_status make_from(const char *folder, const struct clf__settings *sett
     return status;
 }
 
-static clf_status make(const char *folder, const struct clf__run *run)
-{
-    const struct clf__settings *settings = &run->settings;
-    if (settings->from) {
-        return make_from(folder, settings);
-    }
-    struct keys keys = {0};
-    clf_status status = make_keys(&keys, settings);
-    if (status == CLF_OK) {
-        status = make_new(folder, run, &keys);
-    }
-    free_keys(&keys);
-    return status;
-}
-
 clf_status clf__run_make_initial_model(const struct clf__run *run)
 {
     char *making;
     CLF__TRY(clf__checkpoints_begin(&making, &run->checkpoints, run->state.update));
-    return clf__checkpoints_end(making, &run->checkpoints, &run->state, make(making, run));
+    clf_status status = run->settings.from ? make_from(making, &run->settings) : make_new(making, run);
+    return clf__checkpoints_end(making, &run->checkpoints, &run->state, status);
 }

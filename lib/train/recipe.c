@@ -3,35 +3,14 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "config/family/family.h"
 
-struct choice {
-    char **words;
-    int count; /* 0: not chosen */
-};
-
 struct clf_recipe {
-    struct choice *choices; /* (key_count) */
+    struct clf__names *choices; /* (key_count) the words of each, none where it is not chosen */
     int key_count;
 };
-
-static void clear(struct choice *choice)
-{
-    for (int i = 0; i < choice->count; i++) {
-        clf__free(choice->words[i]);
-    }
-    clf__free(choice->words);
-    *choice = (struct choice){0};
-}
-
-static clf_status append(struct choice *choice, const char *word)
-{
-    CLF__TRY(clf__resize(&choice->words, (size_t)choice->count + 1, sizeof *choice->words));
-    CLF__TRY(clf__copy_string(&choice->words[choice->count], word));
-    choice->count++;
-    return CLF_OK;
-}
 
 clf_status clf_recipe_create(struct clf_recipe **out)
 {
@@ -52,7 +31,7 @@ void clf_recipe_free(struct clf_recipe *recipe)
 {
     if (recipe) {
         for (int i = 0; i < recipe->key_count; i++) {
-            clear(&recipe->choices[i]);
+            clf__names_free(&recipe->choices[i]);
         }
         clf__free(recipe->choices);
         clf__free(recipe);
@@ -65,9 +44,9 @@ clf_status clf__recipe_copy(struct clf_recipe **out, const struct clf_recipe *re
     CLF__TRY(clf_recipe_create(&copy));
     clf_status status = CLF_OK;
     for (int i = 0; i < recipe->key_count && status == CLF_OK; i++) {
-        const struct choice *choice = &recipe->choices[i];
+        const struct clf__names *choice = &recipe->choices[i];
         for (int j = 0; j < choice->count && status == CLF_OK; j++) {
-            status = append(&copy->choices[i], choice->words[j]);
+            status = clf__names_add(&copy->choices[i], choice->items[j]);
         }
     }
     if (status != CLF_OK) {
@@ -86,15 +65,15 @@ void clf__recipe_swap(struct clf_recipe *a, struct clf_recipe *b)
 }
 
 /* Takes away the pair whose KEY is the word's. */
-static void remove_pair(struct choice *choice, const char *word)
+static void remove_pair(struct clf__names *choice, const char *word)
 {
     size_t length = strcspn(word, "=");
     for (int i = 0; i < choice->count; i++) {
-        if (strcspn(choice->words[i], "=") == length && strncmp(choice->words[i], word, length) == 0) {
-            clf__free(choice->words[i]);
+        if (strcspn(choice->items[i], "=") == length && strncmp(choice->items[i], word, length) == 0) {
+            clf__free(choice->items[i]);
             choice->count--;
-            memmove(choice->words + i, choice->words + i + 1,
-                    (size_t)(choice->count - i) * sizeof *choice->words);
+            memmove(choice->items + i, choice->items + i + 1,
+                    (size_t)(choice->count - i) * sizeof *choice->items);
             return;
         }
     }
@@ -102,24 +81,24 @@ static void remove_pair(struct choice *choice, const char *word)
 
 clf_status clf__recipe_take(struct clf_recipe *recipe, int index, const char *const *words, int count)
 {
-    struct choice taken = {0};
-    struct choice *choice = &recipe->choices[index];
+    struct clf__names taken = {0};
+    struct clf__names *choice = &recipe->choices[index];
     clf_status status = CLF_OK;
     int is_pairs = clf__recipe_entry(index)->kind == CLF__PAIRS;
     for (int i = 0; is_pairs && i < choice->count && status == CLF_OK; i++) {
-        status = append(&taken, choice->words[i]);
+        status = clf__names_add(&taken, choice->items[i]);
     }
     for (int i = 0; i < count && status == CLF_OK; i++) {
         if (is_pairs) {
             remove_pair(&taken, words[i]);
         }
-        status = append(&taken, words[i]);
+        status = clf__names_add(&taken, words[i]);
     }
     if (status != CLF_OK) {
-        clear(&taken);
+        clf__names_free(&taken);
         return status;
     }
-    clear(choice);
+    clf__names_free(choice);
     *choice = taken;
     return CLF_OK;
 }
@@ -155,8 +134,8 @@ static int is_set_to(const struct clf_recipe *recipe, const char *name, const ch
 
 struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index)
 {
-    const struct choice *choice = &recipe->choices[index];
-    return choice->count > 0 ? (struct clf__texts){(const char *const *)choice->words, choice->count}
+    const struct clf__names *choice = &recipe->choices[index];
+    return choice->count > 0 ? (struct clf__texts){(const char *const *)choice->items, choice->count}
                              : clf__recipe_default(recipe, index);
 }
 

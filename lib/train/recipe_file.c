@@ -11,28 +11,17 @@
 /* Numbers are written as a person would: what differs after fifteen digits is the same choice. */
 enum { MAX_PAIRS = 256, REAL_DIGITS = 15 };
 
-/* Words taken from JSON; those that had to be made are owned. */
-struct words {
-    char *items[MAX_PAIRS];
-    int count;
-};
-
-static void free_words(struct words *words)
+static clf_status add_word(struct clf__names *words, const char *before, const char *text)
 {
-    for (int i = 0; i < words->count; i++) {
-        clf__free(words->items[i]);
-    }
-}
-
-static clf_status add_word(struct words *words, const char *before, const char *text)
-{
-    CLF__TRY(clf__format(&words->items[words->count], "%s%s", before, text));
-    words->count++;
-    return CLF_OK;
+    char *word;
+    CLF__TRY(clf__format(&word, "%s%s", before, text));
+    clf_status status = clf__names_add(words, word);
+    clf__free(word);
+    return status;
 }
 
 /* A string that would read as another kind of JSON keeps its quotes, so that it comes back as a string. */
-static clf_status add_scalar(struct words *words, const char *before, const json_t *value)
+static clf_status add_scalar(struct clf__names *words, const char *before, const json_t *value)
 {
     json_t *other = NULL;
     if (json_is_string(value)) {
@@ -54,7 +43,7 @@ static clf_status add_scalar(struct words *words, const char *before, const json
     return status;
 }
 
-static clf_status add_pairs(struct words *words, const json_t *object)
+static clf_status add_pairs(struct clf__names *words, const json_t *object)
 {
     void *iterator = json_object_iter((json_t *)object);
     for (; iterator; iterator = json_object_iter_next((json_t *)object, iterator)) {
@@ -70,7 +59,7 @@ static clf_status add_pairs(struct words *words, const json_t *object)
     return CLF_OK;
 }
 
-static clf_status add_texts(struct words *words, const json_t *array)
+static clf_status add_texts(struct clf__names *words, const json_t *array)
 {
     for (size_t i = 0; i < json_array_size(array); i++) {
         const json_t *item = json_array_get(array, i);
@@ -83,7 +72,7 @@ static clf_status add_texts(struct words *words, const json_t *array)
 }
 
 /* The words of a value whose JSON type fits the kind. */
-static clf_status read_words(struct words *words, enum clf__recipe_kind kind, const json_t *value)
+static clf_status read_words(struct clf__names *words, enum clf__recipe_kind kind, const json_t *value)
 {
     if (kind == CLF__PAIRS && json_is_object(value)) {
         return add_pairs(words, value);
@@ -113,7 +102,7 @@ static clf_status load_key(struct clf_recipe *recipe, const char *name, const js
     if (index < 0) {
         return clf__fail(CLF_FORMAT, "%s: \"%.64s\" is no choice of a recipe", path, name);
     }
-    struct words words = {.count = 0};
+    struct clf__names words = {0};
     clf_status status = read_words(&words, clf__recipe_entry(index)->kind, value);
     if (status != CLF_OK) {
         clf__fail_in(status, "%s: \"%s\"", path, name);
@@ -126,7 +115,7 @@ static clf_status load_key(struct clf_recipe *recipe, const char *name, const js
             status = clf__recipe_take(recipe, index, (const char *const *)words.items, words.count);
         }
     }
-    free_words(&words);
+    clf__names_free(&words);
     return status;
 }
 
@@ -156,26 +145,11 @@ clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path)
     return status;
 }
 
-/* A word as the JSON that it was, or as a string. */
-static json_t *scalar(const char *word)
-{
-    json_t *value = NULL;
-    if (clf__json_word(&value, word) != CLF_OK) {
-        return NULL;
-    }
-    return value ? value : json_string(word);
-}
-
 static json_t *pairs(struct clf__texts words)
 {
     json_t *object = json_object();
     for (int i = 0; object && i < words.count; i++) {
-        const char *value = strchr(words.items[i], '=') + 1;
-        size_t length = (size_t)(value - 1 - words.items[i]);
-        char key[64];
-        memcpy(key, words.items[i], length); /* a key of config.json, all of which are shorter */
-        key[length] = '\0';
-        if (json_object_set_new(object, key, scalar(value)) != 0) {
+        if (clf__json_set_pair(object, words.items[i]) != 0) {
             json_decref(object);
             return NULL;
         }
@@ -206,7 +180,7 @@ static json_t *value_of(enum clf__recipe_kind kind, struct clf__texts words)
     case CLF__WORD:
         return json_string(words.items[0]);
     default:
-        return scalar(words.items[0]);
+        return clf__json_scalar(words.items[0]);
     }
 }
 

@@ -11,7 +11,7 @@
 #include "train/dataset.h"
 #include "train/recipe.h"
 #include "train/state.h"
-#include "translate/model.h"
+#include "translate/internal.h"
 
 struct clf__run {
     struct clf_device *device;

@@ -1,4 +1,4 @@
-/* What the files of the facade share. */
+/* What the files of the facade share, and training with them. */
 #ifndef CLF_TRANSLATE_INTERNAL_H
 #define CLF_TRANSLATE_INTERNAL_H
 
@@ -16,6 +16,11 @@ struct clf_model {
     char *folder;
     struct clf_model_info info;
 };
+
+/* A model over what somebody else loaded, such as a transformer that is being trained. Transformer and
+ * tokenizer are borrowed for the model's life; they are those of `folder`, or come from it. */
+clf_status clf__model_borrow(struct clf_model **out, struct clf__transformer *transformer,
+                             struct clf__tokenizer *tokenizer, const char *folder);
 
 struct clf_translator {
     struct clf_model *model;

@@ -5,7 +5,6 @@
 #include "base/options.h"
 #include "device/caps.h"
 #include "translate/internal.h"
-#include "translate/model.h"
 
 static void describe(struct clf_model *model)
 {

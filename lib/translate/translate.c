@@ -38,39 +38,6 @@ clf_status clf_translator_prepare(struct clf_translator *translator)
     return status;
 }
 
-/* The pieces of generated ids between single spaces; start, end and pad left out. */
-static clf_status join_pieces(char **text, const struct clf_model *model, const int32_t *ids, int count)
-{
-    const struct clf__config *config = &model->transformer->config;
-    size_t bytes = 1;
-    for (int i = 0; i < count; i++) {
-        bytes += strlen(clf_target_piece(model, ids[i])) + 1;
-    }
-    CLF__TRY(clf__allocate(text, bytes, 1));
-    char *end = *text;
-    for (int i = 0; i < count; i++) {
-        if (ids[i] != config->pad_id && ids[i] != config->start_id && ids[i] != config->end_id) {
-            if (end != *text) {
-                *end++ = ' ';
-            }
-            const char *piece = clf_target_piece(model, ids[i]);
-            size_t length = strlen(piece);
-            memcpy(end, piece, length);
-            end += length;
-        }
-    }
-    return CLF_OK;
-}
-
-static clf_status to_text(char **text, const struct clf_translator *translator,
-                          const struct clf__hypothesis *hypothesis)
-{
-    const struct clf_model *model = translator->model;
-    return translator->options.pieces
-               ? join_pieces(text, model, hypothesis->ids, hypothesis->length)
-               : clf__tokenizer_decode(model->tokenizer, text, hypothesis->ids, hypothesis->length);
-}
-
 static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_translation *result,
                                   const struct clf__hypothesis *hypotheses, int count)
 {
@@ -85,7 +52,8 @@ static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_
     for (int i = 0; i < count; i++) {
         struct clf_hypothesis *kept = &result->hypotheses[i];
         size_t length = (size_t)hypotheses[i].length;
-        CLF__TRY(to_text(&kept->text, translator, &hypotheses[i]));
+        CLF__TRY(clf__tokenizer_decode(translator->model->tokenizer, &kept->text, hypotheses[i].ids,
+                                       hypotheses[i].length, translator->options.pieces));
         CLF__TRY(clf__allocate(&kept->ids, length, sizeof *kept->ids));
         memcpy(kept->ids, hypotheses[i].ids, length * sizeof *kept->ids);
         kept->count = hypotheses[i].length;

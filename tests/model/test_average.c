@@ -32,20 +32,23 @@ static void write_text(const char *folder, const char *name, const char *text)
 /* A small new model of one seed, with a tokenizer's file and what a checkpoint has beside. */
 static const char *make_model(uint64_t seed, const char *key, const char *value)
 {
-    static const char *const presets[] = {"d_model", "encoder_layers", "decoder_layers",
-                                          "encoder_attention_heads", "decoder_attention_heads"};
-    const char *keys[6], *values[6] = {"8", "1", "1", "2", "2", value};
-    memcpy(keys, presets, sizeof presets);
-    keys[5] = key;
+    static const char *const sizes[] = {"d_model=8",
+                                        "encoder_layers=1",
+                                        "decoder_layers=1",
+                                        "encoder_attention_heads=2",
+                                        "decoder_attention_heads=2",
+                                        NULL};
+    char word[80];
+    snprintf(word, sizeof word, "%s=%s", key, value);
     struct clf__model_description description = {.preset = "paper",
                                                  .source_vocabulary = 7,
                                                  .target_vocabulary = 7,
                                                  .pad_id = 1,
                                                  .start_id = 0,
                                                  .end_id = 2,
-                                                 .keys = keys,
-                                                 .values = values,
-                                                 .key_count = 6};
+                                                 .sizes = sizes,
+                                                 .choices = (const char *const[]){word},
+                                                 .choice_count = 1};
     const char *folder = support_temporary_folder();
     assert_ok(clf__model_describe(folder, &description));
     assert_ok(clf__model_initialise(folder, seed, NULL, NULL));

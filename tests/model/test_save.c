@@ -14,19 +14,26 @@
 #include "config/write.h"
 #include "model/save.h"
 
-enum { SEED = 5, MAX_KEYS = 16 };
+enum { SEED = 5 };
 
-/* A description with a small model's sizes; `further` are more keys and values, ending with NULL. */
+/* A description with a small model's sizes; `further` are more of its keys, ending with NULL. */
 static struct clf__model_description describe(const char *preset, const char *const *further)
 {
-    static const char *keys[MAX_KEYS], *values[MAX_KEYS];
-    static const char *const sizes[][2] = {
-        {"d_model", "64"},         {"encoder_layers", "2"},          {"decoder_layers", "1"},
-        {"encoder_ffn_dim", "96"}, {"decoder_ffn_dim", "96"},        {"encoder_attention_heads", "4"},
-        {"dropout", "0.25"},       {"decoder_attention_heads", "4"}, {"max_position_embeddings", "40"},
-    };
-    struct clf__model_description description = {
-        .preset = preset, .source_vocabulary = 90, .target_vocabulary = 90, .keys = keys, .values = values};
+    static const char *const sizes[] = {"d_model=64",
+                                        "encoder_layers=2",
+                                        "decoder_layers=1",
+                                        "encoder_ffn_dim=96",
+                                        "decoder_ffn_dim=96",
+                                        "encoder_attention_heads=4",
+                                        "dropout=0.25",
+                                        "decoder_attention_heads=4",
+                                        "max_position_embeddings=40",
+                                        NULL};
+    struct clf__model_description description = {.preset = preset,
+                                                 .source_vocabulary = 90,
+                                                 .target_vocabulary = 90,
+                                                 .sizes = sizes,
+                                                 .choices = further};
     struct clf__config config;
     for (int system = CLF__MARIAN; system <= CLF__ILLUSTRATED; system++) {
         if (strcmp(clf__system_word((enum clf__system)system), preset) == 0) {
@@ -38,13 +45,8 @@ static struct clf__model_description describe(const char *preset, const char *co
     description.start_id = config.start_id;
     description.end_id = config.end_id;
     description.source_vocabulary = config.feature_size > 0 ? 0 : 90;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        keys[description.key_count] = sizes[i][0];
-        values[description.key_count++] = sizes[i][1];
-    }
-    for (; further && *further; further += 2) {
-        keys[description.key_count] = further[0];
-        values[description.key_count++] = further[1];
+    while (further && further[description.choice_count]) {
+        description.choice_count++;
     }
     return description;
 }
@@ -185,9 +187,8 @@ static void test_choices(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
-    static const char *const choices[] = {"normalize_before", "true", "norm",        "\"rms\"",
-                                          "num_beams",        "7",    "length_rule", "\"none\"",
-                                          "max_length",       "12",   NULL};
+    static const char *const choices[] = {"normalize_before=true", "norm=\"rms\"",  "num_beams=7",
+                                          "length_rule=none",      "max_length=12", NULL};
     struct clf__model_description description = describe("paper", choices);
     assert_ok(clf__model_describe(folder, &description));
     struct clf__config config;
@@ -204,19 +205,17 @@ static void test_what_cannot_be_chosen(void **state)
 {
     (void)state;
     static const struct {
-        const char *preset, *key, *value, *part;
+        const char *preset, *word, *part;
         clf_status status;
     } cases[] = {
-        {"paper", "d_modle", "3", "\"d_modle\" is no key", CLF_BAD_ARGUMENT},
-        {"paper", "vocab_size", "3", "\"vocab_size\" is no key", CLF_BAD_ARGUMENT},
-        {"marian", "norm", "\"rms\"", "cannot be chosen for the preset marian", CLF_BAD_ARGUMENT},
-        {"paper", "norm", "rms", "\"norm\", rms, is no JSON", CLF_BAD_ARGUMENT},
-        {"paper", "norm", "\"batch\"", "supported: layer, rms, std", CLF_UNSUPPORTED},
-        {"paper", "d_model", "0", "\"d_model\" is 0", CLF_FORMAT},
-        {"annotated", "feature_size", "7", "either frames", CLF_BAD_ARGUMENT},
-        {"marian", "share_encoder_decoder_embeddings", "false", "must share their embeddings",
-         CLF_BAD_ARGUMENT},
-        {"medieval", "d_model", "3", "no preset \"medieval\"", CLF_BAD_ARGUMENT},
+        {"paper", "d_modle=3", "\"d_modle\" is no key", CLF_BAD_ARGUMENT},
+        {"paper", "vocab_size=3", "\"vocab_size\" is no key", CLF_BAD_ARGUMENT},
+        {"marian", "norm=\"rms\"", "cannot be chosen for the preset marian", CLF_BAD_ARGUMENT},
+        {"paper", "norm=\"batch\"", "supported: layer, rms, std", CLF_UNSUPPORTED},
+        {"paper", "d_model=0", "\"d_model\" is 0", CLF_FORMAT},
+        {"annotated", "feature_size=7", "either frames", CLF_BAD_ARGUMENT},
+        {"marian", "share_encoder_decoder_embeddings=false", "must share their embeddings", CLF_BAD_ARGUMENT},
+        {"medieval", "d_model=3", "no preset \"medieval\"", CLF_BAD_ARGUMENT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct clf__model_description description = {
@@ -226,9 +225,8 @@ static void test_what_cannot_be_chosen(void **state)
             .pad_id = 1,
             .start_id = 0,
             .end_id = 2,
-            .keys = &cases[i].key,
-            .values = &cases[i].value,
-            .key_count = 1,
+            .choices = &cases[i].word,
+            .choice_count = 1,
         };
         assert_fails(clf__model_describe(support_temporary_folder(), &description), cases[i].status,
                      cases[i].part);
@@ -238,7 +236,7 @@ static void test_what_cannot_be_chosen(void **state)
 static void test_separate_vocabularies(void **state)
 {
     (void)state;
-    static const char *const sharing[] = {"share_encoder_decoder_embeddings", "true", NULL};
+    static const char *const sharing[] = {"share_encoder_decoder_embeddings=true", NULL};
     for (int i = 0; i < 2; i++) {
         const char *folder = support_temporary_folder();
         struct clf__model_description description = describe(presets[i], NULL);

@@ -48,7 +48,7 @@ static void test_words_of_two_vocabularies(void **state)
     assert_fails(clf__tokenizer_encode(tokenizer, &ids, "q", 1, 1, 0), CLF_TEXT, "target_vocab.json");
     char *text;
     static const int32_t generated[] = {2, 1, 0};
-    assert_ok(clf__tokenizer_decode(tokenizer, &text, generated, 3));
+    assert_ok(clf__tokenizer_decode(tokenizer, &text, generated, 3, 0));
     assert_string_equal(text, "a b\u00e9");
     clf__free(text);
     assert_string_equal(clf__tokenizer_source_piece(tokenizer, 2), "<s>");
@@ -213,7 +213,7 @@ static clf_status load_encode_decode(const char *folder, const struct clf__token
         status = clf__tokenizer_encode(tokenizer, &ids, line, sizeof line - 1, 1, 0);
     }
     if (status == CLF_OK) {
-        status = clf__tokenizer_decode(tokenizer, &text, ids.data, ids.count);
+        status = clf__tokenizer_decode(tokenizer, &text, ids.data, ids.count, 0);
     }
     clf__free(text);
     clf__ids_free(&ids);

@@ -65,7 +65,7 @@ static void check_decoded(const struct clf__tokenizer *tokenizer, const json_t *
         list[i] = (int32_t)json_integer_value(json_array_get(ids, (size_t)i));
     }
     char *text;
-    assert_ok(clf__tokenizer_decode(tokenizer, &text, list, count));
+    assert_ok(clf__tokenizer_decode(tokenizer, &text, list, count, 0));
     assert_string_equal(text, expected);
     clf__free(text);
     support_free_all();

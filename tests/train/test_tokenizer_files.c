@@ -176,7 +176,7 @@ static void test_characters(void **state)
     assert_int_equal(ids.count, 6);
     assert_memory_equal(ids.data, expected, sizeof expected);
     char *text;
-    assert_ok(clf__tokenizer_decode(made.tokenizer, &text, ids.data, ids.count));
+    assert_ok(clf__tokenizer_decode(made.tokenizer, &text, ids.data, ids.count, 0));
     assert_string_equal(text, "b a\xc3\xa9<unk>");
     clf__free(text);
     assert_ok(clf__tokenizer_encode(made.tokenizer, &ids, "a | b", 5, 1, 1));
@@ -230,7 +230,7 @@ static void assert_round_trip(const struct made *made, const char *text)
     char *again;
     assert_ok(clf__tokenizer_encode(made->tokenizer, &ids, text, strlen(text), 1, 0));
     assert_true(ids.count > 2 && ids.count < (int)strlen(text));
-    assert_ok(clf__tokenizer_decode(made->tokenizer, &again, ids.data, ids.count));
+    assert_ok(clf__tokenizer_decode(made->tokenizer, &again, ids.data, ids.count, 0));
     assert_string_equal(again, text);
     clf__free(again);
     clf__ids_free(&ids);

@@ -27,7 +27,8 @@ struct clf__segmenter {
      * it out. Words may all be known, and an unknown one is shown. */
     int has_model;
 
-    /* Makes the state of one side, which the functions below get. A file that cannot be read is CLF_FILE. */
+    /* Makes the state of one side, which the functions below get; NULL: there is none. A file that cannot be
+     * read is CLF_FILE. */
     clf_status (*open)(void **state, const struct clf__segmenter_folder *folder, int target);
     void (*free)(void *state);
     /* The pieces of valid UTF-8; NUL bytes are white space. */

@@ -4,14 +4,6 @@
 
 #include "base/memory.h"
 
-static clf_status words_open(void **state, const struct clf__segmenter_folder *folder, int target)
-{
-    (void)folder;
-    (void)target;
-    *state = NULL;
-    return CLF_OK;
-}
-
 static int is_space(char byte)
 {
     return byte == ' ' || (byte >= '\t' && byte <= '\r') || byte == '\0';
@@ -50,7 +42,6 @@ static clf_status words_join(const void *state, char **text, const char *const *
 
 const struct clf__segmenter clf__segmenter_words = {
     .name = "words",
-    .open = words_open,
     .free = clf__free,
     .segment = words_segment,
     .join = words_join,

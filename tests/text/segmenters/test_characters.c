@@ -52,7 +52,7 @@ static void test_a_folder_with_a_delimiter(void **state)
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, " a  ab ", 7, 0, 0));
     assert_ids(ids, 2, 4, 5, 4, 1, 3);
     char *text;
-    assert_ok(clf__tokenizer_decode(tokenizer, &text, ids.data, ids.count));
+    assert_ok(clf__tokenizer_decode(tokenizer, &text, ids.data, ids.count, 0));
     assert_string_equal(text, "a a<unk>");
     clf__free(text);
     /* Pieces stand between white space, whatever text is cut into. */

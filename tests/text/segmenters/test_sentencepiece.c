@@ -107,7 +107,7 @@ static void test_the_nul_piece_is_a_space(void **state)
         assert_true(ids[i] >= 0);
     }
     char *text;
-    assert_ok(clf__tokenizer_decode(tokenizer, &text, ids, 5));
+    assert_ok(clf__tokenizer_decode(tokenizer, &text, ids, 5, 0));
     assert_string_equal(text, "A B\u00e9");
     clf__free(text);
     clf__tokenizer_free(tokenizer);

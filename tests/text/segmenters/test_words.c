@@ -77,15 +77,15 @@ static void test_joining_words(void **state)
     struct clf__tokenizer *tokenizer = tokenizer_load_words(&tokenizer_word_options);
     char *text;
     static const int32_t ids[] = {2, 4, 1, 5, 0, 4, 3};
-    assert_ok(clf__tokenizer_decode(tokenizer, &text, ids, 7));
+    assert_ok(clf__tokenizer_decode(tokenizer, &text, ids, 7, 0));
     assert_string_equal(text, "a <unk> b\u00e9 a");
     clf__free(text);
-    assert_ok(clf__tokenizer_decode(tokenizer, &text, NULL, 0));
+    assert_ok(clf__tokenizer_decode(tokenizer, &text, NULL, 0, 0));
     assert_string_equal(text, "");
     clf__free(text);
     static const int32_t wrong[][1] = {{7}, {-1}, {INT32_MAX}, {INT32_MIN}};
     for (int i = 0; i < 4; i++) {
-        assert_fails(clf__tokenizer_decode(tokenizer, &text, wrong[i], 1), CLF_BAD_ARGUMENT, "vocab.json");
+        assert_fails(clf__tokenizer_decode(tokenizer, &text, wrong[i], 1, 0), CLF_BAD_ARGUMENT, "vocab.json");
         assert_null(text);
     }
     assert_string_equal(clf__tokenizer_source_piece(tokenizer, 4), "a");
