@@ -38,19 +38,12 @@ static struct clf__gradient_sizes gradient_sizes(const struct clf__training *tra
 {
     const struct clf__config *config = &training->transformer->config;
     const struct clf__training_limits *limits = &training->limits;
-    struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
-    int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
     struct clf__gradient_sizes sizes = {
-        .widths = {.d_model = config->d_model,
-                   .projected = clf__larger(clf__self_projection_width(&encoder),
-                                            clf__self_projection_width(&decoder)),
-                   .context =
-                       clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
-                   .hidden = config->ffn_gated ? 2 * ffn : ffn},
+        .widths = clf__stacks_widths(config),
         .rows = clf__larger(limits->source_tokens, limits->target_tokens),
         .source_rows = limits->source_tokens,
-        .activated = ffn,
+        .activated = clf__larger(config->encoder_ffn, config->decoder_ffn),
         .memory = clf__memory_projection_width(&decoder),
     };
     int widest = clf__larger(clf__larger(sizes.widths.projected, sizes.widths.hidden),
