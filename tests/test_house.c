@@ -130,6 +130,23 @@ static int check_word(const char *path, const char *word)
     return 0;
 }
 
+/* A string that starts here. */
+static int check_string(const char *path, const char *text)
+{
+    static const char *const families[] = {
+#define FAMILY(name, lower) "\"" #lower "\"",
+        CLF__SYSTEM_LIST(FAMILY)
+#undef FAMILY
+    };
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (strncmp(text, families[i], strlen(families[i])) == 0 &&
+            strncmp(path, "config/family/", strlen("config/family/")) != 0) {
+            return report(path, families[i], "only lib/config/family names a family");
+        }
+    }
+    return 0;
+}
+
 /* Past the comment, string or character literal that starts here, or NULL where none does. */
 static const char *skip_text(const char *p)
 {
@@ -157,6 +174,7 @@ static int check_source(const char *path, const char *source)
     for (const char *p = source; *p;) {
         const char *end = skip_text(p);
         if (end) {
+            broken += check_string(path, p);
             p = end;
         } else if (*p == '#' && line_start) {
             broken += check_include(path, p);
@@ -238,6 +256,9 @@ static void test_each_rule_catches_its_breach(void **state)
         {"text/batch.c", "void *f(void) { return malloc(1); }\n", 1},
         {"train/run.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 1},
         {"config/family/marian.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 0},
+        {"train/run.c", "const char *f(void) { return \"jadore\"; }\n", 1},
+        {"train/run.c", "const char *f(void) { return \"as jadore\"; } /* \"jadore\" */\n", 0},
+        {"config/family/jadore.c", "const char *f(void) { return \"jadore\"; }\n", 0},
     };
     clblast_files = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* q (count) and the scale of a row of activations, as cl/operand_int8.cl says. */
+/* q (count) and the scale of a row of activations, as cl/include/operand_int8.cl says. */
 float reference_quantize_row(int16_t *q, const float *x, int count);
 
 /* q (count) and the scale of an output of a weight. */

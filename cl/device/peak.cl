@@ -29,21 +29,29 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
 }
 
 /* The same of dot products, in each lane of four 8-bit or two bf16 numbers: 2 * 12 * 64 * rounds or
- * 2 * 12 * 32 * rounds operations a group. PoCL's compiler does not know the instructions, its assembler does. */
-#define DOT_PEAK(T, INSTRUCTION)                                                                                       \
+ * 2 * 12 * 32 * rounds operations a group. */
+#define DOT_PEAK(T, DOT)                                                                                               \
     T f = (T)(1), a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7, j = 8, k = 9, l = 10, m = 11;                \
     for (int round = 0; round < rounds; round++) {                                                                     \
-        DOT(INSTRUCTION, a) DOT(INSTRUCTION, b) DOT(INSTRUCTION, c) DOT(INSTRUCTION, d) DOT(INSTRUCTION, e)            \
-        DOT(INSTRUCTION, g) DOT(INSTRUCTION, h) DOT(INSTRUCTION, i) DOT(INSTRUCTION, j) DOT(INSTRUCTION, k)            \
-        DOT(INSTRUCTION, l) DOT(INSTRUCTION, m)                                                                        \
+        DOT(a, f, f);                                                                                                  \
+        DOT(b, f, f);                                                                                                  \
+        DOT(c, f, f);                                                                                                  \
+        DOT(d, f, f);                                                                                                  \
+        DOT(e, f, f);                                                                                                  \
+        DOT(g, f, f);                                                                                                  \
+        DOT(h, f, f);                                                                                                  \
+        DOT(i, f, f);                                                                                                  \
+        DOT(j, f, f);                                                                                                  \
+        DOT(k, f, f);                                                                                                  \
+        DOT(l, f, f);                                                                                                  \
+        DOT(m, f, f);                                                                                                  \
     }                                                                                                                  \
     a += b + c + d + e + g + h + i + j + k + l + m;
-#define DOT(INSTRUCTION, SUM) __asm__(INSTRUCTION " %1, %1, %0" : "+v"(SUM) : "v"(f));
 
 #if defined(FORM_CPU) && defined(HAS_DOT_INT8)
 CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 {
-    DOT_PEAK(int16, "vpdpbusd")
+    DOT_PEAK(int16, DOT_INT8)
     sums[get_group_id(0)] = factor * sum16(convert_float16(a));
 }
 #endif
@@ -51,7 +59,7 @@ CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 #if defined(FORM_CPU) && defined(HAS_DOT_BF16)
 CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 {
-    DOT_PEAK(float16, "vdpbf16ps")
+    DOT_PEAK(float16, DOT_BF16)
     sums[get_group_id(0)] = factor * sum16(a);
 }
 #endif

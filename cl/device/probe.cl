@@ -1,11 +1,8 @@
 /* The first kernel that a device runs: the host knows the answer and refuses a device that gives another.
  *
  * y[i] = fma(x[i], scale, sum of x[0 .. i]) + (float)(i / 3), i < count <= 64: one work-group. The numbers are small
- * integers, so that the answer is exact. y[count] says which instructions the processor has, the sum of the values
- * below. No macros are needed. */
-
-#define DOT_INT8 1 /* vpdpbusd on 512 bits (AVX512_VNNI) */
-#define DOT_BF16 2 /* vdpbf16ps on 512 bits (AVX512_BF16) */
+ * integers, so that the answer is exact. y[count] says which instructions the processor has, a sum of values of
+ * device/levels.h. No macros are needed. */
 
 /* Only where the compiler makes code for the processor itself and for AVX-512 at least (not SPIR-V, not a simulator)
  * can an instruction that it does not know be had, by inline assembly. The kernel asks, not the host: its processor
@@ -30,7 +27,7 @@ static inline int find_instructions(void)
     }
     uint4 features = cpuid(7, 0);
     int has_bf16 = features.x >= 1 && cpuid(7, 1).x & 1u << 5;
-    return (features.z & 1u << 11 ? DOT_INT8 : 0) + (has_bf16 ? DOT_BF16 : 0);
+    return (features.z & 1u << 11 ? CLF__DOT_INT8 : 0) + (has_bf16 ? CLF__DOT_BF16 : 0);
 }
 #else
 static inline int find_instructions(void)

@@ -15,7 +15,7 @@
 
 /* ---- CPU form ---- */
 
-/* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8 rows. The panel stays in the cache
+/* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of BLOCK_ROWS rows. The panel stays in the cache
  * while the rows pass. */
 CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride,
                                 const __global operand_element *x, int x_offset, int x_stride, int rows,
@@ -28,9 +28,9 @@ CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_
     int end = min(rows, first + rows_per_group);
     int depth = panel_depth(inputs);
     const __global weight_element *panel = w + (size_t)column * depth;
-    float16 tile[16];
-    for (int row = first; row < end; row += 8) {
-        int count = min(8, end - row);
+    float16 tile[2 * BLOCK_ROWS];
+    for (int row = first; row < end; row += BLOCK_ROWS) {
+        int count = min(BLOCK_ROWS, end - row);
         __global result_element *y_tile = y + y_offset + (size_t)row * y_stride + column;
         const __global float *residual_tile =
             residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0;

@@ -39,7 +39,7 @@
 DEFINE_BLOCK(1)
 DEFINE_BLOCK(2)
 DEFINE_BLOCK(4)
-DEFINE_BLOCK(8)
+DEFINE_BLOCK(BLOCK_ROWS)
 
 /* panel (depth, 32) from op(b) at its input k and column n; columns beyond N are zero. */
 static inline void pack_panel(float *panel, const __global float *b, int b_stride, int transpose_b, int depth,
@@ -104,7 +104,7 @@ CPU_KERNEL void gemm_batched_cpu(__global float *c, int c_offset, int c_stride, 
     a += a_offset + batch * a_step;
     b += b_offset + batch * b_step + (transpose_b ? (size_t)column * b_stride : column);
     float panel[DEPTH * PANEL];
-    float16 tile[16];
+    float16 tile[2 * BLOCK_ROWS];
     int start = 0;
     do {
         int depth = min(DEPTH, k - start);
@@ -112,7 +112,7 @@ CPU_KERNEL void gemm_batched_cpu(__global float *c, int c_offset, int c_stride, 
         pack_panel(panel, b + (transpose_b ? start : (size_t)start * b_stride), b_stride, transpose_b, depth, columns);
         for (int row = first; row < end;) {
             int left = end - row;
-            int count = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+            int count = left >= BLOCK_ROWS ? BLOCK_ROWS : left >= 4 ? 4 : left >= 2 ? 2 : 1;
             const __global float *a_rows = a + (size_t)row * a_stride + start;
             for (int r = 0; r < count; r++) {
                 if (start == 0) {
@@ -126,7 +126,7 @@ CPU_KERNEL void gemm_batched_cpu(__global float *c, int c_offset, int c_stride, 
             case 1: block_1(tile, a_rows, a_stride, panel, depth); break;
             case 2: block_2(tile, a_rows, a_stride, panel, depth); break;
             case 4: block_4(tile, a_rows, a_stride, panel, depth); break;
-            default: block_8(tile, a_rows, a_stride, panel, depth); break;
+            default: block_BLOCK_ROWS(tile, a_rows, a_stride, panel, depth); break;
             }
             for (int r = 0; r < count; r++) {
                 if (last) {

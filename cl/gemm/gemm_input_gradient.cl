@@ -112,7 +112,7 @@ static inline void store_row(const float16 *left, const float16 *right, __global
 DEFINE_ROWS(1)
 DEFINE_ROWS(2)
 DEFINE_ROWS(4)
-DEFINE_ROWS(8)
+DEFINE_ROWS(BLOCK_ROWS)
 
 /* The panel of `depth` outputs of 32 inputs; `square`: where W has them. */
 static inline void pack_panel(weight_element *panel, const __global float *square, int depth, int inputs, int inputs_left,
@@ -162,7 +162,7 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
             const __global float *next =
                 is_last ? w + (size_t)next_start * inputs + first_input * PANEL : square + PANEL * PANEL;
             int lines = is_last ? max(min(outputs - next_start, DEPTH * OUTPUTS_TOGETHER), 0) * 2 : depth * 2, line = 0;
-            int lines_a_block = lines / ((end - first) / 8 + 1) + 1;
+            int lines_a_block = lines / ((end - first) / BLOCK_ROWS + 1) + 1;
             for (int row = first; row < end;) {
                 int left = end - row;
                 __global float *to = dx + (size_t)row * dx_stride + k;
@@ -174,8 +174,8 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
 #define ADD_ROWS(COUNT)                                                                                                \
     add_rows_##COUNT(to, dx_stride, from, sums_stride, operand, dy_stride, panel, steps, columns);                     \
     row += COUNT;
-                if (left >= 8) {
-                    ADD_ROWS(8)
+                if (left >= BLOCK_ROWS) {
+                    ADD_ROWS(BLOCK_ROWS)
                 } else if (left >= 4) {
                     ADD_ROWS(4)
                 } else if (left >= 2) {

@@ -11,7 +11,7 @@
 
 /* ---- CPU form ---- */
 
-/* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of 8 rows. */
+/* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of BLOCK_ROWS rows. */
 CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int pitch,
                               int rows, const __global char *w, int inputs, int outputs, float scale,
                               const __global float *bias, const __global float *residual, int residual_offset,
@@ -21,9 +21,9 @@ CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, con
     int first = (int)get_group_id(1) * rows_per_group;
     int end = min(rows, first + rows_per_group);
     const __global char *panel = w + get_group_id(0) * panel_bytes(inputs);
-    float16 tile[16];
-    for (int row = first; row < end; row += 8) {
-        int count = min(8, end - row);
+    float16 tile[2 * BLOCK_ROWS];
+    for (int row = first; row < end; row += BLOCK_ROWS) {
+        int count = min(BLOCK_ROWS, end - row);
         __global float *y_tile = y + y_offset + (size_t)row * y_stride + column;
         const __global float *residual_tile =
             residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0;

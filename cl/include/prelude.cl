@@ -4,7 +4,7 @@
 /* The same expression gives the same bits wherever it stands: what is to be one fma says fma(). */
 #pragma OPENCL FP_CONTRACT OFF
 
-#include "include/wide.cl"
+#include "include/level.cl"
 
 /* CPU forms: one work-item a group, 16-wide vectors. */
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))

@@ -95,7 +95,7 @@ DEFINE_BLOCK(6)
 DEFINE_BLOCK(7)
 DEFINE_BLOCK(8)
 
-/* tile (count, 32) = count <= 8 rows of x times one panel. */
+/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
                          const __global weight_element *panel, int depth)
 {

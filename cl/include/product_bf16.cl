@@ -5,10 +5,8 @@
  * come as pairs from round_bf16.cl, GPU forms round what they load.
  *
  * CPU forms: every element of x Wᵀ is one chain over p = 0 .. P-1 of acc = fma(high x, high w, acc) and then
- * acc = fma(low x, low w, acc). That is the order of the instruction vdpbf16ps, which takes numbers below 2^-126 for
- * zero; otherwise its bits are those of the portable form. GPU forms: one chain over k = 0 .. K-1.
- *
- * The host sets HAS_DOT_BF16 where the device has that instruction. */
+ * acc = fma(low x, low w, acc). That is the order of the instruction vdpbf16ps (DOT_BF16), which takes numbers below
+ * 2^-126 for zero; otherwise its bits are those of the portable level. GPU forms: one chain over k = 0 .. K-1. */
 #include "include/bf16.cl"
 
 typedef uint weight_element; /* a pair */
@@ -20,7 +18,7 @@ typedef uint4 weight4;
 #define ROUND_OPERAND(x) as_float(round_bf16(x))
 
 #if defined(HAS_DOT_BF16)
-#define MULTIPLY(acc, x, w) __asm__("vdpbf16ps %2, %1, %0" : "+v"(acc) : "v"(w), "v"(x))
+#define MULTIPLY DOT_BF16
 #else
 #define LOW_BF16(pair)  as_float16((pair) << 16)
 #define HIGH_BF16(pair) as_float16((pair)&0xffff0000u)

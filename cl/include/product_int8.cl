@@ -55,13 +55,6 @@ static inline int dot_word(int acc, int q, int w)
 
 #ifdef HAS_DOT_INT8
 
-/* acc[i] += u[4i .. 4i + 3] · s[4i .. 4i + 3], u unsigned and s signed. */
-static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
-{
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(u), "v"(s));
-    return acc;
-}
-
 #define DOT_GROUP(ROWS, chain, g)                                                                                      \
     {                                                                                                                  \
         int16 w_left = vload16((g)*2, (const __global int *)panel);                                                    \
@@ -69,8 +62,8 @@ static inline int16 dot_4x8(int16 acc, int16 u, int16 s)
         _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
         {                                                                                                              \
             int16 value = *(const __global int *)(x + r * pitch + 4 * (size_t)(g));                                    \
-            left[(chain)*ROWS + r] = dot_4x8(left[(chain)*ROWS + r], value, w_left);                                   \
-            right[(chain)*ROWS + r] = dot_4x8(right[(chain)*ROWS + r], value, w_right);                                \
+            DOT_INT8(left[(chain)*ROWS + r], value, w_left);                                                           \
+            DOT_INT8(right[(chain)*ROWS + r], value, w_right);                                                         \
         }                                                                                                              \
     }
 
@@ -179,7 +172,7 @@ DEFINE_BLOCK(6, 1)
 DEFINE_BLOCK(7, 1)
 DEFINE_BLOCK(8, 1)
 
-/* tile (count, 32) = count <= 8 rows of x times one panel. */
+/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void block_global(float16 *tile, const __global cpu_operand *x, size_t pitch, int count,
                                 const __global char *panel, int groups)
 {

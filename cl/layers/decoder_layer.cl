@@ -24,7 +24,7 @@
 #include "rows/layernorm.cl"
 #include "include/finish.cl"
 
-/* PANEL_AT: where panel p of a weight begins. MULTIPLY_ROWS: a tile of count <= 8 rows. CONVERT_ROW: a row for that. */
+/* PANEL_AT: where panel p of a weight begins. MULTIPLY_ROWS: a tile of count <= BLOCK_ROWS rows. CONVERT_ROW: a row for that. */
 #if PRECISION == 3
 #include "include/product_int8.cl"
 typedef char weight_element;
@@ -163,9 +163,9 @@ static inline void product_tile(int tile, const struct product *product, int row
 #endif
     const __global weight_element *panel = PANEL_AT(product->linear.weight, tile, inputs);
     const __global float *bias = product->linear.bias, *residual = product->residual;
-    float16 products[16];
-    for (int row = 0; row < rows; row += 8) {
-        int count = min(8, rows - row);
+    float16 products[2 * BLOCK_ROWS];
+    for (int row = 0; row < rows; row += BLOCK_ROWS) {
+        int count = min(BLOCK_ROWS, rows - row);
         MULTIPLY_ROWS(products, operand + row * pitch, pitch, count, panel, inputs);
         finish_tile(products, count, product->y.at + (size_t)row * product->y.stride + column, product->y.stride,
                     bias ? bias + column : 0, residual ? residual + (size_t)row * product->residual_stride + column : 0,

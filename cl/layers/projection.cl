@@ -30,7 +30,7 @@ static inline const __global weight_element *panel_of(const __global weight_elem
     return w + panel * panel_bytes(inputs);
 }
 
-/* tile (count, 32) = count <= 8 rows of x times one panel. */
+/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
                             const __global weight_element *panel, int inputs)
 {
@@ -313,14 +313,16 @@ static inline void take_panel(struct row_states *states, const struct row_group 
                               const __global weight_element *panel, int inputs, int column, int width, int mark,
                               const __global float *shifts, float scale)
 {
-    float16 tile[16], left_shift, right_shift;
+    float16 tile[2 * BLOCK_ROWS], left_shift, right_shift;
     load_shifts(&left_shift, &right_shift, shifts, width);
     for (int i = 0; i < group->count; i++) {
-        if (i % 8 == 0) {
-            multiply(tile, group->x + (size_t)i * group->x_stride, group->x_stride, min(8, group->count - i), panel, inputs);
+        int row = i % BLOCK_ROWS;
+        if (row == 0) {
+            multiply(tile, group->x + (size_t)i * group->x_stride, group->x_stride, min(BLOCK_ROWS, group->count - i), panel,
+                     inputs);
         }
-        float16 left = fma16((float16)scale, tile[i % 8 * 2], left_shift);
-        float16 right = fma16((float16)scale, tile[i % 8 * 2 + 1], right_shift);
+        float16 left = fma16((float16)scale, tile[2 * row], left_shift);
+        float16 right = fma16((float16)scale, tile[2 * row + 1], right_shift);
         if (!group->labels) {
             left = left > -INFINITY ? left : (float16)(-INFINITY); /* so NaN */
             right = right > -INFINITY ? right : (float16)(-INFINITY);

@@ -6,41 +6,15 @@
 
 #include "base/memory.h"
 
-/* An empty variable says as little as a missing one. */
-static const char *read_variable(const char *name)
+const char *clf__environment_value(const char *name)
 {
     const char *value = getenv(name);
     return value && *value ? value : NULL;
 }
 
-const char *clf__environment_device(void)
-{
-    return read_variable("CLFORMER_DEVICE");
-}
-
-const char *clf__environment_form(void)
-{
-    return read_variable("CLFORMER_FORM");
-}
-
-const char *clf__environment_gemm(void)
-{
-    return read_variable("CLFORMER_GEMM");
-}
-
-const char *clf__environment_attention(void)
-{
-    return read_variable("CLFORMER_ATTENTION");
-}
-
-const char *clf__environment_instructions(void)
-{
-    return read_variable("CLFORMER_INSTRUCTIONS");
-}
-
 clf_status clf__environment_uses_tuning(int *out)
 {
-    const char *value = read_variable("CLFORMER_TUNING");
+    const char *value = clf__environment_value("CLFORMER_TUNING");
     *out = value == NULL || strcmp(value, "on") == 0;
     return *out || strcmp(value, "off") == 0
                ? CLF_OK
@@ -51,11 +25,11 @@ clf_status clf__environment_cache_folder(char **out)
 {
     *out = NULL;
     /* The XDG base directory specification ignores a path that is not absolute. */
-    const char *cache = read_variable("XDG_CACHE_HOME");
+    const char *cache = clf__environment_value("XDG_CACHE_HOME");
     if (cache && *cache == '/') {
         return clf__format(out, "%s/clformer", cache);
     }
-    const char *home = read_variable("HOME");
+    const char *home = clf__environment_value("HOME");
     if (home) {
         return clf__format(out, "%s/.cache/clformer", home);
     }
@@ -64,7 +38,7 @@ clf_status clf__environment_cache_folder(char **out)
 
 clf_status clf__environment_cache_bytes(uint64_t *out)
 {
-    const char *value = read_variable("CLFORMER_CACHE_BYTES");
+    const char *value = clf__environment_value("CLFORMER_CACHE_BYTES");
     *out = (uint64_t)256 << 20;
     if (value == NULL) {
         return CLF_OK;

@@ -6,16 +6,10 @@
 
 #include "base/status.h"
 
-/* $CLFORMER_DEVICE, or NULL. */
-const char *clf__environment_device(void);
-
-/* $CLFORMER_FORM (cpu, gpu), $CLFORMER_GEMM (native, clblast), $CLFORMER_ATTENTION (fused, batched),
- * $CLFORMER_INSTRUCTIONS (portable), or NULL: the device options' defaults, so that a test matrix can run any
- * program on every form. */
-const char *clf__environment_form(void);
-const char *clf__environment_gemm(void);
-const char *clf__environment_attention(void);
-const char *clf__environment_instructions(void);
+/* A variable; NULL where it is missing or empty, which says as little. $CLFORMER_DEVICE names the device, and
+ * tuning/tuning.c the ones that are the device options' defaults, so that a test matrix can run any program
+ * on every form. */
+const char *clf__environment_value(const char *name);
 
 /* Whether what `clformer tune` kept is taken: $CLFORMER_TUNING, "on" or "off"; missing: on. */
 clf_status clf__environment_uses_tuning(int *out);

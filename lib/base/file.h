@@ -44,7 +44,7 @@ clf_status clf__file_fail(const char *path, const char *verb);
 clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max_bytes);
 
 /* The same of one that is open. */
-clf_status clf__file_read_open(char **out, const struct clf__file *file, size_t max_bytes);
+clf_status clf__file_read_open(char **out, size_t *size, const struct clf__file *file, size_t max_bytes);
 
 /* Writes to a temporary file beside path and renames it. */
 clf_status clf__file_write(const char *path, const void *bytes, size_t size);

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/checksum.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 
 enum { PIECE = 1 << 18 };
@@ -156,21 +156,22 @@ clf_status clf__file_same(int *out, const struct clf__file *a, uint64_t a_offset
     return status;
 }
 
-clf_status clf__file_read_open(char **out, const struct clf__file *file, size_t max_bytes)
+clf_status clf__file_read_open(char **out, size_t *size, const struct clf__file *file, size_t max_bytes)
 {
     *out = NULL;
+    *size = 0;
     if (file->size > max_bytes) {
         return clf__fail(CLF_FORMAT, "%s: has %llu bytes, more than the %zu expected of such a file",
                          file->path, (unsigned long long)file->size, max_bytes);
     }
-    char *bytes = NULL;
-    CLF__TRY(clf__allocate(&bytes, (size_t)file->size + 1, 1));
-    clf_status status = clf__file_read_at(file, 0, bytes, (size_t)file->size);
+    CLF__TRY(clf__allocate(out, (size_t)file->size + 1, 1));
+    clf_status status = clf__file_read_at(file, 0, *out, (size_t)file->size);
     if (status != CLF_OK) {
-        clf__free(bytes);
+        clf__free(*out);
+        *out = NULL;
         return status;
     }
-    *out = bytes;
+    *size = (size_t)file->size;
     return CLF_OK;
 }
 
@@ -180,10 +181,7 @@ clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max
     *size = 0;
     struct clf__file file;
     CLF__TRY(clf__file_open(&file, path));
-    clf_status status = clf__file_read_open(out, &file, max_bytes);
-    if (status == CLF_OK) {
-        *size = (size_t)file.size;
-    }
+    clf_status status = clf__file_read_open(out, size, &file, max_bytes);
     clf__file_close(&file);
     return status;
 }

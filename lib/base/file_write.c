@@ -34,21 +34,24 @@ static clf_status create_temporary(struct clf__file_writer *writer, mode_t mode)
     return writer->descriptor >= 0 ? CLF_OK : clf__file_fail(writer->path, "created");
 }
 
+static void free_writer(struct clf__file_writer *writer)
+{
+    clf__free(writer->temporary);
+    clf__free(writer->path);
+    *writer = (struct clf__file_writer){.descriptor = -1};
+}
+
 static clf_status open_writer(struct clf__file_writer *out, const char *path, mode_t mode)
 {
     *out = (struct clf__file_writer){.descriptor = -1};
-    struct clf__file_writer writer = {.descriptor = -1};
-    clf_status status = clf__copy_string(&writer.path, path);
+    clf_status status = clf__copy_string(&out->path, path);
     if (status == CLF_OK) {
-        status = create_temporary(&writer, mode);
+        status = create_temporary(out, mode);
     }
     if (status != CLF_OK) {
-        clf__free(writer.temporary);
-        clf__free(writer.path);
-        return status;
+        free_writer(out);
     }
-    *out = writer;
-    return CLF_OK;
+    return status;
 }
 
 clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
@@ -114,9 +117,7 @@ clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status st
     } else {
         status = sync_parent(writer->path);
     }
-    clf__free(writer->temporary);
-    clf__free(writer->path);
-    *writer = (struct clf__file_writer){.descriptor = -1};
+    free_writer(writer);
     return status;
 }
 

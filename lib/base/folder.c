@@ -83,11 +83,7 @@ static int by_name(const void *left, const void *right)
 
 static clf_status add_name(struct clf__names *names, const char *name)
 {
-    /* Room grows at each power of two. */
-    if ((names->count & (names->count - 1)) == 0) {
-        int capacity = names->count > 0 ? 2 * names->count : 1;
-        CLF__TRY(clf__resize(&names->items, (size_t)capacity, sizeof *names->items));
-    }
+    CLF__TRY(clf__resize(&names->items, (size_t)names->count + 1, sizeof *names->items));
     CLF__TRY(clf__copy_string(&names->items[names->count], name));
     names->count++;
     return CLF_OK;
@@ -100,23 +96,19 @@ clf_status clf__folder_list(struct clf__names *out, const char *path)
     if (folder == NULL) {
         return clf__file_fail(path, "opened");
     }
-    struct clf__names names = {0};
     clf_status status = CLF_OK;
     for (struct dirent *entry = readdir(folder); entry != NULL && status == CLF_OK; entry = readdir(folder)) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            status = add_name(&names, entry->d_name);
+            status = add_name(out, entry->d_name);
         }
     }
     closedir(folder);
     if (status != CLF_OK) {
-        clf__names_free(&names);
-        return status;
+        clf__names_free(out);
+    } else if (out->count > 0) {
+        qsort(out->items, (size_t)out->count, sizeof *out->items, by_name);
     }
-    if (names.count > 0) {
-        qsort(names.items, (size_t)names.count, sizeof *names.items, by_name);
-    }
-    *out = names;
-    return CLF_OK;
+    return status;
 }
 
 void clf__names_free(struct clf__names *names)

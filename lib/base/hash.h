@@ -1,4 +1,4 @@
-/* Hashes. */
+/* Hashes and checksums. */
 #ifndef CLF_BASE_HASH_H
 #define CLF_BASE_HASH_H
 
@@ -17,5 +17,12 @@ uint64_t clf__hash(const void *bytes, size_t size);
  * first one is CLF__FNV_BEGIN. */
 #define CLF__FNV_BEGIN 0xcbf29ce484222325ULL
 uint64_t clf__fnv(uint64_t hash, const void *bytes, size_t size);
+
+/* A checksum finds damage, not malice. It is kept in files, so for the same bytes it never changes on a
+ * machine. */
+uint64_t clf__checksum(const void *bytes, size_t size);
+/* The same piece by piece: of `size` bytes in all, where every piece but the last has a multiple of 8. */
+uint64_t clf__checksum_begin(uint64_t size);
+uint64_t clf__checksum_add(uint64_t sum, const void *bytes, size_t size);
 
 #endif

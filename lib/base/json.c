@@ -100,24 +100,21 @@ clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__j
     char *text = NULL;
     size_t size;
     CLF__TRY(clf__file_read(&text, &size, path, limits.bytes));
-    struct clf__json json = {0};
-    clf_status status = clf__copy_string(&json.path, path);
+    clf_status status = clf__copy_string(&out->path, path);
     if (status == CLF_OK && size == 0) {
         status = clf__fail(CLF_FORMAT, "%s: is empty; download or save it again", path);
     }
     if (status == CLF_OK) {
-        status = clf__json_parse(&json.root, text, size, path, limits);
+        status = clf__json_parse(&out->root, text, size, path, limits);
     }
-    if (status == CLF_OK && !json_is_object(json.root)) {
+    if (status == CLF_OK && !json_is_object(out->root)) {
         status = clf__fail(CLF_FORMAT, "%s: is not a JSON object", path);
     }
     clf__free(text);
     if (status != CLF_OK) {
-        clf__json_free(&json);
-        return status;
+        clf__json_free(out);
     }
-    *out = json;
-    return CLF_OK;
+    return status;
 }
 
 clf_status clf__json_word(json_t **out, const char *word)

@@ -76,21 +76,38 @@ clf_status clf__copy_bytes(char **out, const char *bytes, size_t length)
     return CLF_OK;
 }
 
+/* After the first `kept` bytes of *text. */
+static clf_status format_after(char **text, size_t kept, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    if (length < 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the format \"%s\" cannot be written", format);
+    }
+    CLF__TRY(clf__resize(text, kept + (size_t)length + 1, 1));
+    vsnprintf(*text + kept, (size_t)length + 1, format, arguments);
+    return CLF_OK;
+}
+
 clf_status clf__format(char **out, const char *format, ...)
 {
     *out = NULL;
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    clf_status status = format_after(out, 0, format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the format \"%s\" cannot be written", format);
-    }
-    CLF__TRY(clf__allocate(out, (size_t)length + 1, 1));
+    return status;
+}
+
+clf_status clf__append(char **text, const char *format, ...)
+{
+    va_list arguments;
     va_start(arguments, format);
-    vsnprintf(*out, (size_t)length + 1, format, arguments);
+    clf_status status = format_after(text, strlen(*text), format, arguments);
     va_end(arguments);
-    return CLF_OK;
+    return status;
 }
 
 void clf__free(void *pointer)
@@ -104,9 +121,7 @@ size_t clf__thread_stack_bytes(void)
     pthread_attr_t usual;
     size_t bytes = 0;
     if (pthread_attr_init(&usual) == 0) {
-        if (pthread_attr_getstacksize(&usual, &bytes) != 0) {
-            bytes = 0;
-        }
+        (void)pthread_attr_getstacksize(&usual, &bytes); /* leaves 0 where it fails */
         pthread_attr_destroy(&usual);
     }
     return bytes > 0 ? bytes : LEAST;

@@ -19,8 +19,10 @@ clf_status clf__resize(void *out, size_t count, size_t size);
 clf_status clf__copy_string(char **out, const char *string);
 clf_status clf__copy_bytes(char **out, const char *bytes, size_t length); /* NUL-terminated */
 
-/* A formatted string; the caller frees it. */
+/* A formatted string; the caller frees it. Append writes one after what *text holds already, which no
+ * argument points into. */
 clf_status clf__format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+clf_status clf__append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Frees; NULL is ignored. */
 void clf__free(void *pointer);

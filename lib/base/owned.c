@@ -122,16 +122,14 @@ static clf_status resolve(char **out, const char *path)
 
 clf_status clf__owned_folder_find(char **out, const char *path)
 {
-    char *real = NULL;
     *out = NULL;
-    CLF__TRY(resolve(&real, path));
-    clf_status status = check_way(real);
+    CLF__TRY(resolve(out, path));
+    clf_status status = check_way(*out);
     if (status != CLF_OK) {
-        clf__free(real);
-        return status;
+        clf__free(*out);
+        *out = NULL;
     }
-    *out = real;
-    return CLF_OK;
+    return status;
 }
 
 clf_status clf__owned_folder_create(char **out, const char *path)
@@ -188,10 +186,7 @@ clf_status clf__owned_file_read(char **out, size_t *size, const char *path, size
     CLF__TRY(find_file(&real, path, 0));
     clf_status status = open_owned(&file, real);
     if (status == CLF_OK) {
-        status = clf__file_read_open(out, &file, max_bytes);
-    }
-    if (status == CLF_OK) {
-        *size = (size_t)file.size;
+        status = clf__file_read_open(out, size, &file, max_bytes);
     }
     clf__file_close(&file);
     clf__free(real);

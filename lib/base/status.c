@@ -10,28 +10,23 @@
 /* A fixed buffer a thread, so that reporting a failed allocation needs no allocation. */
 static _Thread_local char last_error[CLF__ERROR_BYTES];
 
+static const struct {
+    const char *name, *meaning;
+} statuses[] = {
+#define CLF_STATUS_ROW(name, meaning) [CLF_##name] = {#name, meaning},
+    CLF_STATUS_LIST(CLF_STATUS_ROW)
+#undef CLF_STATUS_ROW
+};
+enum { STATUS_COUNT = sizeof statuses / sizeof *statuses };
+
 const char *clf_status_name(clf_status status)
 {
-    switch (status) {
-#define CLF_STATUS_NAME(name, meaning)                                                                       \
-    case CLF_##name:                                                                                         \
-        return #name;
-        CLF_STATUS_LIST(CLF_STATUS_NAME)
-#undef CLF_STATUS_NAME
-    }
-    return "UNKNOWN";
+    return (unsigned)status < STATUS_COUNT ? statuses[status].name : "UNKNOWN";
 }
 
 const char *clf_status_meaning(clf_status status)
 {
-    switch (status) {
-#define CLF_STATUS_MEANING(name, meaning)                                                                    \
-    case CLF_##name:                                                                                         \
-        return meaning;
-        CLF_STATUS_LIST(CLF_STATUS_MEANING)
-#undef CLF_STATUS_MEANING
-    }
-    return "no status of this library";
+    return (unsigned)status < STATUS_COUNT ? statuses[status].meaning : "no status of this library";
 }
 
 const char *clf_last_error(void)

@@ -1,6 +1,5 @@
 #include "checkpoint/safetensors.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,38 +26,20 @@ struct clf__checkpoint {
     struct shard *shards;
     int shard_count;
     struct clf__stored_tensor *tensors; /* sorted by name when open */
-    int count, capacity;
+    int count;
 };
-
-/* X(name in the file, bytes an element, storage) */
-#define TYPE_LIST(X)                                                                                         \
-    X("F64", 8, CLF__STORED_F64)                                                                             \
-    X("F32", 4, CLF__STORED_F32)                                                                             \
-    X("F16", 2, CLF__STORED_F16)                                                                             \
-    X("BF16", 2, CLF__STORED_BF16)                                                                           \
-    X("C64", 8, CLF__STORED_OTHER)                                                                           \
-    X("I64", 8, CLF__STORED_OTHER)                                                                           \
-    X("U64", 8, CLF__STORED_OTHER)                                                                           \
-    X("I32", 4, CLF__STORED_OTHER)                                                                           \
-    X("U32", 4, CLF__STORED_OTHER)                                                                           \
-    X("I16", 2, CLF__STORED_OTHER)                                                                           \
-    X("U16", 2, CLF__STORED_OTHER)                                                                           \
-    X("I8", 1, CLF__STORED_OTHER)                                                                            \
-    X("U8", 1, CLF__STORED_OTHER)                                                                            \
-    X("BOOL", 1, CLF__STORED_OTHER)                                                                          \
-    X("F8_E4M3", 1, CLF__STORED_OTHER)                                                                       \
-    X("F8_E5M2", 1, CLF__STORED_OTHER)                                                                       \
-    X("F8_E8M0", 1, CLF__STORED_OTHER)
 
 static const struct {
     const char *name;
-    uint64_t bytes;
+    uint64_t bytes; /* of an element */
     enum clf__storage storage;
 } types[] = {
-#define TYPE_ENTRY(name, bytes, storage) {name, bytes, storage},
-    TYPE_LIST(TYPE_ENTRY)
-#undef TYPE_ENTRY
-};
+    {"F64", 8, CLF__STORED_F64},       {"F32", 4, CLF__STORED_F32},      {"F16", 2, CLF__STORED_F16},
+    {"BF16", 2, CLF__STORED_BF16},     {"C64", 8, CLF__STORED_OTHER},    {"I64", 8, CLF__STORED_OTHER},
+    {"U64", 8, CLF__STORED_OTHER},     {"I32", 4, CLF__STORED_OTHER},    {"U32", 4, CLF__STORED_OTHER},
+    {"I16", 2, CLF__STORED_OTHER},     {"U16", 2, CLF__STORED_OTHER},    {"I8", 1, CLF__STORED_OTHER},
+    {"U8", 1, CLF__STORED_OTHER},      {"BOOL", 1, CLF__STORED_OTHER},   {"F8_E4M3", 1, CLF__STORED_OTHER},
+    {"F8_E5M2", 1, CLF__STORED_OTHER}, {"F8_E8M0", 1, CLF__STORED_OTHER}};
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
 static clf_status fail_tensor(const struct clf__stored_tensor *tensor, const char *what)
@@ -148,21 +129,6 @@ static clf_status read_tensor(struct clf__stored_tensor *tensor, const json_t *a
     return CLF_OK;
 }
 
-static clf_status add_tensor(struct clf__checkpoint *checkpoint, struct clf__stored_tensor **out)
-{
-    if (checkpoint->count == checkpoint->capacity) {
-        if (checkpoint->capacity > INT_MAX / 2) {
-            return clf__fail(CLF_FORMAT, "%s: holds too many tensors", checkpoint->path);
-        }
-        int capacity = checkpoint->capacity > 0 ? 2 * checkpoint->capacity : 256;
-        CLF__TRY(clf__resize(&checkpoint->tensors, (size_t)capacity, sizeof *checkpoint->tensors));
-        checkpoint->capacity = capacity;
-    }
-    *out = &checkpoint->tensors[checkpoint->count++];
-    **out = (struct clf__stored_tensor){0};
-    return CLF_OK;
-}
-
 static int by_offset(const void *left, const void *right)
 {
     const struct clf__stored_tensor *a = left, *b = right;
@@ -181,11 +147,8 @@ static int by_name(const void *left, const void *right)
 /* The format has neither overlaps nor holes nor a tail. */
 static clf_status check_coverage(struct clf__checkpoint *checkpoint, const struct shard *shard, uint64_t data)
 {
-    struct clf__stored_tensor *tensors = NULL;
-    if (shard->count > 0) { /* else there may be no array yet */
-        tensors = checkpoint->tensors + shard->first;
-        qsort(tensors, (size_t)shard->count, sizeof *tensors, by_offset);
-    }
+    struct clf__stored_tensor *tensors = checkpoint->tensors + shard->first;
+    qsort(tensors, (size_t)shard->count, sizeof *tensors, by_offset);
     uint64_t next = data;
     for (int i = 0; i < shard->count; i++) {
         if (tensors[i].offset < next) {
@@ -245,6 +208,8 @@ static clf_status open_shard(struct clf__checkpoint *checkpoint, struct shard *s
     CLF__TRY(parse_header(shard, length));
     uint64_t data = LENGTH_BYTES + length;
     shard->first = checkpoint->count;
+    size_t most = (size_t)shard->first + json_object_size(shard->header);
+    CLF__TRY(clf__resize(&checkpoint->tensors, most, sizeof *checkpoint->tensors));
     const char *name;
     json_t *about;
     json_object_foreach(shard->header, name, about)
@@ -252,11 +217,8 @@ static clf_status open_shard(struct clf__checkpoint *checkpoint, struct shard *s
         if (strcmp(name, "__metadata__") == 0) {
             continue;
         }
-        struct clf__stored_tensor *tensor = NULL;
-        CLF__TRY(add_tensor(checkpoint, &tensor));
-        tensor->name = name;
-        tensor->file = shard->path;
-        tensor->source = &shard->file;
+        struct clf__stored_tensor *tensor = &checkpoint->tensors[checkpoint->count++];
+        *tensor = (struct clf__stored_tensor){.name = name, .file = shard->path, .source = &shard->file};
         CLF__TRY(read_tensor(tensor, about, data, rest - length));
     }
     shard->count = checkpoint->count - shard->first;
@@ -285,9 +247,7 @@ static clf_status add_shard(struct clf__checkpoint *checkpoint, const char *fold
 static clf_status sort_tensors(struct clf__checkpoint *checkpoint)
 {
     struct clf__stored_tensor *tensors = checkpoint->tensors;
-    if (checkpoint->count > 0) {
-        qsort(tensors, (size_t)checkpoint->count, sizeof *tensors, by_name);
-    }
+    qsort(tensors, (size_t)checkpoint->count, sizeof *tensors, by_name);
     for (int i = 1; i < checkpoint->count; i++) {
         if (strcmp(tensors[i - 1].name, tensors[i].name) == 0) {
             return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is in %s too; download or save both again",
@@ -371,10 +331,8 @@ static clf_status open_indexed(struct clf__checkpoint *checkpoint, const char *f
 /* A folder without weights that we read; many on the Hub have PyTorch's own file alone. */
 static clf_status fail_missing(const struct clf__checkpoint *checkpoint, const char *folder)
 {
-    char *path = NULL;
-    CLF__TRY(clf__path_join(&path, folder, "pytorch_model.bin"));
-    int has_pickle = clf__file_exists(path);
-    clf__free(path);
+    int has_pickle;
+    CLF__TRY(clf__file_exists_in(&has_pickle, folder, "pytorch_model.bin"));
     return clf__fail(CLF_FILE, "%s: no such file, and no model.safetensors.index.json beside it; %s",
                      checkpoint->path,
                      has_pickle ? "convert pytorch_model.bin with transformers' save_pretrained()"
@@ -418,15 +376,13 @@ clf_status clf__checkpoint_open(struct clf__checkpoint **out, const char *folder
 clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *folder, const char *name)
 {
     *out = NULL;
-    struct clf__checkpoint *checkpoint = NULL;
-    CLF__TRY(clf__allocate(&checkpoint, 1, sizeof *checkpoint));
-    clf_status status = open_folder(checkpoint, folder, name);
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    clf_status status = open_folder(*out, folder, name);
     if (status != CLF_OK) {
-        clf__checkpoint_close(checkpoint);
-        return status;
+        clf__checkpoint_close(*out);
+        *out = NULL;
     }
-    *out = checkpoint;
-    return CLF_OK;
+    return status;
 }
 
 void clf__checkpoint_close(struct clf__checkpoint *checkpoint)
@@ -451,9 +407,6 @@ const struct clf__stored_tensor *clf__checkpoint_find(const struct clf__checkpoi
                                                       const char *name)
 {
     struct clf__stored_tensor wanted = {.name = name};
-    if (checkpoint->count == 0) {
-        return NULL;
-    }
     return bsearch(&wanted, checkpoint->tensors, (size_t)checkpoint->count, sizeof wanted, by_name);
 }
 

@@ -179,14 +179,11 @@ clf_status clf__config_load(struct clf__config *out, const char *folder)
 {
     *out = (struct clf__config){0};
     CLF__TRY(clf__config_check_folder(folder));
-    struct clf__config config = {0};
-    clf_status status = load(&config, folder);
+    clf_status status = load(out, folder);
     if (status != CLF_OK) {
-        clf__config_free(&config);
-        return status;
+        clf__config_free(out);
     }
-    *out = config;
-    return CLF_OK;
+    return status;
 }
 
 void clf__config_free(struct clf__config *config)

@@ -37,9 +37,6 @@ struct clf__shape {
 
 struct clf__initial clf__initial_constant(float value);
 struct clf__initial clf__initial_normal(double deviation);
-struct clf__initial clf__initial_uniform(double bound);
-/* Uniform by rows and columns (Glorot & Bengio 2010). */
-struct clf__initial clf__initial_xavier(const struct clf__shape *shape);
 /* Uniform by inputs: what PyTorch gives a linear layer, weight and bias, that nobody initialises. */
 struct clf__initial clf__initial_by_inputs(const struct clf__shape *shape);
 /* Embeddings and relative biases, which are looked up. */

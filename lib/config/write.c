@@ -48,14 +48,13 @@ static void set_ids(struct draft *draft)
         set(draft, draft->config, "vocab_size", json_integer(description->source_vocabulary));
     }
     set(draft, draft->config, "decoder_vocab_size", json_integer(description->target_vocabulary));
-    set(draft, draft->config, "pad_token_id", id_or_null(description->pad_id));
-    set(draft, draft->config, "bos_token_id", id_or_null(description->start_id));
-    set(draft, draft->config, "eos_token_id", id_or_null(description->end_id));
-    set(draft, draft->config, "decoder_start_token_id", id_or_null(first));
-    set(draft, draft->generation, "pad_token_id", id_or_null(description->pad_id));
-    set(draft, draft->generation, "bos_token_id", id_or_null(description->start_id));
-    set(draft, draft->generation, "eos_token_id", id_or_null(description->end_id));
-    set(draft, draft->generation, "decoder_start_token_id", id_or_null(first));
+    json_t *const both[] = {draft->config, draft->generation};
+    for (int i = 0; i < 2; i++) {
+        set(draft, both[i], "pad_token_id", id_or_null(description->pad_id));
+        set(draft, both[i], "bos_token_id", id_or_null(description->start_id));
+        set(draft, both[i], "eos_token_id", id_or_null(description->end_id));
+        set(draft, both[i], "decoder_start_token_id", id_or_null(first));
+    }
 }
 
 static void set_ours(struct draft *draft)

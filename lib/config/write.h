@@ -2,6 +2,8 @@
 #ifndef CLF_CONFIG_WRITE_H
 #define CLF_CONFIG_WRITE_H
 
+#include <stddef.h>
+
 #include "base/status.h"
 
 /* A new model, as its configuration files are to say it. */

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "device/profile.h"
-#include "device/testing.h"
 
 /* error: what the driver said, or CL_SUCCESS where it was not asked. */
 static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what, cl_int error)
@@ -24,11 +23,6 @@ uint64_t clf__device_free_bytes(const struct clf_device *device)
 {
     uint64_t memory = device->caps.memory_bytes;
     return device->used_bytes < memory ? memory - device->used_bytes : 0;
-}
-
-uint64_t clf__device_peak_bytes(const struct clf_device *device)
-{
-    return device->peak_bytes;
 }
 
 clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,
@@ -57,13 +51,13 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
         buffer->memory =
             CLF__CL_CREATE(&error, clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &error));
     }
-    if (buffer->memory == NULL && !device->is_dry_run) {
+    if (error != CL_SUCCESS) {
         clf__free(buffer);
         if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
             error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE) {
             return too_large(device, bytes, what, error);
         }
-        return clf__opencl_fail(error, "making %s, %zu bytes on device %s", what, bytes, device->label);
+        return clf__opencl_check(error, "making %s, %zu bytes on device %s", what, bytes, device->label);
     }
     device->used_bytes += bytes;
     device->peak_bytes = device->used_bytes > device->peak_bytes ? device->used_bytes : device->peak_bytes;
@@ -113,10 +107,8 @@ struct clf_device *clf__buffer_device(const struct clf__buffer *buffer)
 static clf_status done(cl_int error, cl_event event, const struct clf__buffer *buffer, const char *verb,
                        size_t offset, size_t bytes, size_t moved)
 {
-    if (error != CL_SUCCESS) {
-        return clf__opencl_fail(error, "cannot %s %zu bytes at %zu of %s (%zu bytes) on device %s", verb,
-                                bytes, offset, buffer->what, buffer->bytes, buffer->device->label);
-    }
+    CLF__TRY(clf__opencl_check(error, "cannot %s %zu bytes at %zu of %s (%zu bytes) on device %s", verb,
+                               bytes, offset, buffer->what, buffer->bytes, buffer->device->label));
     return clf__profile_add(buffer->device, verb, (struct clf__cost){.bytes = (double)moved}, NULL, event);
 }
 

@@ -1,79 +1,33 @@
 #include "device/caps.h"
 
-#include <string.h>
-
-#include "base/environment.h"
 #include "base/memory.h"
 #include "device/device.h"
-
-/* Replaces an AUTO (0) choice by the environment's; words[i] means choice i, the last may be NULL. */
-static clf_status from_environment(int *choice, const char *variable, const char *value,
-                                   const char *const words[3])
-{
-    if (*choice != 0 || value == NULL) {
-        return CLF_OK;
-    }
-    for (int i = 0; i < 3 && words[i] != NULL; i++) {
-        if (strcmp(value, words[i]) == 0) {
-            *choice = i;
-            return CLF_OK;
-        }
-    }
-    return clf__fail(CLF_BAD_ARGUMENT, "%s is \"%s\"; it can be %s%s%s or %s", variable, value, words[0],
-                     words[2] ? ", " : "", words[2] ? words[1] : "", words[2] ? words[2] : words[1]);
-}
-
-static clf_status check_options(const struct clf_device_options *options)
-{
-    if ((unsigned)options->form > CLF_FORM_GPU || (unsigned)options->gemm > CLF_GEMM_CLBLAST ||
-        (unsigned)options->attention > CLF_ATTENTION_BATCHED ||
-        (unsigned)options->instructions > CLF_INSTRUCTIONS_PORTABLE) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "the device options hold form %d, gemm %d, attention %d and instructions %d, of "
-                         "which one is unknown; start from CLF_DEVICE_OPTIONS_INIT",
-                         (int)options->form, (int)options->gemm, (int)options->attention,
-                         (int)options->instructions);
-    }
-    return CLF_OK;
-}
 
 clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_device *device,
                             const struct clf_device_options *options)
 {
-    static const char *const forms[3] = {"auto", "cpu", "gpu"};
-    static const char *const gemms[3] = {"auto", "native", "clblast"};
-    static const char *const attentions[3] = {"auto", "fused", "batched"};
-    static const char *const instruction_sets[3] = {"auto", "portable"};
-    CLF__TRY(check_options(options));
-    int form = (int)options->form, gemm = (int)options->gemm, attention = (int)options->attention;
-    int instructions = (int)options->instructions;
-    CLF__TRY(from_environment(&form, "CLFORMER_FORM", clf__environment_form(), forms));
-    CLF__TRY(from_environment(&gemm, "CLFORMER_GEMM", clf__environment_gemm(), gemms));
-    CLF__TRY(from_environment(&attention, "CLFORMER_ATTENTION", clf__environment_attention(), attentions));
-    CLF__TRY(from_environment(&instructions, "CLFORMER_INSTRUCTIONS", clf__environment_instructions(),
-                              instruction_sets));
     const struct clf_device_info *info = &device->info;
     *out = (struct clf__caps){
-        .form = form ? (clf_form)form : info->form,
+        .form = options->form != CLF_FORM_AUTO ? options->form : info->form,
         .gemm = CLF_GEMM_NATIVE,
-        .attention = attention ? (clf_attention)attention : CLF_ATTENTION_FUSED,
+        .attention = options->attention != CLF_ATTENTION_AUTO ? options->attention : CLF_ATTENTION_FUSED,
         .compute_units = info->compute_units,
         .max_work_group = device->max_work_group,
         .local_memory_bytes = info->local_memory_bytes,
         .memory_bytes = info->memory_bytes,
         .max_buffer_bytes = info->max_buffer_bytes,
-        .has_fp16 = info->has_fp16,
-        .has_subgroups = info->has_subgroups,
-        .has_integer_dot_product = info->has_integer_dot_product && instructions == CLF_INSTRUCTIONS_AUTO,
-        .instructions = (clf_instructions)instructions,
+        .has_integer_dot_product =
+            info->has_integer_dot_product && options->instructions == CLF_INSTRUCTIONS_AUTO,
+        .instructions = options->instructions,
+        .level = clf__level_portable(), /* until the device's first kernel has run */
         .has_device_atomics = device->has_device_atomics,
         .has_fixed_addresses = info->kind == CLF_DEVICE_CPU, /* whose buffers are the host's memory */
         .tuning = clf__tuning_standard(),
     };
     /* The native kernels were measured on CPUs, CLBlast's on many GPUs. But only with the native ones has a
      * sentence the same bits alone and in any batch. A GPU form on a CPU is for tests. */
-    if (gemm != CLF_GEMM_AUTO) {
-        out->gemm = (clf_gemm)gemm;
+    if (options->gemm != CLF_GEMM_AUTO) {
+        out->gemm = options->gemm;
     } else if (info->form == CLF_FORM_GPU && out->form == CLF_FORM_GPU) {
         out->gemm = CLF_GEMM_CLBLAST;
     }
@@ -96,13 +50,13 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
      * the compiler makes of the code around it. -w, since some drivers send their compiler's warnings to
      * standard error; an error's log is kept whole. */
     int needs_3 = info->has_subgroups || info->has_integer_dot_product || device->has_device_atomics;
-    return clf__format(out, "-w -cl-std=%s -DFORM_%s%s%s%s%s%s%s", needs_3 ? "CL3.0" : "CL1.2",
-                       caps->form == CLF_FORM_CPU ? "CPU" : "GPU", caps->has_fp16 ? " -DHAS_FP16" : "",
-                       caps->has_subgroups ? " -DHAS_SUBGROUPS" : "",
+    return clf__format(out, "-w -cl-std=%s -DFORM_%s%s%s%s%s -DBLOCK_ROWS=%d%s%s",
+                       needs_3 ? "CL3.0" : "CL1.2", caps->form == CLF_FORM_CPU ? "CPU" : "GPU",
+                       info->has_fp16 ? " -DHAS_FP16" : "", info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
                        caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
-                       caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "",
-                       caps->has_dot_int8 ? " -DHAS_DOT_INT8" : "",
-                       caps->has_dot_bf16 ? " -DHAS_DOT_BF16" : "");
+                       caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->block_rows,
+                       caps->level->instructions & CLF__DOT_INT8 ? " -DHAS_DOT_INT8" : "",
+                       caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "");
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

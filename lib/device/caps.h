@@ -4,6 +4,7 @@
 
 #include <clformer/device.h>
 
+#include "device/levels.h"
 #include "tuning/tuning.h"
 
 /* Work-items a group of every GPU form: GROUP in cl/include/prelude.cl. */
@@ -19,14 +20,11 @@ struct clf__caps {
     uint64_t local_memory_bytes;
     uint64_t memory_bytes;
     uint64_t max_buffer_bytes;
-    int has_fp16;
-    int has_subgroups;
-    clf_instructions instructions; /* portable: the three below are 0, whatever the device has */
+    clf_instructions instructions; /* portable: the two below use nothing else, whatever the device has */
     int has_integer_dot_product;
-    int has_device_atomics;  /* acquire and release across the device, in OpenCL C 3.0 */
-    int has_fixed_addresses; /* a buffer stays where one launch saw it; OpenCL promises no device that */
-    int has_dot_int8;        /* these two: for the CPU form, as the device's first kernel found */
-    int has_dot_bf16;
+    const struct clf__level *level; /* of the CPU form, as the device's first kernel found */
+    int has_device_atomics;         /* acquire and release across the device, in OpenCL C 3.0 */
+    int has_fixed_addresses;   /* a buffer stays where one launch saw it; OpenCL promises no device that */
     struct clf__tuning tuning; /* its choices are made above */
 };
 
@@ -37,9 +35,8 @@ void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int va
 
 struct clf__listed_device;
 
-/* What a listed device can do, with the forms that the options ask for; AUTO takes the environment's word,
- * and without one what suits the device. CLF_BAD_ARGUMENT for an unknown word, CLF_UNSUPPORTED for a form
- * that the device cannot take. */
+/* What a listed device can do, with the forms that the options ask for; AUTO takes what suits the device.
+ * CLF_UNSUPPORTED for a form that the device cannot take. */
 clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_device *device,
                             const struct clf_device_options *options);
 

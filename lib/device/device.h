@@ -59,10 +59,4 @@ clf_status clf__slab_cut(struct clf__buffer *buffer);
 /* One of its users is gone; with the last one goes the slab. */
 void clf__slab_leave(struct clf__slab *slab);
 
-/* The device's memory object, or NULL for a NULL buffer. */
-static inline cl_mem clf__buffer_memory(const struct clf__buffer *buffer)
-{
-    return buffer ? buffer->memory : NULL;
-}
-
 #endif

@@ -56,16 +56,13 @@ static clf_status lend(const struct clf__buffer *whole, clf__floats_visitor *vis
     float *values = CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, whole->memory, CL_TRUE,
                                                               CL_MAP_READ | CL_MAP_WRITE, 0, whole->bytes, 0,
                                                               NULL, NULL, &error));
-    if (values == NULL) {
-        return clf__opencl_fail(error, "mapping %s, %zu bytes on device %s", whole->what, whole->bytes,
-                                device->label);
-    }
+    CLF__TRY(clf__opencl_check(error, "mapping %s, %zu bytes on device %s", whole->what, whole->bytes,
+                               device->label));
     clf_status status = visit(context, values, whole->bytes / sizeof *values);
     error = clEnqueueUnmapMemObject(device->queue, whole->memory, values, 0, NULL, NULL);
-    return status != CLF_OK || error == CL_SUCCESS
-               ? status
-               : clf__opencl_fail(error, "unmapping %s, %zu bytes on device %s", whole->what, whole->bytes,
-                                  device->label);
+    return status != CLF_OK ? status
+                            : clf__opencl_check(error, "unmapping %s, %zu bytes on device %s", whole->what,
+                                                whole->bytes, device->label);
 }
 
 clf_status clf__pool_lend(const struct clf__pool *pool, clf__floats_visitor *visit, const void *context)

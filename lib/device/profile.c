@@ -10,13 +10,6 @@
 /* A driver keeps something for every event alive: no more of them than this. */
 enum { MOST_PENDING = 4096 };
 
-struct entry {
-    char *name;
-    clf_precision precision;
-    int64_t launches;
-    double seconds, operations, bytes;
-};
-
 struct pending {
     cl_event before; /* its end is the start; NULL: the event's own */
     cl_event event;
@@ -24,24 +17,17 @@ struct pending {
 };
 
 struct clf__profile {
-    struct entry *entries;
+    struct clf_kernel_time *entries; /* their names are owned */
     int entry_count;
     struct pending *pending; /* (MOST_PENDING), in the order of the queue */
     int pending_count;
-    struct clf_kernel_time *times; /* what the last question was answered with */
+    struct clf_kernel_time *times; /* the entries in order, as the last question was answered */
 };
 
 clf_status clf__profile_create(struct clf__profile **out)
 {
-    struct clf__profile *profile = NULL;
-    CLF__TRY(clf__allocate(&profile, 1, sizeof *profile));
-    clf_status status = clf__allocate(&profile->pending, MOST_PENDING, sizeof *profile->pending);
-    if (status != CLF_OK) {
-        clf__free(profile);
-        return status;
-    }
-    *out = profile;
-    return CLF_OK;
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    return clf__allocate(&(*out)->pending, MOST_PENDING, sizeof *(*out)->pending);
 }
 
 static void release(cl_event event)
@@ -58,7 +44,7 @@ static void forget(struct clf__profile *profile)
         release(profile->pending[i].event);
     }
     for (int i = 0; i < profile->entry_count; i++) {
-        clf__free(profile->entries[i].name);
+        clf__free((void *)profile->entries[i].name);
     }
     clf__free(profile->entries);
     clf__free(profile->times);
@@ -115,9 +101,7 @@ static clf_status collect(struct clf_device *device, int count)
     }
     profile->pending_count -= done;
     memmove(pending, pending + done, (size_t)profile->pending_count * sizeof *pending);
-    return error == CL_SUCCESS
-               ? CLF_OK
-               : clf__opencl_fail(error, "taking the times of kernels on device %s", device->label);
+    return clf__opencl_check(error, "taking the times of kernels on device %s", device->label);
 }
 
 static clf_status find_entry(int *index, struct clf__profile *profile, const char *name,
@@ -130,10 +114,10 @@ static clf_status find_entry(int *index, struct clf__profile *profile, const cha
         }
     }
     CLF__TRY(clf__resize(&profile->entries, (size_t)profile->entry_count + 1, sizeof *profile->entries));
-    struct entry entry = {.precision = precision};
-    CLF__TRY(clf__copy_string(&entry.name, name));
-    *index = profile->entry_count;
-    profile->entries[profile->entry_count++] = entry;
+    char *copy = NULL;
+    CLF__TRY(clf__copy_string(&copy, name));
+    *index = profile->entry_count++;
+    profile->entries[*index] = (struct clf_kernel_time){.name = copy, .precision = precision};
     return CLF_OK;
 }
 
@@ -146,7 +130,7 @@ static clf_status add(struct clf_device *device, const char *name, struct clf__c
     if (profile->pending_count == MOST_PENDING) {
         CLF__TRY(collect(device, MOST_PENDING / 2)); /* the queue keeps the other half to work on */
     }
-    struct entry *entry = &profile->entries[index];
+    struct clf_kernel_time *entry = &profile->entries[index];
     entry->launches++;
     entry->operations += cost.operations;
     entry->bytes += cost.bytes;
@@ -171,9 +155,7 @@ clf_status clf__profile_mark(struct clf_device *device, cl_event *event)
         return CLF_OK;
     }
     cl_int error = CLF__CL(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, event));
-    return error == CL_SUCCESS
-               ? CLF_OK
-               : clf__opencl_fail(error, "marking a time in the queue of device %s", device->label);
+    return clf__opencl_check(error, "marking a time in the queue of device %s", device->label);
 }
 
 /* The longest first; equals by name, so that the order is always the same. */
@@ -198,13 +180,7 @@ clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel
     CLF__TRY(collect(device, profile->pending_count));
     CLF__TRY(clf__resize(&profile->times, (size_t)profile->entry_count, sizeof *profile->times));
     for (int i = 0; i < profile->entry_count; i++) {
-        const struct entry *entry = &profile->entries[i];
-        profile->times[i] = (struct clf_kernel_time){.name = entry->name,
-                                                     .launches = entry->launches,
-                                                     .seconds = entry->seconds,
-                                                     .operations = entry->operations,
-                                                     .bytes = entry->bytes,
-                                                     .precision = entry->precision};
+        profile->times[i] = profile->entries[i];
     }
     qsort(profile->times, (size_t)profile->entry_count, sizeof *profile->times, compare);
     *out = profile->times;

@@ -8,6 +8,7 @@
 
 struct clf__profile;
 
+/* What *out receives is freed on failure too. */
 clf_status clf__profile_create(struct clf__profile **out);
 void clf__profile_free(struct clf__profile *profile); /* NULL is ignored */
 

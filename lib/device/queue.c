@@ -4,9 +4,8 @@
 
 clf_status clf__device_finish(struct clf_device *device)
 {
-    cl_int error = CLF__CL(clFinish(device->queue));
-    return error == CL_SUCCESS ? CLF_OK
-                               : clf__opencl_fail(error, "waiting for the work of device %s", device->label);
+    return clf__opencl_check(CLF__CL(clFinish(device->queue)), "waiting for the work of device %s",
+                             device->label);
 }
 
 void clf__device_settle(struct clf_device *device)

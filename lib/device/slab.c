@@ -25,38 +25,33 @@ static clf_status prefer_large_pages(struct clf__buffer *buffer)
     clf__prefer_large_pages(start, buffer->bytes);
     /* No test makes this fail: PoCL keeps a buffer that is mapped for good. */
     error = clEnqueueUnmapMemObject(device->queue, buffer->memory, start, 0, NULL, NULL);
-    return error == CL_SUCCESS ? CLF_OK
-                               : clf__opencl_fail(error, "unmapping %s, %zu bytes on device %s", buffer->what,
-                                                  buffer->bytes, device->label);
+    return clf__opencl_check(error, "unmapping %s, %zu bytes on device %s", buffer->what, buffer->bytes,
+                             device->label);
 }
 
 clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                     const char *what)
 {
-    struct clf__buffer *buffer = NULL;
-    CLF__TRY(clf__buffer_create(&buffer, device, bytes, what));
+    CLF__TRY(clf__buffer_create(out, device, bytes, what));
     int has_pages = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES;
-    clf_status status = has_pages ? prefer_large_pages(buffer) : CLF_OK;
+    clf_status status = has_pages ? prefer_large_pages(*out) : CLF_OK;
     if (status != CLF_OK) {
-        clf__buffer_free(buffer);
-        return status;
+        clf__buffer_free(*out);
+        *out = NULL;
     }
-    *out = buffer;
-    return CLF_OK;
+    return status;
 }
 
 static clf_status create_slab(struct clf__slab **out, struct clf_device *device)
 {
-    struct clf__slab *slab = NULL;
-    CLF__TRY(clf__allocate(&slab, 1, sizeof *slab));
-    clf_status status = clf__buffer_create_large(&slab->whole, device, SLAB_BYTES, "room for weights");
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    (*out)->users = 1;
+    clf_status status = clf__buffer_create_large(&(*out)->whole, device, SLAB_BYTES, "room for weights");
     if (status != CLF_OK) {
-        clf__free(slab);
-        return status;
+        clf__free(*out);
+        *out = NULL;
     }
-    slab->users = 1;
-    *out = slab;
-    return CLF_OK;
+    return status;
 }
 
 /* Where the next buffer begins. */
@@ -89,25 +84,21 @@ clf_status clf__slab_cut(struct clf__buffer *buffer)
             CLF__CL_CREATE(&error, clCreateSubBuffer(buffer->slab->whole->memory, CL_MEM_READ_WRITE,
                                                      CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
     }
-    return error == CL_SUCCESS
-               ? CLF_OK
-               : clf__opencl_fail(error, "making %s, %zu bytes of a larger buffer on device %s", buffer->what,
-                                  buffer->bytes, device->label);
+    return clf__opencl_check(error, "making %s, %zu bytes of a larger buffer on device %s", buffer->what,
+                             buffer->bytes, device->label);
 }
 
 static clf_status create_in(struct clf__slab *slab, struct clf__buffer **out, struct clf_device *device,
                             size_t bytes, const char *what)
 {
-    struct clf__buffer *buffer = NULL;
-    CLF__TRY(clf__buffer_allocate(&buffer, device, bytes, what));
-    clf__slab_reserve(slab, buffer);
-    clf_status status = clf__slab_cut(buffer);
+    CLF__TRY(clf__buffer_allocate(out, device, bytes, what));
+    clf__slab_reserve(slab, *out);
+    clf_status status = clf__slab_cut(*out);
     if (status != CLF_OK) {
-        clf__buffer_free(buffer);
-        return status;
+        clf__buffer_free(*out);
+        *out = NULL;
     }
-    *out = buffer;
-    return CLF_OK;
+    return status;
 }
 
 static clf_status create_shared(struct clf__buffer **out, struct clf_device *device, size_t bytes,

@@ -24,8 +24,8 @@ struct conversion {
 static struct conversion conversion_of(const struct clf__caps *caps, clf_precision precision)
 {
     if (precision == CLF_PRECISION_INT8) {
-        int is_fp32 = caps->form == CLF_FORM_CPU && !caps->has_dot_int8; /* whole numbers, but in fp32 */
-        return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu", is_fp32 ? sizeof(float) : 1,
+        size_t element_bytes = caps->form == CLF_FORM_CPU ? (size_t)caps->level->int8_bytes : 1;
+        return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu", element_bytes,
                                    CLF__INT8_ROW_TAIL};
     }
     if (precision == CLF_PRECISION_BF16 && caps->form == CLF_FORM_CPU) {

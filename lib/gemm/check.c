@@ -3,6 +3,13 @@
 #include "device/buffer.h"
 #include "gemm/provider.h"
 
+const char *clf__activation_define(enum clf__activation kind)
+{
+    static const char *const defines[] = {"-DACTIVATION=0", "-DACTIVATION=1", "-DACTIVATION=2",
+                                          "-DACTIVATION=3", "-DACTIVATION=4"};
+    return (size_t)kind < sizeof defines / sizeof *defines ? defines[kind] : NULL;
+}
+
 clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
                                   int columns)
 {

@@ -22,8 +22,8 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
         return CLF_OK;
     }
     if (code > -1000) { /* an error of OpenCL's, passed on */
-        return clf__opencl_fail(code, "CLBlast's product (%d, %d) by (%d, %d) on device %s", m, k, k, n,
-                                device->label);
+        return clf__opencl_check(code, "CLBlast's product (%d, %d) by (%d, %d) on device %s", m, k, k, n,
+                                 device->label);
     }
     return clf__fail(
         CLF_DEVICE,

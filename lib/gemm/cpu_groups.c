@@ -1,9 +1,9 @@
 #include "device/caps.h"
 #include "gemm/provider.h"
 
-/* Of the CPU forms: rows of a register block; the most rows that share one pass over a panel, and how few
- * where their packed rows are large. */
-enum { BLOCK_ROWS = 8, MOST_ROWS = 256, LEAST_ROWS = 32 };
+/* Of the CPU forms: the most rows that share one pass over a panel, and how few where their packed rows are
+ * large. */
+enum { MOST_ROWS = 256, LEAST_ROWS = 32 };
 
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps)
@@ -16,7 +16,8 @@ size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_grou
     size_t most = bytes / (row_bytes > 0 ? row_bytes : 1);
     most = most < LEAST_ROWS ? LEAST_ROWS : most > MOST_ROWS ? MOST_ROWS : most;
     wanted = wanted < most ? wanted : most;
-    size_t blocks = clf__ceil_divide(rows, BLOCK_ROWS);
-    size_t groups = clf__ceil_divide(rows, clf__ceil_divide(wanted, BLOCK_ROWS) * BLOCK_ROWS);
-    return clf__ceil_divide(blocks, groups) * BLOCK_ROWS;
+    size_t block_rows = (size_t)caps->level->block_rows;
+    size_t blocks = clf__ceil_divide(rows, block_rows);
+    size_t groups = clf__ceil_divide(rows, clf__ceil_divide(wanted, block_rows) * block_rows);
+    return clf__ceil_divide(blocks, groups) * block_rows;
 }

@@ -3,22 +3,8 @@
 #include <limits.h>
 
 #include "device/buffer.h"
-#include "device/caps.h"
 #include "gemm/activations.h"
 #include "gemm/provider.h"
-
-const char *clf__activation_define(enum clf__activation kind)
-{
-    static const char *const defines[] = {"-DACTIVATION=0", "-DACTIVATION=1", "-DACTIVATION=2",
-                                          "-DACTIVATION=3", "-DACTIVATION=4"};
-    return (size_t)kind < sizeof defines / sizeof *defines ? defines[kind] : NULL;
-}
-
-const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision)
-{
-    int is_clblast = clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST && precision == CLF_PRECISION_FP32;
-    return is_clblast ? &clf__gemm_clblast : &clf__gemm_native;
-}
 
 clf_precision clf__gemm_operand(const struct clf__weight *weight)
 {
@@ -65,27 +51,6 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
         weight = weight->rounded;
     }
     return weight->provider->multiply(y, x, rows, weight, epilogue);
-}
-
-struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,
-                                  const struct clf__epilogue *epilogue)
-{
-    double m = rows, n = weight->outputs, k = weight->inputs;
-    double weight_bytes = n * k * (double)clf__packing_of(weight->precision)->bytes;
-    double values = m * k + m * n; /* the fp32 ones */
-    if (epilogue) {
-        values += (epilogue->bias ? n : 0.0) + (epilogue->residual.buffer ? m * n : 0.0);
-    }
-    return (struct clf__cost){.operations = 2.0 * m * n * k,
-                              .bytes = weight_bytes + values * sizeof(float),
-                              .precision = weight->precision};
-}
-
-struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape)
-{
-    double batches = shape->batches, m = shape->m, n = shape->n, k = shape->k;
-    return (struct clf__cost){.operations = 2.0 * batches * m * n * k,
-                              .bytes = batches * (m * k + k * n + m * n) * sizeof(float)};
 }
 
 static clf_status check_batch(const char *what, struct clf__batched_matrix matrix, int batches, int rows,

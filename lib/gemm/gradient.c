@@ -22,14 +22,6 @@ static clf_status check(const struct clf__weight *weight, struct clf__matrix dy,
     return clf__gemm_check_matrix(what, x, 0, rows, weight->inputs);
 }
 
-struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *weight)
-{
-    double m = rows, n = weight->outputs, k = weight->inputs;
-    return (struct clf__cost){.operations = 2.0 * m * n * k,
-                              .bytes = (m * n + m * k + 2.0 * n * k) * sizeof(float),
-                              .precision = clf__products_precision(weight)};
-}
-
 clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
                                     const struct clf__weight *weight, float scale,
                                     struct clf__matrix residual)

@@ -88,7 +88,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
         .precision = precision,
         .inputs = weight->outputs,
         .outputs = weight->inputs,
-        .provider = &clf__gemm_native,
+        .provider = weight->provider,
     };
     return CLF_OK;
 }
@@ -101,7 +101,7 @@ static clf_status multiply_on_gpu(struct clf__matrix dx, struct clf__matrix dy, 
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     epilogue.scale = scale;
     epilogue.residual = residual;
-    return clf__gemm_native.multiply(dx, dy, rows, &transposed, &epilogue);
+    return weight->provider->multiply(dx, dy, rows, &transposed, &epilogue);
 }
 
 static size_t groups_wanted(const struct clf__caps *caps)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/ascii.h"
 #include "base/log.h"
@@ -89,20 +90,16 @@ static int compare_gpus(const struct clf__listed_device *a, const struct clf__li
     return 0;
 }
 
-/* Whether device i is tried before device j. */
-static int is_before(const struct clf_device_list *list, int i, int j, int has_clocks)
+/* Whether a is tried before b, another of the same list. */
+static int is_before(const struct clf__listed_device *a, const struct clf__listed_device *b, int has_clocks)
 {
-    const char *reason;
     enum difference difference;
-    enum device_class first = class_of(&list->devices[i], &reason);
-    enum device_class second = class_of(&list->devices[j], &reason);
-    if (first != second) {
-        return first < second;
+    if (a->order_class != b->order_class) {
+        return a->order_class < b->order_class;
     }
-    int order = first == CLASS_GPU || first == CLASS_SMALL_GPU
-                    ? compare_gpus(&list->devices[i], &list->devices[j], has_clocks, &difference)
-                    : 0;
-    return order != 0 ? order < 0 : i < j;
+    int are_gpus = a->order_class == CLASS_GPU || a->order_class == CLASS_SMALL_GPU;
+    int order = are_gpus ? compare_gpus(a, b, has_clocks, &difference) : 0;
+    return order != 0 ? order < 0 : a < b;
 }
 
 /* Of two GPUs, one beside the other in the order: why this one stands where it does. */
@@ -136,24 +133,23 @@ static void explain(struct clf__listed_device *device, const struct clf__listed_
 
 void clf__choice_order(struct clf_device_list *list)
 {
+    struct clf__listed_device *devices = list->devices;
     int has_clocks = tell_clocks(list);
     for (int i = 0; i < list->count; i++) {
-        const char *reason;
-        struct clf_device_info *info = &list->devices[i].info;
-        enum device_class its = class_of(&list->devices[i], &reason);
-        info->order_reason = reason;
-        info->candidate_order = its == CLASS_NEVER ? -1 : 0;
-        for (int j = 0; j < list->count && its != CLASS_NEVER; j++) {
-            info->candidate_order += j != i && is_before(list, j, i, has_clocks);
+        devices[i].order_class = (int)class_of(&devices[i], &devices[i].info.order_reason);
+    }
+    for (int i = 0; i < list->count; i++) {
+        int is_candidate = devices[i].order_class != CLASS_NEVER;
+        devices[i].info.candidate_order = is_candidate ? 0 : -1;
+        for (int j = 0; j < list->count && is_candidate; j++) {
+            devices[i].info.candidate_order += j != i && is_before(&devices[j], &devices[i], has_clocks);
         }
     }
     for (int i = 0; i < list->count; i++) {
-        struct clf__listed_device *device = &list->devices[i];
-        const char *reason;
+        struct clf__listed_device *device = &devices[i];
         int order = device->info.candidate_order;
         int other = clf__choice_candidate(list, order > 0 ? order - 1 : 1);
-        if (class_of(device, &reason) == CLASS_GPU && other >= 0 &&
-            class_of(&list->devices[other], &reason) == CLASS_GPU) {
+        if (device->order_class == CLASS_GPU && other >= 0 && devices[other].order_class == CLASS_GPU) {
             explain(device, &list->devices[other], has_clocks);
             device->info.order_reason = device->reason;
         }
@@ -177,23 +173,16 @@ static int is_index(const char *selector)
 
 static int fits(const struct clf_device_info *info, const char *selector)
 {
-    if (clf__equals(selector, "gpu")) {
+    if (strcasecmp(selector, "gpu") == 0) {
         return info->kind == CLF_DEVICE_GPU;
     }
-    if (clf__equals(selector, "cpu")) {
+    if (strcasecmp(selector, "cpu") == 0) {
         return info->kind == CLF_DEVICE_CPU;
     }
     return clf__identity_is_pci(info->pci_address, selector) || clf__identity_is_uuid(info->uuid, selector) ||
            clf__contains(info->name, selector) || clf__contains(info->vendor, selector) ||
            clf__contains(info->version, selector) || clf__contains(info->platform_name, selector) ||
            clf__contains(info->platform_vendor, selector) || clf__contains(info->platform_version, selector);
-}
-
-/* Whether a stands before b: the default order, then those that are never a default. */
-static int comes_before(const struct clf_device_info *a, const struct clf_device_info *b)
-{
-    unsigned first = (unsigned)a->candidate_order, second = (unsigned)b->candidate_order; /* -1 is last */
-    return first < second;
 }
 
 clf_status clf__choice_nothing(const struct clf_device_list *list)
@@ -206,19 +195,13 @@ clf_status clf__choice_nothing(const struct clf_device_list *list)
                      list->silent);
 }
 
-/* Replaces *text by itself, a comma where it is not empty, and a device: 0 "name" (platform, PCI address). */
+/* A comma where the text is not empty, and a device: 0 "name" (platform, PCI address). */
 static clf_status append_device(char **text, const struct clf_device_info *info)
 {
-    char *longer = NULL;
     const char *address = *info->pci_address != '\0' ? info->pci_address : info->uuid;
     const char *bus = *info->pci_address != '\0' ? ", PCI " : *info->uuid != '\0' ? ", UUID " : "";
-    clf_status status = clf__format(&longer, "%s%s%d \"%s\" (%s%s%s)", *text, **text != '\0' ? ", " : "",
-                                    info->index, info->name, info->platform_name, bus, address);
-    if (status == CLF_OK) {
-        clf__free(*text);
-        *text = longer;
-    }
-    return status;
+    return clf__append(text, "%s%d \"%s\" (%s%s%s)", **text != '\0' ? ", " : "", info->index, info->name,
+                       info->platform_name, bus, address);
 }
 
 /* The devices that fit a selector (NULL: all) and, where `like` is not NULL, have the same name. */
@@ -242,7 +225,7 @@ static clf_status list_devices(char **out, int *count, const struct clf_device_l
  * "cpu" ask for no certain one. */
 static clf_status warn_of_namesakes(const struct clf_device_list *list, const char *selector, int taken)
 {
-    if (clf__equals(selector, "gpu") || clf__equals(selector, "cpu")) {
+    if (strcasecmp(selector, "gpu") == 0 || strcasecmp(selector, "cpu") == 0) {
         return CLF_OK;
     }
     int count = 0;
@@ -264,14 +247,18 @@ clf_status clf__choice_select(int *index, const struct clf_device_list *list, co
         return clf__choice_nothing(list);
     }
     int found = -1;
+    unsigned best = 0;
     if (is_index(selector)) {
         unsigned long number = strtoul(selector, NULL, 10);
         found = number < (unsigned long)list->count ? (int)number : -1;
     } else {
         for (int i = 0; i < list->count; i++) {
             const struct clf_device_info *info = &list->devices[i].info;
-            if (fits(info, selector) && (found < 0 || comes_before(info, &list->devices[found].info))) {
+            unsigned order = (unsigned)info->candidate_order;
+            if (fits(info, selector) &&
+                (found < 0 || order < best)) { /* -1, of those that are never a default, is last */
                 found = i;
+                best = order;
             }
         }
     }

@@ -2,21 +2,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#include "base/ascii.h"
 #include "base/memory.h"
 #include "opencl/quirks.h"
 
-/* Of cl_nv_device_attribute_query, and in no public header of this age. A slot is device << 3 | function. */
-#ifndef CL_DEVICE_PCI_BUS_ID_NV
-#define CL_DEVICE_PCI_BUS_ID_NV 0x4008
-#endif
-#ifndef CL_DEVICE_PCI_SLOT_ID_NV
-#define CL_DEVICE_PCI_SLOT_ID_NV 0x4009
-#endif
-#ifndef CL_DEVICE_PCI_DOMAIN_ID_NV
-#define CL_DEVICE_PCI_DOMAIN_ID_NV 0x400A
-#endif
+/* Of cl_nv_device_attribute_query, and not in every public header. A slot is device << 3 | function. */
+enum { NV_PCI_BUS = 0x4008, NV_PCI_SLOT = 0x4009, NV_PCI_DOMAIN = 0x400A };
 
 enum { ADDRESS_TEXT = 32, UUID_TEXT = 2 * CL_UUID_SIZE_KHR + 5 };
 static const unsigned unknown_domain = 0xffffffffu;
@@ -50,6 +42,12 @@ static cl_uint ask_number(const struct clf__listed_device *device, cl_device_inf
     return ask(&number, sizeof number, device, what) ? number : otherwise;
 }
 
+static int ask_flag(const struct clf__listed_device *device, cl_device_info what)
+{
+    cl_bool flag = CL_FALSE;
+    return ask(&flag, sizeof flag, device, what) && flag == CL_TRUE;
+}
+
 /* By Khronos' extension, or else by the maker's own. AMD's has no domain. */
 static int ask_pci(struct pci *out, const struct clf__listed_device *device, const char *extensions)
 {
@@ -61,9 +59,8 @@ static int ask_pci(struct pci *out, const struct clf__listed_device *device, con
     }
     cl_uint bus, slot;
     if (clf__identity_lists(extensions, "cl_nv_device_attribute_query") &&
-        ask(&bus, sizeof bus, device, CL_DEVICE_PCI_BUS_ID_NV) &&
-        ask(&slot, sizeof slot, device, CL_DEVICE_PCI_SLOT_ID_NV)) {
-        cl_uint domain = ask_number(device, CL_DEVICE_PCI_DOMAIN_ID_NV, unknown_domain);
+        ask(&bus, sizeof bus, device, NV_PCI_BUS) && ask(&slot, sizeof slot, device, NV_PCI_SLOT)) {
+        cl_uint domain = ask_number(device, NV_PCI_DOMAIN, unknown_domain);
         *out = (struct pci){domain, bus, slot >> 3, slot & 7};
         return 1;
     }
@@ -120,7 +117,6 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
     char address[ADDRESS_TEXT] = "", uuid[UUID_TEXT] = "";
     struct pci pci;
     cl_uchar bytes[CL_UUID_SIZE_KHR];
-    cl_bool is_shared = CL_FALSE, is_integrated = CL_FALSE;
     if (ask_pci(&pci, device, extensions)) {
         write_pci(address, &pci);
     }
@@ -129,19 +125,15 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
         write_uuid(uuid, bytes);
     }
     info->clock_mhz = ask_number(device, CL_DEVICE_MAX_CLOCK_FREQUENCY, 0);
-    if (!ask(&is_shared, sizeof is_shared, device, CL_DEVICE_HOST_UNIFIED_MEMORY)) {
-        is_shared = CL_FALSE;
-    }
-    if (clf__identity_lists(extensions, "cl_nv_device_attribute_query") &&
-        !ask(&is_integrated, sizeof is_integrated, device, CL_DEVICE_INTEGRATED_MEMORY_NV)) {
-        is_integrated = CL_FALSE;
-    }
-    info->shares_memory = is_shared == CL_TRUE || is_integrated == CL_TRUE;
+    info->shares_memory = ask_flag(device, CL_DEVICE_HOST_UNIFIED_MEMORY) ||
+                          (clf__identity_lists(extensions, "cl_nv_device_attribute_query") &&
+                           ask_flag(device, CL_DEVICE_INTEGRATED_MEMORY_NV));
     device->lanes = ask_lanes(device, extensions);
-    CLF__TRY(clf__copy_string(&device->texts[CLF__TEXT_PCI], address));
-    CLF__TRY(clf__copy_string(&device->texts[CLF__TEXT_UUID], uuid));
-    info->pci_address = device->texts[CLF__TEXT_PCI];
-    info->uuid = device->texts[CLF__TEXT_UUID];
+    char *copy = NULL;
+    CLF__TRY(clf__copy_string(&copy, address));
+    info->pci_address = copy;
+    CLF__TRY(clf__copy_string(&copy, uuid));
+    info->uuid = copy;
     return CLF_OK;
 }
 
@@ -174,11 +166,11 @@ int clf__identity_is_uuid(const char *uuid, const char *text)
     enum { FEWEST = 8 };
     char first[UUID_TEXT];
     snprintf(first, sizeof first, "%.4s", text);
-    text += clf__equals(first, "GPU-") ? strlen("GPU-") : 0;
+    text += strcasecmp(first, "GPU-") == 0 ? strlen("GPU-") : 0;
     size_t length = strlen(text);
     if (length < FEWEST || length > strlen(uuid)) {
         return 0;
     }
     snprintf(first, sizeof first, "%.*s", (int)length, uuid);
-    return clf__equals(first, text);
+    return strcasecmp(first, text) == 0;
 }

@@ -6,30 +6,17 @@
 
 #include "opencl/opencl.h"
 
-enum clf__text {
-    CLF__TEXT_NAME,
-    CLF__TEXT_VENDOR,
-    CLF__TEXT_VERSION,
-    CLF__TEXT_DRIVER,
-    CLF__TEXT_PLATFORM_NAME,
-    CLF__TEXT_PLATFORM_VENDOR,
-    CLF__TEXT_PLATFORM_VERSION,
-    CLF__TEXT_PCI,
-    CLF__TEXT_UUID,
-    CLF__TEXT_COUNT
-};
-
 struct clf__listed_device {
     cl_platform_id platform;
     cl_device_id id;
-    struct clf_device_info info; /* its strings are the ones below */
-    char *texts[CLF__TEXT_COUNT];
+    struct clf_device_info info; /* its strings are owned, but for order_reason */
     size_t max_work_group;
     int is_available;
     int version;            /* OpenCL's, 10 * major + minor */
     int c_version;          /* the newest OpenCL C that its compiler takes */
     int has_device_atomics; /* acquire and release across the device, in OpenCL C 3.0 */
     unsigned lanes;         /* of a compute unit: for how many numbers it computes at a time */
+    int order_class;        /* choice.c's, the best first */
     char reason[256];       /* what info.order_reason says, filled when the list is in order */
 };
 

@@ -91,12 +91,9 @@ const char *clf__opencl_error_name(cl_int error)
 
 static clf_status status_of(cl_int error)
 {
-    switch (error) {
-    case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-        return CLF_DEVICE_MEMORY;
-    default: /* CL_OUT_OF_HOST_MEMORY too: drivers say it of much else, and another device may do better */
-        return CLF_DEVICE;
-    }
+    /* CL_OUT_OF_HOST_MEMORY is no CLF_OUT_OF_MEMORY: drivers say it of much else, and another device may do
+     * better. */
+    return error == CL_MEM_OBJECT_ALLOCATION_FAILURE ? CLF_DEVICE_MEMORY : CLF_DEVICE;
 }
 
 static const char *advice_of(cl_int error)
@@ -116,8 +113,11 @@ static const char *advice_of(cl_int error)
     }
 }
 
-clf_status clf__opencl_fail(cl_int error, const char *format, ...)
+clf_status clf__opencl_check(cl_int error, const char *format, ...)
 {
+    if (error == CL_SUCCESS) {
+        return CLF_OK;
+    }
     char tried[1024];
     va_list arguments;
     va_start(arguments, format);

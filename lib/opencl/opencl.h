@@ -25,7 +25,8 @@ int clf__opencl_fails(void);
 /* "CL_OUT_OF_RESOURCES", or "an error unknown to clformer". */
 const char *clf__opencl_error_name(cl_int error);
 
-/* Fails with "<what was tried>: CL_NAME (-n)" and what the code means for the user where that is known. */
-clf_status clf__opencl_fail(cl_int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* CLF_OK for CL_SUCCESS. Else it fails with "<what was tried>: CL_NAME (-n)" and what the code means for the
+ * user where that is known. */
+clf_status clf__opencl_check(cl_int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -15,32 +15,26 @@
  * own holds off a second thread that asks meanwhile: it crashes, or is told that there is no device. */
 static pthread_mutex_t one_listing = PTHREAD_MUTEX_INITIALIZER;
 
-static clf_status platform_text(char **out, cl_platform_id platform, cl_platform_info what)
+/* A text of a device, or, where id is NULL, of a platform; what *out receives is freed on failure too. */
+static clf_status read_text(const char **out, cl_platform_id platform, cl_device_id id, cl_uint what)
 {
     size_t size = 0;
-    cl_int error = CLF__CL(clGetPlatformInfo(platform, what, 0, NULL, &size));
+    cl_int error = CLF__CL(id ? clGetDeviceInfo(id, what, 0, NULL, &size)
+                              : clGetPlatformInfo(platform, what, 0, NULL, &size));
     if (error == CL_SUCCESS) {
-        CLF__TRY(clf__allocate(out, size + 1, 1));
-        error = CLF__CL(clGetPlatformInfo(platform, what, size, *out, NULL));
+        char *text = NULL;
+        CLF__TRY(clf__allocate(&text, size + 1, 1));
+        *out = text;
+        error = CLF__CL(id ? clGetDeviceInfo(id, what, size, text, NULL)
+                           : clGetPlatformInfo(platform, what, size, text, NULL));
     }
-    return error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking an OpenCL platform what it is");
-}
-
-static clf_status device_text(char **out, cl_device_id id, cl_device_info what)
-{
-    size_t size = 0;
-    cl_int error = CLF__CL(clGetDeviceInfo(id, what, 0, NULL, &size));
-    if (error == CL_SUCCESS) {
-        CLF__TRY(clf__allocate(out, size + 1, 1));
-        error = CLF__CL(clGetDeviceInfo(id, what, size, *out, NULL));
-    }
-    return error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking an OpenCL device what it is");
+    return clf__opencl_check(error, "asking an OpenCL %s what it is", id ? "device" : "platform");
 }
 
 static clf_status device_value(void *out, size_t size, cl_device_id id, cl_device_info what)
 {
-    cl_int error = CLF__CL(clGetDeviceInfo(id, what, size, out, NULL));
-    return error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking an OpenCL device what it has");
+    return clf__opencl_check(CLF__CL(clGetDeviceInfo(id, what, size, out, NULL)),
+                             "asking an OpenCL device what it has");
 }
 
 /* "OpenCL 3.0 CUDA" and "OpenCL C 1.2 " give 30 and 12; anything else 0. */
@@ -57,36 +51,34 @@ static int parse_version(const char *text, const char *prefix)
 /* The newest OpenCL C: 3.0 drivers may keep saying 1.2 in CL_DEVICE_OPENCL_C_VERSION and list the rest. */
 static clf_status read_c_version(struct clf__listed_device *device)
 {
-    char *text = NULL;
-    clf_status status = device_text(&text, device->id, CL_DEVICE_OPENCL_C_VERSION);
+    const char *text = NULL;
+    clf_status status = read_text(&text, NULL, device->id, CL_DEVICE_OPENCL_C_VERSION);
     if (status == CLF_OK) {
         device->c_version = parse_version(text, "OpenCL C ");
     }
-    clf__free(text);
+    clf__free((void *)text);
     CLF__TRY(status);
-    if (device->version >= 30) {
-        size_t size = 0;
-        if (CLF__CL(clGetDeviceInfo(device->id, CL_DEVICE_OPENCL_C_ALL_VERSIONS, 0, NULL, &size)) !=
-            CL_SUCCESS) {
-            return CLF_OK;
-        }
-        cl_name_version *versions = NULL;
-        CLF__TRY(clf__allocate(&versions, size / sizeof *versions + 1, sizeof *versions));
-        status = device_value(versions, size, device->id, CL_DEVICE_OPENCL_C_ALL_VERSIONS);
-        for (size_t i = 0; status == CLF_OK && i < size / sizeof *versions; i++) {
-            int version =
-                (int)(10 * CL_VERSION_MAJOR(versions[i].version) + CL_VERSION_MINOR(versions[i].version));
-            device->c_version = version > device->c_version ? version : device->c_version;
-        }
-        clf__free(versions);
+    size_t size = 0;
+    if (device->version < 30 ||
+        CLF__CL(clGetDeviceInfo(device->id, CL_DEVICE_OPENCL_C_ALL_VERSIONS, 0, NULL, &size)) != CL_SUCCESS) {
+        return CLF_OK;
     }
+    cl_name_version *versions = NULL;
+    CLF__TRY(clf__allocate(&versions, size / sizeof *versions + 1, sizeof *versions));
+    status = device_value(versions, size, device->id, CL_DEVICE_OPENCL_C_ALL_VERSIONS);
+    for (size_t i = 0; status == CLF_OK && i < size / sizeof *versions; i++) {
+        int version =
+            (int)(10 * CL_VERSION_MAJOR(versions[i].version) + CL_VERSION_MINOR(versions[i].version));
+        device->c_version = version > device->c_version ? version : device->c_version;
+    }
+    clf__free(versions);
     return status;
 }
 
 static clf_status read_extensions(struct clf__listed_device *device)
 {
-    char *extensions = NULL;
-    clf_status status = device_text(&extensions, device->id, CL_DEVICE_EXTENSIONS);
+    const char *extensions = NULL;
+    clf_status status = read_text(&extensions, NULL, device->id, CL_DEVICE_EXTENSIONS);
     if (status == CLF_OK) {
         device->info.has_fp16 = clf__identity_lists(extensions, "cl_khr_fp16");
         /* Both need OpenCL C 3.0: Intel's compilers hide these functions below it. */
@@ -97,7 +89,7 @@ static clf_status read_extensions(struct clf__listed_device *device)
             is_3 && clf__identity_lists(extensions, "cl_khr_integer_dot_product");
         status = clf__identity_read(device, extensions);
     }
-    clf__free(extensions);
+    clf__free((void *)extensions);
     return status;
 }
 
@@ -117,24 +109,20 @@ static clf_status read_numbers(struct clf__listed_device *device)
 {
     struct clf_device_info *info = &device->info;
     cl_device_type type = 0;
-    cl_uint compute_units = 0;
-    cl_ulong memory = 0, buffer = 0, local = 0;
     cl_bool compiler = CL_FALSE, available = CL_FALSE;
     cl_device_id id = device->id;
     CLF__TRY(device_value(&type, sizeof type, id, CL_DEVICE_TYPE));
-    CLF__TRY(device_value(&compute_units, sizeof compute_units, id, CL_DEVICE_MAX_COMPUTE_UNITS));
-    CLF__TRY(device_value(&memory, sizeof memory, id, CL_DEVICE_GLOBAL_MEM_SIZE));
-    CLF__TRY(device_value(&buffer, sizeof buffer, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
-    CLF__TRY(device_value(&local, sizeof local, id, CL_DEVICE_LOCAL_MEM_SIZE));
+    CLF__TRY(device_value(&info->compute_units, sizeof info->compute_units, id, CL_DEVICE_MAX_COMPUTE_UNITS));
+    CLF__TRY(device_value(&info->memory_bytes, sizeof info->memory_bytes, id, CL_DEVICE_GLOBAL_MEM_SIZE));
+    CLF__TRY(device_value(&info->max_buffer_bytes, sizeof info->max_buffer_bytes, id,
+                          CL_DEVICE_MAX_MEM_ALLOC_SIZE));
+    CLF__TRY(device_value(&info->local_memory_bytes, sizeof info->local_memory_bytes, id,
+                          CL_DEVICE_LOCAL_MEM_SIZE));
     CLF__TRY(device_value(&device->max_work_group, sizeof device->max_work_group, id,
                           CL_DEVICE_MAX_WORK_GROUP_SIZE));
     CLF__TRY(device_value(&compiler, sizeof compiler, id, CL_DEVICE_COMPILER_AVAILABLE));
     CLF__TRY(device_value(&available, sizeof available, id, CL_DEVICE_AVAILABLE));
     info->kind = kind_of(type);
-    info->compute_units = compute_units;
-    info->memory_bytes = memory;
-    info->max_buffer_bytes = buffer;
-    info->local_memory_bytes = local;
     info->has_compiler = compiler == CL_TRUE;
     device->is_available = available == CL_TRUE;
     /* A processor runs a work-group on one core: wide vectors in one work-item. A device that reports every
@@ -158,34 +146,16 @@ static clf_status read_atomics(struct clf__listed_device *device)
 
 static clf_status read_device(struct clf__listed_device *device)
 {
-    static const struct {
-        enum clf__text text;
-        cl_device_info what;
-    } device_texts[] = {{CLF__TEXT_NAME, CL_DEVICE_NAME},
-                        {CLF__TEXT_VENDOR, CL_DEVICE_VENDOR},
-                        {CLF__TEXT_VERSION, CL_DEVICE_VERSION},
-                        {CLF__TEXT_DRIVER, CL_DRIVER_VERSION}};
-    static const struct {
-        enum clf__text text;
-        cl_platform_info what;
-    } platform_texts[] = {{CLF__TEXT_PLATFORM_NAME, CL_PLATFORM_NAME},
-                          {CLF__TEXT_PLATFORM_VENDOR, CL_PLATFORM_VENDOR},
-                          {CLF__TEXT_PLATFORM_VERSION, CL_PLATFORM_VERSION}};
-    for (size_t i = 0; i < sizeof device_texts / sizeof *device_texts; i++) {
-        CLF__TRY(device_text(&device->texts[device_texts[i].text], device->id, device_texts[i].what));
-    }
-    for (size_t i = 0; i < sizeof platform_texts / sizeof *platform_texts; i++) {
-        CLF__TRY(
-            platform_text(&device->texts[platform_texts[i].text], device->platform, platform_texts[i].what));
-    }
     struct clf_device_info *info = &device->info;
-    info->name = device->texts[CLF__TEXT_NAME];
-    info->vendor = device->texts[CLF__TEXT_VENDOR];
-    info->version = device->texts[CLF__TEXT_VERSION];
-    info->driver = device->texts[CLF__TEXT_DRIVER];
-    info->platform_name = device->texts[CLF__TEXT_PLATFORM_NAME];
-    info->platform_vendor = device->texts[CLF__TEXT_PLATFORM_VENDOR];
-    info->platform_version = device->texts[CLF__TEXT_PLATFORM_VERSION];
+    cl_platform_id platform = device->platform;
+    cl_device_id id = device->id;
+    CLF__TRY(read_text(&info->name, NULL, id, CL_DEVICE_NAME));
+    CLF__TRY(read_text(&info->vendor, NULL, id, CL_DEVICE_VENDOR));
+    CLF__TRY(read_text(&info->version, NULL, id, CL_DEVICE_VERSION));
+    CLF__TRY(read_text(&info->driver, NULL, id, CL_DRIVER_VERSION));
+    CLF__TRY(read_text(&info->platform_name, platform, NULL, CL_PLATFORM_NAME));
+    CLF__TRY(read_text(&info->platform_vendor, platform, NULL, CL_PLATFORM_VENDOR));
+    CLF__TRY(read_text(&info->platform_version, platform, NULL, CL_PLATFORM_VERSION));
     device->version = parse_version(info->version, "OpenCL ");
     CLF__TRY(read_numbers(device));
     CLF__TRY(read_c_version(device));
@@ -195,8 +165,13 @@ static clf_status read_device(struct clf__listed_device *device)
 
 static void free_device(struct clf__listed_device *device)
 {
-    for (int i = 0; i < CLF__TEXT_COUNT; i++) {
-        clf__free(device->texts[i]);
+    const struct clf_device_info *info = &device->info;
+    const char *const texts[] = {
+        info->name,          info->vendor,          info->version,          info->driver,
+        info->platform_name, info->platform_vendor, info->platform_version, info->pci_address,
+        info->uuid};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        clf__free((void *)texts[i]);
     }
 }
 
@@ -217,26 +192,20 @@ static clf_status add_device(struct clf_device_list *list, cl_platform_id platfo
 /* Notes for the no-device message that a platform is there and shows nothing. */
 static clf_status add_silent(struct clf_device_list *list, cl_platform_id platform)
 {
-    char *name = NULL, *vendor = NULL, *version = NULL, *silent = NULL;
-    clf_status status = platform_text(&name, platform, CL_PLATFORM_NAME);
-    if (status == CLF_OK) {
-        status = platform_text(&vendor, platform, CL_PLATFORM_VENDOR);
+    static const cl_platform_info asked[] = {CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, CL_PLATFORM_VERSION};
+    const char *texts[] = {NULL, NULL, NULL};
+    clf_status status = CLF_OK;
+    for (int i = 0; i < 3 && status == CLF_OK; i++) {
+        status = read_text(&texts[i], platform, NULL, asked[i]);
     }
     if (status == CLF_OK) {
-        status = platform_text(&version, platform, CL_PLATFORM_VERSION);
-    }
-    if (status == CLF_OK) {
-        const char *advice = clf__quirk_no_devices(name, vendor, version);
-        status = clf__format(&silent, "%s; platform \"%s\" has no device%s%s%s", list->silent, name,
+        const char *advice = clf__quirk_no_devices(texts[0], texts[1], texts[2]);
+        status = clf__append(&list->silent, "; platform \"%s\" has no device%s%s%s", texts[0],
                              *advice ? " (" : "", advice, *advice ? ")" : "");
     }
-    if (status == CLF_OK) {
-        clf__free(list->silent);
-        list->silent = silent;
+    for (int i = 0; i < 3; i++) {
+        clf__free((void *)texts[i]);
     }
-    clf__free(version);
-    clf__free(vendor);
-    clf__free(name);
     return status;
 }
 
@@ -247,14 +216,12 @@ static clf_status add_platform(struct clf_device_list *list, cl_platform_id plat
     if (error == CL_DEVICE_NOT_FOUND || (error == CL_SUCCESS && count == 0)) {
         return add_silent(list, platform);
     }
-    if (error != CL_SUCCESS) {
-        return clf__opencl_fail(error, "asking an OpenCL platform for its devices");
-    }
     cl_device_id *ids = NULL;
-    CLF__TRY(clf__allocate(&ids, count, sizeof(cl_device_id)));
-    error = CLF__CL(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL));
-    clf_status status =
-        error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking an OpenCL platform for its devices");
+    if (error == CL_SUCCESS) {
+        CLF__TRY(clf__allocate(&ids, count, sizeof(cl_device_id)));
+        error = CLF__CL(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL));
+    }
+    clf_status status = clf__opencl_check(error, "asking an OpenCL platform for its devices");
     for (cl_uint i = 0; status == CLF_OK && i < count; i++) {
         status = add_device(list, platform, ids[i]);
     }
@@ -265,13 +232,8 @@ static clf_status add_platform(struct clf_device_list *list, cl_platform_id plat
 /* One broken driver does not take the others away; where nothing else is there, the message says why. */
 static clf_status leave_out(struct clf_device_list *list, cl_uint index)
 {
-    char *silent = NULL;
-    CLF__TRY(clf__format(&silent, "%s; platform %u is left out: %s", list->silent, (unsigned)index,
-                         clf_last_error()));
-    clf__free(list->silent);
-    list->silent = silent;
     list->left_out++;
-    return CLF_OK;
+    return clf__append(&list->silent, "; platform %u is left out: %s", (unsigned)index, clf_last_error());
 }
 
 static clf_status fill(struct clf_device_list *list)
@@ -282,14 +244,12 @@ static clf_status fill(struct clf_device_list *list)
     if (error == CL_PLATFORM_NOT_FOUND_KHR || (error == CL_SUCCESS && count == 0)) {
         return CLF_OK;
     }
-    if (error != CL_SUCCESS) {
-        return clf__opencl_fail(error, "asking for the OpenCL platforms");
-    }
     cl_platform_id *platforms = NULL;
-    CLF__TRY(clf__allocate(&platforms, count, sizeof(cl_platform_id)));
-    error = CLF__CL(clGetPlatformIDs(count, platforms, NULL));
-    clf_status status =
-        error == CL_SUCCESS ? CLF_OK : clf__opencl_fail(error, "asking for the OpenCL platforms");
+    if (error == CL_SUCCESS) {
+        CLF__TRY(clf__allocate(&platforms, count, sizeof(cl_platform_id)));
+        error = CLF__CL(clGetPlatformIDs(count, platforms, NULL));
+    }
+    clf_status status = clf__opencl_check(error, "asking for the OpenCL platforms");
     for (cl_uint i = 0; status == CLF_OK && i < count; i++) {
         status = add_platform(list, platforms[i]);
         if (status == CLF_DEVICE) {
@@ -304,22 +264,19 @@ static clf_status fill(struct clf_device_list *list)
 
 clf_status clf_device_list_create(struct clf_device_list **out)
 {
-    *out = NULL;
-    struct clf_device_list *list = NULL;
-    CLF__TRY(clf__allocate(&list, 1, sizeof *list));
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    struct clf_device_list *list = *out;
     pthread_mutex_lock(&one_listing);
     clf_status status = fill(list);
     pthread_mutex_unlock(&one_listing);
     if (status != CLF_OK) {
         clf_device_list_free(list);
-        return status;
-    }
-    if (list->left_out > 0) { /* told without the lock: the log's function may list devices, too */
+        *out = NULL;
+    } else if (list->left_out > 0) { /* told without the lock: the log's function may list devices, too */
         clf__log(CLF_LOG_WARNING, "OpenCL platforms that are left out: %d of %d%s", list->left_out,
                  list->platform_count, list->silent);
     }
-    *out = list;
-    return CLF_OK;
+    return status;
 }
 
 int clf_device_list_count(const struct clf_device_list *list)

@@ -16,8 +16,9 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     int instructions = 0;
     CLF__TRY(clf__probe(device, "probe", &instructions));
     if (device->caps.instructions == CLF_INSTRUCTIONS_AUTO) {
-        listed->info.has_dot_int8 = device->caps.has_dot_int8 = (instructions & CLF__DOT_INT8) != 0;
-        listed->info.has_dot_bf16 = device->caps.has_dot_bf16 = (instructions & CLF__DOT_BF16) != 0;
+        device->caps.level = clf__level_find(instructions);
+        listed->info.has_dot_int8 = (device->caps.level->instructions & CLF__DOT_INT8) != 0;
+        listed->info.has_dot_bf16 = (device->caps.level->instructions & CLF__DOT_BF16) != 0;
     }
     char *options = NULL;
     CLF__TRY(clf__caps_build_options(&options, listed, &device->caps));
@@ -34,23 +35,20 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     device->id = listed->id;
     CLF__TRY(clf__format(&device->label, "%d \"%s\"", listed->info.index, listed->info.name));
     struct clf_device_options tuned = *options;
-    clf__tuning_choose(&tuned, tuning);
+    CLF__TRY(clf__tuning_choose(&tuned, tuning));
     CLF__TRY(clf__caps_choose(&device->caps, listed, &tuned));
     device->caps.tuning = *tuning;
-    device->caps.asks_for_clblast = device->caps.gemm == CLF_GEMM_CLBLAST &&
-                                    (options->gemm != CLF_GEMM_AUTO || clf__environment_gemm() != NULL);
+    device->caps.asks_for_clblast =
+        device->caps.gemm == CLF_GEMM_CLBLAST &&
+        (options->gemm != CLF_GEMM_AUTO || clf__environment_value("CLFORMER_GEMM") != NULL);
     CLF__TRY(clf__caps_build_options(&device->build_options, listed, &device->caps));
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
     cl_int error = CL_SUCCESS;
     device->context = CLF__CL_CREATE(&error, clCreateContext(properties, 1, &device->id, NULL, NULL, &error));
-    if (device->context == NULL) {
-        return clf__opencl_fail(error, "opening device %s", device->label);
-    }
+    CLF__TRY(clf__opencl_check(error, "opening device %s", device->label));
     cl_command_queue_properties timed = options->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
     device->queue = CLF__CL_CREATE(&error, clCreateCommandQueue(device->context, device->id, timed, &error));
-    if (device->queue == NULL) {
-        return clf__opencl_fail(error, "making a queue on device %s", device->label);
-    }
+    CLF__TRY(clf__opencl_check(error, "making a queue on device %s", device->label));
     CLF__TRY(clf__programs_create(device, options->use_program_cache));
     CLF__TRY(probe(device, listed));
     return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
@@ -77,15 +75,13 @@ static void free_device(struct clf_device *device)
 static clf_status open_tuned(struct clf_device **out, struct clf__listed_device *listed,
                              const struct clf_device_options *options, const struct clf__tuning *tuning)
 {
-    struct clf_device *device = NULL;
-    CLF__TRY(clf__allocate(&device, 1, sizeof *device));
-    clf_status status = fill(device, listed, options, tuning);
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    clf_status status = fill(*out, listed, options, tuning);
     if (status != CLF_OK) {
-        free_device(device);
-        return status;
+        free_device(*out);
+        *out = NULL;
     }
-    *out = device;
-    return CLF_OK;
+    return status;
 }
 
 static clf_status open_index(struct clf_device **out, struct clf_device_list *list, int index,
@@ -164,7 +160,7 @@ clf_status clf_device_open(struct clf_device **out, const char *selector,
     struct clf_device_options own = CLF_DEVICE_OPTIONS_INIT;
     CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_device_options", "CLF_DEVICE_OPTIONS_INIT"));
     if (selector == NULL || *selector == '\0') {
-        selector = clf__environment_device();
+        selector = clf__environment_value("CLFORMER_DEVICE");
     }
     struct clf_device_list *list = NULL;
     CLF__TRY(clf_device_list_create(&list));

@@ -1,6 +1,7 @@
 #include "opening/peak.h"
 
 #include "base/clock.h"
+#include "base/larger.h"
 #include "device/buffer.h"
 #include "device/device.h"
 #include "device/queue.h"
@@ -15,7 +16,6 @@ struct measurement {
     struct clf_device *device;
     struct clf__launch launch;
     struct clf__argument arguments[4];
-    int argument_count;
     double work;       /* operations or bytes of the launch as it is */
     int32_t step, end; /* added to the last argument after each launch, until it reaches end; 0: it stays */
 };
@@ -23,13 +23,12 @@ struct measurement {
 static clf_status run(double *seconds, struct measurement *measurement)
 {
     measurement->launch.arguments = measurement->arguments;
-    measurement->launch.argument_count = measurement->argument_count;
     double start = clf__seconds();
     CLF__TRY(clf__launch(measurement->device, &measurement->launch));
     CLF__TRY(clf__device_finish(measurement->device));
     *seconds = clf__seconds() - start;
     if (measurement->step > 0) {
-        int32_t *last = &measurement->arguments[measurement->argument_count - 1].integer;
+        int32_t *last = &measurement->arguments[measurement->launch.argument_count - 1].integer;
         *last = *last + measurement->step < measurement->end ? *last + measurement->step : 0;
     }
     return CLF_OK;
@@ -62,9 +61,9 @@ static clf_status measure_arithmetic(double *rate, struct clf_device *device, co
         .device = device,
         .launch = {.program = "peak",
                    .cpu = CLF__GRID(kernel, operands->groups),
-                   .gpu = CLF__GRID(kernel, operands->groups)},
+                   .gpu = CLF__GRID(kernel, operands->groups),
+                   .argument_count = 3},
         .arguments = {CLF__BUFFER(operands->sums), CLF__INT(1), CLF__FLOAT(0.5f)},
-        .argument_count = 3,
     };
     double seconds = 0.0;
     CLF__TRY(run(&seconds, &measurement)); /* some drivers compile now */
@@ -92,10 +91,10 @@ static clf_status prepare_read(struct measurement *out, size_t *groups, struct c
         .device = device,
         .launch = {.program = "peak",
                    .cpu = CLF__GRID("peak_read_cpu", 1),
-                   .gpu = CLF__GRID("peak_read_gpu", 1)},
+                   .gpu = CLF__GRID("peak_read_gpu", 1),
+                   .argument_count = 4},
         .arguments = {CLF__BUFFER(operands->sums), CLF__BUFFER(operands->x), CLF__INT(READ_COUNT),
                       CLF__INT(0)},
-        .argument_count = 4,
     };
     double seconds = 0.0;
     CLF__TRY(run(&seconds, out)); /* some drivers compile now */
@@ -142,41 +141,22 @@ static clf_status measure_long_read(double *rate, struct clf_device *device, con
     return CLF_OK;
 }
 
-static void operands_free(struct operands *operands)
-{
-    clf__buffer_free(operands->x);
-    clf__buffer_free(operands->sums);
-}
-
-/* On failure nothing is left. */
+/* On failure, too, it is freed. */
 static clf_status operands_create(struct operands *out, struct clf_device *device)
 {
-    struct operands operands = {.groups = 64 * (size_t)device->caps.compute_units};
-    operands.groups = operands.groups < 32768 ? operands.groups : 32768;
+    *out = (struct operands){.groups = clf__smaller_size(64 * (size_t)device->caps.compute_units, 32768)};
     uint64_t most = clf__device_free_bytes(device) / 2;
     most = most < device->caps.max_buffer_bytes ? most : device->caps.max_buffer_bytes;
     most = most < READ_BYTES ? most : READ_BYTES;
-    operands.read_groups = (size_t)most / (READ_SLICES * READ_COUNT * sizeof(float)) * READ_SLICES;
-    size_t read_bytes = operands.read_groups * READ_COUNT * sizeof(float);
-    size_t sums_bytes = (operands.groups > operands.read_groups ? operands.groups : operands.read_groups) *
-                        CLF__GROUP * sizeof(float);
-    clf_status status =
-        clf__buffer_create(&operands.sums, device, sums_bytes, "the answers of the peaks' kernels");
-    if (status == CLF_OK) {
-        status = clf__buffer_create_streamed(&operands.x, device, read_bytes, "what is read for a peak");
-    }
-    if (status == CLF_OK) {
-        status = clf__buffer_fill(operands.x, 0, read_bytes, 1.0f);
-    }
-    if (status != CLF_OK) {
-        operands_free(&operands);
-        return status;
-    }
-    *out = operands;
-    return CLF_OK;
+    out->read_groups = (size_t)most / (READ_SLICES * READ_COUNT * sizeof(float)) * READ_SLICES;
+    size_t read_bytes = out->read_groups * READ_COUNT * sizeof(float);
+    size_t sums_bytes = clf__larger_size(out->groups, out->read_groups) * CLF__GROUP * sizeof(float);
+    CLF__TRY(clf__buffer_create(&out->sums, device, sums_bytes, "the answers of the peaks' kernels"));
+    CLF__TRY(clf__buffer_create_streamed(&out->x, device, read_bytes, "what is read for a peak"));
+    return clf__buffer_fill(out->x, 0, read_bytes, 1.0f);
 }
 
-static clf_status measure(struct clf_device *device, const struct operands *operands)
+static clf_status measure_peaks(struct clf_device *device, const struct operands *operands)
 {
     struct clf_device_peaks *out = &device->peaks;
     int is_gpu = device->caps.form == CLF_FORM_GPU;
@@ -186,46 +166,45 @@ static clf_status measure(struct clf_device *device, const struct operands *oper
     CLF__TRY(measure_arithmetic(&out->fma_operations, device, operands,
                                 is_gpu ? "peak_fma_gpu" : "peak_fma_cpu",
                                 is_gpu ? 2.0 * 8.0 * CLF__GROUP : 2.0 * 12.0 * 16.0));
-    if (is_gpu ? caps->has_integer_dot_product : caps->has_dot_int8) {
+    if (is_gpu ? caps->has_integer_dot_product : caps->level->instructions & CLF__DOT_INT8) {
         CLF__TRY(measure_arithmetic(&out->int8_operations, device, operands,
                                     is_gpu ? "peak_int8_gpu" : "peak_int8_cpu",
                                     is_gpu ? 2.0 * 8.0 * 4.0 * CLF__GROUP : 2.0 * 12.0 * 64.0));
     }
-    if (!is_gpu && caps->has_dot_bf16) {
+    if (!is_gpu && caps->level->instructions & CLF__DOT_BF16) {
         CLF__TRY(
             measure_arithmetic(&out->bf16_operations, device, operands, "peak_bf16_cpu", 2.0 * 12.0 * 32.0));
     }
     return CLF_OK;
 }
 
-clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out)
+/* Measures the peaks, or, where read_bytes is given, that alone. The profile counts none of it. */
+static clf_status measure_unseen(struct clf_device *device, double *read_bytes, double least_seconds)
 {
     struct operands operands;
     struct clf__profile *profile = device->profile;
-    *out = NULL;
-    device->peaks = (struct clf_device_peaks){.fma_operations = 0.0};
     device->profile = NULL;
     clf_status status = operands_create(&operands, device);
     if (status == CLF_OK) {
-        status = measure(device, &operands);
-        operands_free(&operands);
+        status = read_bytes ? measure_long_read(read_bytes, device, &operands, least_seconds)
+                            : measure_peaks(device, &operands);
     }
+    clf__buffer_free(operands.x);
+    clf__buffer_free(operands.sums);
     device->profile = profile;
+    return status;
+}
+
+clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out)
+{
+    device->peaks = (struct clf_device_peaks){.fma_operations = 0.0};
+    clf_status status = measure_unseen(device, NULL, 0.0);
     *out = status == CLF_OK ? &device->peaks : NULL;
     return status;
 }
 
 clf_status clf__device_measure_read(struct clf_device *device, double least_seconds, double *read_bytes)
 {
-    struct operands operands;
-    struct clf__profile *profile = device->profile;
     *read_bytes = 0.0;
-    device->profile = NULL;
-    clf_status status = operands_create(&operands, device);
-    if (status == CLF_OK) {
-        status = measure_long_read(read_bytes, device, &operands, least_seconds);
-        operands_free(&operands);
-    }
-    device->profile = profile;
-    return status;
+    return measure_unseen(device, read_bytes, least_seconds);
 }

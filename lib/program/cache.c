@@ -7,14 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/checksum.h"
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/owned.h"
 #include "device/device.h"
-#include "program/compile.h"
 #include "program/program.h"
 
 /* A file: this header, the key, the kernels, the binary. A binary is code that runs as this user: it is taken
@@ -75,40 +74,38 @@ clf_status clf__program_cache_open(struct clf_device *device)
     return status;
 }
 
-/* All that a binary depends on. */
-static clf_status make_key(char **out, const struct clf_device *device, const struct clf__program *program)
+/* The key of a program, which is all that its binary depends on, and its file; both are freed on failure too.
+ */
+static clf_status locate(char **key, char **path, const struct clf_device *device,
+                         const struct clf__program *program)
 {
     const struct clf_device_info *info = device->info;
-    return clf__format(out,
-                       "clformer %s\nprogram %s\noptions %s\nplatform %s\nplatform version %s\ndevice "
-                       "%s\ndevice version %s\ndriver %s\n%s",
-                       CLF_VERSION, program->name, program->options, info->platform_name,
-                       info->platform_version, info->name, info->version, info->driver, program->source);
+    CLF__TRY(clf__format(key,
+                         "clformer %s\nprogram %s\noptions %s\nplatform %s\nplatform version %s\ndevice "
+                         "%s\ndevice version %s\ndriver %s\n%s",
+                         CLF_VERSION, program->name, program->options, info->platform_name,
+                         info->platform_version, info->name, info->version, info->driver, program->source));
+    return clf__format(path, "%s/%s-%016" PRIx64 ".bin", device->programs->cache.folder, program->name,
+                       clf__checksum(*key, strlen(*key)));
 }
 
-static clf_status make_path(char **out, const struct clf_device *device, const struct clf__program *program,
-                            const char *key)
+/* Reads its header. CLF_FORMAT, with the reason, for a file that is not one of ours, whole, and for this key.
+ */
+static clf_status check_file(struct header *header, const char *path, const char *bytes, size_t size,
+                             const char *key)
 {
-    return clf__format(out, "%s/%s-%016" PRIx64 ".bin", device->programs->cache.folder, program->name,
-                       clf__checksum(key, strlen(key)));
-}
-
-/* CLF_FORMAT, with the reason, for a file that is not one of ours, whole, and for this key. */
-static clf_status check_file(const char *path, const char *bytes, size_t size, const char *key)
-{
-    struct header header;
-    if (size < sizeof header || memcmp(bytes, magic, sizeof magic) != 0) {
+    if (size < sizeof *header || memcmp(bytes, magic, sizeof magic) != 0) {
         return clf__fail(CLF_FORMAT, "%s is not a compiled program of clformer", path);
     }
-    memcpy(&header, bytes, sizeof header);
+    memcpy(header, bytes, sizeof *header);
     size_t start = offsetof(struct header, key_size);
-    uint64_t rest = size - sizeof header;
-    if (header.checksum != clf__checksum(bytes + start, size - start) || header.key_size > rest ||
-        header.kernels_size > rest - header.key_size ||
-        header.binary_size != rest - header.key_size - header.kernels_size) {
+    uint64_t rest = size - sizeof *header;
+    if (header->checksum != clf__checksum(bytes + start, size - start) || header->key_size > rest ||
+        header->kernels_size > rest - header->key_size ||
+        header->binary_size != rest - header->key_size - header->kernels_size) {
         return clf__fail(CLF_FORMAT, "%s is damaged", path);
     }
-    if (header.key_size != strlen(key) || memcmp(bytes + sizeof header, key, header.key_size) != 0) {
+    if (header->key_size != strlen(key) || memcmp(bytes + sizeof *header, key, header->key_size) != 0) {
         return clf__fail(CLF_FORMAT, "%s was made from something else that has the same hash", path);
     }
     return CLF_OK;
@@ -116,34 +113,28 @@ static clf_status check_file(const char *path, const char *bytes, size_t size, c
 
 /* Hands a checked file to the driver. */
 static clf_status use_file(struct clf_device *device, struct clf__program *program, const char *path,
-                           const char *bytes)
+                           const struct header *header, const char *bytes)
 {
-    struct header header;
-    memcpy(&header, bytes, sizeof header);
-    const char *kernels = bytes + sizeof header + header.key_size;
-    const unsigned char *binary = (const unsigned char *)kernels + header.kernels_size;
-    size_t size = header.binary_size;
+    const char *kernels = bytes + sizeof *header + header->key_size;
+    const unsigned char *binary = (const unsigned char *)kernels + header->kernels_size;
+    size_t size = header->binary_size;
     cl_int error = CL_SUCCESS, accepted = CL_SUCCESS;
     cl_program built = CLF__CL_CREATE(&error, clCreateProgramWithBinary(device->context, 1, &device->id,
                                                                         &size, &binary, &accepted, &error));
     if (built && accepted == CL_SUCCESS) {
         error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
     }
-    clf_status status = CLF_OK;
-    if (built == NULL || accepted != CL_SUCCESS || error != CL_SUCCESS) {
-        status = clf__opencl_fail(error != CL_SUCCESS ? error : accepted, "%s: device %s does not take it",
-                                  path, device->label);
-    } else {
-        status = clf__copy_bytes(&program->stored_kernels, kernels, header.kernels_size);
+    clf_status status = clf__opencl_check(error != CL_SUCCESS ? error : accepted,
+                                          "%s: device %s does not take it", path, device->label);
+    if (status == CLF_OK) {
+        status = clf__copy_bytes(&program->stored_kernels, kernels, header->kernels_size);
     }
-    if (status != CLF_OK) {
-        if (built) {
-            clReleaseProgram(built);
-        }
-        return status;
+    if (status == CLF_OK) {
+        program->program = built;
+    } else if (built) {
+        clReleaseProgram(built);
     }
-    program->program = built;
-    return CLF_OK;
+    return status;
 }
 
 static clf_status load(struct clf_device *device, struct clf__program *program, const char *path,
@@ -152,14 +143,15 @@ static clf_status load(struct clf_device *device, struct clf__program *program, 
     if (!clf__file_exists(path)) {
         return CLF_OK;
     }
+    struct header header;
     char *bytes = NULL;
     size_t size = 0;
     clf_status status = clf__owned_file_read(&bytes, &size, path, largest_file);
     if (status == CLF_OK) {
-        status = check_file(path, bytes, size, key);
+        status = check_file(&header, path, bytes, size, key);
     }
     if (status == CLF_OK) {
-        status = use_file(device, program, path, bytes);
+        status = use_file(device, program, path, &header, bytes);
     }
     if (status == CLF_OK) {
         utimensat(AT_FDCWD, path, NULL, 0); /* used now: where that cannot be kept, it goes earlier */
@@ -174,10 +166,7 @@ clf_status clf__program_cache_load(struct clf_device *device, struct clf__progra
         return CLF_OK;
     }
     char *key = NULL, *path = NULL;
-    clf_status status = make_key(&key, device, program);
-    if (status == CLF_OK) {
-        status = make_path(&path, device, program, key);
-    }
+    clf_status status = locate(&key, &path, device, program);
     if (status == CLF_OK) {
         status = load(device, program, path, key);
         if (status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
@@ -203,19 +192,15 @@ static clf_status list_kernels(char **out, int *grew, const struct clf__programs
         if (kernel == NULL || kernel->program != program || !kernel->has_run) {
             continue;
         }
-        char *entry = NULL, *longer = NULL;
+        char *entry = NULL;
         CLF__TRY(clf__format(&entry, "\n%s\n", kernel->name));
         clf_status status = CLF_OK;
         if (strstr(*out, entry) == NULL) {
             *grew = 1;
-            status = clf__format(&longer, "%s%s", *out, entry + 1);
+            status = clf__append(out, "%s", entry + 1);
         }
         clf__free(entry);
         CLF__TRY(status);
-        if (longer) {
-            clf__free(*out);
-            *out = longer;
-        }
     }
     return CLF_OK;
 }
@@ -267,9 +252,7 @@ static clf_status make_file(char **out, size_t *size, const struct clf_device *d
         header.checksum = clf__checksum(bytes + start, *size - start);
         memcpy(bytes, &header, sizeof header);
     }
-    return error == CL_SUCCESS
-               ? CLF_OK
-               : clf__opencl_fail(error, "device %s does not give a compiled program", device->label);
+    return clf__opencl_check(error, "device %s does not give a compiled program", device->label);
 }
 
 static clf_status write_file(struct clf_device *device, const struct clf__program *program,
@@ -278,21 +261,16 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
     char *key = NULL, *path = NULL, *bytes = NULL;
     size_t size = 0;
     cl_program fresh = NULL;
-    clf_status status = make_key(&key, device, program);
-    if (status == CLF_OK) {
-        status = make_path(&path, device, program, key);
+    clf_status status = locate(&key, &path, device, program);
+    /* A program made from a binary gives that same binary again, without what was compiled since. */
+    if (status == CLF_OK && program->stored_kernels) {
+        status = clf__program_compile(&fresh, device, program);
     }
     if (status == CLF_OK) {
-        /* A program made from a binary gives that same binary again, without what was compiled since. */
-        if (program->stored_kernels) {
-            status = clf__program_compile(&fresh, device, program);
-        }
-        if (status == CLF_OK) {
-            status = make_file(&bytes, &size, device, fresh ? fresh : program->program, key, kernels);
-        }
-        if (status == CLF_OK && size > 0) {
-            status = clf__owned_file_write(path, bytes, size);
-        }
+        status = make_file(&bytes, &size, device, fresh ? fresh : program->program, key, kernels);
+    }
+    if (status == CLF_OK && size > 0) {
+        status = clf__owned_file_write(path, bytes, size);
     }
     if (fresh) {
         clReleaseProgram(fresh);

@@ -1,4 +1,4 @@
-#include "program/compile.h"
+#include "program/program.h"
 
 #include <string.h>
 
@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/device.h"
-#include "program/program.h"
 
 /* The first line of a build log that holds an error, cut to what fits into a sentence. */
 static clf_status first_error(char **out, const char *log)
@@ -59,9 +58,7 @@ clf_status clf__program_compile(cl_program *out, struct clf_device *device,
     const char *source = program->source;
     cl_program built =
         CLF__CL_CREATE(&error, clCreateProgramWithSource(device->context, 1, &source, NULL, &error));
-    if (built == NULL) {
-        return clf__opencl_fail(error, "handing program %s to device %s", program->name, device->label);
-    }
+    CLF__TRY(clf__opencl_check(error, "handing program %s to device %s", program->name, device->label));
     error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
     if (error != CL_SUCCESS) {
         clf_status status = build_failed(device, program, built, error);

@@ -8,17 +8,13 @@ static cl_int set_argument(cl_kernel kernel, cl_uint index, const struct clf__ar
 {
     switch (argument->kind) {
     case CLF__ARGUMENT_BUFFER: {
-        cl_mem memory = clf__buffer_memory(argument->buffer);
+        cl_mem memory = argument->buffer ? argument->buffer->memory : NULL;
         return CLF__CL(clSetKernelArg(kernel, index, sizeof memory, &memory));
     }
-    case CLF__ARGUMENT_INT: {
-        cl_int integer = argument->integer;
-        return CLF__CL(clSetKernelArg(kernel, index, sizeof integer, &integer));
-    }
-    case CLF__ARGUMENT_FLOAT: {
-        cl_float real = argument->real;
-        return CLF__CL(clSetKernelArg(kernel, index, sizeof real, &real));
-    }
+    case CLF__ARGUMENT_INT:
+        return CLF__CL(clSetKernelArg(kernel, index, sizeof argument->integer, &argument->integer));
+    case CLF__ARGUMENT_FLOAT:
+        return CLF__CL(clSetKernelArg(kernel, index, sizeof argument->real, &argument->real));
     case CLF__ARGUMENT_STRUCT:
     case CLF__ARGUMENT_LOCAL: /* which has no data */
         return CLF__CL(clSetKernelArg(kernel, index, argument->bytes, argument->data));
@@ -45,10 +41,8 @@ static clf_status set_arguments(struct clf_device *device, const struct clf__ker
             continue;
         }
         cl_int error = set_argument(kernel->kernel, index++, &launch->arguments[i]);
-        if (error != CL_SUCCESS) {
-            return clf__opencl_fail(error, "argument %d of kernel %s of program %s on device %s", i,
-                                    kernel->name, launch->program, device->label);
-        }
+        CLF__TRY(clf__opencl_check(error, "argument %d of kernel %s of program %s on device %s", i,
+                                   kernel->name, launch->program, device->label));
     }
     return CLF_OK;
 }
@@ -75,10 +69,8 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
     cl_event event = NULL;
     cl_int error = CLF__CL(clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, global, local, 0,
                                                   NULL, clf__profile_slot(device->profile, &event)));
-    if (error != CL_SUCCESS) {
-        return clf__opencl_fail(error, "running kernel %s of program %s on device %s", kernel->name,
-                                launch->program, device->label);
-    }
+    CLF__TRY(clf__opencl_check(error, "running kernel %s of program %s on device %s", kernel->name,
+                               launch->program, device->label));
     kernel->has_run = 1;
     return clf__profile_add(device, kernel->name, launch->cost, NULL, event);
 }

@@ -6,8 +6,6 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "program/cache.h"
-#include "program/compile.h"
-#include "program/source.h"
 #include "program/testing.h"
 
 /* Goes on with a string and the NUL that parts it from the next one. */
@@ -80,8 +78,8 @@ static void free_kernel(struct clf__kernel *kernel)
 static clf_status create_kernel(struct clf__kernel **out, const struct clf_device *device,
                                 struct clf__program *program, const char *name)
 {
-    struct clf__kernel *kernel = NULL;
-    CLF__TRY(clf__allocate(&kernel, 1, sizeof *kernel));
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    struct clf__kernel *kernel = *out;
     kernel->program = program;
     clf_status status = clf__copy_string(&kernel->name, name);
     if (status == CLF_OK) {
@@ -91,17 +89,14 @@ static clf_status create_kernel(struct clf__kernel **out, const struct clf_devic
             error = CLF__CL(clGetKernelInfo(kernel->kernel, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count,
                                             &kernel->argument_count, NULL));
         }
-        if (error != CL_SUCCESS) {
-            status = clf__opencl_fail(error, "taking kernel %s from program %s on device %s", name,
-                                      program->name, device->label);
-        }
+        status = clf__opencl_check(error, "taking kernel %s from program %s on device %s", name,
+                                   program->name, device->label);
     }
     if (status != CLF_OK) {
         free_kernel(kernel);
-        return status;
+        *out = NULL;
     }
-    *out = kernel;
-    return CLF_OK;
+    return status;
 }
 
 /* The slot that holds a kernel, or the free one where it belongs. */

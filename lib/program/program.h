@@ -23,8 +23,7 @@ struct clf__program {
     char *options; /* all that the compiler got */
     char *source;  /* likewise */
     cl_program program;
-    char *
-        stored_kernels; /* of the cache's file that it came from, as in program_cache.c; NULL when compiled */
+    char *stored_kernels; /* of the cache's file that it came from, as in cache.c; NULL when compiled */
 };
 
 struct clf__programs {
@@ -41,6 +40,16 @@ struct clf__programs {
 /* The kernel of cl/<program>.cl built with defines (NULL: none). CLF_BUILD when it does not compile. */
 clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *device, const char *program,
                                const char *kernel, const char *defines);
+
+/* The text of a program: cl/include/prelude.cl and the file of cl/ with this name, whose lines `#include
+ * "folder/other.cl"` are replaced by that file; #line directives make the driver's messages name our file and
+ * our line. The caller frees *out. */
+clf_status clf__program_source(char **out, const struct clf__programs *programs, const char *name);
+
+/* Compiles a program's source with its options, whatever the cache holds. CLF_BUILD when it does not compile;
+ * the driver's log goes to the log. */
+clf_status clf__program_compile(cl_program *out, struct clf_device *device,
+                                const struct clf__program *program);
 
 /* Gives a device its programs, none of them compiled yet; are_kept: on disk too, for the next start. */
 clf_status clf__programs_create(struct clf_device *device, int are_kept);

@@ -1,10 +1,9 @@
-#include "program/source.h"
+#include "program/program.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "program/program.h"
 
 #define INCLUDE "#include \""
 

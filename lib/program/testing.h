@@ -2,7 +2,7 @@
 #ifndef CLF_PROGRAM_TESTING_H
 #define CLF_PROGRAM_TESTING_H
 
-#include "device/testing.h"
+#include "opencl/testing.h"
 
 struct clf_device;
 

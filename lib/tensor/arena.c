@@ -41,11 +41,7 @@ clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tens
                          "; use a smaller --batch-tokens, --beam or --max-length",
                          what, rows, stride, INT32_MAX);
     }
-    if (arena->count == arena->capacity) {
-        int capacity = arena->capacity > 0 ? 2 * arena->capacity : 32;
-        CLF__TRY(clf__resize(&arena->entries, (size_t)capacity, sizeof *arena->entries));
-        arena->capacity = capacity;
-    }
+    CLF__TRY(clf__resize(&arena->entries, (size_t)arena->count + 1, sizeof *arena->entries));
     *tensor =
         (struct clf__tensor){.type = type, .rows = (int)rows, .columns = (int)columns, .stride = (int)stride};
     size_t bytes = (size_t)rows * (size_t)stride * clf__type_bytes(type);

@@ -42,32 +42,27 @@ struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor)
     };
 }
 
-static int is_packed(struct clf__tensor tensor)
+/* Copies to the view where source is given, and else from it to target: whole where its rows touch. */
+static clf_status copy(struct clf__tensor tensor, const char *source, char *target)
 {
-    return tensor.stride == tensor.columns || tensor.rows == 1;
+    size_t element_bytes = clf__type_bytes(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;
+    int runs = tensor.stride == tensor.columns ? 1 : tensor.rows;
+    size_t run_bytes = row_bytes * (size_t)(tensor.rows / (runs > 0 ? runs : 1));
+    for (int i = 0; i < runs && run_bytes > 0; i++) {
+        size_t offset = (tensor.offset + (size_t)i * (size_t)tensor.stride) * element_bytes;
+        size_t packed = (size_t)i * row_bytes;
+        CLF__TRY(source ? clf__buffer_write(tensor.buffer, offset, run_bytes, source + packed)
+                        : clf__buffer_read(tensor.buffer, offset, run_bytes, target + packed));
+    }
+    return CLF_OK;
 }
 
 clf_status clf__tensor_write(struct clf__tensor tensor, const void *source)
 {
-    size_t element_bytes = clf__type_bytes(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;
-    int runs = is_packed(tensor) ? 1 : tensor.rows;
-    size_t run_bytes = row_bytes * (size_t)(tensor.rows / (runs > 0 ? runs : 1));
-    for (int i = 0; i < runs && run_bytes > 0; i++) {
-        size_t offset = (tensor.offset + (size_t)i * (size_t)tensor.stride) * element_bytes;
-        CLF__TRY(clf__buffer_write(tensor.buffer, offset, run_bytes,
-                                   (const char *)source + (size_t)i * row_bytes));
-    }
-    return CLF_OK;
+    return copy(tensor, source, NULL);
 }
 
 clf_status clf__tensor_read(struct clf__tensor tensor, void *target)
 {
-    size_t element_bytes = clf__type_bytes(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;
-    int runs = is_packed(tensor) ? 1 : tensor.rows;
-    size_t run_bytes = row_bytes * (size_t)(tensor.rows / (runs > 0 ? runs : 1));
-    for (int i = 0; i < runs && run_bytes > 0; i++) {
-        size_t offset = (tensor.offset + (size_t)i * (size_t)tensor.stride) * element_bytes;
-        CLF__TRY(clf__buffer_read(tensor.buffer, offset, run_bytes, (char *)target + (size_t)i * row_bytes));
-    }
-    return CLF_OK;
+    return copy(tensor, NULL, target);
 }

@@ -47,7 +47,7 @@ clf_status clf__tensor_read(struct clf__tensor tensor, void *target);
 struct clf__arena {
     struct clf_device *device;
     struct clf__arena_entry *entries;
-    int count, capacity;
+    int count;
     uint64_t bytes;   /* reserved so far */
     uint64_t largest; /* of one tensor among them */
     int is_swept;     /* work goes over large tensors from end to end and by blocks of rows */

@@ -226,12 +226,9 @@ static clf_status add_piece(void *user, const char *piece, size_t length)
     return clf__ids_append(sink->ids, id);
 }
 
-/* What stands before and after the ids of a text, -1 for nothing. */
-struct frame {
-    int32_t start_id, end_id;
-};
-
-static clf_status add_framed(struct sink *sink, struct frame frame, const char *text, size_t size, int pieces)
+/* start_id and end_id stand before and after the ids of a text, -1 for nothing. */
+static clf_status add_framed(struct sink *sink, int32_t start_id, int32_t end_id, const char *text,
+                             size_t size, int pieces)
 {
     const struct side *side = sink->side;
     size_t valid = clf__utf8_valid_prefix(text, size);
@@ -241,45 +238,27 @@ static clf_status add_framed(struct sink *sink, struct frame frame, const char *
     if (!side->vocabulary) {
         return clf__fail(CLF_UNSUPPORTED, "this model's source is not text");
     }
-    if (frame.start_id >= 0) {
-        CLF__TRY(clf__ids_append(sink->ids, frame.start_id));
+    if (start_id >= 0) {
+        CLF__TRY(clf__ids_append(sink->ids, start_id));
     }
     CLF__TRY(pieces ? clf__segmenter_words.segment(NULL, text, size, add_piece, sink)
                     : side->segmenter->segment(side->state, text, size, add_piece, sink));
-    return frame.end_id >= 0 ? clf__ids_append(sink->ids, frame.end_id) : CLF_OK;
+    return end_id >= 0 ? clf__ids_append(sink->ids, end_id) : CLF_OK;
 }
 
-static clf_status encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids, const char *text,
-                         size_t size, int target, int pieces)
+clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
+                                 const char *text, size_t size, int target, int pieces)
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;
     struct sink sink = {target ? &tokenizer->target : &tokenizer->source, ids};
-    struct frame frame = {target ? -1 : options->source_start_id,
-                          target ? options->end_id : options->source_end_id};
+    int32_t start_id = target ? -1 : options->source_start_id;
+    int32_t end_id = target ? options->end_id : options->source_end_id;
     ids->count = 0;
-    clf_status status = add_framed(&sink, frame, text, size, pieces);
+    clf_status status = add_framed(&sink, start_id, end_id, text, size, pieces);
     if (status != CLF_OK) {
         ids->count = 0;
     }
     return status;
-}
-
-clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
-                                 const char *text, size_t size)
-{
-    return encode(tokenizer, ids, text, size, 0, 0);
-}
-
-clf_status clf__tokenizer_encode_target(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
-                                        const char *text, size_t size)
-{
-    return encode(tokenizer, ids, text, size, 1, 0);
-}
-
-clf_status clf__tokenizer_encode_pieces(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
-                                        const char *text, size_t size, int target)
-{
-    return encode(tokenizer, ids, text, size, target, 1);
 }
 
 /* transformers' special tokens, which a text of a model's pieces leaves out, hold the unknown one too. */

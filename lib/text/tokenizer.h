@@ -40,20 +40,13 @@ struct clf__ids {
 void clf__ids_free(struct clf__ids *ids);
 clf_status clf__ids_append(struct clf__ids *ids, int32_t id);
 
-/* A source line's ids, framed; replaces the contents of *ids. Text is valid UTF-8 of size bytes (NUL bytes
- * count as white space); not valid is CLF_TEXT with the byte's offset. With source.spm a leading
- * >>code<< is one token, as in transformers: one that the vocabulary does not know is the unknown id. */
+/* A line's ids; replaces the contents of *ids. A source's are framed; a target's have the end token after
+ * them and no start token: what a decoder should generate. Text is valid UTF-8 of size bytes (NUL bytes count
+ * as white space); not valid is CLF_TEXT with the byte's offset. With source.spm a leading >>code<< is one
+ * token, as in transformers: one that the vocabulary does not know is the unknown id. pieces: the line is
+ * pieces between white space (--tokens), an unknown one the unknown id, as in text. */
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
-                                 const char *text, size_t size);
-
-/* A target line's ids, with the end token after them and no start token: what a decoder should generate. */
-clf_status clf__tokenizer_encode_target(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
-                                        const char *text, size_t size);
-
-/* The same for lines of pieces between white space (--tokens); an unknown piece is the unknown id, as in
- * text. */
-clf_status clf__tokenizer_encode_pieces(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
-                                        const char *text, size_t size, int target);
+                                 const char *text, size_t size, int target, int pieces);
 
 /* The text of generated ids, start, end and pad left out; the caller frees *text. */
 clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **text, const int32_t *ids,

@@ -1,5 +1,6 @@
 #include "text/vocabulary.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -8,30 +9,47 @@
 
 enum { MAX_FILE_BYTES = 1 << 28 };
 
-int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *piece, size_t length)
+/* The slot where a piece is, or would be. Piece i is the first member of the i-th of `items`, each of
+ * `stride` bytes. */
+static uint32_t find_slot(const struct clf__piece_slots *slots, const void *items, size_t stride,
+                          const char *piece, size_t length)
 {
-    uint32_t mask = vocabulary->slot_count - 1;
-    for (uint32_t slot = (uint32_t)clf__hash(piece, length) & mask;; slot = (slot + 1) & mask) {
-        int32_t id = vocabulary->slots[slot];
-        if (id < 0) {
-            return -1;
+    uint32_t mask = slots->count - 1, slot = (uint32_t)clf__hash(piece, length) & mask;
+    for (;; slot = (slot + 1) & mask) {
+        int32_t item = slots->items[slot];
+        if (item < 0) {
+            return slot;
         }
-        const char *known = vocabulary->pieces[id];
+        const char *known = *(const char *const *)((const char *)items + (size_t)item * stride);
         if (strlen(known) == length && memcmp(known, piece, length) == 0) {
-            return id;
+            return slot;
         }
     }
 }
 
-static void insert(struct clf__vocabulary *vocabulary, int32_t id)
+/* Slots for `room` pieces, of which `count` are there. */
+static clf_status make_slots(struct clf__piece_slots *out, int room, const void *items, size_t stride,
+                             int count)
 {
-    const char *piece = vocabulary->pieces[id];
-    uint32_t mask = vocabulary->slot_count - 1;
-    uint32_t slot = (uint32_t)clf__hash(piece, strlen(piece)) & mask;
-    while (vocabulary->slots[slot] >= 0) {
-        slot = (slot + 1) & mask;
+    struct clf__piece_slots slots = {.count = 1};
+    while (slots.count < 2 * (uint32_t)room) {
+        slots.count *= 2;
     }
-    vocabulary->slots[slot] = id;
+    CLF__TRY(clf__allocate(&slots.items, slots.count, sizeof *slots.items));
+    memset(slots.items, 0xFF, slots.count * sizeof *slots.items);
+    for (int i = 0; i < count; i++) {
+        const char *piece = *(const char *const *)((const char *)items + (size_t)i * stride);
+        slots.items[find_slot(&slots, items, stride, piece, strlen(piece))] = i;
+    }
+    clf__free(out->items);
+    *out = slots;
+    return CLF_OK;
+}
+
+int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *piece, size_t length)
+{
+    const struct clf__piece_slots *slots = &vocabulary->slots;
+    return slots->items[find_slot(slots, vocabulary->pieces, sizeof *vocabulary->pieces, piece, length)];
 }
 
 /* Puts each piece, still the JSON's, at its id. */
@@ -69,7 +87,7 @@ static clf_status place_pieces(struct clf__vocabulary *vocabulary, json_t *root)
     return CLF_OK;
 }
 
-/* Copies the pieces out of the JSON and fills the hash table. */
+/* Copies the pieces out of the JSON and makes the hash table. */
 static clf_status own_pieces(struct clf__vocabulary *vocabulary)
 {
     size_t bytes = 0;
@@ -84,16 +102,8 @@ static clf_status own_pieces(struct clf__vocabulary *vocabulary)
         vocabulary->pieces[id] = end;
         end += length;
     }
-    vocabulary->slot_count = 1;
-    while (vocabulary->slot_count < 2 * (uint32_t)vocabulary->size) {
-        vocabulary->slot_count *= 2;
-    }
-    CLF__TRY(clf__allocate(&vocabulary->slots, vocabulary->slot_count, sizeof *vocabulary->slots));
-    memset(vocabulary->slots, 0xFF, vocabulary->slot_count * sizeof *vocabulary->slots);
-    for (int id = 0; id < vocabulary->size; id++) {
-        insert(vocabulary, id);
-    }
-    return CLF_OK;
+    return make_slots(&vocabulary->slots, vocabulary->size, vocabulary->pieces, sizeof *vocabulary->pieces,
+                      vocabulary->size);
 }
 
 static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
@@ -143,6 +153,76 @@ void clf__vocabulary_free(struct clf__vocabulary *vocabulary)
     clf__free(vocabulary->path);
     clf__free(vocabulary->text);
     clf__free(vocabulary->pieces);
-    clf__free(vocabulary->slots);
+    clf__free(vocabulary->slots.items);
     *vocabulary = (struct clf__vocabulary){0};
+}
+
+/* Room for twice as many, with slots for twice as many again. */
+static clf_status grow(struct clf__piece_counts *counts)
+{
+    if (counts->capacity > 1 << 28) {
+        return clf__fail(CLF_TEXT, "a text of more than %d different pieces has no vocabulary",
+                         counts->count);
+    }
+    int capacity = counts->capacity > 0 ? 2 * counts->capacity : 1024;
+    CLF__TRY(clf__resize(&counts->items, (size_t)capacity, sizeof *counts->items));
+    CLF__TRY(make_slots(&counts->slots, capacity, counts->items, sizeof *counts->items, counts->count));
+    counts->capacity = capacity;
+    return CLF_OK;
+}
+
+clf_status clf__piece_counts_add(void *user, const char *piece, size_t length)
+{
+    struct clf__piece_counts *counts = user;
+    if (counts->count == counts->capacity) {
+        CLF__TRY(grow(counts));
+    }
+    int32_t *item =
+        &counts->slots.items[find_slot(&counts->slots, counts->items, sizeof *counts->items, piece, length)];
+    if (*item < 0) {
+        char *copy = NULL;
+        CLF__TRY(clf__copy_bytes(&copy, piece, length));
+        counts->items[counts->count] = (struct clf__counted_piece){copy, 0};
+        *item = counts->count++;
+    }
+    counts->items[*item].count++;
+    return CLF_OK;
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const struct clf__counted_piece *a = left, *b = right;
+    if (a->count != b->count) {
+        return a->count > b->count ? -1 : 1;
+    }
+    return strcmp(a->piece, b->piece);
+}
+
+void clf__piece_counts_sort(struct clf__piece_counts *counts)
+{
+    if (counts->count > 0) {
+        qsort(counts->items, (size_t)counts->count, sizeof *counts->items, by_count);
+    }
+}
+
+void clf__piece_counts_free(struct clf__piece_counts *counts)
+{
+    for (int i = 0; i < counts->count; i++) {
+        clf__free((void *)counts->items[i].piece);
+    }
+    clf__free(counts->items);
+    clf__free(counts->slots.items);
+    *counts = (struct clf__piece_counts){0};
+}
+
+clf_status clf__vocabulary_write(const char *path, const char *const *pieces, int count)
+{
+    json_t *root = json_object();
+    int failed = root == NULL;
+    for (int i = 0; i < count; i++) {
+        failed |= json_object_set_new(root, pieces[i], json_integer(i)) != 0;
+    }
+    clf_status status = clf__json_write(path, failed ? NULL : root, 0);
+    json_decref(root);
+    return status;
 }

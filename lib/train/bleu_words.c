@@ -8,9 +8,10 @@
 #include <limits.h>
 #include <string.h>
 
+#include <unicode/ucasemap.h>
+
 #include "base/memory.h"
 #include "text/clean_up.h"
-#include "train/lower_case.h"
 
 static int is_digit(char c)
 {
@@ -137,6 +138,27 @@ static clf_status split(struct clf__words *words)
         }
         in_word = !space;
         text += space ? space : 1;
+    }
+    return CLF_OK;
+}
+
+clf_status clf__lower_case(char **out, const char *text)
+{
+    size_t size = strlen(text);
+    if (size >= INT_MAX / 2) {
+        return clf__fail(CLF_TEXT, "a line of %zu bytes is too long for its lower case", size);
+    }
+    /* A lower case has at most a byte more than its capital, and U+0130 has three for two. */
+    size_t room = 2 * size + 1;
+    CLF__TRY(clf__allocate(out, room, 1));
+    UErrorCode error = U_ZERO_ERROR;
+    UCaseMap *map = ucasemap_open("", 0, &error); /* of no language */
+    ucasemap_utf8ToLower(map, *out, (int32_t)room, text, (int32_t)size, &error);
+    ucasemap_close(map);
+    if (U_FAILURE(error)) {
+        clf__free(*out);
+        *out = NULL;
+        return clf__fail(CLF_OUT_OF_MEMORY, "no lower case of a line: ICU says %s", u_errorName(error));
     }
     return CLF_OK;
 }

@@ -12,6 +12,9 @@ struct clf__words {
     int count;
 };
 
+/* The lower case of valid UTF-8, as Python's str.lower() has it; the caller frees *out. */
+clf_status clf__lower_case(char **out, const char *text);
+
 /* Cuts a line of valid UTF-8. */
 clf_status clf__words_cut(struct clf__words *out, const char *line, clf_bleu_words words, int lower_case);
 void clf__words_free(struct clf__words *words);

@@ -1,9 +1,13 @@
 #include "train/checkpoint.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -78,17 +82,56 @@ static clf_status remove_in(const struct clf__checkpoints *checkpoints, const ch
     return status;
 }
 
-static clf_status remove_left_overs(const struct clf__checkpoints *checkpoints)
+/* Removes what has a suffix but the newest `kept`. */
+static clf_status remove_with(const struct clf__checkpoints *checkpoints, const char *suffix, int kept)
 {
     struct clf__names names;
     CLF__TRY(clf__folder_list(&names, checkpoints->folder));
     clf_status status = CLF_OK;
-    for (int i = 0; i < names.count && status == CLF_OK; i++) {
-        if (has_suffix(names.items[i], making_suffix)) {
-            status = remove_in(checkpoints, names.items[i]);
+    int found = 0;
+    for (int i = names.count - 1; i >= 0 && status == CLF_OK; i--) {
+        if (!has_suffix(names.items[i], suffix) || found++ < kept) {
+            continue;
+        }
+        status = remove_in(checkpoints, names.items[i]);
+        if (status == CLF_OK && kept > 0) {
+            clf__log(CLF_LOG_NOTICE, "%s/%s is removed: there is a newer damaged one", checkpoints->folder,
+                     names.items[i]);
         }
     }
     clf__names_free(&names);
+    return status;
+}
+
+/* A file system without locks is no reason not to train. */
+static clf_status lock_file(int descriptor, const char *folder)
+{
+    int result;
+    do {
+        result = flock(descriptor, LOCK_EX | LOCK_NB);
+    } while (result != 0 && errno == EINTR);
+    if (result != 0 && errno == EWOULDBLOCK) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%s: another run trains there; wait for its end, or take another folder", folder);
+    }
+    if (result != 0) {
+        clf__log(CLF_LOG_WARNING, "%s: cannot be locked (%s); see that no other run trains there", folder,
+                 strerror(errno));
+    }
+    return CLF_OK;
+}
+
+/* Takes the lock of <folder>/lock, which the kernel gives back when the process ends in whatever way.
+ * CLF_BAD_ARGUMENT where another run has it, of this process or another one. */
+static clf_status take_lock(struct clf__checkpoints *checkpoints)
+{
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, checkpoints->folder, "lock"));
+    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    clf_status status =
+        descriptor < 0 ? clf__file_fail(path, "created") : lock_file(descriptor, checkpoints->folder);
+    clf__free(path);
+    checkpoints->lock = descriptor + 1;
     return status;
 }
 
@@ -98,10 +141,10 @@ clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *outpu
     CLF__TRY(clf__path_join(&out->folder, output, "checkpoints"));
     clf_status status = clf__folder_create(out->folder);
     if (status == CLF_OK) {
-        status = clf__lock_take(&out->lock, out->folder);
+        status = take_lock(out);
     }
     if (status == CLF_OK) {
-        status = remove_left_overs(out);
+        status = remove_with(out, making_suffix, 0);
     }
     if (status != CLF_OK) {
         clf__checkpoints_close(out);
@@ -111,7 +154,9 @@ clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *outpu
 
 void clf__checkpoints_close(struct clf__checkpoints *checkpoints)
 {
-    clf__lock_release(&checkpoints->lock);
+    if (checkpoints->lock > 0) {
+        close(checkpoints->lock - 1);
+    }
     clf__free(checkpoints->folder);
     *checkpoints = (struct clf__checkpoints){0};
 }
@@ -248,16 +293,24 @@ static clf_status write_state(const char *folder, const struct clf__train_state 
     return status;
 }
 
-clf_status clf__checkpoints_end(const char *making, const struct clf__checkpoints *checkpoints,
-                                const struct clf__train_state *state)
+clf_status clf__checkpoints_end(char *making, const struct clf__checkpoints *checkpoints,
+                                const struct clf__train_state *state, clf_status status)
 {
     char *path = NULL;
-    CLF__TRY(clf__checkpoints_path(&path, checkpoints, state->update));
-    clf_status status = write_state(making, state);
+    if (status == CLF_OK) {
+        status = clf__checkpoints_path(&path, checkpoints, state->update);
+    }
+    if (status == CLF_OK) {
+        status = write_state(making, state);
+    }
     if (status == CLF_OK) {
         status = clf__folder_rename(making, path);
     }
+    if (status != CLF_OK) {
+        clf__folder_discard(making, status);
+    }
     clf__free(path);
+    clf__free(making);
     return status;
 }
 
@@ -274,20 +327,7 @@ clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,
 {
     char *making;
     CLF__TRY(clf__checkpoints_begin(&making, checkpoints, state->update));
-    clf_status status = save_into(making, training, state, model);
-    if (status == CLF_OK) {
-        status = clf__checkpoints_end(making, checkpoints, state);
-    }
-    clf__checkpoints_abandon(making, status);
-    clf__free(making);
-    return status;
-}
-
-void clf__checkpoints_abandon(const char *making, clf_status status)
-{
-    if (status != CLF_OK) {
-        clf__folder_discard(making, status);
-    }
+    return clf__checkpoints_end(making, checkpoints, state, save_into(making, training, state, model));
 }
 
 clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
@@ -357,27 +397,6 @@ static int count_behind(const struct clf__train_state *state, const struct clf__
     return later;
 }
 
-/* Of those that were set aside the newest is kept, for whoever wants to know what happened. */
-static clf_status prune_damaged(const struct clf__checkpoints *checkpoints)
-{
-    struct clf__names names;
-    CLF__TRY(clf__folder_list(&names, checkpoints->folder));
-    clf_status status = CLF_OK;
-    int kept = 0;
-    for (int i = names.count - 1; i >= 0 && status == CLF_OK; i--) {
-        if (!has_suffix(names.items[i], damaged_suffix) || !kept++) {
-            continue;
-        }
-        status = remove_in(checkpoints, names.items[i]);
-        if (status == CLF_OK) {
-            clf__log(CLF_LOG_NOTICE, "%s/%s is removed: there is a newer damaged one", checkpoints->folder,
-                     names.items[i]);
-        }
-    }
-    clf__names_free(&names);
-    return status;
-}
-
 clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
                                   const struct clf__train_state *state, const struct clf__settings *settings)
 {
@@ -402,5 +421,6 @@ clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
         }
     }
     clf__free(updates);
-    return status == CLF_OK ? prune_damaged(checkpoints) : status;
+    /* Of those that were set aside the newest stays, for whoever wants to know what happened. */
+    return status == CLF_OK ? remove_with(checkpoints, damaged_suffix, 1) : status;
 }

@@ -7,13 +7,12 @@
 #define CLF_TRAIN_CHECKPOINT_H
 
 #include "backprop/training.h"
-#include "train/lock.h"
 #include "train/recipe.h"
 #include "train/state.h"
 
 struct clf__checkpoints {
     char *folder; /* OUTPUT/checkpoints */
-    struct clf__lock lock;
+    int lock;     /* the descriptor plus 1 of the file that is locked while a run is at work; 0: none is */
 };
 
 /* Whether the folder OUTPUT has any, whole or not. */
@@ -36,14 +35,12 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
                                    const struct clf__checkpoints *checkpoints);
 
 /* Makes the folder in which a checkpoint of this update is made, and removes the one there was; the caller
- * frees *path. */
+ * ends it. */
 clf_status clf__checkpoints_begin(char **path, const struct clf__checkpoints *checkpoints, int64_t update);
-/* Marks the files of the folder `making`, writes state.json and gives the folder its name. */
-clf_status clf__checkpoints_end(const char *making, const struct clf__checkpoints *checkpoints,
-                                const struct clf__train_state *state);
-
-/* After a failure: removes a folder that was being made, and keeps the sentence. */
-void clf__checkpoints_abandon(const char *making, clf_status status);
+/* Ends it and frees `making`. With CLF_OK the folder's files are marked, state.json is written and the folder
+ * gets its name. Any other status is returned, and leaves nothing. */
+clf_status clf__checkpoints_end(char *making, const struct clf__checkpoints *checkpoints,
+                                const struct clf__train_state *state, clf_status status);
 
 /* Makes a checkpoint with the other files of the folder `model`; on failure nothing is left of it. */
 clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/checksum.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "model/save.h"
 

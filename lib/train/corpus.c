@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/checksum.h"
+#include "base/hash.h"
 #include "base/memory.h"
 
 enum { FIRST_BYTES = 1 << 18, MAX_LINE_BYTES = 1 << 26 };

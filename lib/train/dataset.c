@@ -43,16 +43,6 @@ static void leave_out(struct loading *loading, enum clf__left_out kind, int line
              reason);
 }
 
-static clf_status encode_text(struct loading *loading, struct clf__ids *ids, struct clf__corpus_text line,
-                              int target)
-{
-    if (loading->options->pieces) {
-        return clf__tokenizer_encode_pieces(loading->tokenizer, ids, line.text, line.size, target);
-    }
-    return target ? clf__tokenizer_encode_target(loading->tokenizer, ids, line.text, line.size)
-                  : clf__tokenizer_encode(loading->tokenizer, ids, line.text, line.size);
-}
-
 /* All of the file is read, though only its length is kept: a broken one is to be found before training. */
 static clf_status measure_frames(struct loading *loading, struct clf__corpus_text name)
 {
@@ -68,20 +58,16 @@ static clf_status measure_frames(struct loading *loading, struct clf__corpus_tex
     return status;
 }
 
-static int has_nul(struct clf__corpus_text line)
-{
-    return line.size > 0 && memchr(line.text, '\0', line.size) != NULL;
-}
-
 static clf_status encode_side(struct loading *loading, struct clf__corpus_text line, int target)
 {
-    if (has_nul(line)) {
+    if (line.size > 0 && memchr(line.text, '\0', line.size)) {
         return clf__fail(CLF_TEXT, "there is a NUL byte in it");
     }
     if (!target && loading->config->feature_size > 0) {
         return measure_frames(loading, line);
     }
-    return encode_text(loading, target ? &loading->target : &loading->source, line, target);
+    return clf__tokenizer_encode(loading->tokenizer, target ? &loading->target : &loading->source, line.text,
+                                 line.size, target, loading->options->pieces);
 }
 
 /* CLF_TEXT, CLF_FILE and CLF_FORMAT are the line's own fault, in the file *path. */

@@ -51,10 +51,7 @@ static clf_status publish_mean(const struct clf__run *run, const char *const *fo
     if (status == CLF_OK) {
         status = publish(run->output, mean);
     }
-    clf__checkpoints_abandon(mean, status);
-    if (status == CLF_OK) {
-        status = clf__folder_remove(mean);
-    }
+    status = status == CLF_OK ? clf__folder_remove(mean) : clf__folder_discard(mean, status);
     clf__free(mean);
     return status;
 }

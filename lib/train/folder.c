@@ -142,7 +142,7 @@ clf_status clf__run_discard(struct clf__run *run, clf_status status)
         return status;
     }
     struct clf__failure first = clf__failure_keep(status);
-    int has_updates, is_locked = run->checkpoints.lock.number > 0; /* else they may be another run's by now */
+    int has_updates, is_locked = run->checkpoints.lock > 0; /* else they may be another run's by now */
     if (is_locked && clf__checkpoints_have_updates(&has_updates, run->output) == CLF_OK && !has_updates) {
         if (run->made.recipe) {
             clf__folder_remove(run->made.recipe);

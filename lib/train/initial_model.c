@@ -165,28 +165,14 @@ static clf_status draw_weights(const char *folder, const struct clf__run *run)
 static clf_status make_new(const char *folder, const struct clf__run *run, const struct keys *keys)
 {
     const struct clf__settings *settings = &run->settings;
-    struct clf__tokenizer_making making = {
-        .system = (enum clf__system)settings->preset,
-        .frames = clf__family_of((enum clf__system)settings->preset)->takes_frames,
-        .source_path = settings->train.items[0],
-        .target_path = settings->train.count > 1 ? settings->train.items[1] : NULL,
-        .pieces = settings->tokens,
-        .size = (int)settings->vocabulary,
-        .separate = settings->separate_vocabularies,
-        .source_vocabulary = settings->source_vocabulary,
-        .target_vocabulary = settings->target_vocabulary,
-        .source_language = settings->source_language,
-        .target_language = settings->target_language,
-        .interrupted = run->hooks.interrupted,
-        .user = run->hooks.user,
-    };
     struct clf__model_description description = {
         .preset = clf__system_word((enum clf__system)settings->preset),
         .keys = (const char *const *)keys->names,
         .values = (const char *const *)keys->values,
         .key_count = keys->count,
     };
-    clf_status status = clf__tokenizer_files_make(&description, folder, &making);
+    clf_status status =
+        clf__tokenizer_files_make(&description, folder, settings, run->hooks.interrupted, run->hooks.user);
     if (status == CLF_INTERRUPTED) {
         return clf__fail(status,
                          "training was interrupted before its first update, as a vocabulary was learned; "
@@ -294,11 +280,5 @@ clf_status clf__run_make_initial_model(const struct clf__run *run)
 {
     char *making;
     CLF__TRY(clf__checkpoints_begin(&making, &run->checkpoints, run->state.update));
-    clf_status status = make(making, run);
-    if (status == CLF_OK) {
-        status = clf__checkpoints_end(making, &run->checkpoints, &run->state);
-    }
-    clf__checkpoints_abandon(making, status);
-    clf__free(making);
-    return status;
+    return clf__checkpoints_end(making, &run->checkpoints, &run->state, make(making, run));
 }

@@ -303,7 +303,6 @@ clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const 
     CLF__TRY(clf__run_find_checkpoint(run));
     CLF__TRY(load_model(run));
     CLF__TRY(load_data(run));
-    run->schedule = clf__schedule_of(&run->settings, run->transformer->config.d_model);
     CLF__TRY(clf__dataset_plan(run->train, &run->batching, (uint64_t)run->settings.seed, run->state.epoch));
     warn_of_warm_up(run);
     return open_training(run);

@@ -10,7 +10,6 @@
 #include "train/checkpoint.h"
 #include "train/dataset.h"
 #include "train/recipe.h"
-#include "train/schedule.h"
 #include "train/state.h"
 #include "translate/model.h"
 
@@ -39,7 +38,6 @@ struct clf__run {
     struct clf__dataset_report train_report, valid_report;
     struct clf__batching batching;
     struct clf__training *training;
-    struct clf__schedule schedule;
     double entropy; /* of a label's smoothed distribution: what KL's loss leaves out of the cross-entropy; 0
                      * where the loss is that */
 };

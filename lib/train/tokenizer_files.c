@@ -12,7 +12,6 @@
 #include "text/segmenters/sentencepiece_library.h"
 #include "text/segmenters/train_sentencepiece.h"
 #include "text/vocabulary.h"
-#include "text/vocabulary_build.h"
 #include "train/corpus.h"
 
 /* SentencePiece holds all its sentences in memory; more teach it little. */
@@ -20,9 +19,13 @@ enum { DEFAULT_SIZE = 8000, MAX_SENTENCES = 1000000 };
 static const char *const word_delimiter = "|";
 
 struct making {
-    const struct clf__tokenizer_making *options;
+    const struct clf__settings *settings;
+    const struct clf__family *family;
+    const char *source_path, *target_path; /* the second NULL: one file has both */
     const char *folder;
     struct clf__specials specials;
+    int (*interrupted)(void *user);
+    void *user;
 };
 
 /* Which sides of the text a vocabulary is for, and the file that it goes to. */
@@ -38,9 +41,9 @@ struct made {
 };
 
 /* Transcripts, where they are not cut already. */
-static int has_characters(const struct clf__tokenizer_making *options)
+static int has_characters(const struct making *making)
 {
-    return options->frames && !options->pieces;
+    return making->family->takes_frames && !making->settings->tokens;
 }
 
 /* "source", "target", or "source and target", for "%s%s%s". */
@@ -48,22 +51,15 @@ struct names {
     const char *first, *and, *second;
 };
 
-static struct names find_names(const struct clf__tokenizer_making *options, const struct side *side)
+static struct names find_names(const struct making *making, const struct side *side)
 {
-    if (!options->target_path || !side->target) {
-        return (struct names){options->source_path, "", ""};
+    if (!making->target_path || !side->target) {
+        return (struct names){making->source_path, "", ""};
     }
     if (!side->source) {
-        return (struct names){options->target_path, "", ""};
+        return (struct names){making->target_path, "", ""};
     }
-    return (struct names){options->source_path, " and ", options->target_path};
-}
-
-static struct clf__specials find_specials(const struct clf__tokenizer_making *options)
-{
-    const struct clf__family *family = clf__family_of(options->system);
-    int is_other = family->separate_specials && options->separate && options->pieces;
-    return is_other ? *family->separate_specials : family->specials;
+    return (struct names){making->source_path, " and ", making->target_path};
 }
 
 static int count_specials(const struct clf__specials *specials)
@@ -92,7 +88,7 @@ static clf_status count_line(const struct making *making, struct clf__piece_coun
         (line.size > 0 && memchr(line.text, '\0', line.size))) {
         return CLF_OK; /* the dataset reports it */
     }
-    return has_characters(making->options)
+    return has_characters(making)
                ? clf__segmenter_characters.segment(word_delimiter, line.text, line.size,
                                                    clf__piece_counts_add, counts)
                : clf__segmenter_words.segment(NULL, line.text, line.size, clf__piece_counts_add, counts);
@@ -104,7 +100,7 @@ static clf_status count_text(const struct making *making, struct clf__piece_coun
 {
     struct clf__corpus corpus;
     struct clf__corpus_pair pair;
-    CLF__TRY(clf__corpus_open(&corpus, making->options->source_path, making->options->target_path));
+    CLF__TRY(clf__corpus_open(&corpus, making->source_path, making->target_path));
     clf_status status = CLF_OK;
     while (status == CLF_OK && clf__corpus_next(&status, &corpus, &pair)) {
         if (side->source && !pair.is_torn) {
@@ -167,7 +163,7 @@ static clf_status write_pieces(struct made *made, const struct making *making, c
 
 static clf_status fail_empty(const struct making *making, const struct side *side)
 {
-    struct names names = find_names(making->options, side);
+    struct names names = find_names(making, side);
     return side->given ? clf__fail(CLF_TEXT, "%s: there is no piece in it for a vocabulary", side->given)
                        : clf__fail(CLF_TEXT, "%s%s%s: there is no text for a vocabulary", names.first,
                                    names.and, names.second);
@@ -178,7 +174,7 @@ static clf_status write_counted(struct made *made, const struct making *making, 
                                 const struct clf__piece_counts *counts)
 {
     const struct clf__specials *specials = &making->specials;
-    int special = count_specials(specials), limit = making->options->size;
+    int special = count_specials(specials), limit = (int)making->settings->vocabulary;
     int size = 0, room = limit > 0 ? limit - (specials->last != NULL) : INT_MAX;
     const char **pieces = NULL;
     CLF__TRY(clf__allocate(&pieces, (size_t)counts->count + (size_t)special, sizeof *pieces));
@@ -259,14 +255,14 @@ static void rewind_sentences(void *user)
 
 static clf_status train_model(const struct making *making, const struct side *side, const char *path)
 {
-    const struct clf__tokenizer_making *options = making->options;
-    int special = count_specials(&making->specials), size = options->size > 0 ? options->size : DEFAULT_SIZE;
+    int special = count_specials(&making->specials), asked = (int)making->settings->vocabulary;
+    int size = asked > 0 ? asked : DEFAULT_SIZE;
     struct sentences sentences = {.side = side};
-    CLF__TRY(clf__corpus_open(&sentences.corpus, options->source_path, options->target_path));
+    CLF__TRY(clf__corpus_open(&sentences.corpus, making->source_path, making->target_path));
     int64_t count = (int64_t)sentences.corpus.lines * (side->source + side->target);
     sentences.stride = (int)((count + MAX_SENTENCES - 1) / MAX_SENTENCES);
     sentences.stride = sentences.stride < 1 ? 1 : sentences.stride;
-    struct names names = find_names(options, side);
+    struct names names = find_names(making, side);
     clf__log(CLF_LOG_NOTICE, "%s%s%s: learning a vocabulary of %d pieces", names.first, names.and,
              names.second, size);
     if (sentences.stride > 1) {
@@ -281,8 +277,8 @@ static clf_status train_model(const struct making *making, const struct side *si
         .pieces = size - special + 1,
         .others = special - 1,
         .output = path,
-        .interrupted = options->interrupted,
-        .interrupted_user = options->user,
+        .interrupted = making->interrupted,
+        .interrupted_user = making->user,
     };
     clf_status status = clf__sentencepiece_train(&training);
     clf__corpus_close(&sentences.corpus);
@@ -329,7 +325,7 @@ static clf_status collect(const struct making *making, struct clf__piece_counts 
     if (side->given) {
         return read_words(counts, side->given);
     }
-    if (making->options->pieces || making->options->frames) {
+    if (making->settings->tokens || making->family->takes_frames) {
         return count_text(making, counts, side);
     }
     return learn_pieces(making, counts, side);
@@ -352,7 +348,7 @@ static clf_status make_vocabulary(struct made *made, const struct making *making
 /* A vocabulary that was given may lack what its system needs. */
 static clf_status check_ids(const struct making *making, const struct side *side, const struct made *made)
 {
-    int needs_start = !clf__family_of(making->options->system)->has_no_start_token;
+    int needs_start = !making->family->has_no_start_token;
     const char *missing = made->end_id < 0                    ? "</s>"
                           : made->pad_id < 0                  ? "<pad>"
                           : needs_start && made->start_id < 0 ? "<s>"
@@ -370,18 +366,18 @@ static clf_status make_side(struct made *made, const struct making *making, cons
 
 static clf_status make_vocabularies(struct clf__model_description *out, const struct making *making)
 {
-    const struct clf__tokenizer_making *options = making->options;
-    struct side first = {1, !options->separate, options->source_vocabulary, "vocab.json"};
-    struct side second = {0, 1, options->target_vocabulary, "target_vocab.json"};
+    const struct clf__settings *settings = making->settings;
+    const char *source_given = settings->source_vocabulary, *target_given = settings->target_vocabulary;
+    int separate = settings->separate_vocabularies, frames = making->family->takes_frames;
+    struct side first = {1, !separate, source_given, "vocab.json"};
+    struct side second = {0, 1, target_given, "target_vocab.json"};
     struct made source, target;
-    if (options->frames) {
-        first = (struct side){
-            0, 1, options->target_vocabulary ? options->target_vocabulary : options->source_vocabulary,
-            "vocab.json"};
+    if (frames) {
+        first = (struct side){0, 1, target_given ? target_given : source_given, "vocab.json"};
     }
     CLF__TRY(make_side(&source, making, &first));
     target = source;
-    if (options->separate) {
+    if (separate) {
         CLF__TRY(make_side(&target, making, &second));
         if (source.end_id != target.end_id || source.pad_id != target.pad_id ||
             source.start_id != target.start_id) {
@@ -390,76 +386,72 @@ static clf_status make_vocabularies(struct clf__model_description *out, const st
                              second.given ? second.given : second.file);
         }
     }
-    out->source_vocabulary = options->frames ? 0 : source.size;
+    out->source_vocabulary = frames ? 0 : source.size;
     out->target_vocabulary = target.size;
-    out->separate_vocabularies = options->separate;
+    out->separate_vocabularies = separate;
     out->pad_id = source.pad_id;
-    out->start_id = clf__family_of(options->system)->has_no_start_token ? -1 : source.start_id;
+    out->start_id = making->family->has_no_start_token ? -1 : source.start_id;
     out->end_id = source.end_id;
     return CLF_OK;
 }
 
 static clf_status write_config(const struct making *making)
 {
-    const struct clf__tokenizer_making *options = making->options;
-    const struct clf__family *family = clf__family_of(options->system);
-    json_t *root = json_pack("{ss ss ss}", "unk_token", "<unk>", "eos_token", "</s>", "pad_token", "<pad>");
-    int failed = root == NULL;
-    if (options->max_length > 0) {
-        failed |= json_object_set_new(root, "model_max_length", json_integer(options->max_length)) != 0;
-    }
-    if (family->tokenizer_class && !options->pieces) {
-        failed |= json_object_set_new(root, "tokenizer_class", json_string(family->tokenizer_class)) != 0;
-        failed |= json_object_set_new(root, "separate_vocabs", json_boolean(options->separate)) != 0;
-    }
-    if (options->pieces) {
-        failed |= json_object_set_new(root, "pre_tokenizer", json_string("WhitespaceSplit")) != 0;
-    }
-    if (!family->has_no_start_token) {
-        failed |= json_object_set_new(root, "bos_token", json_string("<s>")) != 0;
-    }
-    if (has_characters(options)) {
-        failed |= json_object_set_new(root, "tokenizer_class", json_string("Wav2Vec2CTCTokenizer")) != 0;
-        failed |= json_object_set_new(root, "word_delimiter_token", json_string(word_delimiter)) != 0;
-    }
-    if (options->source_language) {
-        failed |= json_object_set_new(root, "source_lang", json_string(options->source_language)) != 0;
-    }
-    if (options->target_language) {
-        failed |= json_object_set_new(root, "target_lang", json_string(options->target_language)) != 0;
-    }
+    const struct clf__settings *settings = making->settings;
+    const char *class = settings->tokens ? NULL : making->family->tokenizer_class;
+    int characters = has_characters(making);
+    json_t *root = json_pack("{ss ss ss ss* so* ss* ss* ss* ss* ss* ss*}", "unk_token", "<unk>", "eos_token",
+                             "</s>", "pad_token", "<pad>", "tokenizer_class", class, "separate_vocabs",
+                             class ? json_boolean(settings->separate_vocabularies) : NULL, "pre_tokenizer",
+                             settings->tokens ? "WhitespaceSplit" : NULL, "bos_token",
+                             making->family->has_no_start_token ? NULL : "<s>", "tokenizer_class",
+                             characters ? "Wav2Vec2CTCTokenizer" : NULL, "word_delimiter_token",
+                             characters ? word_delimiter : NULL, "source_lang", settings->source_language,
+                             "target_lang", settings->target_language);
     char *path = NULL;
     clf_status status = clf__path_join(&path, making->folder, "tokenizer_config.json");
     if (status == CLF_OK) {
-        status = clf__json_write(path, failed ? NULL : root, 0);
+        status = clf__json_write(path, root, 0);
     }
     clf__free(path);
     json_decref(root);
     return status;
 }
 
-static clf_status check_options(const struct clf__tokenizer_making *options)
+static clf_status check(const struct making *making)
 {
-    struct clf__specials specials = find_specials(options);
-    if (options->size > 0 && options->size <= count_specials(&specials)) {
+    const struct clf__settings *settings = making->settings;
+    int special = count_specials(&making->specials);
+    if (settings->vocabulary > 0 && settings->vocabulary <= special) {
         return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary of %d has no room for text beside %d special tokens",
-                         options->size, count_specials(&specials));
+                         (int)settings->vocabulary, special);
     }
-    if (options->frames && options->separate) {
+    if (making->family->takes_frames && settings->separate_vocabularies) {
         return clf__fail(CLF_BAD_ARGUMENT, "a model that reads frames has one vocabulary");
     }
-    int is_given = options->source_vocabulary || options->target_vocabulary;
-    if (is_given && !options->pieces && !options->frames) {
+    int is_given = settings->source_vocabulary || settings->target_vocabulary;
+    if (is_given && !settings->tokens && !making->family->takes_frames) {
         return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary can be given for tokens and for transcripts alone");
     }
     return CLF_OK;
 }
 
 clf_status clf__tokenizer_files_make(struct clf__model_description *out, const char *folder,
-                                     const struct clf__tokenizer_making *options)
+                                     const struct clf__settings *settings, int (*interrupted)(void *user),
+                                     void *user)
 {
-    CLF__TRY(check_options(options));
-    struct making making = {options, folder, find_specials(options)};
+    const struct clf__texts *train = &settings->train;
+    struct making making = {.settings = settings,
+                            .family = clf__family_of((enum clf__system)settings->preset),
+                            .source_path = train->items[0],
+                            .target_path = train->count > 1 ? train->items[1] : NULL,
+                            .folder = folder,
+                            .interrupted = interrupted,
+                            .user = user};
+    const struct clf__specials *other = making.family->separate_specials;
+    int is_other = other && settings->separate_vocabularies && settings->tokens;
+    making.specials = is_other ? *other : making.family->specials;
+    CLF__TRY(check(&making));
     CLF__TRY(make_vocabularies(out, &making));
     return write_config(&making);
 }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "train/run.h"
+#include "train/schedule.h"
 
 /* How many batches of the epoch are left for this update. */
 static int count_batches(const struct clf__run *run)
@@ -101,7 +102,8 @@ clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out)
     double start = clf__seconds();
     run->state.update++;
     *out = (struct clf_train_update){.update = run->state.update, .epoch = run->state.epoch};
-    out->learning_rate = clf__schedule_rate(&run->schedule, run->state.update);
+    out->learning_rate =
+        clf__schedule_rate(&run->settings, run->transformer->config.d_model, run->state.update);
     CLF__TRY(run_batches(run, out));
     double stage = clf__seconds();
     CLF__TRY(clf__training_sum_gradients(run->training, run->communicator));

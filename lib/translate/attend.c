@@ -18,12 +18,10 @@ static void warn_of_cut(const char *side, const char *unit, int cut_from, int li
 static clf_status find_target(struct clf__ids *ids, struct clf_translator *translator,
                               const struct clf_line *source, const struct clf_line *target)
 {
-    const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
     if (target != NULL) {
         double start = clf__seconds();
-        CLF__TRY(translator->options.pieces
-                     ? clf__tokenizer_encode_pieces(tokenizer, ids, target->text, target->size, 1)
-                     : clf__tokenizer_encode_target(tokenizer, ids, target->text, target->size));
+        CLF__TRY(clf__tokenizer_encode(translator->model->tokenizer, ids, target->text, target->size, 1,
+                                       translator->options.pieces));
         int limit = translator->model->info.max_target_length;
         warn_of_cut("target", "tokens", clf__ids_cut(ids, limit), limit);
         translator->times.tokenize += clf__seconds() - start;
@@ -128,14 +126,7 @@ static clf_status make_maps(struct clf_attention_maps *maps, struct clf_translat
 static clf_status read_source(struct clf__source *out, const struct clf_translator *translator,
                               const struct clf_line *line)
 {
-    clf_status line_status = CLF_OK;
-    char *problem = NULL;
-    CLF__TRY(clf__source_read(out, &line_status, &problem, translator, line));
-    if (line_status != CLF_OK) {
-        clf__fail(line_status, "%s", problem);
-        clf__free(problem);
-        return line_status;
-    }
+    CLF__TRY(clf__source_read(out, translator, line));
     warn_of_cut("source", out->frames != NULL ? "frames" : "tokens", out->cut_from,
                 translator->model->info.max_source_length);
     return out->length > 0 ? CLF_OK

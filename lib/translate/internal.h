@@ -38,11 +38,9 @@ struct clf__source {
 };
 void clf__source_free(struct clf__source *source);
 
-/* Reads a line into a source, cut at the model's limit. A line that cannot be used gives CLF_OK with its
- * status and sentence in *line_status and *problem (freed by the caller); only a failure of ours is returned.
- */
-clf_status clf__source_read(struct clf__source *out, clf_status *line_status, char **problem,
-                            const struct clf_translator *translator, const struct clf_line *line);
+/* Reads a line into a source, cut at the model's limit. */
+clf_status clf__source_read(struct clf__source *out, const struct clf_translator *translator,
+                            const struct clf_line *line);
 
 /* Cuts ids to `limit`, keeping the last one (the end token). Returns the count before, or 0 where nothing was
  * cut. */
@@ -60,7 +58,7 @@ clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *
 void clf__joined_free(struct clf__joined *joined);
 
 /* Moves a failure of one line, which the others survive, from `status` and the error sentence into the line's
- * fields; returns what is left to return. */
+ * fields (the caller frees *problem); returns what is left to return. */
 clf_status clf__line_problem(clf_status status, clf_status *line_status, char **problem);
 
 /* What a search over so many lines at a time needs. */

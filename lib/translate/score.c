@@ -36,16 +36,19 @@ static clf_status make_session(struct clf_translator *translator)
     return clf__session_create(&translator->force_session, translator->model->transformer, &limits);
 }
 
+static clf_status read_source(struct clf__source *source, struct clf_score *result,
+                              const struct clf_translator *translator, const struct clf_line *line)
+{
+    CLF__TRY(clf__source_read(source, translator, line));
+    result->cut_from = source->cut_from;
+    return source->length > 0 ? CLF_OK : clf__fail(CLF_TEXT, "the source is empty, so nothing can be scored");
+}
+
 static clf_status read_target(struct clf__ids *ids, struct clf_score *result,
                               const struct clf_translator *translator, const struct clf_line *line)
 {
-    const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
-    clf_status status = translator->options.pieces
-                            ? clf__tokenizer_encode_pieces(tokenizer, ids, line->text, line->size, 1)
-                            : clf__tokenizer_encode_target(tokenizer, ids, line->text, line->size);
-    if (status != CLF_OK) {
-        return clf__line_problem(status, &result->status, &result->problem);
-    }
+    CLF__TRY(clf__tokenizer_encode(translator->model->tokenizer, ids, line->text, line->size, 1,
+                                   translator->options.pieces));
     int cut = clf__ids_cut(ids, target_limit(translator));
     if (cut > result->cut_from) {
         result->cut_from = cut;
@@ -60,16 +63,11 @@ static clf_status read_pairs(struct work *work, const struct clf_line *sources,
     double start = clf__seconds();
     for (int i = 0; i < work->count; i++) {
         struct clf_score *result = &work->results[i];
-        CLF__TRY(clf__source_read(&work->sources[i], &result->status, &result->problem, work->translator,
-                                  &sources[i]));
-        result->cut_from = work->sources[i].cut_from;
-        if (result->status == CLF_OK && work->sources[i].length == 0) {
-            clf_status empty = clf__fail(CLF_TEXT, "the source is empty, so nothing can be scored");
-            CLF__TRY(clf__line_problem(empty, &result->status, &result->problem));
+        clf_status status = read_source(&work->sources[i], result, work->translator, &sources[i]);
+        if (status == CLF_OK) {
+            status = read_target(&work->targets[i], result, work->translator, &targets[i]);
         }
-        if (result->status == CLF_OK) {
-            CLF__TRY(read_target(&work->targets[i], result, work->translator, &targets[i]));
-        }
+        CLF__TRY(clf__line_problem(status, &result->status, &result->problem));
         work->translator->times.lines += result->status != CLF_OK; /* the others count when they are done */
     }
     work->translator->times.tokenize += clf__seconds() - start;
@@ -183,6 +181,10 @@ static clf_status plan(struct clf__batches *batches, const struct work *work)
 
 static clf_status run(struct work *work, const struct clf_line *sources, const struct clf_line *targets)
 {
+    size_t count = (size_t)work->count;
+    CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
+    CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
+    CLF__TRY(clf__allocate(&work->targets, count, sizeof *work->targets));
     CLF__TRY(read_pairs(work, sources, targets));
     struct clf__batches batches;
     CLF__TRY(plan(&batches, work));
@@ -203,17 +205,7 @@ static clf_status score(struct clf_score **out, struct clf_translator *translato
     CLF__TRY(clf__translator_check_lines(sources, count));
     CLF__TRY(clf__translator_check_lines(targets, count));
     struct work work = {.translator = translator, .count = count};
-    size_t lines = (size_t)count;
-    clf_status status = clf__allocate(&work.results, lines, sizeof *work.results);
-    if (status == CLF_OK) {
-        status = clf__allocate(&work.sources, lines, sizeof *work.sources);
-    }
-    if (status == CLF_OK) {
-        status = clf__allocate(&work.targets, lines, sizeof *work.targets);
-    }
-    if (status == CLF_OK) {
-        status = run(&work, sources, targets);
-    }
+    clf_status status = run(&work, sources, targets);
     for (int i = 0; i < count && work.targets != NULL; i++) {
         clf__source_free(&work.sources[i]);
         clf__ids_free(&work.targets[i]);

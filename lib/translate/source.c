@@ -59,11 +59,8 @@ static clf_status read_tokens(struct clf__source *out, const struct clf_translat
                               const struct clf_line *line)
 {
     const struct clf_model *model = translator->model;
-    if (translator->options.pieces) {
-        CLF__TRY(clf__tokenizer_encode_pieces(model->tokenizer, &out->ids, line->text, line->size, 0));
-    } else {
-        CLF__TRY(clf__tokenizer_encode(model->tokenizer, &out->ids, line->text, line->size));
-    }
+    CLF__TRY(clf__tokenizer_encode(model->tokenizer, &out->ids, line->text, line->size, 0,
+                                   translator->options.pieces));
     if (out->ids.count <= clf__config_framing(&model->transformer->config)) {
         return CLF_OK; /* white space that Unicode has beside ASCII's: blank, too */
     }
@@ -72,8 +69,8 @@ static clf_status read_tokens(struct clf__source *out, const struct clf_translat
     return CLF_OK;
 }
 
-clf_status clf__source_read(struct clf__source *out, clf_status *line_status, char **problem,
-                            const struct clf_translator *translator, const struct clf_line *line)
+clf_status clf__source_read(struct clf__source *out, const struct clf_translator *translator,
+                            const struct clf_line *line)
 {
     *out = (struct clf__source){.length = 0};
     if (is_blank(line)) {
@@ -84,9 +81,8 @@ clf_status clf__source_read(struct clf__source *out, clf_status *line_status, ch
         takes_frames ? read_frames(out, translator->model, line) : read_tokens(out, translator, line);
     if (status != CLF_OK) {
         clf__source_free(out);
-        return clf__line_problem(status, line_status, problem);
     }
-    return CLF_OK;
+    return status;
 }
 
 clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *sources, const int *order,

@@ -243,7 +243,8 @@ static clf_status read_sources(struct work *work, const struct clf_line *lines)
     for (int i = 0; i < work->count; i++) {
         struct clf_translation *result = &work->results[i];
         struct clf__source *source = &work->sources[i];
-        CLF__TRY(clf__source_read(source, &result->status, &result->problem, work->translator, &lines[i]));
+        CLF__TRY(clf__line_problem(clf__source_read(source, work->translator, &lines[i]), &result->status,
+                                   &result->problem));
         result->cut_from = source->cut_from;
         result->source_count = source->length;
         work->translator->times.lines += source->length == 0; /* the others count when they are done */

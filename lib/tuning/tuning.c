@@ -22,23 +22,23 @@ static const char *const attentions[] = {"auto", "fused", "batched", NULL};
 static const char *const instruction_sets[] = {"auto", "portable", NULL};
 
 /* clang-format off */
-#define CHOICE(name, words, last) {name, words, 0, 0, last, {0, 1, 2}, (last) + 1}
+#define CHOICE(name, variable, words, last) {name, variable, words, 0, 0, last, {0, 1, 2}, (last) + 1}
 #define SKINNY_ROWS(precision)                                                                               \
-    {"skinny_rows_" precision, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6}
+    {"skinny_rows_" precision, NULL, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6}
 #define STEP_ROWS(precision)                                                                                 \
-    {"step_rows_" precision, NULL, 32, 0, 1024, {0, 4, 8, 16, 32, 64}, 6}
+    {"step_rows_" precision, NULL, NULL, 32, 0, 1024, {0, 4, 8, 16, 32, 64}, 6}
 
 const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
-    CHOICE("form", forms, 2),
-    CHOICE("gemm", gemms, 2),
-    CHOICE("attention", attentions, 2),
-    CHOICE("instructions", instruction_sets, 1),
+    CHOICE("form", "CLFORMER_FORM", forms, CLF_FORM_GPU),
+    CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST),
+    CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED),
+    CHOICE("instructions", "CLFORMER_INSTRUCTIONS", instruction_sets, CLF_INSTRUCTIONS_PORTABLE),
     /* How many groups a core a product of the CPU form is cut into, and how much of its operand (KiB) they
      * share at most: clf__cpu_rows_per_group(). */
-    {"cpu_groups", NULL, 8, 1, 64, {2, 4, 8, 16}, 4},
-    {"cpu_operand_kib", NULL, 256, 16, 16384, {128, 256, 512, 1024}, 4},
+    {"cpu_groups", NULL, NULL, 8, 1, 64, {2, 4, 8, 16}, 4},
+    {"cpu_operand_kib", NULL, NULL, 256, 16, 16384, {128, 256, 512, 1024}, 4},
     /* Up to how many rows a product of the GPU form is not CLBlast's, where that serves it. */
-    {"row_major_rows", NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6},
+    {"row_major_rows", NULL, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6},
     /* Up to how many rows a product of the GPU form is taken by the kernel for few. */
     SKINNY_ROWS("fp32"), SKINNY_ROWS("fp16"), SKINNY_ROWS("bf16"), SKINNY_ROWS("int8"),
     /* Up to how many rows a decoding step goes through whole layers in a launch. */
@@ -210,17 +210,6 @@ clf_status clf__tuning_read(struct clf__tuning_file *out, const char *path)
     return status;
 }
 
-/* Replaces *text by itself and more. */
-static clf_status append(char **text, const char *name, const char *value, const char *note)
-{
-    char *longer = NULL;
-    CLF__TRY(
-        clf__format(&longer, "%s%s = %s%s%s\n", *text, name, value, note ? "  # " : "", note ? note : ""));
-    clf__free(*text);
-    *text = longer;
-    return CLF_OK;
-}
-
 clf_status clf__tuning_write(const char *path, const struct clf_device_info *info,
                              const struct clf__tuning_file *file)
 {
@@ -234,7 +223,9 @@ clf_status clf__tuning_write(const char *path, const struct clf_device_info *inf
         if (file->is_set[i]) {
             char value[CLF__KNOB_TEXT];
             clf__knob_text(value, (enum clf__knob)i, file->tuning.values[i]);
-            status = append(&text, clf__knobs[i].name, value, file->notes[i]);
+            const char *note = file->notes[i];
+            status = clf__append(&text, "%s = %s%s%s\n", clf__knobs[i].name, value, note ? "  # " : "",
+                                 note ? note : "");
         }
     }
     if (status == CLF_OK) {
@@ -275,19 +266,35 @@ clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct
     return status;
 }
 
-void clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning)
+static clf_status fail_word(const struct clf__knob_info *knob, const char *word)
 {
-    const int *values = tuning->values;
-    if (options->form == CLF_FORM_AUTO && clf__environment_form() == NULL) {
-        options->form = (clf_form)values[CLF__KNOB_FORM];
+    const char *const *words = knob->words;
+    int has_three = knob->most > 1;
+    return clf__fail(CLF_BAD_ARGUMENT, "%s is \"%s\"; it can be %s%s%s or %s", knob->variable, word, words[0],
+                     has_three ? ", " : "", has_three ? words[1] : "", words[knob->most]);
+}
+
+clf_status clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning)
+{
+    int *const choices[CLF__KNOB_CHOICES] = {(int *)&options->form, (int *)&options->gemm,
+                                             (int *)&options->attention, (int *)&options->instructions};
+    for (int i = 0; i < CLF__KNOB_CHOICES; i++) {
+        if (*choices[i] < 0 || *choices[i] > clf__knobs[i].most) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "the device options hold form %d, gemm %d, attention %d and instructions %d, of "
+                             "which one is unknown; start from CLF_DEVICE_OPTIONS_INIT",
+                             *choices[0], *choices[1], *choices[2], *choices[3]);
+        }
     }
-    if (options->gemm == CLF_GEMM_AUTO && clf__environment_gemm() == NULL) {
-        options->gemm = (clf_gemm)values[CLF__KNOB_GEMM];
+    for (int i = 0; i < CLF__KNOB_CHOICES; i++) {
+        const struct clf__knob_info *knob = &clf__knobs[i];
+        const char *word = *choices[i] == 0 ? clf__environment_value(knob->variable) : NULL;
+        if (word != NULL && parse_value(choices[i], knob, word) != NULL) {
+            return fail_word(knob, word);
+        }
+        if (word == NULL && *choices[i] == 0) {
+            *choices[i] = tuning->values[i];
+        }
     }
-    if (options->attention == CLF_ATTENTION_AUTO && clf__environment_attention() == NULL) {
-        options->attention = (clf_attention)values[CLF__KNOB_ATTENTION];
-    }
-    if (options->instructions == CLF_INSTRUCTIONS_AUTO && clf__environment_instructions() == NULL) {
-        options->instructions = (clf_instructions)values[CLF__KNOB_INSTRUCTIONS];
-    }
+    return CLF_OK;
 }

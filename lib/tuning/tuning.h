@@ -32,6 +32,7 @@ struct clf__tuning {
 enum { CLF__KNOB_CANDIDATES = 6 };
 struct clf__knob_info {
     char name[24];
+    const char *variable;     /* of the environment, for a choice; a number: NULL */
     const char *const *words; /* a choice: its value's word, NULL after the last; a number: NULL */
     int standard;             /* the value of a device that is not tuned */
     int least, most;
@@ -75,7 +76,8 @@ void clf__knob_text(char text[CLF__KNOB_TEXT], enum clf__knob knob, int value);
 clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct clf_device_info *info,
                             const struct clf_device_options *options);
 
-/* Makes the choices that neither the options nor the environment make. */
-void clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning);
+/* Makes the choices that the options leave open: as the environment says, or else as the device is tuned.
+ * CLF_BAD_ARGUMENT for a choice or a word that there is not. */
+clf_status clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning);
 
 #endif

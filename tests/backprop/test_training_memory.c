@@ -6,9 +6,9 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/dry_run.h"
-#include "device/testing.h"
 #include "model/folder.h"
 #include "model/save.h"
+#include "opencl/testing.h"
 #include "support/support.h"
 #include "support/training_fixture.h"
 

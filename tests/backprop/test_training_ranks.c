@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "device/caps.h"
-#include "device/testing.h"
+#include "opencl/testing.h"
 #include "support/support.h"
 #include "support/training_fixture.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/testing.h"
 #include "model/folder.h"
 #include "model/save.h"
+#include "opencl/testing.h"
 #include "support/support.h"
 #include "support/training_fixture.h"
 

@@ -6,27 +6,15 @@
 #include "base/environment.h"
 #include "base/memory.h"
 
-static void test_choices(void **state)
+static void test_value(void **state)
 {
     (void)state;
-    static const struct {
-        const char *name;
-        const char *(*read)(void);
-    } variables[] = {
-        {"CLFORMER_DEVICE", clf__environment_device},
-        {"CLFORMER_FORM", clf__environment_form},
-        {"CLFORMER_GEMM", clf__environment_gemm},
-        {"CLFORMER_ATTENTION", clf__environment_attention},
-        {"CLFORMER_INSTRUCTIONS", clf__environment_instructions},
-    };
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        setenv(variables[i].name, "chosen", 1);
-        assert_string_equal(variables[i].read(), "chosen");
-        setenv(variables[i].name, "", 1);
-        assert_null(variables[i].read());
-        unsetenv(variables[i].name);
-        assert_null(variables[i].read());
-    }
+    setenv("CLFORMER_DEVICE", "chosen", 1);
+    assert_string_equal(clf__environment_value("CLFORMER_DEVICE"), "chosen");
+    setenv("CLFORMER_DEVICE", "", 1);
+    assert_null(clf__environment_value("CLFORMER_DEVICE"));
+    unsetenv("CLFORMER_DEVICE");
+    assert_null(clf__environment_value("CLFORMER_DEVICE"));
 }
 
 static void check_cache_folder(const char *cache, const char *home, const char *expected)
@@ -81,7 +69,7 @@ static void test_cache_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_value),
         cmocka_unit_test(test_cache_folder),
         cmocka_unit_test(test_cache_bytes),
     };

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/checksum.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 
 static int entries(const char *folder)

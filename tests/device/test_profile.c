@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/testing.h"
 #include "gemm/gemm.h"
+#include "opencl/testing.h"
 #include "program/launch.h"
 #include "support/support.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/testing.h"
+#include "opencl/testing.h"
 #include "support/support.h"
 
 /* Small enough to stand alone, three that share, and one that is too large to share. */

@@ -62,10 +62,10 @@ static void check_dataset(const struct clf__tokenizer *tokenizer, const struct c
 static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__config *config, const char *folder,
                                  const char *path)
 {
-    struct clf__tokenizer_making making = {
-        .system = CLF__PAPER, .pieces = 1, .size = 40, .source_path = path};
+    struct clf__settings settings = {
+        .preset = CLF__PAPER, .tokens = 1, .vocabulary = 40, .train = {(const char *const[]){path}, 1}};
     struct clf__model_description description;
-    CLF__TRY(clf__tokenizer_files_make(&description, folder, &making));
+    CLF__TRY(clf__tokenizer_files_make(&description, folder, &settings, NULL, NULL));
     clf__config_preset(config, CLF__PAPER);
     config->source_vocabulary = config->target_vocabulary = description.target_vocabulary;
     struct clf__tokenizer_options options = {

@@ -10,8 +10,8 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/device.h"
-#include "device/testing.h"
 #include "gemm/gemm.h"
+#include "opencl/testing.h"
 #include "reference/gemm.h"
 #include "support/support.h"
 
@@ -35,9 +35,10 @@ static inline struct clf_device *native_device(int form, int portable, clf_preci
         return device;
     }
     const struct clf__caps *caps = clf__device_caps(device);
-    int differs = form == CLF_FORM_CPU && caps->has_dot_bf16;
+    int differs = form == CLF_FORM_CPU && (caps->level->instructions & CLF__DOT_BF16) != 0;
     if (precision == CLF_PRECISION_INT8) {
-        differs = form == CLF_FORM_CPU ? caps->has_dot_int8 : caps->has_integer_dot_product;
+        differs = form == CLF_FORM_CPU ? (caps->level->instructions & CLF__DOT_INT8) != 0
+                                       : caps->has_integer_dot_product;
     }
     return differs ? support_device_portable((clf_form)form) : NULL;
 }
@@ -283,8 +284,8 @@ static inline void check_not_finite(struct clf_device *device, clf_precision pre
 static inline void check_failures(clf_precision precision, int rows, int inputs)
 {
     enum { OUTPUTS = 3 };
-    float *numbers = support_array((size_t)rows * (size_t)inputs, sizeof *numbers);
     for (int calls = 0; calls <= 1; calls++) {
+        float *numbers = support_array((size_t)rows * (size_t)inputs, sizeof *numbers);
         struct clf_device *device = open_native(0); /* what the cache lacks is no failure */
         struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, rows, inputs, numbers));
         struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, rows, OUTPUTS, NULL));

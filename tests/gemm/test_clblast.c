@@ -2,8 +2,8 @@
  * process. */
 #include "device/buffer.h"
 #include "device/device.h"
-#include "device/testing.h"
 #include "gemm/check_gradient.h"
+#include "opencl/testing.h"
 
 static struct clf_device *clblast_device(clf_form form)
 {

@@ -4,9 +4,9 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/device.h"
-#include "device/testing.h"
 #include "gemm/check.h"
 #include "gemm/provider.h"
+#include "opencl/testing.h"
 #include "ops/embedding.h"
 #include "reference/int8.h"
 

@@ -1,9 +1,9 @@
 /* The native product of a weight: cl/gemm/gemm.cl in both forms. */
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/testing.h"
 #include "gemm/check.h"
 #include "gemm/provider.h"
+#include "opencl/testing.h"
 #include "program/launch.h"
 
 static void shapes(void **state)

@@ -3,8 +3,8 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/caps.h"
-#include "device/testing.h"
 #include "gemm/check.h"
+#include "opencl/testing.h"
 
 static const clf_precision precisions[] = {CLF_PRECISION_FP16, CLF_PRECISION_BF16};
 

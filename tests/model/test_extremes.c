@@ -10,7 +10,7 @@
 #include <clformer/clformer.h>
 
 #include "backprop/training.h"
-#include "base/checksum.h"
+#include "base/hash.h"
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/caps.h"

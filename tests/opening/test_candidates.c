@@ -6,7 +6,7 @@
 
 #include <clformer/log.h>
 
-#include "device/testing.h"
+#include "opencl/testing.h"
 #include "support/support.h"
 
 static char warning[1024];

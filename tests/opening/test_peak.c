@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/testing.h"
+#include "opencl/testing.h"
 #include "support/support.h"
 
 static struct clf_device *open_form(clf_form form)

@@ -41,11 +41,11 @@ static void test_words_of_two_vocabularies(void **state)
     options.end_id = 0;
     struct clf__tokenizer *tokenizer = tokenizer_load(folder, &options);
     struct clf__ids ids = {0};
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a", 1));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a", 1, 0, 0));
     assert_ids(ids, 2, 4, 3);
-    assert_ok(clf__tokenizer_encode_target(tokenizer, &ids, "a", 1));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a", 1, 1, 0));
     assert_ids(ids, 2, 0);
-    assert_fails(clf__tokenizer_encode_target(tokenizer, &ids, "q", 1), CLF_TEXT, "target_vocab.json");
+    assert_fails(clf__tokenizer_encode(tokenizer, &ids, "q", 1, 1, 0), CLF_TEXT, "target_vocab.json");
     char *text;
     static const int32_t generated[] = {2, 1, 0};
     assert_ok(clf__tokenizer_decode(tokenizer, &text, generated, 3));
@@ -67,9 +67,9 @@ static void test_no_source_text(void **state)
     options.source_vocabulary = 0;
     struct clf__tokenizer *tokenizer = tokenizer_load_words(&options);
     struct clf__ids ids = {0};
-    assert_fails(clf__tokenizer_encode(tokenizer, &ids, "a", 1), CLF_UNSUPPORTED, "source is not text");
+    assert_fails(clf__tokenizer_encode(tokenizer, &ids, "a", 1, 0, 0), CLF_UNSUPPORTED, "source is not text");
     assert_null(clf__tokenizer_source_piece(tokenizer, 4));
-    assert_ok(clf__tokenizer_encode_target(tokenizer, &ids, "a", 1));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a", 1, 1, 0));
     assert_ids(ids, 4, 3);
     clf__ids_free(&ids);
     clf__tokenizer_free(tokenizer);
@@ -83,10 +83,10 @@ static void test_lines_that_are_not_utf8(void **state)
         tokenizer_load(support_fixture("text/shared"), &tokenizer_piece_options)};
     for (int i = 0; i < 2; i++) {
         struct clf__ids ids = {0};
-        assert_fails(clf__tokenizer_encode(tokenizers[i], &ids, "ab\xffz", 4), CLF_TEXT, "offset 2");
-        assert_fails(clf__tokenizer_encode_target(tokenizers[i], &ids, "abc\xe2\x82", 5), CLF_TEXT,
+        assert_fails(clf__tokenizer_encode(tokenizers[i], &ids, "ab\xffz", 4, 0, 0), CLF_TEXT, "offset 2");
+        assert_fails(clf__tokenizer_encode(tokenizers[i], &ids, "abc\xe2\x82", 5, 1, 0), CLF_TEXT,
                      "offset 3");
-        assert_fails(clf__tokenizer_encode_pieces(tokenizers[i], &ids, "\xed\xa0\x80", 3, 0), CLF_TEXT,
+        assert_fails(clf__tokenizer_encode(tokenizers[i], &ids, "\xed\xa0\x80", 3, 0, 1), CLF_TEXT,
                      "offset 0");
         assert_int_equal(ids.count, 0);
         clf__ids_free(&ids);
@@ -207,10 +207,10 @@ static clf_status load_encode_decode(const char *folder, const struct clf__token
     static const char line[] = ">>en<< a\0 line, \u201cquoted\u201d";
     clf_status status = clf__tokenizer_load(&tokenizer, folder, options);
     if (status == CLF_OK) {
-        status = clf__tokenizer_encode(tokenizer, &ids, line, sizeof line - 1);
+        status = clf__tokenizer_encode(tokenizer, &ids, line, sizeof line - 1, 0, 0);
     }
     if (status == CLF_OK) {
-        status = clf__tokenizer_encode_target(tokenizer, &ids, line, sizeof line - 1);
+        status = clf__tokenizer_encode(tokenizer, &ids, line, sizeof line - 1, 1, 0);
     }
     if (status == CLF_OK) {
         status = clf__tokenizer_decode(tokenizer, &text, ids.data, ids.count);

@@ -82,7 +82,7 @@ static void keep_source_ids(struct clf__tokenizer *tokenizer, char *line, int nu
 static void check_source_line(struct clf__tokenizer *tokenizer, char *line, int number)
 {
     struct clf__ids ids = {0};
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, strlen(line)));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, strlen(line), 0, 0));
     check_ids(&ids, json_object_get(recorded_ids[number - 1], "ids"), line);
     clf__ids_free(&ids);
 }
@@ -135,9 +135,9 @@ static void check_odd_row(struct clf__tokenizer *tokenizer, char *line, int numb
     const char *text = json_string_value(json_object_get(row, "text"));
     if (text) {
         struct clf__ids ids = {0};
-        assert_ok(clf__tokenizer_encode(tokenizer, &ids, text, strlen(text)));
+        assert_ok(clf__tokenizer_encode(tokenizer, &ids, text, strlen(text), 0, 0));
         check_ids(&ids, json_object_get(row, "source_ids"), text);
-        assert_ok(clf__tokenizer_encode_target(tokenizer, &ids, text, strlen(text)));
+        assert_ok(clf__tokenizer_encode(tokenizer, &ids, text, strlen(text), 1, 0));
         check_ids(&ids, json_object_get(row, "target_ids"), text);
         clf__ids_free(&ids);
         encoded_rows++;

@@ -100,8 +100,8 @@ static void test_a_vocabulary_made_to_collide(void **state)
     struct clf__vocabulary vocabulary;
     assert_ok(load(&vocabulary, text, SIZE));
     uint32_t longest = 0, run = 0;
-    for (uint32_t slot = 0; slot < vocabulary.slot_count; slot++) {
-        run = vocabulary.slots[slot] >= 0 ? run + 1 : 0;
+    for (uint32_t slot = 0; slot < vocabulary.slots.count; slot++) {
+        run = vocabulary.slots.items[slot] >= 0 ? run + 1 : 0;
         longest = run > longest ? run : longest;
     }
     assert_in_range(longest, 2, 1000);

@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "text/vocabulary.h"
-#include "text/vocabulary_build.h"
 
 static void add(struct clf__piece_counts *counts, const char *piece)
 {
@@ -25,8 +24,8 @@ static void test_pieces_made_to_collide(void **state)
         add(&counts, word);
     }
     uint32_t longest = 0, run = 0;
-    for (uint32_t slot = 0; slot < counts.slot_count; slot++) {
-        run = counts.slots[slot] >= 0 ? run + 1 : 0;
+    for (uint32_t slot = 0; slot < counts.slots.count; slot++) {
+        run = counts.slots.items[slot] >= 0 ? run + 1 : 0;
         longest = run > longest ? run : longest;
     }
     assert_int_equal(counts.count, SIZE);

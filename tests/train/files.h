@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "train/recipe.h"
 
 /* <folder>/<name>; freed by support_free_all(). */
 static inline char *path_in(const char *folder, const char *name)
@@ -45,6 +46,21 @@ static inline char *write_frames(const char *folder, const char *name, int rows,
         memcpy(bytes + sizeof header + i * sizeof value, &value, sizeof value);
     }
     return write_bytes(folder, name, bytes, sizeof header + values * sizeof(float));
+}
+
+/* The files of a recipe's `train`; target NULL: one. There until the next call. */
+static inline struct clf__texts train_on(const char *source, const char *target)
+{
+    static const char *paths[2];
+    paths[0] = source;
+    paths[1] = target;
+    return (struct clf__texts){paths, target ? 2 : 1};
+}
+
+/* One file as both sides. */
+static inline struct clf__texts train_twice(const char *path)
+{
+    return train_on(path, path);
 }
 
 #endif

@@ -10,7 +10,7 @@
 #include <clformer/bleu.h>
 
 #include "base/memory.h"
-#include "train/lower_case.h"
+#include "train/bleu_words.h"
 
 enum { MAX_LINES = 4096 };
 

@@ -14,8 +14,7 @@ static char *make(const struct clf__checkpoints *checkpoints, const struct clf__
     char *making, *path;
     assert_ok(clf__checkpoints_begin(&making, checkpoints, state->update));
     write_text(making, "model.safetensors", "as it was written");
-    assert_ok(clf__checkpoints_end(making, checkpoints, state));
-    clf__free(making);
+    assert_ok(clf__checkpoints_end(making, checkpoints, state, CLF_OK));
     assert_ok(clf__checkpoints_path(&path, checkpoints, state->update));
     return path;
 }

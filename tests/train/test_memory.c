@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/testing.h"
+#include "device/device.h"
 
 static struct clf_device *open_device(int form, clf_gemm gemm)
 {
@@ -25,7 +25,7 @@ static void check_plan(int form, clf_gemm gemm)
     memset(task.logs, 0, sizeof *task.logs);
     assert_ok(clf_train(device, task.recipe, digits_output(), &hooks));
     assert_int_equal(task.logs->validation_count, 1);
-    uint64_t planned = task.logs->start.device_bytes, peak = clf__device_peak_bytes(device);
+    uint64_t planned = task.logs->start.device_bytes, peak = device->peak_bytes;
     if (planned < peak || planned > peak + peak / 10) {
         fail_msg("%.1f MiB are planned, %.1f are taken", (double)planned / 1048576, (double)peak / 1048576);
     }

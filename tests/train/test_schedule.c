@@ -11,15 +11,15 @@
 static void test_noam(void **state)
 {
     (void)state;
-    struct clf__schedule schedule = {.kind = CLF__NOAM, .factor = 2, .warm_up = 4000, .d_model = 512};
-    assert_near(clf__schedule_rate(&schedule, 1), 2 / sqrt(512) / (4000 * sqrt(4000)));
-    assert_near(clf__schedule_rate(&schedule, 2000), 2 / sqrt(512) * 2000 / (4000 * sqrt(4000)));
-    assert_near(clf__schedule_rate(&schedule, 4000), 2 / sqrt(512) / sqrt(4000));
-    assert_near(clf__schedule_rate(&schedule, 4001), 2 / sqrt(512) / sqrt(4001));
-    assert_near(clf__schedule_rate(&schedule, 16000), 2 / sqrt(512) / sqrt(16000));
-    schedule.warm_up = 0;
-    assert_near(clf__schedule_rate(&schedule, 1), 2 / sqrt(512));
-    assert_near(clf__schedule_rate(&schedule, 4), 1 / sqrt(512));
+    struct clf__settings settings = {.schedule = CLF__NOAM, .noam_factor = 2, .warm_up = 4000};
+    assert_near(clf__schedule_rate(&settings, 512, 1), 2 / sqrt(512) / (4000 * sqrt(4000)));
+    assert_near(clf__schedule_rate(&settings, 512, 2000), 2 / sqrt(512) * 2000 / (4000 * sqrt(4000)));
+    assert_near(clf__schedule_rate(&settings, 512, 4000), 2 / sqrt(512) / sqrt(4000));
+    assert_near(clf__schedule_rate(&settings, 512, 4001), 2 / sqrt(512) / sqrt(4001));
+    assert_near(clf__schedule_rate(&settings, 512, 16000), 2 / sqrt(512) / sqrt(16000));
+    settings.warm_up = 0;
+    assert_near(clf__schedule_rate(&settings, 512, 1), 2 / sqrt(512));
+    assert_near(clf__schedule_rate(&settings, 512, 4), 1 / sqrt(512));
 }
 
 /* What torch.optim.lr_scheduler.LambdaLR gives at the steps of Adam in The Annotated Transformer's loop,
@@ -35,15 +35,13 @@ static void test_noam_of_the_systems(void **state)
                      {3001, 0.0008068715304598785}, {3002, 0.0008067370854817796}};
     struct clf__settings settings = {
         .preset = CLF__ANNOTATED, .schedule = CLF__NOAM, .noam_factor = 1, .warm_up = 3000};
-    struct clf__schedule schedule = clf__schedule_of(&settings, 512);
     for (size_t i = 0; i < sizeof annotated / sizeof *annotated; i++) {
-        assert_near(clf__schedule_rate(&schedule, annotated[i].update), annotated[i].rate);
+        assert_near(clf__schedule_rate(&settings, 512, annotated[i].update), annotated[i].rate);
     }
     static const enum clf__system others[] = {CLF__PAPER, CLF__JADORE, CLF__ILLUSTRATED};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         settings.preset = others[i];
-        schedule = clf__schedule_of(&settings, 512);
-        assert_near(clf__schedule_rate(&schedule, 2), 2 * annotated[0].rate);
+        assert_near(clf__schedule_rate(&settings, 512, 2), 2 * annotated[0].rate);
     }
 }
 
@@ -51,39 +49,43 @@ static void test_noam_of_the_systems(void **state)
 static void test_inverse_square_root(void **state)
 {
     (void)state;
-    struct clf__schedule schedule = {
-        .kind = CLF__INVERSE_SQRT, .peak = 0.005, .initial = 1e-7, .warm_up = 2000};
-    assert_near(clf__schedule_rate(&schedule, 1), 1e-7);
-    assert_near(clf__schedule_rate(&schedule, 2), 1e-7 + (0.005 - 1e-7) / 2000);
-    assert_near(clf__schedule_rate(&schedule, 2000), 1e-7 + 1999 * (0.005 - 1e-7) / 2000);
-    assert_near(clf__schedule_rate(&schedule, 2001), 0.005);
-    assert_near(clf__schedule_rate(&schedule, 8001), 0.0025);
-    schedule.warm_up = 0;
-    assert_near(clf__schedule_rate(&schedule, 1), 0.005);
-    assert_near(clf__schedule_rate(&schedule, 5), 0.0025);
+    struct clf__settings settings = {.schedule = CLF__INVERSE_SQRT,
+                                     .learning_rate = 0.005,
+                                     .initial_learning_rate = 1e-7,
+                                     .warm_up = 2000};
+    assert_near(clf__schedule_rate(&settings, 512, 1), 1e-7);
+    assert_near(clf__schedule_rate(&settings, 512, 2), 1e-7 + (0.005 - 1e-7) / 2000);
+    assert_near(clf__schedule_rate(&settings, 512, 2000), 1e-7 + 1999 * (0.005 - 1e-7) / 2000);
+    assert_near(clf__schedule_rate(&settings, 512, 2001), 0.005);
+    assert_near(clf__schedule_rate(&settings, 512, 8001), 0.0025);
+    settings.warm_up = 0;
+    assert_near(clf__schedule_rate(&settings, 512, 1), 0.005);
+    assert_near(clf__schedule_rate(&settings, 512, 5), 0.0025);
 }
 
 static void test_linear(void **state)
 {
     (void)state;
-    struct clf__schedule schedule = {.kind = CLF__LINEAR, .peak = 1, .warm_up = 10, .last = 110};
-    assert_true(clf__schedule_rate(&schedule, 1) == 0);
-    assert_near(clf__schedule_rate(&schedule, 6), 0.5);
-    assert_near(clf__schedule_rate(&schedule, 11), 1.0);
-    assert_near(clf__schedule_rate(&schedule, 61), 0.5);
-    assert_near(clf__schedule_rate(&schedule, 110), 0.01);
-    assert_true(clf__schedule_rate(&schedule, 111) == 0);
-    assert_true(clf__schedule_rate(&schedule, 200) == 0);
+    struct clf__settings settings = {
+        .schedule = CLF__LINEAR, .learning_rate = 1, .warm_up = 10, .max_updates = 110};
+    assert_true(clf__schedule_rate(&settings, 512, 1) == 0);
+    assert_near(clf__schedule_rate(&settings, 512, 6), 0.5);
+    assert_near(clf__schedule_rate(&settings, 512, 11), 1.0);
+    assert_near(clf__schedule_rate(&settings, 512, 61), 0.5);
+    assert_near(clf__schedule_rate(&settings, 512, 110), 0.01);
+    assert_true(clf__schedule_rate(&settings, 512, 111) == 0);
+    assert_true(clf__schedule_rate(&settings, 512, 200) == 0);
 }
 
 static void test_constant(void **state)
 {
     (void)state;
-    struct clf__schedule schedule = {.kind = CLF__CONSTANT, .peak = 0.3, .initial = 0.1, .warm_up = 4};
-    assert_near(clf__schedule_rate(&schedule, 1), 0.1);
-    assert_near(clf__schedule_rate(&schedule, 3), 0.2);
-    assert_near(clf__schedule_rate(&schedule, 5), 0.3);
-    assert_near(clf__schedule_rate(&schedule, 1000000), 0.3);
+    struct clf__settings settings = {
+        .schedule = CLF__CONSTANT, .learning_rate = 0.3, .initial_learning_rate = 0.1, .warm_up = 4};
+    assert_near(clf__schedule_rate(&settings, 512, 1), 0.1);
+    assert_near(clf__schedule_rate(&settings, 512, 3), 0.2);
+    assert_near(clf__schedule_rate(&settings, 512, 5), 0.3);
+    assert_near(clf__schedule_rate(&settings, 512, 1000000), 0.3);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 #include "train/files.h"
 
 #include "base/memory.h"
+#include "config/config.h"
 #include "text/tokenizer.h"
 #include "train/tokenizer_files.h"
 
@@ -12,11 +13,11 @@ struct made {
     struct clf__tokenizer *tokenizer;
 };
 
-static clf_status make(struct made *made, const struct clf__tokenizer_making *making)
+static clf_status make(struct made *made, const struct clf__settings *making)
 {
     made->folder = support_temporary_folder();
     made->description = (struct clf__model_description){.preset = ""};
-    return clf__tokenizer_files_make(&made->description, made->folder, making);
+    return clf__tokenizer_files_make(&made->description, made->folder, making, NULL, NULL);
 }
 
 /* Loads what was made, with a source framed by the end token. */
@@ -36,7 +37,7 @@ static void load(struct made *made)
     assert_ok(clf__tokenizer_load(&made->tokenizer, made->folder, &options));
 }
 
-static void make_and_load(struct made *made, const struct clf__tokenizer_making *making)
+static void make_and_load(struct made *made, const struct clf__settings *making)
 {
     assert_ok(make(made, making));
     load(made);
@@ -75,13 +76,13 @@ static void test_words(void **state)
         {CLF__MARIAN, 0, 8, -1, 0, "</s> <unk> a the b y z \xc3\xa9 <pad>"},
         {CLF__MARIAN, 5, 4, -1, 0, "</s> <unk> a the <pad>"},
     };
-    struct clf__tokenizer_making making = {.pieces = 1, .max_length = 77};
-    making.source_path = write_text(folder, "source", source_text);
-    making.target_path = write_text(folder, "target", target_text);
+    struct clf__settings making = {.tokens = 1};
+    making.train =
+        train_on(write_text(folder, "source", source_text), write_text(folder, "target", target_text));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct made made;
-        making.system = cases[i].system;
-        making.size = cases[i].size;
+        making.preset = cases[i].system;
+        making.vocabulary = cases[i].size;
         make_and_load(&made, &making);
         assert_int_equal(made.description.source_vocabulary, made.description.target_vocabulary);
         assert_int_equal(made.description.pad_id, cases[i].pad_id);
@@ -89,7 +90,6 @@ static void test_words(void **state)
         assert_int_equal(made.description.end_id, cases[i].end_id);
         assert_false(made.description.separate_vocabularies);
         assert_pieces(&made, 0, cases[i].pieces);
-        assert_int_equal(clf__tokenizer_max_length(made.tokenizer), 77);
         clf__tokenizer_free(made.tokenizer);
     }
 }
@@ -98,12 +98,13 @@ static void test_two_vocabularies(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
-    struct clf__tokenizer_making making = {.pieces = 1, .separate = 1};
-    making.source_path = write_text(folder, "table", "the a b\tthe a b\nthe \xc3\xa9 a\tz <unk> y\ntorn\n");
+    struct clf__settings making = {.tokens = 1, .separate_vocabularies = 1};
+    making.train =
+        train_on(write_text(folder, "table", "the a b\tthe a b\nthe \xc3\xa9 a\tz <unk> y\ntorn\n"), NULL);
     static const enum clf__system systems[] = {CLF__PAPER, CLF__MARIAN};
     for (int i = 0; i < 2; i++) {
         struct made made;
-        making.system = systems[i];
+        making.preset = systems[i];
         make_and_load(&made, &making);
         int special = i == 0 ? 4 : 3;
         assert_true(made.description.separate_vocabularies);
@@ -121,8 +122,8 @@ static void test_given_vocabularies(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
-    struct clf__tokenizer_making making = {.system = CLF__PAPER, .pieces = 1};
-    making.source_path = making.target_path = write_text(folder, "text", "x\n");
+    struct clf__settings making = {.preset = CLF__PAPER, .tokens = 1};
+    making.train = train_twice(write_text(folder, "text", "x\n"));
     making.source_vocabulary = write_text(folder, "dict.txt",
                                           "z 12\n\u2581"
                                           "a 7\r\nthe\n\n\u2581"
@@ -141,18 +142,18 @@ static void test_given_vocabularies(void **state)
     assert_int_equal(made.description.start_id, 3);
     assert_int_equal(made.description.end_id, 0);
     clf__tokenizer_free(made.tokenizer);
-    making.separate = 1;
+    making.separate_vocabularies = 1;
     making.target_vocabulary =
         write_text(folder, "other.json", "{\"w\": 0, \"<s>\": 3, \"</s>\": 1, \"<pad>\": 2}");
     assert_fails(make(&made, &making), CLF_FORMAT, "do not agree");
-    making.separate = 0;
+    making.separate_vocabularies = 0;
     making.source_vocabulary = write_text(folder, "without.json", "{\"w\": 0, \"<pad>\": 1, \"</s>\": 2}");
     assert_fails(make(&made, &making), CLF_FORMAT, "without.json: has no \"<s>\"");
     making.source_vocabulary = write_text(folder, "bad.txt", "a\n\xff\n");
     assert_fails(make(&made, &making), CLF_FORMAT, "bad.txt: line 2 is not UTF-8");
     making.source_vocabulary = path_in(folder, "none.txt");
     assert_fails(make(&made, &making), CLF_FILE, "none.txt");
-    making.pieces = 0;
+    making.tokens = 0;
     assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "can be given for tokens");
 }
 
@@ -160,16 +161,17 @@ static void test_characters(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
-    struct clf__tokenizer_making making = {.system = CLF__SPEECH, .frames = 1};
-    making.source_path = write_text(folder, "table",
-                                    "one.npy\tab  \xc3\xa9"
-                                    "a\ntwo.npy\t a b \n");
+    struct clf__settings making = {.preset = CLF__SPEECH};
+    making.train = train_on(write_text(folder, "table",
+                                       "one.npy\tab  \xc3\xa9"
+                                       "a\ntwo.npy\t a b \n"),
+                            NULL);
     struct made made;
     make_and_load(&made, &making);
     assert_int_equal(made.description.source_vocabulary, 0);
     assert_pieces(&made, 0, "<s> <pad> </s> <unk> a b | \xc3\xa9");
     struct clf__ids ids = {0};
-    assert_ok(clf__tokenizer_encode_target(made.tokenizer, &ids, "b  a\xc3\xa9x ", 7));
+    assert_ok(clf__tokenizer_encode(made.tokenizer, &ids, "b  a\xc3\xa9x ", 7, 1, 0));
     static const int32_t expected[] = {5, 6, 4, 7, 3, 2};
     assert_int_equal(ids.count, 6);
     assert_memory_equal(ids.data, expected, sizeof expected);
@@ -177,15 +179,15 @@ static void test_characters(void **state)
     assert_ok(clf__tokenizer_decode(made.tokenizer, &text, ids.data, ids.count));
     assert_string_equal(text, "b a\xc3\xa9<unk>");
     clf__free(text);
-    assert_ok(clf__tokenizer_encode_pieces(made.tokenizer, &ids, "a | b", 5, 1));
+    assert_ok(clf__tokenizer_encode(made.tokenizer, &ids, "a | b", 5, 1, 1));
     assert_int_equal(ids.count, 4);
     clf__ids_free(&ids);
     clf__tokenizer_free(made.tokenizer);
-    making.separate = 1;
+    making.separate_vocabularies = 1;
     assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "has one vocabulary");
     /* Transcripts that are cut already. */
-    making.separate = 0;
-    making.pieces = 1;
+    making.separate_vocabularies = 0;
+    making.tokens = 1;
     make_and_load(&made, &making);
     assert_pieces(&made, 0,
                   "<s> <pad> </s> <unk> a ab b \xc3\xa9"
@@ -194,17 +196,15 @@ static void test_characters(void **state)
 }
 
 /* The demo's own sentences, a few hundred of each language. */
-static struct clf__tokenizer_making text_making(char *source, char *target)
+static struct clf__settings text_making(char *source, char *target)
 {
     strcpy(source, support_fixture("fr-en-small/source.fr"));
     strcpy(target, support_fixture("fr-en-small/reference.en"));
-    return (struct clf__tokenizer_making){.system = CLF__MARIAN,
-                                          .source_path = source,
-                                          .target_path = target,
-                                          .size = 300,
-                                          .max_length = 64,
-                                          .source_language = "fr",
-                                          .target_language = "en"};
+    return (struct clf__settings){.preset = CLF__MARIAN,
+                                  .train = train_on(source, target),
+                                  .vocabulary = 300,
+                                  .source_language = "fr",
+                                  .target_language = "en"};
 }
 
 static char *read_file(const char *folder, const char *name, size_t *size)
@@ -228,7 +228,7 @@ static void assert_round_trip(const struct made *made, const char *text)
 {
     struct clf__ids ids = {0};
     char *again;
-    assert_ok(clf__tokenizer_encode_target(made->tokenizer, &ids, text, strlen(text)));
+    assert_ok(clf__tokenizer_encode(made->tokenizer, &ids, text, strlen(text), 1, 0));
     assert_true(ids.count > 2 && ids.count < (int)strlen(text));
     assert_ok(clf__tokenizer_decode(made->tokenizer, &again, ids.data, ids.count));
     assert_string_equal(again, text);
@@ -240,7 +240,7 @@ static void test_pieces(void **state)
 {
     (void)state;
     char source[512], target[512];
-    struct clf__tokenizer_making making = text_making(source, target);
+    struct clf__settings making = text_making(source, target);
     struct made made, again;
     make_and_load(&made, &making);
     assert_int_equal(made.description.source_vocabulary, 300);
@@ -271,9 +271,9 @@ static void test_pieces_of_each_side(void **state)
 {
     (void)state;
     char source[512], target[512];
-    struct clf__tokenizer_making making = text_making(source, target);
-    making.system = CLF__PAPER;
-    making.separate = 1;
+    struct clf__settings making = text_making(source, target);
+    making.preset = CLF__PAPER;
+    making.separate_vocabularies = 1;
     struct made made;
     make_and_load(&made, &making);
     assert_int_equal(made.description.source_vocabulary, 300);
@@ -306,11 +306,11 @@ static void test_text_without_pieces(void **state)
         {"\u3000\u200b\u2581\n\u2585\n\xff\n", "no text to learn pieces from", 300, CLF__MARIAN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct clf__tokenizer_making making = {.system = cases[i].system, .size = cases[i].size};
-        making.source_path = making.target_path = write_text(folder, "text", cases[i].text);
+        struct clf__settings making = {.preset = cases[i].system, .vocabulary = cases[i].size};
+        making.train = train_twice(write_text(folder, "text", cases[i].text));
         struct made made;
         assert_fails(make(&made, &making), CLF_TEXT, cases[i].part);
-        assert_non_null(strstr(clf_last_error(), making.source_path));
+        assert_non_null(strstr(clf_last_error(), making.train.items[0]));
         assert_false(clf__file_exists(path_in(made.folder, "source.spm")));
     }
 }
@@ -319,11 +319,11 @@ static void test_no_room(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
-    struct clf__tokenizer_making making = {.system = CLF__PAPER, .pieces = 1, .size = 4};
-    making.source_path = making.target_path = write_text(folder, "text", " \n");
+    struct clf__settings making = {.preset = CLF__PAPER, .tokens = 1, .vocabulary = 4};
+    making.train = train_twice(write_text(folder, "text", " \n"));
     struct made made;
     assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "a vocabulary of 4 has no room");
-    making.size = 0;
+    making.vocabulary = 0;
     assert_fails(make(&made, &making), CLF_TEXT, "no text for a vocabulary");
 }
 
@@ -332,8 +332,8 @@ static void test_no_memory(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
-    struct clf__tokenizer_making making = {.system = CLF__PAPER, .pieces = 1, .separate = 1};
-    making.source_path = write_text(folder, "table", "the a b\tthe a b\n");
+    struct clf__settings making = {.preset = CLF__PAPER, .tokens = 1, .separate_vocabularies = 1};
+    making.train = train_on(write_text(folder, "table", "the a b\tthe a b\n"), NULL);
     making.source_vocabulary =
         write_text(folder, "words.json", "{\"w\": 3, \"<s>\": 0, \"</s>\": 2, \"<pad>\": 1}");
     clf_status status = CLF_OUT_OF_MEMORY;
@@ -342,7 +342,7 @@ static void test_no_memory(void **state)
         assert_true(n < 200);
         made.folder = folder;
         clf__memory_fail_at(n);
-        status = clf__tokenizer_files_make(&made.description, folder, &making);
+        status = clf__tokenizer_files_make(&made.description, folder, &making, NULL, NULL);
         clf__memory_fail_at(0);
         assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
     }

@@ -4,6 +4,7 @@
 #include <clformer/log.h>
 
 #include "base/memory.h"
+#include "config/config.h"
 #include "text/segmenters/train_sentencepiece.h"
 #include "train/tokenizer_files.h"
 
@@ -18,15 +19,21 @@ static void keep_message(void *user, clf_log_level level, const char *message)
     }
 }
 
-static clf_status make(const char **folder, const struct clf__tokenizer_making *making)
+static clf_status make_asking(const char **folder, const struct clf__settings *making,
+                              int (*interrupted)(void *user), void *user)
 {
     struct clf__model_description description = {.preset = ""};
     *folder = support_temporary_folder();
     messages[0] = '\0';
     clf_log_set(keep_message, NULL);
-    clf_status status = clf__tokenizer_files_make(&description, *folder, making);
+    clf_status status = clf__tokenizer_files_make(&description, *folder, making, interrupted, user);
     clf_log_set(NULL, NULL);
     return status;
+}
+
+static clf_status make(const char **folder, const struct clf__settings *making)
+{
+    return make_asking(folder, making, NULL, NULL);
 }
 
 static void assert_same_model(const char *folder, const char *other)
@@ -64,9 +71,9 @@ static void test_long_lines_are_cut(void **state)
     (void)state;
     const char *folder = support_temporary_folder(), *whole, *cut;
     const char *lines[] = {repeat("hallo ", 1000), repeat("Katze und Hund ", 500), repeat("das ", 1048)};
-    struct clf__tokenizer_making making = {.system = CLF__MARIAN, .size = 25};
-    making.source_path = making.target_path =
-        write_text(folder, "one", join(join(lines[0], lines[1], "\n"), lines[2], "\n"));
+    struct clf__settings making = {.preset = CLF__MARIAN, .vocabulary = 25};
+    making.train =
+        train_twice(write_text(folder, "one", join(join(lines[0], lines[1], "\n"), lines[2], "\n")));
     assert_ok(make(&whole, &making));
     char *broken = join(join(lines[0], lines[1], "\n"), lines[2], "\n");
     size_t end = strlen(lines[0]) + strlen(lines[1]);
@@ -78,7 +85,7 @@ static void test_long_lines_are_cut(void **state)
         broken[at] = '\n';
         start = at + 1;
     }
-    making.source_path = making.target_path = write_text(folder, "broken", broken);
+    making.train = train_twice(write_text(folder, "broken", broken));
     assert_ok(make(&cut, &making));
     assert_same_model(whole, cut);
 }
@@ -101,10 +108,10 @@ static void test_long_stretches_are_cut(void **state)
             broken[used++] = '\n';
         }
     }
-    struct clf__tokenizer_making making = {.system = CLF__MARIAN, .size = 25};
-    making.source_path = making.target_path = write_text(folder, "whole", join(line, "\n", ""));
+    struct clf__settings making = {.preset = CLF__MARIAN, .vocabulary = 25};
+    making.train = train_twice(write_text(folder, "whole", join(line, "\n", "")));
     assert_ok(make(&whole, &making));
-    making.source_path = making.target_path = write_text(folder, "broken", join(broken, "\n", ""));
+    making.train = train_twice(write_text(folder, "broken", join(broken, "\n", "")));
     assert_ok(make(&cut, &making));
     assert_same_model(whole, cut);
 }
@@ -115,8 +122,8 @@ static void test_a_word_that_is_too_long(void **state)
     (void)state;
     const char *folder = support_temporary_folder(), *made;
     const char *word = repeat("abcdefgh", CLF__SENTENCE_BYTES / 8 + 1);
-    struct clf__tokenizer_making making = {.system = CLF__MARIAN, .size = 18};
-    making.source_path = making.target_path = write_text(folder, "with", join("qui ", word, " qui qui\n"));
+    struct clf__settings making = {.preset = CLF__MARIAN, .vocabulary = 18};
+    making.train = train_twice(write_text(folder, "with", join("qui ", word, " qui qui\n")));
     assert_ok(make(&made, &making));
     char *bytes;
     size_t size;
@@ -151,13 +158,9 @@ static void test_interrupted(void **state)
     char *path = write_text(folder, "text", text);
     for (int turn = 1; turn <= 2; turn++) {
         struct asked asked = {0, turn};
-        struct clf__tokenizer_making making = {.system = CLF__MARIAN,
-                                               .size = 300,
-                                               .source_path = path,
-                                               .target_path = path,
-                                               .interrupted = is_turn,
-                                               .user = &asked};
-        clf_status status = make(&made, &making);
+        struct clf__settings making = {
+            .preset = CLF__MARIAN, .vocabulary = 300, .train = train_on(path, path)};
+        clf_status status = make_asking(&made, &making, is_turn, &asked);
         if (turn == 1 || asked.calls > 1) { /* else it was learned before anybody was asked again */
             assert_int_equal(status, CLF_INTERRUPTED);
             assert_int_equal(asked.calls, turn);
@@ -165,8 +168,8 @@ static void test_interrupted(void **state)
         }
     }
     /* the thread that goes on is not in the way of the next one */
-    struct clf__tokenizer_making making = {.system = CLF__MARIAN, .size = 12};
-    making.source_path = making.target_path = write_text(folder, "small", "the cat sat there\n");
+    struct clf__settings making = {.preset = CLF__MARIAN, .vocabulary = 12};
+    making.train = train_twice(write_text(folder, "small", "the cat sat there\n"));
     assert_ok(make(&made, &making));
 }
 
@@ -213,9 +216,8 @@ static void test_the_longest_word(void **state)
     (void)state;
     const char *folder = support_temporary_folder(), *made;
     const char *word = repeat("abcdefgh", CLF__SENTENCE_BYTES / 8);
-    struct clf__tokenizer_making making = {.system = CLF__MARIAN, .size = 12};
-    making.source_path = making.target_path =
-        write_text(folder, "text", join(word, " ", join(word, "\n", "")));
+    struct clf__settings making = {.preset = CLF__MARIAN, .vocabulary = 12};
+    making.train = train_twice(write_text(folder, "text", join(word, " ", join(word, "\n", ""))));
     assert_ok(make(&made, &making));
 }
 
@@ -225,21 +227,21 @@ static void test_the_file_at_fault_is_named(void **state)
     const char *folder = support_temporary_folder(), *made;
     char *text = write_text(folder, "text", "the cat sat\n"), *blank = write_text(folder, "blank", " \n");
     char *pair = join(text, " and ", text);
-    struct clf__tokenizer_making making = {.system = CLF__PAPER, .size = 12, .source_path = text};
-    making.target_path = text;
+    struct clf__settings making = {.preset = CLF__PAPER, .vocabulary = 12};
+    making.train = train_on(text, text);
     assert_ok(make(&made, &making));
     assert_non_null(strstr(messages, join(pair, ": learning a vocabulary of 12 pieces", "")));
-    making.separate = 1;
+    making.separate_vocabularies = 1;
     assert_ok(make(&made, &making));
     assert_null(strstr(messages, " and "));
-    making.target_path = blank;
+    making.train = train_on(text, blank);
     assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no text to learn pieces from", ""));
     assert_non_null(strstr(messages, join(text, ": learning", "")));
     assert_non_null(strstr(messages, join(blank, ": learning", "")));
-    making.pieces = 1;
-    making.size = 0;
+    making.tokens = 1;
+    making.vocabulary = 0;
     assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no text for a vocabulary", ""));
-    making.separate = 0;
+    making.separate_vocabularies = 0;
     making.source_vocabulary = blank;
     assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no piece in it", ""));
 }

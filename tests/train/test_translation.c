@@ -65,7 +65,7 @@ static void check_validation(void *user, const struct clf_train_validation *vali
 static void check(const char *precision, int beam)
 {
     char text[8];
-    struct clf_train_hooks hooks = {.validated = check_validation};
+    struct clf_train_hooks hooks = {.size = sizeof hooks, .validated = check_validation};
     snprintf(text, sizeof text, "%d", beam);
     digits_set(task.recipe, "precision", precision);
     digits_set(task.recipe, "beam", text);

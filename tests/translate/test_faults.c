@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "device/testing.h"
+#include "opencl/testing.h"
 #include "support/cache_home.h"
 #include "support/support.h"
 

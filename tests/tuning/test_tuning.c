@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "device/caps.h"
-#include "device/testing.h"
+#include "opencl/testing.h"
 #include "support/cache_home.h"
 #include "support/support.h"
 

@@ -293,7 +293,7 @@ static int measure_device(struct run *run, json_t *devices, const struct clf_dev
 static int measure(struct run *run, json_t *devices)
 {
     const struct flags *flags = &run->call->flags;
-    if (flags->device != NULL || clf__environment_device() != NULL) {
+    if (flags->device != NULL || clf__environment_value("CLFORMER_DEVICE") != NULL) {
         struct clf_device *device;
         clf_status opened = clf_device_open(&device, flags->device, &flags->device_options);
         if (opened != CLF_OK) {

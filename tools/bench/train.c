@@ -38,12 +38,7 @@ static int is_blank(const struct clf_line *line)
 static clf_status read_line(struct clf__ids *ids, const struct clf_model *model, const struct flags *flags,
                             const struct clf_line *line, int is_target)
 {
-    const struct clf__tokenizer *tokenizer = model->tokenizer;
-    if (flags->pieces) {
-        return clf__tokenizer_encode_pieces(tokenizer, ids, line->text, line->size, is_target);
-    }
-    return is_target ? clf__tokenizer_encode_target(tokenizer, ids, line->text, line->size)
-                     : clf__tokenizer_encode(tokenizer, ids, line->text, line->size);
+    return clf__tokenizer_encode(model->tokenizer, ids, line->text, line->size, is_target, flags->pieces);
 }
 
 static clf_status append(struct side *side, int index, const struct clf__ids *ids)

@@ -39,8 +39,9 @@ int tune_is_wanted(const struct flags *flags, enum clf__knob knob)
 }
 
 /* The variable, where it makes a choice. */
-static const char *chooses(const char *variable, const char *word)
+static const char *chooses(const char *variable)
 {
+    const char *word = clf__environment_value(variable + strlen("$"));
     return word != NULL && strcmp(word, "auto") != 0 ? variable : NULL;
 }
 
@@ -49,13 +50,11 @@ const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob)
     const struct clf_device_options *options = &flags->device_options;
     switch (knob) {
     case CLF__KNOB_FORM:
-        return options->form != CLF_FORM_AUTO ? "--form" : chooses("$CLFORMER_FORM", clf__environment_form());
+        return options->form != CLF_FORM_AUTO ? "--form" : chooses("$CLFORMER_FORM");
     case CLF__KNOB_GEMM:
-        return options->gemm != CLF_GEMM_AUTO ? "--gemm" : chooses("$CLFORMER_GEMM", clf__environment_gemm());
+        return options->gemm != CLF_GEMM_AUTO ? "--gemm" : chooses("$CLFORMER_GEMM");
     case CLF__KNOB_ATTENTION:
-        return options->attention != CLF_ATTENTION_AUTO
-                   ? "--attention"
-                   : chooses("$CLFORMER_ATTENTION", clf__environment_attention());
+        return options->attention != CLF_ATTENTION_AUTO ? "--attention" : chooses("$CLFORMER_ATTENTION");
     default:
         return NULL;
     }

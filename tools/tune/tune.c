@@ -212,7 +212,7 @@ static int open_setup(const struct tune *tune, struct setup *setup, const struct
     struct flags flags = tune->flags;
     flags.verbose = 0;
     flags.device_options.use_tuning = 0;
-    clf__tuning_choose(&flags.device_options, tuning);
+    (void)clf__tuning_choose(&flags.device_options, tuning); /* where it fails, opening fails too */
     int status = setup_open(setup, &flags);
     log_to_stderr(&tune->flags);
     for (int i = CLF__KNOB_CHOICES; i < CLF__KNOB_COUNT && status == EXIT_DONE; i++) {

@@ -1,6 +1,5 @@
 #include "config/family/names.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,41 +7,51 @@ static const char *const frozen[] = {".embed_positions.weight", NULL};
 
 const struct clf__tensor_names clf__names_canonical = {NULL, 0, frozen};
 
-/* What a pattern's `#` and `*` stood for. */
+static const char marks[] = {'@', '#', '*'};
+
+/* What the marks of a pattern stood for. */
 struct match {
-    const char *index;
-    int index_length;
-    const char *rest;
+    const char *starts[sizeof marks];
+    int lengths[sizeof marks];
 };
+
+/* How much of a name a mark stands for; 0: the name does not fit. */
+static size_t length_of(char mark, const char *name)
+{
+    switch (mark) {
+    case '@':
+        return strncmp(name, "encoder.", 8) == 0 || strncmp(name, "decoder.", 8) == 0 ? strlen("encoder") : 0;
+    case '#':
+        return strspn(name, "0123456789");
+    default:
+        return strlen(name);
+    }
+}
 
 static int matches(struct match *match, const char *pattern, const char *name)
 {
-    *match = (struct match){"", 0, ""};
     for (; *pattern; pattern++) {
-        if (*pattern == '*') {
-            match->rest = name;
-            return 1;
-        }
-        if (*pattern == '#') {
-            match->index = name;
-            while (isdigit((unsigned char)*name)) {
-                name++;
-            }
-            match->index_length = (int)(name - match->index);
-        } else if (*pattern != *name++) {
+        const char *mark = memchr(marks, *pattern, sizeof marks);
+        size_t length = mark ? length_of(*mark, name) : *pattern == *name;
+        if (length == 0) {
             return 0;
         }
+        if (mark) {
+            match->starts[mark - marks] = name;
+            match->lengths[mark - marks] = (int)length;
+        }
+        name += length;
     }
     return *name == '\0';
 }
 
 static void write_name(const struct match *match, const char *pattern, char *stored, size_t size)
 {
-    const char *mark = strchr(pattern, '#');
-    int before = mark ? (int)(mark - pattern) : 0;
-    const char *after = mark ? mark + 1 : pattern;
-    snprintf(stored, size, "%.*s%.*s%.*s%s", before, pattern, match->index_length, match->index,
-             (int)strcspn(after, "*"), after, match->rest);
+    for (size_t used = 0; *pattern && used < size; pattern++) {
+        const char *mark = memchr(marks, *pattern, sizeof marks);
+        used += (size_t)snprintf(stored + used, size - used, "%.*s", mark ? match->lengths[mark - marks] : 1,
+                                 mark ? match->starts[mark - marks] : pattern);
+    }
 }
 
 int clf__names_stored(const struct clf__tensor_names *names, const char *canonical, char *stored, size_t size)

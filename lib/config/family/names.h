@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* A canonical name and the stored one. `#` stands for the layer's index, a `*` at the end for the rest. */
+/* A canonical name and the stored one. `@` stands for encoder or decoder, `#` for the layer's index, a `*` at
+ * the end for the rest. */
 struct clf__name_rule {
     const char *canonical, *stored;
 };

@@ -2,8 +2,15 @@
 #ifndef CLF_TEXT_SEGMENTERS_CHARSMAP_H
 #define CLF_TEXT_SEGMENTERS_CHARSMAP_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/status.h"
-#include "text/segmenters/protobuf.h"
+
+struct clf__span {
+    const uint8_t *bytes;
+    size_t size;
+};
 
 /* The size of a trie, the trie, and the replacement texts, each ended by NUL. The trie is a double array of
  * 32-bit units. At node p with unit u, the children lie at (p ^ offset(u)) ^ c for the bytes c, a child being

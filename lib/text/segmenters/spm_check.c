@@ -22,10 +22,80 @@ enum {
     MAX_NESTED_SYMBOLS = 64,
 };
 
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+
+/* A field of a protobuf message. */
+struct field {
+    uint32_t number;
+    enum wire_type wire_type;
+    uint64_t varint;        /* of WIRE_VARINT */
+    struct clf__span value; /* of WIRE_BYTES */
+};
+
+static void skip(struct clf__span *span, size_t size)
+{
+    span->bytes += size;
+    span->size -= size;
+}
+
+/* A number of at most `bits` bits, in no more bytes than those need. */
+static int read_varint(struct clf__span *span, int bits, uint64_t *out)
+{
+    *out = 0;
+    for (int shift = 0; shift < bits && span->size > 0; shift += 7) {
+        uint8_t byte = span->bytes[0];
+        skip(span, 1);
+        if (bits - shift < 7 && (byte & 0x7F) >> (bits - shift) != 0) {
+            return 0;
+        }
+        *out |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte < 0x80) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Takes the next field off a message; 0 where it is damaged. Every field that this reads, protobuf's own
+ * parser reads alike: a tag or a length of more than 32 bits, of which it drops what is above or refuses the
+ * message, is damage here, and so are field 0 and groups, which no SentencePiece model has. */
+static int next_field(struct clf__span *message, struct field *field)
+{
+    uint64_t key, length = 0;
+    if (!read_varint(message, 32, &key) || key >> 3 == 0) {
+        return 0;
+    }
+    *field = (struct field){.number = (uint32_t)(key >> 3), .wire_type = (int)(key & 7)};
+    switch (field->wire_type) {
+    case WIRE_VARINT:
+        return read_varint(message, 64, &field->varint);
+    case WIRE_FIXED64:
+        length = 8;
+        break;
+    case WIRE_FIXED32:
+        length = 4;
+        break;
+    case WIRE_BYTES:
+        if (!read_varint(message, 32, &length)) {
+            return 0;
+        }
+        break;
+    default: /* groups */
+        return 0;
+    }
+    if (length > message->size) {
+        return 0;
+    }
+    field->value = (struct clf__span){message->bytes, (size_t)length};
+    skip(message, (size_t)length);
+    return 1;
+}
+
 struct check {
     const char *path;
     struct clf__spm_tables tables;
-    struct clf__span *symbols; /* the pieces that are user-defined: they are found before all others */
+    struct clf__charsmap *table; /* the one of them that is read */
+    struct clf__span *symbols;   /* the pieces that are user-defined: they are found before all others */
     size_t symbol_count, symbol_capacity;
     size_t self_test_room; /* how many bytes its texts may have yet, normalised */
 };
@@ -37,14 +107,14 @@ static clf_status damaged(const struct check *check, const char *where)
 }
 
 /* Called for every field of a message. */
-typedef clf_status field_function(struct check *check, const struct clf__proto_field *field);
+typedef clf_status field_function(struct check *check, const struct field *field);
 
 static clf_status walk_fields(struct check *check, struct clf__span message, field_function *function,
                               const char *cut)
 {
     while (message.size > 0) {
-        struct clf__proto_field field;
-        if (!clf__proto_next(&message, &field)) {
+        struct field field;
+        if (!next_field(&message, &field)) {
             return damaged(check, cut);
         }
         CLF__TRY(function(check, &field));
@@ -52,22 +122,15 @@ static clf_status walk_fields(struct check *check, struct clf__span message, fie
     return CLF_OK;
 }
 
-static int is_bytes(const struct clf__proto_field *field, uint32_t number)
+static int is_bytes(const struct field *field, uint32_t number)
 {
-    return field->number == number && field->wire_type == CLF__WIRE_BYTES;
+    return field->number == number && field->wire_type == WIRE_BYTES;
 }
 
-static clf_status check_normaliser(struct check *check, const struct clf__proto_field *field)
+static clf_status check_table(struct check *check, const struct field *field)
 {
     return is_bytes(field, SPEC_PRECOMPILED_CHARSMAP)
-               ? clf__charsmap_check(&check->tables.normaliser, field->value, check->path)
-               : CLF_OK;
-}
-
-static clf_status check_denormaliser(struct check *check, const struct clf__proto_field *field)
-{
-    return is_bytes(field, SPEC_PRECOMPILED_CHARSMAP)
-               ? clf__charsmap_check(&check->tables.denormaliser, field->value, check->path)
+               ? clf__charsmap_check(check->table, field->value, check->path)
                : CLF_OK;
 }
 
@@ -87,15 +150,15 @@ static clf_status check_piece(struct check *check, struct clf__span piece)
     struct clf__span text = {0};
     int is_symbol = 0;
     while (piece.size > 0) {
-        struct clf__proto_field field;
-        if (!clf__proto_next(&piece, &field)) {
+        struct field field;
+        if (!next_field(&piece, &field)) {
             return damaged(check, "a piece is cut");
         }
         if (is_bytes(&field, PIECE_TEXT)) {
             text = field.value;
         }
         /* The library drops the upper half, and leaves the type as it was where it does not know one. */
-        is_symbol |= field.number == PIECE_TYPE && field.wire_type == CLF__WIRE_VARINT &&
+        is_symbol |= field.number == PIECE_TYPE && field.wire_type == WIRE_VARINT &&
                      (uint32_t)field.varint == TYPE_USER_DEFINED;
     }
     if (text.size > MAX_PIECE_BYTES) {
@@ -104,7 +167,7 @@ static clf_status check_piece(struct check *check, struct clf__span piece)
     return is_symbol ? add_symbol(check, text) : CLF_OK;
 }
 
-static clf_status check_sample(struct check *check, const struct clf__proto_field *field)
+static clf_status check_sample(struct check *check, const struct field *field)
 {
     if (!is_bytes(field, SAMPLE_INPUT)) {
         return CLF_OK;
@@ -115,25 +178,25 @@ static clf_status check_sample(struct check *check, const struct clf__proto_fiel
                                    : CLF_OK;
 }
 
-static clf_status check_self_test(struct check *check, const struct clf__proto_field *field)
+static clf_status check_self_test(struct check *check, const struct field *field)
 {
     return is_bytes(field, SELF_TEST_SAMPLE)
                ? walk_fields(check, field->value, check_sample, "its self-test is cut")
                : CLF_OK;
 }
 
-static clf_status check_tables(struct check *check, const struct clf__proto_field *field)
+static clf_status check_tables(struct check *check, const struct field *field)
 {
-    if (is_bytes(field, MODEL_NORMALIZER_SPEC)) {
-        return walk_fields(check, field->value, check_normaliser, "its normaliser is cut");
+    int is_normaliser = is_bytes(field, MODEL_NORMALIZER_SPEC);
+    if (!is_normaliser && !is_bytes(field, MODEL_DENORMALIZER_SPEC)) {
+        return CLF_OK;
     }
-    return is_bytes(field, MODEL_DENORMALIZER_SPEC)
-               ? walk_fields(check, field->value, check_denormaliser, "its normaliser is cut")
-               : CLF_OK;
+    check->table = is_normaliser ? &check->tables.normaliser : &check->tables.denormaliser;
+    return walk_fields(check, field->value, check_table, "its normaliser is cut");
 }
 
 /* Once the tables are known. */
-static clf_status check_texts(struct check *check, const struct clf__proto_field *field)
+static clf_status check_texts(struct check *check, const struct field *field)
 {
     if (is_bytes(field, MODEL_SELF_TEST)) {
         return walk_fields(check, field->value, check_self_test, "its self-test is cut");
@@ -198,13 +261,13 @@ clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, siz
 clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__piece_function *function, void *user)
 {
     struct clf__span model = {bytes, size};
-    struct clf__proto_field piece, field;
-    while (clf__proto_next(&model, &piece)) {
+    struct field piece, field;
+    while (next_field(&model, &piece)) {
         if (!is_bytes(&piece, MODEL_PIECE)) {
             continue;
         }
         struct clf__span text = {0};
-        while (clf__proto_next(&piece.value, &field)) {
+        while (next_field(&piece.value, &field)) {
             if (is_bytes(&field, PIECE_TEXT)) {
                 text = field.value;
             }

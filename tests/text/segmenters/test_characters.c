@@ -49,14 +49,14 @@ static void test_a_folder_with_a_delimiter(void **state)
     tokenizer_write(folder, "tokenizer_config.json", "{\"word_delimiter_token\": \"|\"}");
     struct clf__tokenizer *tokenizer = tokenizer_load(folder, &tokenizer_word_options);
     struct clf__ids ids = {0};
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, " a  ab ", 7));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, " a  ab ", 7, 0, 0));
     assert_ids(ids, 2, 4, 5, 4, 1, 3);
     char *text;
     assert_ok(clf__tokenizer_decode(tokenizer, &text, ids.data, ids.count));
     assert_string_equal(text, "a a<unk>");
     clf__free(text);
     /* Pieces stand between white space, whatever text is cut into. */
-    assert_ok(clf__tokenizer_encode_pieces(tokenizer, &ids, "a ab | a", 8, 1));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a ab | a", 8, 1, 1));
     assert_ids(ids, 4, 1, 5, 4, 3);
     clf__ids_free(&ids);
     clf__tokenizer_free(tokenizer);

@@ -13,22 +13,22 @@ static void test_pieces(void **state)
     struct clf__ids ids = {0}, again = {0};
     /* The pieces of a line, given as pieces, are the line. */
     static const char line[] = "the quick man said";
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, sizeof line - 1));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, sizeof line - 1, 0, 0));
     char pieces[400] = "";
     for (int i = 0; i + 1 < ids.count; i++) {
         strcat(strcat(pieces, i ? " " : ""), clf__tokenizer_source_piece(tokenizer, ids.data[i]));
     }
-    assert_ok(clf__tokenizer_encode_pieces(tokenizer, &again, pieces, strlen(pieces), 0));
+    assert_ok(clf__tokenizer_encode(tokenizer, &again, pieces, strlen(pieces), 0, 1));
     assert_int_equal(again.count, ids.count);
     assert_memory_equal(again.data, ids.data, (size_t)ids.count * sizeof *ids.data);
-    assert_ok(clf__tokenizer_encode_pieces(tokenizer, &ids, "no-such-piece", 13, 1));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "no-such-piece", 13, 1, 1));
     assert_ids(ids, 1, 0);
     /* NUL bytes are white space. */
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "\0a\0b\0", 5));
-    assert_ok(clf__tokenizer_encode(tokenizer, &again, " a b ", 5));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "\0a\0b\0", 5, 0, 0));
+    assert_ok(clf__tokenizer_encode(tokenizer, &again, " a b ", 5, 0, 0));
     assert_int_equal(again.count, ids.count);
     assert_memory_equal(again.data, ids.data, (size_t)ids.count * sizeof *ids.data);
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "\0\0", 2));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "\0\0", 2, 0, 0));
     assert_ids(ids, 0);
     clf__ids_free(&ids);
     clf__ids_free(&again);
@@ -47,9 +47,9 @@ static void test_a_line_of_a_megabyte(void **state)
         for (int i = 0; i < SIZE; i++) {
             line[i] = spaced && i % 2 ? ' ' : 'a';
         }
-        assert_ok(clf__tokenizer_encode(words, &ids, line, SIZE));
+        assert_ok(clf__tokenizer_encode(words, &ids, line, SIZE, 0, 0));
         assert_int_equal(ids.count, spaced ? SIZE / 2 + 2 : 3);
-        assert_ok(clf__tokenizer_encode(pieces, &ids, line, SIZE));
+        assert_ok(clf__tokenizer_encode(pieces, &ids, line, SIZE, 0, 0));
         assert_true(ids.count > SIZE / 16);
         assert_int_equal(ids.data[ids.count - 1], 0);
     }
@@ -67,13 +67,13 @@ static void test_long_lines_are_whole(void **state)
     /* Words with a space between them, across every place where a line may be taken in parts. */
     enum { WORDS = 30000 };
     static const char word[] = "the man";
-    assert_ok(clf__tokenizer_encode(tokenizer, &once, word, sizeof word - 1));
+    assert_ok(clf__tokenizer_encode(tokenizer, &once, word, sizeof word - 1, 0, 0));
     char *line = support_array(WORDS, sizeof word);
     for (int i = 0; i < WORDS; i++) {
         memcpy(line + i * sizeof word, word, sizeof word);
         line[i * sizeof word + sizeof word - 1] = ' ';
     }
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, WORDS * sizeof word));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, WORDS * sizeof word, 0, 0));
     int each = once.count - 1; /* without the end */
     assert_int_equal(ids.count, WORDS * each + 1);
     for (int i = 0; i < WORDS; i++) {
@@ -84,7 +84,7 @@ static void test_long_lines_are_whole(void **state)
     for (int i = 0; i + 3 <= 1 << 20; i += 3) {
         memcpy(unknown + i, "\u65e5", 3);
     }
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, unknown, (1 << 20) / 3 * 3));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, unknown, (1 << 20) / 3 * 3, 0, 0));
     assert_in_range(ids.count, 3, 200);
     clf__ids_free(&ids);
     clf__ids_free(&once);

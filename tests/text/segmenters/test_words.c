@@ -49,20 +49,20 @@ static void test_words(void **state)
     struct clf__tokenizer *tokenizer = tokenizer_load_words(&tokenizer_word_options);
     struct clf__ids ids = {0};
     static const char line[] = " a  b\u00e9\ta\0zz\r\n";
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, sizeof line - 1));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, sizeof line - 1, 0, 0));
     assert_ids(ids, 2, 4, 5, 4, 1, 3);
-    assert_ok(clf__tokenizer_encode_target(tokenizer, &ids, "a zz", 4));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a zz", 4, 1, 0));
     assert_ids(ids, 4, 1, 3);
-    assert_ok(clf__tokenizer_encode_pieces(tokenizer, &ids, "a zz", 4, 0));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a zz", 4, 0, 1));
     assert_ids(ids, 2, 4, 1, 3);
-    assert_ok(clf__tokenizer_encode_pieces(tokenizer, &ids, "a zz", 4, 1));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a zz", 4, 1, 1));
     assert_ids(ids, 4, 1, 3);
     /* A code is a word like others: it ends at white space. */
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, ">>a<< a", 7));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, ">>a<< a", 7, 0, 0));
     assert_ids(ids, 2, 6, 4, 3);
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, ">>a<<a", 6));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, ">>a<<a", 6, 0, 0));
     assert_ids(ids, 2, 1, 3);
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "", 0));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "", 0, 0, 0));
     assert_ids(ids, 2, 3);
     assert_int_equal(clf__tokenizer_max_length(tokenizer), 0);
     clf__ids_free(&ids);
@@ -113,11 +113,11 @@ static void test_unknown_words_without_a_place(void **state)
     };
     struct clf__tokenizer *tokenizer = tokenizer_load(folder, &options);
     struct clf__ids ids = {0};
-    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "b a", 3));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "b a", 3, 0, 0));
     assert_ids(ids, 1, 0);
-    assert_ok(clf__tokenizer_encode_target(tokenizer, &ids, "b", 1));
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, "b", 1, 1, 0));
     assert_ids(ids, 1);
-    assert_fails(clf__tokenizer_encode(tokenizer, &ids, "a ccc", 5), CLF_TEXT, "\"ccc\" is not in ");
+    assert_fails(clf__tokenizer_encode(tokenizer, &ids, "a ccc", 5, 0, 0), CLF_TEXT, "\"ccc\" is not in ");
     assert_non_null(strstr(clf_last_error(), "vocab.json"));
     assert_int_equal(ids.count, 0);
     /* A long word is cut in the sentence, on a whole code point. */
@@ -129,7 +129,8 @@ static void test_unknown_words_without_a_place(void **state)
     line[1] = 'y';
     line[2] = 'z';
     line[3] = 'z';
-    assert_fails(clf__tokenizer_encode(tokenizer, &ids, line + 1, 1999), CLF_TEXT, "\u00e9\" is not in ");
+    assert_fails(clf__tokenizer_encode(tokenizer, &ids, line + 1, 1999, 0, 0), CLF_TEXT,
+                 "\u00e9\" is not in ");
     assert_true(strlen(clf_last_error()) < 400);
     clf__ids_free(&ids);
     clf__tokenizer_free(tokenizer);

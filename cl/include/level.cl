@@ -1,9 +1,28 @@
-/* Vectors of 16 lanes, on which the CPU forms compute: part of the prelude, never built alone.
- *
- * Such a vector is one register of AVX-512 and two of AVX2. Where it is two, compilers for x86 warn of each function that
- * takes or returns it by value, since how it travels depends on the instructions. So functions of ours take and return it
- * in a struct, behind macros that hide it, and built-in functions get it by its halves. All are inlined: this changes
- * neither bits nor speed. */
+/* What a level of instructions of the CPU forms does otherwise than another: part of the prelude, never built alone. The
+ * levels are the rows of lib/device/levels.c, from which the host sets
+ *     BLOCK_ROWS                  rows of x whose sums with a panel of outputs lie in registers, at most 8
+ *     HAS_DOT_INT8, HAS_DOT_BF16  where the level has these instructions
+ */
+#include "device/levels.h"
+
+#ifndef BLOCK_ROWS
+#define BLOCK_ROWS 8 /* for the probe kernel, which comes before the level is known */
+#endif
+
+/* Dot products that PoCL's compiler does not know, but its assembler. In 16 lanes, acc of 32 bits each: */
+#ifdef HAS_DOT_INT8
+/* acc[i] += u[4i .. 4i + 3] . s[4i .. 4i + 3], u unsigned and s signed. */
+#define DOT_INT8(acc, u, s) __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(u), "v"(s))
+#endif
+#ifdef HAS_DOT_BF16
+/* acc[i] += x[2i + 1] w[2i + 1], then += x[2i] w[2i]. */
+#define DOT_BF16(acc, x, w) __asm__("vdpbf16ps %2, %1, %0" : "+v"(acc) : "v"(w), "v"(x))
+#endif
+
+/* Vectors of 16 lanes: one register of AVX-512 and two of AVX2. Where such a vector is two, compilers for x86 warn of each
+ * function that takes or returns it by value, since how it travels depends on the instructions. So functions of ours take
+ * and return it in a struct, behind macros that hide it, and built-in functions get it by its halves. All are inlined:
+ * this changes neither bits nor speed. */
 struct wide {
     float16 v;
 };

@@ -1,0 +1,9 @@
+#include "gemm/provider.h"
+
+#include "device/caps.h"
+
+const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision)
+{
+    int is_clblast = clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST && precision == CLF_PRECISION_FP32;
+    return is_clblast ? &clf__gemm_clblast : &clf__gemm_native;
+}
