@@ -168,13 +168,6 @@ static clf_status prepare_products(struct clf__training *training)
     return CLF_OK;
 }
 
-static clf_status make_zeros(struct clf__training *training)
-{
-    size_t width = (size_t)training->transformer->config.d_model;
-    return training->options.keeps_padding ? clf__allocate(&training->zeros, width, sizeof *training->zeros)
-                                           : CLF_OK;
-}
-
 static clf_status make(struct clf__training *training)
 {
     const struct clf__transformer *transformer = training->transformer;
@@ -191,7 +184,10 @@ static clf_status make(struct clf__training *training)
     }
     CLF__TRY(clf__training_place(training));
     CLF__TRY(reserve_host(training));
-    CLF__TRY(make_zeros(training));
+    if (training->options.keeps_padding) {
+        CLF__TRY(
+            clf__allocate(&training->zeros, (size_t)transformer->config.d_model, sizeof *training->zeros));
+    }
     CLF__TRY(clf__arena_allocate(&training->arena));
     return prepare_products(training);
 }

@@ -99,9 +99,7 @@ clf_status clf__panels_write_parts(struct clf__weight *weight, const struct clf_
 clf_status clf__panels_read(const struct clf__weight *weight, int first, int count, float *target);
 clf_status clf__panels_write(struct clf__weight *weight, int first, int count, const float *source);
 
-/* The native provider's parts: native_int8.c, native_gradient.c. */
-clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int rows,
-                                 const struct clf__weight *weight, const struct clf__epilogue *epilogue);
+/* The native provider's gradients: native_gradient.c. */
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                          clf_precision precision);
 clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
