@@ -11,17 +11,11 @@ struct walker {
     int index; /* of the next parameter */
 };
 
-static struct clf__tensor vector_of(struct clf__buffer *buffer, int count)
-{
-    return (struct clf__tensor){
-        .buffer = buffer, .type = CLF__F32, .rows = 1, .columns = count, .stride = count};
-}
-
 /* A weight's whole array, whatever its layout; it was checked that an int counts it. */
 static struct clf__tensor array_of(const struct clf__weight *weight)
 {
     struct clf__buffer *buffer = (struct clf__buffer *)clf__weight_layout(weight).buffer;
-    return vector_of(buffer, (int)clf__weight_elements(weight));
+    return clf__tensor_floats(buffer, 1, (int)clf__weight_elements(weight));
 }
 
 /* Parameters of one stacked layer alternate between its weight and its bias. */
@@ -98,7 +92,7 @@ static void walk_tensor(struct walker *walker, void *const at[CLF__TRAINED_KINDS
     struct clf__tensor vectors[CLF__TRAINED_KINDS];
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
         const struct clf__tensor *tensor = (const void *)((const char *)at[form] + offset);
-        vectors[form] = vector_of(tensor->buffer, tensor->rows * tensor->columns);
+        vectors[form] = clf__tensor_floats(tensor->buffer, 1, tensor->rows * tensor->columns);
     }
     place_next(walker, NULL, vectors, 0);
 }
@@ -109,7 +103,7 @@ static void walk_bias(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
     const struct clf__linear *values = at[CLF__VALUES];
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
         const struct clf__linear *linear = at[form];
-        vectors[form] = vector_of(linear->bias, clf__weight_outputs(values->weight));
+        vectors[form] = clf__tensor_floats(linear->bias, 1, clf__weight_outputs(values->weight));
     }
     place_next(walker, NULL, vectors, first);
 }
@@ -132,7 +126,7 @@ static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED
         if (part->bias[0] != '\0') {
             walk_bias(walker, at, first);
         } else if (gradients->bias != NULL) {
-            struct clf__tensor bias = vector_of(gradients->bias, first + part->rows);
+            struct clf__tensor bias = clf__tensor_floats(gradients->bias, 1, first + part->rows);
             training->untrained[training->untrained_count++] = clf__tensor_columns(bias, first, part->rows);
         }
     }

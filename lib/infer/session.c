@@ -211,11 +211,3 @@ void clf__session_free(struct clf__session *session)
     clf__free(session->results_host);
     clf__free(session);
 }
-
-struct clf__tensor clf__session_map(const struct clf__session *session, int which, int rows, int columns)
-{
-    struct clf__tensor map = session->maps[which];
-    map.rows = rows;
-    map.columns = map.stride = columns;
-    return map;
-}

@@ -50,7 +50,7 @@ static clf_status reach_positions(struct clf__embedder *embedder, struct clf_dev
     if (clf__config_positions(config, side) != CLF__POSITIONS_SINUSOID || rows <= embedder->positions.rows) {
         return CLF_OK;
     }
-    struct clf__tensor table = {.type = CLF__F32, .rows = rows, .columns = width, .stride = width};
+    struct clf__tensor table = clf__tensor_floats(NULL, rows, width);
     CLF__TRY(clf__buffer_create(&table.buffer, device, (size_t)rows * (size_t)width * sizeof(float),
                                 "the table of positions"));
     clf_status status = write_sinusoids(table, config, side);
@@ -80,7 +80,7 @@ static clf_status reach_relative(struct clf__embedder *embedder, struct clf_devi
         return CLF_OK;
     }
     struct clf__embedder other = *embedder;
-    other.relative = (struct clf__tensor){.type = CLF__F32, .rows = heads, .columns = width, .stride = width};
+    other.relative = clf__tensor_floats(NULL, heads, width);
     other.relative_values = NULL;
     CLF__TRY(clf__buffer_create(&other.relative.buffer, device, (size_t)heads * (size_t)width * sizeof(float),
                                 "the table of relative biases"));

@@ -166,8 +166,7 @@ static clf_status load_matrix(void *out, const struct loader *loader, const stru
     clf_status status = CLF_OK;
     if (module->kind == CLF__MODULE_TABLE) {
         struct clf__tensor *table = out;
-        *table = (struct clf__tensor){
-            .type = CLF__F32, .rows = part->rows, .columns = module->columns, .stride = module->columns};
+        *table = clf__tensor_floats(NULL, part->rows, module->columns);
         status = clf__buffer_from_host(&table->buffer, loader->device, values,
                                        (size_t)part->rows * (size_t)module->columns, part->weight);
     } else {

@@ -106,12 +106,11 @@ static struct tiles tiles_of(struct clf__tensor x, const struct clf__projection 
                              const struct clf__projection_scratch *scratch)
 {
     struct clf_device *device = clf__buffer_device(x.buffer);
-    struct tiles tiles = {
-        .projection = projection, .x = x, .k = k, .partials = scratch->partials, .ids = scratch->ids};
+    struct tiles tiles = {.projection = projection, .x = x, .k = k};
     tiles.share = share_of(device, clf__weight_outputs(projection->weight), x.rows);
-    tiles.ids.rows = tiles.partials.rows = x.rows;
-    tiles.ids.columns = tiles.ids.stride = tiles.share.lists * k;
-    tiles.partials.columns = tiles.partials.stride = 4 * tiles.share.blocks + tiles.ids.columns;
+    tiles.ids = clf__tensor_packed(scratch->ids, x.rows, tiles.share.lists * k);
+    tiles.partials =
+        clf__tensor_packed(scratch->partials, x.rows, 4 * tiles.share.blocks + tiles.ids.columns);
     return tiles;
 }
 
