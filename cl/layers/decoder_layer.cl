@@ -1,6 +1,6 @@
 /* Decoder layers for one new token a row (Vaswani 2017, 3.1), whole, in one launch: few rows make products so short
  * that launching them one by one costs more than they do. The same functions in the same order as the launches make
- * that lib/layers/decoder_layer.c would make, so the same bits.
+ * that lib/layers/layer.c would make, so the same bits.
  *
  * A layer is a list of stages: products, attentions and norms; where products read converted rows, a conversion comes
  * before each. A group takes tiles of the stage (a panel of a product, a head of a row, a row) until none is left, then

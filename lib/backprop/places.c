@@ -1,6 +1,7 @@
 /* From named parameters to arrays on the device: walks the modules, and with them the list of parameters. */
 #include <assert.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "backprop/internal.h"
 #include "base/memory.h"
@@ -10,17 +11,11 @@ struct walker {
     int index; /* of the next parameter */
 };
 
-static struct clf__tensor vector_of(struct clf__buffer *buffer, int count)
-{
-    return (struct clf__tensor){
-        .buffer = buffer, .type = CLF__F32, .rows = 1, .columns = count, .stride = count};
-}
-
 /* A weight's whole array, whatever its layout; it was checked that an int counts it. */
 static struct clf__tensor array_of(const struct clf__weight *weight)
 {
     struct clf__buffer *buffer = (struct clf__buffer *)clf__weight_layout(weight).buffer;
-    return vector_of(buffer, (int)clf__weight_elements(weight));
+    return clf__tensor_floats(buffer, 1, (int)clf__weight_elements(weight));
 }
 
 /* Parameters of one stacked layer alternate between its weight and its bias. */
@@ -50,9 +45,7 @@ static void add_trained(struct walker *walker, const struct clf__tensor *arrays,
         .first_part = before != NULL ? before->first_part + before->parts : 0,
         .parts = clf__sum_squares_parts((size_t)arrays[CLF__VALUES].columns),
     };
-    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
-        trained->arrays[form] = arrays[form];
-    }
+    memcpy(trained->arrays, arrays, sizeof trained->arrays);
 }
 
 clf_status clf__training_check_count(const char *name, int64_t count)
@@ -63,72 +56,67 @@ clf_status clf__training_check_count(const char *name, int64_t count)
                            count, INT32_MAX);
 }
 
+/* The next parameter: rows first .. of weights, which lie in the arrays, or, weights NULL, numbers of these.
+ */
+static void place_next(struct walker *walker, struct clf__weight *const *weights,
+                       const struct clf__tensor *arrays, int first)
+{
+    struct clf__place *place = &walker->training->places[walker->index];
+    place->first = first;
+    if (weights != NULL) {
+        memcpy(place->weights, weights, sizeof place->weights);
+    } else {
+        memcpy(place->vectors, arrays, sizeof place->vectors);
+    }
+    add_trained(walker, arrays, weights != NULL ? weights[CLF__VALUES] : NULL);
+    walker->index++;
+}
+
 static clf_status walk_weight(struct walker *walker, struct clf__weight *const weights[CLF__TRAINED_KINDS],
                               int first)
 {
-    struct clf__place *place = &walker->training->places[walker->index];
     struct clf__tensor arrays[CLF__TRAINED_KINDS];
     /* Its own rows are not too many; those stacked with them, and what a layout adds, are counted too. */
     const char *name = walker->training->list.items[walker->index].name;
     CLF__TRY(clf__training_check_count(name, (int64_t)clf__weight_elements(weights[CLF__VALUES])));
-    place->first = first;
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
-        place->weights[form] = weights[form];
         arrays[form] = array_of(weights[form]);
     }
-    add_trained(walker, arrays, weights[CLF__VALUES]);
-    walker->index++;
+    place_next(walker, weights, arrays, first);
     return CLF_OK;
 }
 
-static void walk_vector(struct walker *walker, const struct clf__tensor vectors[CLF__TRAINED_KINDS],
-                        int first)
-{
-    struct clf__place *place = &walker->training->places[walker->index];
-    place->first = first;
-    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
-        place->vectors[form] = vectors[form];
-    }
-    add_trained(walker, vectors, NULL);
-    walker->index++;
-}
-
-/* The same module in values, gradients and moments. */
-struct forms {
-    void *at[CLF__TRAINED_KINDS];
-};
-
-/* A table or a norm's vector, seen as one row. */
-static void walk_tensor(struct walker *walker, const struct forms *forms, size_t offset)
+/* A table or a norm's vector, seen as one row. `at`: the same module in values, gradients and moments. */
+static void walk_tensor(struct walker *walker, void *const at[CLF__TRAINED_KINDS], size_t offset)
 {
     struct clf__tensor vectors[CLF__TRAINED_KINDS];
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
-        const struct clf__tensor *tensor = (const void *)((const char *)forms->at[form] + offset);
-        vectors[form] = vector_of(tensor->buffer, tensor->rows * tensor->columns);
+        const struct clf__tensor *tensor = (const void *)((const char *)at[form] + offset);
+        vectors[form] = clf__tensor_floats(tensor->buffer, 1, tensor->rows * tensor->columns);
     }
-    walk_vector(walker, vectors, 0);
+    place_next(walker, NULL, vectors, 0);
 }
 
-static void walk_bias(struct walker *walker, const struct forms *forms, int first)
+static void walk_bias(struct walker *walker, void *const at[CLF__TRAINED_KINDS], int first)
 {
     struct clf__tensor vectors[CLF__TRAINED_KINDS];
-    const struct clf__linear *values = forms->at[CLF__VALUES];
+    const struct clf__linear *values = at[CLF__VALUES];
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
-        const struct clf__linear *linear = forms->at[form];
-        vectors[form] = vector_of(linear->bias, clf__weight_outputs(values->weight));
+        const struct clf__linear *linear = at[form];
+        vectors[form] = clf__tensor_floats(linear->bias, 1, clf__weight_outputs(values->weight));
     }
-    walk_vector(walker, vectors, first);
+    place_next(walker, NULL, vectors, first);
 }
 
 /* Where other parts of a stacked layer have a bias and one has none, zeros stand in the bias and stay. */
-static clf_status walk_linear(struct walker *walker, const struct forms *forms,
+static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
                               const struct clf__module *module)
 {
     struct clf__training *training = walker->training;
-    const struct clf__linear *gradients = forms->at[CLF__GRADIENTS];
+    const struct clf__linear *gradients = at[CLF__GRADIENTS];
     struct clf__weight *weights[CLF__TRAINED_KINDS];
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
-        weights[form] = ((const struct clf__linear *)forms->at[form])->weight;
+        weights[form] = ((const struct clf__linear *)at[form])->weight;
     }
     for (int i = 0, first = 0; i < module->part_count; first += module->parts[i].rows, i++) {
         const struct clf__module_part *part = &module->parts[i];
@@ -136,9 +124,9 @@ static clf_status walk_linear(struct walker *walker, const struct forms *forms,
             CLF__TRY(walk_weight(walker, weights, first));
         }
         if (part->bias[0] != '\0') {
-            walk_bias(walker, forms, first);
+            walk_bias(walker, at, first);
         } else if (gradients->bias != NULL) {
-            struct clf__tensor bias = vector_of(gradients->bias, first + part->rows);
+            struct clf__tensor bias = clf__tensor_floats(gradients->bias, 1, first + part->rows);
             training->untrained[training->untrained_count++] = clf__tensor_columns(bias, first, part->rows);
         }
     }
@@ -155,28 +143,28 @@ static struct clf__stacks stacks_of(struct clf__training *training, int form)
 static clf_status walk_module(void *context, const struct clf__module *module)
 {
     struct walker *walker = context;
-    struct forms forms;
+    void *at[CLF__TRAINED_KINDS];
     struct clf__weight *weights[CLF__TRAINED_KINDS];
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
-        forms.at[form] = clf__tree_module(module, stacks_of(walker->training, form));
+        at[form] = clf__tree_module(module, stacks_of(walker->training, form));
     }
     switch (module->kind) {
     case CLF__MODULE_LINEAR:
-        return walk_linear(walker, &forms, module);
+        return walk_linear(walker, at, module);
     case CLF__MODULE_NORM:
-        walk_tensor(walker, &forms, offsetof(struct clf__norm, gamma));
+        walk_tensor(walker, at, offsetof(struct clf__norm, gamma));
         if (module->parts[0].bias[0] != '\0') {
-            walk_tensor(walker, &forms, offsetof(struct clf__norm, beta));
+            walk_tensor(walker, at, offsetof(struct clf__norm, beta));
         }
         return CLF_OK;
     case CLF__MODULE_TABLE:
-        walk_tensor(walker, &forms, 0);
+        walk_tensor(walker, at, 0);
         return CLF_OK;
     case CLF__MODULE_WEIGHT:
         break;
     }
     for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
-        weights[form] = *(struct clf__weight *const *)forms.at[form];
+        weights[form] = *(struct clf__weight *const *)at[form];
     }
     return walk_weight(walker, weights, 0);
 }

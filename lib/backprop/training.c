@@ -38,19 +38,12 @@ static struct clf__gradient_sizes gradient_sizes(const struct clf__training *tra
 {
     const struct clf__config *config = &training->transformer->config;
     const struct clf__training_limits *limits = &training->limits;
-    struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
-    int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
     struct clf__gradient_sizes sizes = {
-        .widths = {.d_model = config->d_model,
-                   .projected = clf__larger(clf__self_projection_width(&encoder),
-                                            clf__self_projection_width(&decoder)),
-                   .context =
-                       clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
-                   .hidden = config->ffn_gated ? 2 * ffn : ffn},
+        .widths = clf__stacks_widths(config),
         .rows = clf__larger(limits->source_tokens, limits->target_tokens),
         .source_rows = limits->source_tokens,
-        .activated = ffn,
+        .activated = clf__larger(config->encoder_ffn, config->decoder_ffn),
         .memory = clf__memory_projection_width(&decoder),
     };
     int widest = clf__larger(clf__larger(sizes.widths.projected, sizes.widths.hidden),
@@ -175,13 +168,6 @@ static clf_status prepare_products(struct clf__training *training)
     return CLF_OK;
 }
 
-static clf_status make_zeros(struct clf__training *training)
-{
-    size_t width = (size_t)training->transformer->config.d_model;
-    return training->options.keeps_padding ? clf__allocate(&training->zeros, width, sizeof *training->zeros)
-                                           : CLF_OK;
-}
-
 static clf_status make(struct clf__training *training)
 {
     const struct clf__transformer *transformer = training->transformer;
@@ -198,7 +184,10 @@ static clf_status make(struct clf__training *training)
     }
     CLF__TRY(clf__training_place(training));
     CLF__TRY(reserve_host(training));
-    CLF__TRY(make_zeros(training));
+    if (training->options.keeps_padding) {
+        CLF__TRY(
+            clf__allocate(&training->zeros, (size_t)transformer->config.d_model, sizeof *training->zeros));
+    }
     CLF__TRY(clf__arena_allocate(&training->arena));
     return prepare_products(training);
 }

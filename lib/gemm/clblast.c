@@ -75,11 +75,16 @@ static clf_status run_epilogue(struct clf_device *device, struct clf__matrix y, 
 /* c (m, n) = alpha * op(a) op(b) + beta * c, op(a) (m, k), op(b) (k, n) */
 struct product {
     int m, n, k;
-    CLBlastTranspose transpose_a, transpose_b;
+    int transpose_a, transpose_b;
     struct clf__matrix a, b, c;
     float alpha, beta;
     struct clf__cost cost;
 };
+
+static CLBlastTranspose transpose_of(int is_transposed)
+{
+    return is_transposed ? CLBlastTransposeYes : CLBlastTransposeNo;
+}
 
 /* Where CLBlast keeps its copies of the operands, NULL where it makes none: left alone it would allocate that
  * memory in every call. */
@@ -88,9 +93,9 @@ static clf_status reserve_copies(cl_mem *out, struct clf_device *device, const s
     size_t bytes = 0;
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSGemmTempBufferSize(
-        CLBlastLayoutRowMajor, p->transpose_a, p->transpose_b, (size_t)p->m, (size_t)p->n, (size_t)p->k,
-        p->a.offset, (size_t)p->a.stride, p->b.offset, (size_t)p->b.stride, p->c.offset, (size_t)p->c.stride,
-        &device->queue, &bytes));
+        CLBlastLayoutRowMajor, transpose_of(p->transpose_a), transpose_of(p->transpose_b), (size_t)p->m,
+        (size_t)p->n, (size_t)p->k, p->a.offset, (size_t)p->a.stride, p->b.offset, (size_t)p->b.stride,
+        p->c.offset, (size_t)p->c.stride, &device->queue, &bytes));
     pthread_mutex_unlock(&one_call);
     CLF__TRY(check(code, device, p->m, p->n, p->k));
     if (bytes > 0) {
@@ -112,10 +117,10 @@ static clf_status multiply(struct clf_device *device, const struct product *p)
     CLF__TRY(clf__profile_mark(device, &before));
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSgemmWithTempBuffer(
-        CLBlastLayoutRowMajor, p->transpose_a, p->transpose_b, (size_t)p->m, (size_t)p->n, (size_t)p->k,
-        p->alpha, p->a.buffer->memory, p->a.offset, (size_t)p->a.stride, p->b.buffer->memory, p->b.offset,
-        (size_t)p->b.stride, p->beta, p->c.buffer->memory, p->c.offset, (size_t)p->c.stride, &device->queue,
-        clf__profile_slot(device->profile, &event), copies));
+        CLBlastLayoutRowMajor, transpose_of(p->transpose_a), transpose_of(p->transpose_b), (size_t)p->m,
+        (size_t)p->n, (size_t)p->k, p->alpha, p->a.buffer->memory, p->a.offset, (size_t)p->a.stride,
+        p->b.buffer->memory, p->b.offset, (size_t)p->b.stride, p->beta, p->c.buffer->memory, p->c.offset,
+        (size_t)p->c.stride, &device->queue, clf__profile_slot(device->profile, &event), copies));
     pthread_mutex_unlock(&one_call);
     return finish(code, device, "CLBlastSgemm", &shape, p->cost, before, event);
 }
@@ -133,8 +138,7 @@ static clf_status multiply_weight(struct clf__matrix y, struct clf__matrix x, in
         .m = rows,
         .n = weight->outputs,
         .k = weight->inputs,
-        .transpose_a = CLBlastTransposeNo,
-        .transpose_b = CLBlastTransposeYes,
+        .transpose_b = 1,
         .a = x,
         .b = matrix_of(weight),
         .c = y,
@@ -153,8 +157,6 @@ static clf_status input_gradient(struct clf__matrix dx, struct clf__matrix dy, i
         .m = rows,
         .n = weight->inputs,
         .k = weight->outputs,
-        .transpose_a = CLBlastTransposeNo,
-        .transpose_b = CLBlastTransposeNo,
         .a = dy,
         .b = matrix_of(weight),
         .c = dx,
@@ -178,8 +180,7 @@ static clf_status weight_gradient(struct clf__weight *dweight, struct clf__matri
         .m = dweight->outputs,
         .n = dweight->inputs,
         .k = rows,
-        .transpose_a = CLBlastTransposeYes,
-        .transpose_b = CLBlastTransposeNo,
+        .transpose_a = 1,
         .a = dy,
         .b = x,
         .c = matrix_of(dweight),
@@ -198,16 +199,13 @@ static clf_status reserve_gradients(struct clf_device *device, int rows, int out
     (void)precision; /* fp32 is all there is */
     const struct clf__matrix wide = {.offset = 1, .stride = inputs}, high = {.offset = 1, .stride = outputs};
     const struct product products[] = {
-        {.m = rows, .n = outputs, .k = inputs, .a = wide, .b = wide, .c = high},
+        {.m = rows, .n = outputs, .k = inputs, .transpose_b = 1, .a = wide, .b = wide, .c = high},
         {.m = rows, .n = inputs, .k = outputs, .a = high, .b = wide, .c = wide},
-        {.m = outputs, .n = inputs, .k = rows, .a = high, .b = wide, .c = wide},
+        {.m = outputs, .n = inputs, .k = rows, .transpose_a = 1, .a = high, .b = wide, .c = wide},
     };
     for (int i = 0; i < 3; i++) {
-        struct product product = products[i];
         cl_mem copies = NULL;
-        product.transpose_a = i == 2 ? CLBlastTransposeYes : CLBlastTransposeNo;
-        product.transpose_b = i == 0 ? CLBlastTransposeYes : CLBlastTransposeNo;
-        CLF__TRY(reserve_copies(&copies, device, &product));
+        CLF__TRY(reserve_copies(&copies, device, &products[i]));
     }
     return CLF_OK;
 }
@@ -315,12 +313,11 @@ static clf_status multiply_offsets(struct clf__batched_matrix c, struct clf__bat
     }
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSgemmBatched(
-        CLBlastLayoutRowMajor, CLBlastTransposeNo,
-        shape->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo, (size_t)shape->m, (size_t)shape->n,
-        (size_t)shape->k, factors, a.matrix.buffer->memory, offsets, (size_t)a.matrix.stride,
-        b.matrix.buffer->memory, offsets + batches, (size_t)b.matrix.stride, factors + batches,
-        c.matrix.buffer->memory, offsets + 2 * batches, (size_t)c.matrix.stride, batches, &device->queue,
-        clf__profile_slot(device->profile, &event)));
+        CLBlastLayoutRowMajor, CLBlastTransposeNo, transpose_of(shape->transpose_b), (size_t)shape->m,
+        (size_t)shape->n, (size_t)shape->k, factors, a.matrix.buffer->memory, offsets,
+        (size_t)a.matrix.stride, b.matrix.buffer->memory, offsets + batches, (size_t)b.matrix.stride,
+        factors + batches, c.matrix.buffer->memory, offsets + 2 * batches, (size_t)c.matrix.stride, batches,
+        &device->queue, clf__profile_slot(device->profile, &event)));
     pthread_mutex_unlock(&one_call);
     clf__free(offsets);
     clf__free(factors);
@@ -335,12 +332,11 @@ static clf_status multiply_strided(struct clf__batched_matrix c, struct clf__bat
     CLF__TRY(clf__profile_mark(device, &before));
     pthread_mutex_lock(&one_call);
     int code = CLF__CL((cl_int)CLBlastSgemmStridedBatched(
-        CLBlastLayoutRowMajor, CLBlastTransposeNo,
-        shape->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo, (size_t)shape->m, (size_t)shape->n,
-        (size_t)shape->k, shape->alpha, a.matrix.buffer->memory, 0, (size_t)a.matrix.stride, a.batch_stride,
-        b.matrix.buffer->memory, 0, (size_t)b.matrix.stride, b.batch_stride, 0.0f, c.matrix.buffer->memory, 0,
-        (size_t)c.matrix.stride, c.batch_stride, (size_t)shape->batches, &device->queue,
-        clf__profile_slot(device->profile, &event)));
+        CLBlastLayoutRowMajor, CLBlastTransposeNo, transpose_of(shape->transpose_b), (size_t)shape->m,
+        (size_t)shape->n, (size_t)shape->k, shape->alpha, a.matrix.buffer->memory, 0, (size_t)a.matrix.stride,
+        a.batch_stride, b.matrix.buffer->memory, 0, (size_t)b.matrix.stride, b.batch_stride, 0.0f,
+        c.matrix.buffer->memory, 0, (size_t)c.matrix.stride, c.batch_stride, (size_t)shape->batches,
+        &device->queue, clf__profile_slot(device->profile, &event)));
     pthread_mutex_unlock(&one_call);
     return finish(code, device, "CLBlastSgemmStridedBatched", shape, clf__batched_cost(shape), before, event);
 }

@@ -46,8 +46,9 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
         struct clf__matrix bias = {.buffer = epilogue->bias, .stride = weight->outputs};
         CLF__TRY(clf__gemm_check_matrix("bias", bias, 0, 1, weight->outputs));
     }
-    if (weight->copies) {
-        CLF__TRY(clf__weight_rounded(&weight, weight));
+    if (clf__weight_reads_copy(weight)) { /* made now or before, it leaves the values as they are */
+        CLF__TRY(clf__weight_prepare((struct clf__weight *)weight));
+        weight = weight->rounded;
     }
     return weight->provider->multiply(y, x, rows, weight, epilogue);
 }

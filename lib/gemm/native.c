@@ -4,7 +4,7 @@
 #include "gemm/provider.h"
 #include "program/launch.h"
 
-/* Of the GPU forms of gemm.cl and gemm_batched.cl. */
+/* Of the GPU forms of gemm.cl, gemm_int8.cl and gemm_batched.cl. */
 enum { TILE = 64, SKINNY_ROWS = 8, BATCHED_TILE = 32 };
 
 /* The macros of cl/gemm/gemm.cl. */
@@ -23,14 +23,67 @@ static const char *gemm_defines(clf_precision precision, enum clf__activation ac
     return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
 }
 
+/* The kernels of a product with a weight. */
+struct kernels {
+    const char *cpu, *skinny_gpu, *tile_gpu;
+};
+
+/* `block` rows share a group in the CPU form; the launch has its program, macros and arguments. */
+static clf_status launch_product(struct clf__launch launch, const struct kernels *kernels, int rows,
+                                 size_t block, const struct clf__weight *weight,
+                                 const struct clf__epilogue *epilogue)
+{
+    const int *tuned = clf__device_caps(weight->device)->tuning.values;
+    int skinny = rows <= tuned[CLF__KNOB_SKINNY_ROWS + weight->precision];
+    size_t outputs = (size_t)weight->outputs;
+    launch.cpu = (struct clf__grid)CLF__GRID(kernels->cpu, clf__ceil_divide(outputs, CLF__PANEL),
+                                             clf__ceil_divide((size_t)rows, block));
+    launch.gpu = (struct clf__grid)CLF__GRID(skinny ? kernels->skinny_gpu : kernels->tile_gpu,
+                                             clf__ceil_divide(outputs, skinny ? CLF__PANEL : TILE),
+                                             clf__ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE));
+    launch.cost = clf__weight_cost(rows, weight, epilogue);
+    return clf__launch(weight->device, &launch);
+}
+
+static size_t rows_per_group(const struct clf__weight *weight, int rows, size_t row_bytes)
+{
+    return clf__cpu_rows_per_group((size_t)rows, row_bytes,
+                                   clf__ceil_divide((size_t)weight->outputs, CLF__PANEL),
+                                   clf__device_caps(weight->device));
+}
+
+static clf_status multiply_int8(struct clf__matrix y, struct clf__matrix x, int rows,
+                                const struct clf__weight *weight, const struct clf__epilogue *epilogue)
+{
+    static const struct kernels kernels = {"gemm_int8_cpu", "gemm_int8_skinny_gpu", "gemm_int8_tile_gpu"};
+    size_t block = rows_per_group(weight, rows, (size_t)weight->inputs);
+    struct clf__activations packed;
+    CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
+    const struct clf__argument arguments[] = {
+        CLF__MATRIX(y),
+        CLF__BUFFER(packed.buffer),
+        CLF__INT(packed.pitch),
+        CLF__INT(rows),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),
+        CLF__EPILOGUE(epilogue),
+        CLF__CPU_INT((int)block),
+    };
+    const struct clf__launch launch = {.program = "gemm_int8",
+                                       .defines = clf__activation_define(epilogue->activation),
+                                       CLF__ARGUMENTS(arguments)};
+    return launch_product(launch, &kernels, rows, block, weight, epilogue);
+}
+
 static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
                            const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
+    static const struct kernels kernels = {"gemm_weight_cpu", "gemm_weight_skinny_gpu",
+                                           "gemm_weight_tile_gpu"};
     if (weight->precision == CLF_PRECISION_INT8) {
-        return clf__native_gemm_int8(y, x, rows, weight, epilogue);
+        return multiply_int8(y, x, rows, weight, epilogue);
     }
-    const struct clf__caps *caps = clf__device_caps(weight->device);
-    size_t panels = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL);
     size_t row_bytes = (size_t)weight->inputs * sizeof(float);
     if (x.precision == CLF_PRECISION_BF16) {
         x.offset /= 2; /* the kernel counts pairs */
@@ -42,25 +95,18 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
         x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch / 4};
         row_bytes = (size_t)packed.pitch;
     }
-    size_t block = clf__cpu_rows_per_group((size_t)rows, row_bytes, panels, caps);
+    size_t block = rows_per_group(weight, rows, row_bytes);
     const struct clf__argument arguments[] = {
         CLF__MATRIX(y),           CLF__MATRIX(x),
         CLF__INT(rows),           CLF__BUFFER(weight->buffer),
         CLF__INT(weight->inputs), CLF__INT(weight->outputs),
         CLF__EPILOGUE(epilogue),  CLF__CPU_INT((int)block),
     };
-    int skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + weight->precision];
-    size_t tiles = clf__ceil_divide((size_t)weight->outputs, TILE);
-    const struct clf__launch launch = {
-        .program = "gemm",
-        .defines = gemm_defines(weight->precision, epilogue->activation, y.precision),
-        .cpu = CLF__GRID("gemm_weight_cpu", panels, clf__ceil_divide((size_t)rows, block)),
-        .gpu = CLF__GRID(skinny ? "gemm_weight_skinny_gpu" : "gemm_weight_tile_gpu", skinny ? panels : tiles,
-                         clf__ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE)),
-        CLF__ARGUMENTS(arguments),
-        .cost = clf__weight_cost(rows, weight, epilogue),
-    };
-    return clf__launch(weight->device, &launch);
+    const struct clf__launch launch = {.program = "gemm",
+                                       .defines =
+                                           gemm_defines(weight->precision, epilogue->activation, y.precision),
+                                       CLF__ARGUMENTS(arguments)};
+    return launch_product(launch, &kernels, rows, block, weight, epilogue);
 }
 
 static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,

@@ -11,11 +11,6 @@
 /* The most inputs whose products, 254 * 127 each, sum up within 32 bits. */
 enum { CLF__INT8_INPUTS = 1 << 16 };
 
-/* What products of a weight in fp32 read instead, where they are computed in bf16. */
-struct clf__weight_copies {
-    struct clf__weight *rounded; /* NULL until a product reads it: those of gradients never do */
-};
-
 static inline size_t clf__ceil_divide(size_t a, size_t b)
 {
     return (a + b - 1) / b;
@@ -27,18 +22,21 @@ struct clf__weight {
     clf_precision precision;
     int inputs, outputs;
     const struct clf__gemm_provider *provider;
-    struct clf__weight_copies *copies; /* NULL: products are in the weight's own precision */
-    struct clf__weight_copies *paused; /* copies meanwhile */
+    int has_copy;                /* products of a weight in fp32 read a copy in bf16 */
+    int is_paused;               /* but not now */
+    struct clf__weight *rounded; /* that copy; NULL until a product reads it: those of gradients never do */
 };
+static inline int clf__weight_reads_copy(const struct clf__weight *weight)
+{
+    return weight->has_copy && !weight->is_paused;
+}
 static inline clf_precision clf__products_precision(const struct clf__weight *weight)
 {
-    return weight->copies ? CLF_PRECISION_BF16 : weight->precision;
+    return clf__weight_reads_copy(weight) ? CLF_PRECISION_BF16 : weight->precision;
 }
-/* weight_copies.c: in bf16, of a weight that has copies. */
-clf_status clf__weight_rounded(const struct clf__weight **out, const struct clf__weight *weight);
 
 clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what);
-void clf__weight_free_copies(struct clf__weight *weight);
+void clf__weight_free_copy(struct clf__weight *weight);
 /* A weight of checked sizes whose contents are undefined. */
 clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
                                 int outputs, int inputs, const char *what);
@@ -101,9 +99,7 @@ clf_status clf__panels_write_parts(struct clf__weight *weight, const struct clf_
 clf_status clf__panels_read(const struct clf__weight *weight, int first, int count, float *target);
 clf_status clf__panels_write(struct clf__weight *weight, int first, int count, const float *source);
 
-/* The native provider's parts: native_int8.c, native_gradient.c. */
-clf_status clf__native_gemm_int8(struct clf__matrix y, struct clf__matrix x, int rows,
-                                 const struct clf__weight *weight, const struct clf__epilogue *epilogue);
+/* The native provider's gradients: native_gradient.c. */
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                          clf_precision precision);
 clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,

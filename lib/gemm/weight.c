@@ -28,25 +28,20 @@ struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight)
 
 void clf__weight_pause_copies(struct clf__weight *weight, int is_paused)
 {
-    struct clf__weight_copies *copies = weight->copies ? weight->copies : weight->paused;
-    weight->copies = is_paused ? NULL : copies;
-    weight->paused = is_paused ? copies : NULL;
+    weight->is_paused = is_paused;
 }
 
-void clf__weight_free_copies(struct clf__weight *weight)
+void clf__weight_free_copy(struct clf__weight *weight)
 {
-    clf__weight_pause_copies(weight, 0);
-    if (weight->copies) {
-        clf__weight_free(weight->copies->rounded);
-        clf__free(weight->copies);
-        weight->copies = NULL;
-    }
+    clf__weight_free(weight->rounded);
+    weight->rounded = NULL;
+    weight->has_copy = weight->is_paused = 0;
 }
 
 void clf__weight_free(struct clf__weight *weight)
 {
     if (weight) {
-        clf__weight_free_copies(weight);
+        clf__weight_free_copy(weight);
         clf__buffer_free(weight->buffer);
         clf__free(weight);
     }

@@ -1,5 +1,4 @@
 /* The copies in bf16 that products with a weight in fp32 read. */
-#include "base/memory.h"
 #include "device/buffer.h"
 #include "device/device.h"
 #include "gemm/gemm.h"
@@ -14,7 +13,7 @@ clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision pre
                          (int)precision, (int)weight->precision);
     }
     if (precision == CLF_PRECISION_FP32) {
-        clf__weight_free_copies(weight);
+        clf__weight_free_copy(weight);
         return CLF_OK;
     }
     if (!weight->provider->rounds_weights) {
@@ -24,10 +23,11 @@ clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision pre
                          "(CLFORMER_GEMM=native)",
                          weight->device->label);
     }
-    return weight->copies ? CLF_OK : clf__allocate(&weight->copies, 1, sizeof *weight->copies);
+    weight->has_copy = 1;
+    return CLF_OK;
 }
 
-static clf_status round_weight(struct clf__weight *rounded, const struct clf__weight *weight)
+static clf_status round_weight(const struct clf__weight *rounded, const struct clf__weight *weight)
 {
     enum { PAIRS = 32 }; /* a group of cl/gemm/round_weight.cl */
     const struct clf__argument arguments[] = {
@@ -46,32 +46,25 @@ static clf_status round_weight(struct clf__weight *rounded, const struct clf__we
     return clf__launch(weight->device, &launch);
 }
 
-clf_status clf__weight_rounded(const struct clf__weight **out, const struct clf__weight *weight)
-{
-    struct clf__weight_copies *copies = weight->copies;
-    if (copies->rounded == NULL) {
-        struct clf__weight *rounded = NULL;
-        CLF__TRY(clf__weight_allocate(&rounded, weight->device, CLF_PRECISION_BF16, weight->outputs,
-                                      weight->inputs, "a weight's copy in bf16"));
-        clf_status status = round_weight(rounded, weight);
-        if (status != CLF_OK) {
-            clf__weight_free(rounded);
-            return status;
-        }
-        copies->rounded = rounded;
-    }
-    *out = copies->rounded;
-    return CLF_OK;
-}
-
 clf_status clf__weight_prepare(struct clf__weight *weight)
 {
-    const struct clf__weight *rounded;
-    return weight->copies ? clf__weight_rounded(&rounded, weight) : CLF_OK;
+    if (!clf__weight_reads_copy(weight) || weight->rounded != NULL) {
+        return CLF_OK;
+    }
+    struct clf__weight *rounded = NULL;
+    CLF__TRY(clf__weight_allocate(&rounded, weight->device, CLF_PRECISION_BF16, weight->outputs,
+                                  weight->inputs, "a weight's copy in bf16"));
+    clf_status status = round_weight(rounded, weight);
+    if (status != CLF_OK) {
+        clf__weight_free(rounded);
+        return status;
+    }
+    weight->rounded = rounded;
+    return CLF_OK;
 }
 
 clf_status clf__weight_changed(struct clf__weight *weight)
 {
-    int is_read = weight->copies && weight->copies->rounded;
-    return is_read ? round_weight(weight->copies->rounded, weight) : CLF_OK;
+    int is_read = clf__weight_reads_copy(weight) && weight->rounded != NULL;
+    return is_read ? round_weight(weight->rounded, weight) : CLF_OK;
 }

@@ -48,7 +48,7 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
         .scratch = &session->scratch,
     };
     if (maps != NULL) {
-        call.maps = clf__session_map(session, 0, call.heads.count * rows, rows);
+        call.maps = clf__tensor_packed(session->maps[0], call.heads.count * rows, rows);
     }
     int norm_first = session->transformer->config.norm_first;
     if (!norm_first) {

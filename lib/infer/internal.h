@@ -34,7 +34,8 @@ struct clf__session {
     struct clf__projection_scratch projection;
     struct clf__tensor results; /* (1, n): what a step or a pick reads back, in one copy */
     float *results_host;
-    struct clf__tensor maps[2]; /* self and cross probabilities of one layer; buffer NULL: not wanted */
+    struct clf__tensor maps[2]; /* (H * queries, keys) of one pair at its front: self and cross probabilities
+                                 * of one layer; buffer NULL: not wanted */
     /* The batch that was encoded last. */
     int sources;
     int *source_first;             /* (sources + 1) */
@@ -57,9 +58,6 @@ static inline const struct clf__mixer_kind *clf__session_mixer(const struct clf_
 
 /* Onto the vocabulary. */
 struct clf__projection clf__session_projection(const struct clf__session *session);
-
-/* The tensor of maps 0 (self) or 1 (cross) cut to one pair's (H * queries, keys). */
-struct clf__tensor clf__session_map(const struct clf__session *session, int which, int rows, int columns);
 
 /* Where the maps of each decoder layer are read to: layer i at self + i * self_stride. */
 struct clf__decoder_maps {

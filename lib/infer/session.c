@@ -7,19 +7,7 @@
 #include "config/sides.h"
 #include "device/caps.h"
 #include "infer/internal.h"
-
-static struct clf__workspace_widths widths_of(const struct clf__config *config)
-{
-    struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
-    struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
-    int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
-    return (struct clf__workspace_widths){
-        .d_model = config->d_model,
-        .projected = clf__larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder)),
-        .context = clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
-        .hidden = config->ffn_gated ? 2 * ffn : ffn,
-    };
-}
+#include "model/stacks.h"
 
 /* Whether every product of the layers reads bf16: their weights have one precision. */
 static int reads_bf16(const struct clf__transformer *transformer)
@@ -35,7 +23,7 @@ static int most_rows(const struct clf__session_limits *limits)
 
 static int most_inputs(const struct clf__config *config)
 {
-    struct clf__workspace_widths widths = widths_of(config);
+    struct clf__workspace_widths widths = clf__stacks_widths(config);
     return clf__larger(clf__larger(config->encoder_ffn, config->decoder_ffn),
                        clf__larger(clf__larger(widths.d_model, widths.context), config->feature_size));
 }
@@ -124,7 +112,7 @@ static clf_status reserve(struct clf__session *session)
     const struct clf__session_limits *limits = &session->limits;
     const struct clf__config *config = &session->transformer->config;
     struct clf__arena *arena = &session->arena;
-    struct clf__workspace_widths widths = widths_of(config);
+    struct clf__workspace_widths widths = clf__stacks_widths(config);
     widths.has_rounded = reads_bf16(session->transformer);
     CLF__TRY(clf__workspace_reserve(&session->workspace, arena, most_rows(limits), &widths));
     if (config->feature_size > 0) {
@@ -136,6 +124,30 @@ static clf_status reserve(struct clf__session *session)
                                  3 * (int64_t)limits->source_tokens + 4 * (int64_t)limits->sources));
     CLF__TRY(reserve_decoder(session));
     return reserve_attention(session);
+}
+
+/* Makes steps in few launches ready. */
+static clf_status prepare_steps(struct clf__session *session)
+{
+    const struct clf__stack *decoder = &session->transformer->decoder;
+    struct clf__tensor counters = session->counters;
+    session->projection.counter = clf__tensor_columns(counters, counters.columns - 16, 1);
+    CLF__TRY(clf__buffer_fill(counters.buffer, 0, clf__buffer_bytes(counters.buffer), 0.0f));
+    return clf__decoder_layers_store_addresses(&session->layer_addresses, decoder->layers,
+                                               session->layer_states, session->memory);
+}
+
+/* The device memory that was reserved becomes real. */
+static clf_status allocate(struct clf__session *session)
+{
+    struct clf__transformer *transformer = session->transformer;
+    const struct clf__session_limits *limits = &session->limits;
+    CLF__TRY(clf__arena_allocate(&session->arena));
+    CLF__TRY(clf__transformer_reach(transformer, limits->source_length,
+                                    clf__larger(limits->positions, limits->target_length)));
+    CLF__TRY(clf__gemm_reserve(transformer->device, most_rows(limits), most_inputs(&transformer->config),
+                               transformer->precision));
+    return limits->cache_rows > 0 ? prepare_steps(session) : CLF_OK;
 }
 
 /* A session whose device memory is reserved and not allocated. */
@@ -156,34 +168,12 @@ static clf_status plan(struct clf__session **out, struct clf__transformer *trans
     return CLF_OK;
 }
 
-/* Makes steps in few launches ready. */
-static clf_status prepare_steps(struct clf__session *session)
-{
-    const struct clf__stack *decoder = &session->transformer->decoder;
-    struct clf__tensor counters = session->counters;
-    session->projection.counter = clf__tensor_columns(counters, counters.columns - 16, 1);
-    CLF__TRY(clf__buffer_fill(counters.buffer, 0, clf__buffer_bytes(counters.buffer), 0.0f));
-    return clf__decoder_layers_store_addresses(&session->layer_addresses, decoder->layers,
-                                               session->layer_states, session->memory);
-}
-
 clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
                                const struct clf__session_limits *limits)
 {
     struct clf__session *session;
     CLF__TRY(plan(&session, transformer, limits));
-    clf_status status = clf__arena_allocate(&session->arena);
-    if (status == CLF_OK) {
-        status = clf__transformer_reach(transformer, limits->source_length,
-                                        clf__larger(limits->positions, limits->target_length));
-    }
-    if (status == CLF_OK) {
-        status = clf__gemm_reserve(transformer->device, most_rows(limits), most_inputs(&transformer->config),
-                                   transformer->precision);
-    }
-    if (status == CLF_OK && limits->cache_rows > 0) {
-        status = prepare_steps(session);
-    }
+    clf_status status = allocate(session);
     if (status != CLF_OK) {
         clf__session_free(session);
         return status;
@@ -220,12 +210,4 @@ void clf__session_free(struct clf__session *session)
     clf__free(session->target.staging);
     clf__free(session->results_host);
     clf__free(session);
-}
-
-struct clf__tensor clf__session_map(const struct clf__session *session, int which, int rows, int columns)
-{
-    struct clf__tensor map = session->maps[which];
-    map.rows = rows;
-    map.columns = map.stride = columns;
-    return map;
 }

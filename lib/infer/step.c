@@ -103,10 +103,8 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
 static struct clf__tensor results_view(const struct clf__session *session, enum clf__type type, int rows,
                                        int columns, int offset)
 {
-    struct clf__tensor view = session->results;
+    struct clf__tensor view = clf__tensor_packed(session->results, rows, columns);
     view.type = type;
-    view.rows = rows;
-    view.columns = view.stride = columns;
     view.offset = (size_t)offset;
     return view;
 }

@@ -56,8 +56,8 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
         .scratch = &session->scratch,
     };
     if (maps != NULL) {
-        self.maps = clf__session_map(session, 0, heads.count * rows, rows);
-        cross.maps = clf__session_map(session, 1, heads.count * rows, session->slots[0].length);
+        self.maps = clf__tensor_packed(session->maps[0], heads.count * rows, rows);
+        cross.maps = clf__tensor_packed(session->maps[1], heads.count * rows, session->slots[0].length);
     }
     struct clf__layer_call call = {.self_call = &self, .cross_call = &cross};
     return clf__session_run_decoder(session, rows, &call, maps);

@@ -20,76 +20,37 @@ int clf__memory_projection_width(const struct clf__heads *heads)
     return key_columns(heads) + value_columns(heads);
 }
 
-/* A stacked projection, as column views of its parts. */
-struct projection {
-    struct clf__tensor query, key, value;
-};
-
-static struct projection split_self(struct clf__tensor all, const struct clf__heads *heads)
+static struct clf__projected split_cross(struct clf__tensor query, struct clf__tensor memory,
+                                         const struct clf__heads *heads)
 {
     int keys = key_columns(heads), values = value_columns(heads);
-    return (struct projection){.query = clf__tensor_columns(all, 0, keys),
-                               .key = clf__tensor_columns(all, keys, keys),
-                               .value = clf__tensor_columns(all, 2 * keys, values)};
+    return (struct clf__projected){.query = clf__tensor_columns(query, 0, keys),
+                                   .key = clf__tensor_columns(memory, 0, keys),
+                                   .value = clf__tensor_columns(memory, keys, values)};
 }
 
-static struct projection split_cross(struct clf__tensor query, struct clf__tensor memory,
-                                     const struct clf__heads *heads)
+clf_status clf__attend(struct clf__tensor y, struct clf__tensor residual,
+                       const struct clf__projected *projected, const struct clf__attention_layer *layer,
+                       const struct clf__workspace *workspace, const struct clf__attention_call *call)
 {
-    int keys = key_columns(heads), values = value_columns(heads);
-    return (struct projection){.query = clf__tensor_columns(query, 0, keys),
-                               .key = clf__tensor_columns(memory, 0, keys),
-                               .value = clf__tensor_columns(memory, keys, values)};
-}
-
-static clf_status project_self(struct projection *out, struct clf__tensor x,
-                               const struct clf__attention_layer *layer, struct clf__tensor projected)
-{
-    struct clf__tensor all = clf__tensor_columns(projected, 0, clf__self_projection_width(&layer->heads));
-    CLF__TRY(clf__linear_forward(all, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR));
-    *out = split_self(all, &layer->heads);
-    return CLF_OK;
-}
-
-static struct clf__tensor context_of(const struct clf__workspace *workspace, const struct clf__heads *heads)
-{
-    return clf__tensor_columns(workspace->context, 0, value_columns(heads));
-}
-
-/* The same in bf16 where the output's product would round it anyhow. */
-static struct clf__tensor context_of_call(const struct clf__workspace *workspace,
-                                          const struct clf__attention_layer *layer,
-                                          const struct clf__attention_call *call)
-{
-    struct clf__tensor context = context_of(workspace, &layer->heads);
-    int is_rounded = clf__linear_reads_bf16(&layer->output) &&
-                     clf__attention_writes_bf16(clf__buffer_device(context.buffer), call);
-    return is_rounded ? clf__tensor_bf16(context) : context;
-}
-
-clf_status clf__self_attention_forward(struct clf__tensor y, struct clf__tensor x,
-                                       struct clf__tensor residual, const struct clf__attention_layer *layer,
-                                       const struct clf__workspace *workspace,
-                                       const struct clf__attention_call *call)
-{
-    struct projection projection;
-    CLF__TRY(project_self(&projection, x, layer, workspace->projected));
-    struct clf__tensor context = context_of_call(workspace, layer, call);
-    CLF__TRY(clf__attention_forward(context, projection.query, projection.key, projection.value, call));
+    struct clf__tensor context = clf__tensor_columns(workspace->context, 0, value_columns(&layer->heads));
+    if (clf__linear_reads_bf16(&layer->output) &&
+        clf__attention_writes_bf16(clf__buffer_device(context.buffer), call)) {
+        context = clf__tensor_bf16(context); /* as the output's product would round it */
+    }
+    CLF__TRY(clf__attention_forward(context, projected->query, projected->key, projected->value, call));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }
 
-clf_status clf__self_attention_step(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
-                                    const struct clf__attention_layer *layer,
-                                    const struct clf__workspace *workspace,
-                                    const struct clf__attention_history *history)
+clf_status clf__attend_record(struct clf__tensor y, struct clf__tensor residual,
+                              const struct clf__projected *projected,
+                              const struct clf__attention_layer *layer,
+                              const struct clf__attention_record *record,
+                              const struct clf__attention_training *training)
 {
-    struct projection projection;
-    CLF__TRY(project_self(&projection, x, layer, workspace->projected));
-    struct clf__tensor context = context_of(workspace, &layer->heads);
-    CLF__TRY(clf__attention_step_forward(context, projection.query, projection.key, projection.value,
-                                         &layer->heads, history));
-    return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
+    CLF__TRY(clf__attention_forward(record->context, projected->query, projected->key, projected->value,
+                                    &training->call));
+    return clf__linear_dropout_forward(y, record->context, &layer->output, residual, &training->output);
 }
 
 clf_status clf__cross_attention_forward(struct clf__tensor y, struct clf__tensor x,
@@ -100,10 +61,8 @@ clf_status clf__cross_attention_forward(struct clf__tensor y, struct clf__tensor
     const struct clf__heads *heads = &layer->heads;
     struct clf__tensor query = clf__tensor_columns(workspace->projected, 0, key_columns(heads));
     CLF__TRY(clf__linear_forward(query, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR));
-    struct projection projection = split_cross(query, memory, heads);
-    struct clf__tensor context = context_of_call(workspace, layer, call);
-    CLF__TRY(clf__attention_forward(context, projection.query, projection.key, projection.value, call));
-    return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
+    struct clf__projected projected = split_cross(query, memory, heads);
+    return clf__attend(y, residual, &projected, layer, workspace, call);
 }
 
 clf_status clf__attention_record_reserve(struct clf__attention_record *record, struct clf__arena *arena,
@@ -133,26 +92,13 @@ struct clf__attention_record clf__attention_record_rows(const struct clf__attent
     return out;
 }
 
-clf_status clf__self_attention_record(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
-                                      const struct clf__attention_layer *layer,
-                                      const struct clf__attention_record *record,
-                                      const struct clf__attention_training *training)
-{
-    struct projection projection;
-    CLF__TRY(project_self(&projection, x, layer, record->projected));
-    CLF__TRY(clf__attention_forward(record->context, projection.query, projection.key, projection.value,
-                                    &training->call));
-    return clf__linear_dropout_forward(y, record->context, &layer->output, residual, &training->output);
-}
-
-/* Back to the gradient of the context, and from there to those of the projections. */
-static clf_status backward_to_projections(const struct projection *gradients,
-                                          const struct clf__attention_layer *gradient, struct clf__tensor dy,
-                                          const struct projection *projection,
-                                          const struct clf__attention_layer *layer,
-                                          const struct clf__attention_record *record,
-                                          const struct clf__gradient_workspace *workspace,
-                                          const struct clf__attention_training *training)
+clf_status clf__attend_backward(const struct clf__projected *gradients,
+                                const struct clf__attention_layer *gradient, struct clf__tensor dy,
+                                const struct clf__projected *projected,
+                                const struct clf__attention_layer *layer,
+                                const struct clf__attention_record *record,
+                                const struct clf__gradient_workspace *workspace,
+                                const struct clf__attention_training *training)
 {
     struct clf__tensor doutput;
     struct clf__tensor dcontext = clf__tensor_columns(workspace->context, 0, value_columns(&layer->heads));
@@ -164,24 +110,8 @@ static clf_status backward_to_projections(const struct projection *gradients,
                                                  .value = gradients->value,
                                                  .relative = training->drelative,
                                                  .scratch = workspace->scratch};
-    return clf__attention_backward(&out, dcontext, projection->query, projection->key, projection->value,
+    return clf__attention_backward(&out, dcontext, projected->query, projected->key, projected->value,
                                    record->context, &training->call);
-}
-
-clf_status clf__self_attention_backward(const struct clf__branch *branch,
-                                        const struct clf__attention_layer *gradient, struct clf__tensor x,
-                                        const struct clf__attention_layer *layer,
-                                        const struct clf__attention_record *record,
-                                        const struct clf__gradient_workspace *workspace,
-                                        const struct clf__attention_training *training)
-{
-    const struct clf__heads *heads = &layer->heads;
-    struct clf__tensor dall = clf__tensor_columns(workspace->projected, 0, clf__self_projection_width(heads));
-    struct projection projection = split_self(record->projected, heads), gradients = split_self(dall, heads);
-    CLF__TRY(backward_to_projections(&gradients, gradient, branch->dy, &projection, layer, record, workspace,
-                                     training));
-    return clf__linear_backward(branch->dx, &gradient->input, dall, x, &layer->input, branch->residual,
-                                workspace->scratch);
 }
 
 clf_status clf__cross_attention_record(struct clf__tensor y, struct clf__tensor x,
@@ -192,10 +122,8 @@ clf_status clf__cross_attention_record(struct clf__tensor y, struct clf__tensor 
 {
     CLF__TRY(clf__linear_forward(record->memory, encoded->x, &layer->memory, CLF__IDENTITY, CLF__NO_TENSOR));
     CLF__TRY(clf__linear_forward(record->projected, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR));
-    struct projection projection = split_cross(record->projected, record->memory, &layer->heads);
-    CLF__TRY(clf__attention_forward(record->context, projection.query, projection.key, projection.value,
-                                    &training->call));
-    return clf__linear_dropout_forward(y, record->context, &layer->output, residual, &training->output);
+    struct clf__projected projected = split_cross(record->projected, record->memory, &layer->heads);
+    return clf__attend_record(y, residual, &projected, layer, record, training);
 }
 
 clf_status clf__cross_attention_backward(const struct clf__branch *branch, const struct clf__encoded *encoded,
@@ -207,10 +135,10 @@ clf_status clf__cross_attention_backward(const struct clf__branch *branch, const
 {
     const struct clf__heads *heads = &layer->heads;
     struct clf__tensor dquery = clf__tensor_columns(workspace->projected, 0, key_columns(heads));
-    struct projection projection = split_cross(record->projected, record->memory, heads);
-    struct projection gradients = split_cross(dquery, workspace->memory, heads);
-    CLF__TRY(backward_to_projections(&gradients, gradient, branch->dy, &projection, layer, record, workspace,
-                                     training));
+    struct clf__projected projected = split_cross(record->projected, record->memory, heads);
+    struct clf__projected gradients = split_cross(dquery, workspace->memory, heads);
+    CLF__TRY(clf__attend_backward(&gradients, gradient, branch->dy, &projected, layer, record, workspace,
+                                  training));
     CLF__TRY(clf__linear_backward(encoded->dx, &gradient->memory, workspace->memory, encoded->x,
                                   &layer->memory, encoded->adds ? encoded->dx : CLF__NO_TENSOR,
                                   workspace->scratch));

@@ -19,20 +19,16 @@ struct clf__attention_layer {
 int clf__self_projection_width(const struct clf__heads *heads);   /* H (2 K + d_v) */
 int clf__memory_projection_width(const struct clf__heads *heads); /* H (K + d_v) */
 
-/* y = Attention(x) + residual, over whole sequences. */
-clf_status clf__self_attention_forward(struct clf__tensor y, /* (N, D) */
-                                       struct clf__tensor x, /* (N, D) */
-                                       struct clf__tensor residual, const struct clf__attention_layer *layer,
-                                       const struct clf__workspace *workspace,
-                                       const struct clf__attention_call *call);
+/* Queries, keys and values: columns of stacked projections, or of their gradients. */
+struct clf__projected {
+    struct clf__tensor query, key, value;
+};
 
-/* The same for one new row a hypothesis: keys and values of x go into the history, then each row looks at its
- * own. */
-clf_status clf__self_attention_step(struct clf__tensor y, /* (R, D) */
-                                    struct clf__tensor x, /* (R, D) */
-                                    struct clf__tensor residual, const struct clf__attention_layer *layer,
-                                    const struct clf__workspace *workspace,
-                                    const struct clf__attention_history *history);
+/* y = what comes after the projections, which ends with the layer's output, + residual. */
+clf_status clf__attend(struct clf__tensor y,        /* (N, D) */
+                       struct clf__tensor residual, /* (N, D) */
+                       const struct clf__projected *projected, const struct clf__attention_layer *layer,
+                       const struct clf__workspace *workspace, const struct clf__attention_call *call);
 
 /* y = Attention(x, memory) + residual. */
 clf_status
@@ -61,17 +57,21 @@ clf_status clf__attention_record_reserve(struct clf__attention_record *record, s
 struct clf__attention_record clf__attention_record_rows(const struct clf__attention_record *record, int rows,
                                                         int source_rows);
 
-/* y = dropout(Attention(x)) + residual, with a record. */
-clf_status clf__self_attention_record(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
-                                      const struct clf__attention_layer *layer,
-                                      const struct clf__attention_record *record,
-                                      const struct clf__attention_training *training);
-clf_status clf__self_attention_backward(const struct clf__branch *branch,
-                                        const struct clf__attention_layer *gradient, struct clf__tensor x,
-                                        const struct clf__attention_layer *layer,
-                                        const struct clf__attention_record *record,
-                                        const struct clf__gradient_workspace *workspace,
-                                        const struct clf__attention_training *training);
+/* y = dropout(what comes after the projections) + residual, with a record, and the way back to their
+ * gradients.
+ */
+clf_status clf__attend_record(struct clf__tensor y, struct clf__tensor residual,
+                              const struct clf__projected *projected,
+                              const struct clf__attention_layer *layer,
+                              const struct clf__attention_record *record,
+                              const struct clf__attention_training *training);
+clf_status clf__attend_backward(const struct clf__projected *gradients,
+                                const struct clf__attention_layer *gradient, struct clf__tensor dy,
+                                const struct clf__projected *projected,
+                                const struct clf__attention_layer *layer,
+                                const struct clf__attention_record *record,
+                                const struct clf__gradient_workspace *workspace,
+                                const struct clf__attention_training *training);
 
 /* The encoder's output, which every decoder layer looks at, and its gradient: overwritten, or added to. */
 struct clf__encoded {
@@ -80,7 +80,7 @@ struct clf__encoded {
     int adds;
 };
 
-/* The same looking at encoded->x. */
+/* y = dropout(Attention(x, encoded->x)) + residual, with a record, and the way back. */
 clf_status clf__cross_attention_record(struct clf__tensor y, struct clf__tensor x,
                                        struct clf__tensor residual, const struct clf__encoded *encoded,
                                        const struct clf__attention_layer *layer,

@@ -72,13 +72,10 @@ int clf__linear_reads_bf16(const struct clf__linear *linear)
 clf_status clf__linear_forward(struct clf__tensor y, struct clf__tensor x, const struct clf__linear *linear,
                                enum clf__activation activation, struct clf__tensor residual)
 {
-    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-    epilogue.scale = linear->scale;
-    epilogue.bias = linear->bias;
-    epilogue.activation = activation;
-    if (residual.buffer != NULL) {
-        epilogue.residual = clf__tensor_matrix(residual);
-    }
+    const struct clf__epilogue epilogue = {.scale = linear->scale,
+                                           .bias = linear->bias,
+                                           .activation = activation,
+                                           .residual = clf__tensor_matrix(residual)};
     return clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(x), x.rows, linear->weight, &epilogue);
 }
 
@@ -88,11 +85,7 @@ clf_status clf__linear_backward(struct clf__tensor dx, const struct clf__linear 
 {
     struct clf__matrix dy_matrix = clf__tensor_matrix(dy);
     if (gradient->bias != NULL) {
-        struct clf__tensor dbias = {.buffer = gradient->bias,
-                                    .type = CLF__F32,
-                                    .rows = 1,
-                                    .columns = dy.columns,
-                                    .stride = dy.columns};
+        struct clf__tensor dbias = clf__tensor_floats(gradient->bias, 1, dy.columns);
         CLF__TRY(clf__bias_backward(dbias, dy, 1.0f, scratch));
     }
     CLF__TRY(clf__gemm_weight_gradient(gradient->weight, dy_matrix, clf__tensor_matrix(x), dy.rows,
@@ -100,12 +93,8 @@ clf_status clf__linear_backward(struct clf__tensor dx, const struct clf__linear 
     if (dx.buffer == NULL) {
         return CLF_OK;
     }
-    struct clf__matrix residual_matrix = {.buffer = NULL};
-    if (residual.buffer != NULL) {
-        residual_matrix = clf__tensor_matrix(residual);
-    }
     return clf__gemm_input_gradient(clf__tensor_matrix(dx), dy_matrix, dy.rows, linear->weight, linear->scale,
-                                    residual_matrix);
+                                    clf__tensor_matrix(residual));
 }
 
 clf_status clf__linear_dropout_forward(struct clf__tensor y, struct clf__tensor x,

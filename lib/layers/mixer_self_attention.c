@@ -47,19 +47,51 @@ struct clf__attention_history clf__self_attention_history(const struct clf__mixe
     };
 }
 
+static struct clf__projected split(struct clf__tensor all, const struct clf__heads *heads)
+{
+    int keys = heads->count * heads->key_width, values = heads->count * heads->value_width;
+    return (struct clf__projected){.query = clf__tensor_columns(all, 0, keys),
+                                   .key = clf__tensor_columns(all, keys, keys),
+                                   .value = clf__tensor_columns(all, 2 * keys, values)};
+}
+
+/* The columns that the layer's heads take of a workspace's. */
+static struct clf__tensor projected_columns(struct clf__tensor all, const struct clf__heads *heads)
+{
+    return clf__tensor_columns(all, 0, clf__self_projection_width(heads));
+}
+
+static clf_status project(struct clf__projected *out, struct clf__tensor x,
+                          const struct clf__attention_layer *layer, struct clf__tensor projected)
+{
+    struct clf__tensor all = projected_columns(projected, &layer->heads);
+    *out = split(all, &layer->heads);
+    return clf__linear_forward(all, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR);
+}
+
 static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
                                const struct clf__mixer *mixer, const struct clf__workspace *workspace,
                                const struct clf__mixer_step *step, const struct clf__mixer_state *state)
 {
+    const struct clf__attention_layer *layer = &mixer->attention;
+    const struct clf__heads *heads = &layer->heads;
     struct clf__attention_history history = clf__self_attention_history(step, state);
-    return clf__self_attention_step(y, x, residual, &mixer->attention, workspace, &history);
+    struct clf__tensor context =
+        clf__tensor_columns(workspace->context, 0, heads->count * heads->value_width);
+    struct clf__projected projected;
+    CLF__TRY(project(&projected, x, layer, workspace->projected));
+    CLF__TRY(clf__attention_step_forward(context, projected.query, projected.key, projected.value, heads,
+                                         &history));
+    return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }
 
 static clf_status forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
                           const struct clf__mixer *mixer, const struct clf__workspace *workspace,
                           const struct clf__attention_call *call)
 {
-    return clf__self_attention_forward(y, x, residual, &mixer->attention, workspace, call);
+    struct clf__projected projected;
+    CLF__TRY(project(&projected, x, &mixer->attention, workspace->projected));
+    return clf__attend(y, residual, &projected, &mixer->attention, workspace, call);
 }
 
 static clf_status reserve_record(struct clf__mixer_record *record, struct clf__arena *arena,
@@ -77,7 +109,9 @@ static clf_status record_forward(struct clf__tensor y, struct clf__tensor x, str
                                  const struct clf__mixer *mixer, const struct clf__mixer_record *record,
                                  const struct clf__attention_training *training)
 {
-    return clf__self_attention_record(y, x, residual, &mixer->attention, &record->attention, training);
+    struct clf__projected projected;
+    CLF__TRY(project(&projected, x, &mixer->attention, record->attention.projected));
+    return clf__attend_record(y, residual, &projected, &mixer->attention, &record->attention, training);
 }
 
 static clf_status backward(const struct clf__branch *branch, const struct clf__mixer *gradient,
@@ -86,8 +120,14 @@ static clf_status backward(const struct clf__branch *branch, const struct clf__m
                            const struct clf__gradient_workspace *workspace,
                            const struct clf__attention_training *training)
 {
-    return clf__self_attention_backward(branch, &gradient->attention, x, &mixer->attention,
-                                        &record->attention, workspace, training);
+    const struct clf__attention_layer *layer = &mixer->attention;
+    struct clf__tensor dall = projected_columns(workspace->projected, &layer->heads);
+    struct clf__projected gradients = split(dall, &layer->heads);
+    struct clf__projected projected = split(record->attention.projected, &layer->heads);
+    CLF__TRY(clf__attend_backward(&gradients, &gradient->attention, branch->dy, &projected, layer,
+                                  &record->attention, workspace, training));
+    return clf__linear_backward(branch->dx, &gradient->attention.input, dall, x, &layer->input,
+                                branch->residual, workspace->scratch);
 }
 
 const struct clf__mixer_kind clf__self_attention_mixer = {

@@ -5,7 +5,7 @@
 clf_status clf__norm_create(struct clf__norm *out, struct clf_device *device, enum clf__norm_kind kind,
                             float epsilon, int width, const float *gamma, const float *beta, const char *what)
 {
-    struct clf__tensor vector = {.type = CLF__F32, .rows = 1, .columns = width, .stride = width};
+    struct clf__tensor vector = clf__tensor_floats(NULL, 1, width);
     *out = (struct clf__norm){.gamma = vector, .beta = vector, .kind = kind, .epsilon = epsilon};
     CLF__TRY(clf__buffer_from_host(&out->gamma.buffer, device, gamma, (size_t)width, what));
     if (beta == NULL) {

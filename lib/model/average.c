@@ -190,20 +190,16 @@ static clf_status copy_config(const char *target, const char *source, clf_precis
                                         [CLF_PRECISION_FP16] = "float16",
                                         [CLF_PRECISION_BF16] = "bfloat16"};
     const char *type = types[precision];
-    char *from = NULL, *to = NULL;
-    struct clf__json json = {0};
-    CLF__TRY(clf__path_join(&from, source, "config.json"));
-    clf_status status = clf__path_join(&to, target, "config.json");
-    if (status == CLF_OK) {
-        status = clf__json_load(&json, from, clf__json_settings);
-    }
+    char *path = NULL;
+    struct clf__json json;
+    CLF__TRY(clf__path_join(&path, target, "config.json"));
+    clf_status status = clf__json_load_in(&json, source, "config.json");
     if (status == CLF_OK) {
         int is_said = say_type(json.root, "dtype", type) && say_type(json.root, "torch_dtype", type);
-        status = clf__json_write(to, is_said ? json.root : NULL, JSON_REAL_PRECISION(15));
+        status = clf__json_write(path, is_said ? json.root : NULL, JSON_REAL_PRECISION(15));
     }
     clf__json_free(&json);
-    clf__free(to);
-    clf__free(from);
+    clf__free(path);
     return status;
 }
 

@@ -50,7 +50,7 @@ static clf_status reach_positions(struct clf__embedder *embedder, struct clf_dev
     if (clf__config_positions(config, side) != CLF__POSITIONS_SINUSOID || rows <= embedder->positions.rows) {
         return CLF_OK;
     }
-    struct clf__tensor table = {.type = CLF__F32, .rows = rows, .columns = width, .stride = width};
+    struct clf__tensor table = clf__tensor_floats(NULL, rows, width);
     CLF__TRY(clf__buffer_create(&table.buffer, device, (size_t)rows * (size_t)width * sizeof(float),
                                 "the table of positions"));
     clf_status status = write_sinusoids(table, config, side);
@@ -61,18 +61,6 @@ static clf_status reach_positions(struct clf__embedder *embedder, struct clf_dev
     clf__buffer_free(embedder->positions.buffer);
     embedder->positions = table;
     return CLF_OK;
-}
-
-static struct clf__relative relative_of(const struct clf__config *config, enum clf__side side,
-                                        struct clf__tensor table)
-{
-    return (struct clf__relative){
-        .heads = table.rows,
-        .buckets = config->relative_buckets,
-        .max_distance = config->relative_distance,
-        .bidirectional = side == CLF__ENCODER,
-        .reach = (table.columns - 1) / 2,
-    };
 }
 
 /* Room on the host for a table of biases by bucket, and for one by distance. */
@@ -92,7 +80,7 @@ static clf_status reach_relative(struct clf__embedder *embedder, struct clf_devi
         return CLF_OK;
     }
     struct clf__embedder other = *embedder;
-    other.relative = (struct clf__tensor){.type = CLF__F32, .rows = heads, .columns = width, .stride = width};
+    other.relative = clf__tensor_floats(NULL, heads, width);
     other.relative_values = NULL;
     CLF__TRY(clf__buffer_create(&other.relative.buffer, device, (size_t)heads * (size_t)width * sizeof(float),
                                 "the table of relative biases"));
@@ -135,20 +123,15 @@ void clf__embedder_free_tables(struct clf__embedder *embedder)
     embedder->relative_values = NULL;
 }
 
-static clf_status sum_embeddings(struct clf__tensor y, const struct clf__embedder *embedder,
-                                 const struct clf__front_end_input *input, struct clf__tensor positions)
-{
-    const struct clf__front_end *front_end = &embedder->front_end;
-    return front_end->kind->forward(y, front_end, input, embedder->positions, positions);
-}
-
 clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedder *embedder,
                                  const struct clf__front_end_input *input, struct clf__tensor positions)
 {
-    CLF__TRY(sum_embeddings(y, embedder, input, positions));
+    const struct clf__front_end *front_end = &embedder->front_end;
+    CLF__TRY(front_end->kind->forward(y, front_end, input, embedder->positions, positions));
     return embedder->norm.gamma.buffer != NULL ? clf__norm_forward(y, y, &embedder->norm) : CLF_OK;
 }
 
+/* In place; its own backward pass too. */
 static clf_status drop(struct clf__tensor y, const struct clf__dropout *dropout)
 {
     return dropout->rate > 0.0f ? clf__dropout_forward(y, y, CLF__NO_TENSOR, dropout) : CLF_OK;
@@ -159,21 +142,15 @@ clf_status clf__embedder_record(struct clf__tensor y, const struct clf__embedder
 {
     int has_norm = embedder->norm.gamma.buffer != NULL;
     struct clf__tensor sums = has_norm ? training->sums : y;
-    CLF__TRY(sum_embeddings(sums, embedder, &training->input, training->positions));
-    if (!has_norm) {
-        return drop(y, &training->dropout);
-    }
-    if (training->drops_before_norm) {
+    CLF__TRY(embedder->front_end.kind->forward(sums, &embedder->front_end, &training->input,
+                                               embedder->positions, training->positions));
+    if (has_norm && training->drops_before_norm) {
         CLF__TRY(drop(sums, &training->dropout));
-        return clf__norm_forward(y, sums, &embedder->norm);
     }
-    CLF__TRY(clf__norm_forward(y, sums, &embedder->norm));
-    return drop(y, &training->dropout);
-}
-
-static clf_status drop_backward(struct clf__tensor dy, const struct clf__dropout *dropout)
-{
-    return dropout->rate > 0.0f ? clf__dropout_backward(dy, dy, dropout) : CLF_OK;
+    if (has_norm) {
+        CLF__TRY(clf__norm_forward(y, sums, &embedder->norm));
+    }
+    return has_norm && training->drops_before_norm ? CLF_OK : drop(y, &training->dropout);
 }
 
 clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct clf__tensor dy,
@@ -182,13 +159,13 @@ clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct c
 {
     int has_norm = embedder->norm.gamma.buffer != NULL;
     if (!has_norm || !training->drops_before_norm) {
-        CLF__TRY(drop_backward(dy, &training->dropout));
+        CLF__TRY(drop(dy, &training->dropout));
     }
     if (has_norm) {
         CLF__TRY(clf__norm_backward(dy, &gradient->norm, dy, training->sums, &embedder->norm, scratch));
     }
     if (has_norm && training->drops_before_norm) {
-        CLF__TRY(drop_backward(dy, &training->dropout));
+        CLF__TRY(drop(dy, &training->dropout));
     }
     if (gradient->positions.buffer != NULL) {
         CLF__TRY(clf__positions_backward(gradient->positions, dy, &training->position_groups));
@@ -197,19 +174,38 @@ clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct c
                                               &training->input, scratch);
 }
 
+/* What both functions below work on: the table's sizes, and the host's room for both tables. */
+struct relative_tables {
+    struct clf__relative sizes;
+    float *by_bucket, *by_distance;
+};
+
+static struct relative_tables tables_of(const struct clf__embedder *embedder,
+                                        const struct clf__config *config, enum clf__side side)
+{
+    struct clf__tensor by_bucket = embedder->relative_by_bucket;
+    float *values = embedder->relative_values;
+    return (struct relative_tables){
+        .sizes = {.heads = embedder->relative.rows,
+                  .buckets = config->relative_buckets,
+                  .max_distance = config->relative_distance,
+                  .bidirectional = side == CLF__ENCODER,
+                  .reach = (embedder->relative.columns - 1) / 2},
+        .by_bucket = values,
+        .by_distance = values + (size_t)by_bucket.rows * (size_t)by_bucket.columns,
+    };
+}
+
 clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
                                         const struct clf__config *config, enum clf__side side)
 {
     if (embedder->relative.buffer == NULL) {
         return CLF_OK;
     }
-    struct clf__tensor by_bucket = embedder->relative_by_bucket;
-    struct clf__relative relative = relative_of(config, side, embedder->relative);
-    float *values = embedder->relative_values;
-    float *by_distance = values + (size_t)by_bucket.rows * (size_t)by_bucket.columns;
-    CLF__TRY(clf__tensor_read(by_bucket, values));
-    clf__relative_table(by_distance, values, &relative);
-    return clf__tensor_write(embedder->relative, by_distance);
+    struct relative_tables tables = tables_of(embedder, config, side);
+    CLF__TRY(clf__tensor_read(embedder->relative_by_bucket, tables.by_bucket));
+    clf__relative_table(tables.by_distance, tables.by_bucket, &tables.sizes);
+    return clf__tensor_write(embedder->relative, tables.by_distance);
 }
 
 clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,
@@ -218,11 +214,8 @@ clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,
     if (gradient->relative.buffer == NULL) {
         return CLF_OK;
     }
-    struct clf__tensor by_bucket = gradient->relative_by_bucket;
-    struct clf__relative relative = relative_of(config, side, gradient->relative);
-    float *values = gradient->relative_values;
-    float *by_distance = values + (size_t)by_bucket.rows * (size_t)by_bucket.columns;
-    CLF__TRY(clf__tensor_read(gradient->relative, by_distance));
-    clf__relative_table_backward(values, by_distance, &relative);
-    return clf__tensor_write(by_bucket, values);
+    struct relative_tables tables = tables_of(gradient, config, side);
+    CLF__TRY(clf__tensor_read(gradient->relative, tables.by_distance));
+    clf__relative_table_backward(tables.by_bucket, tables.by_distance, &tables.sizes);
+    return clf__tensor_write(gradient->relative_by_bucket, tables.by_bucket);
 }

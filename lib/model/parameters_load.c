@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -17,7 +16,7 @@ struct entry {
 struct clf__parameters {
     struct clf__checkpoint *checkpoint;
     struct clf__parameter_list list;
-    struct entry *entries; /* sorted by name */
+    struct entry *entries; /* in the order of the list */
 };
 
 /* What one load needs; `claimed` has one byte a stored tensor. */
@@ -189,19 +188,12 @@ static const struct clf__tensor_names *choose_names(const struct clf__checkpoint
     return clf__family_of(system)->names;
 }
 
-static int by_name(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    return strcmp(a->parameter->name, b->parameter->name);
-}
-
 static clf_status find_all(struct clf__parameters *parameters, const struct loading *loading)
 {
     for (int i = 0; i < parameters->list.count; i++) {
         parameters->entries[i].parameter = &parameters->list.items[i];
         CLF__TRY(find_stored(loading, &parameters->entries[i]));
     }
-    qsort(parameters->entries, (size_t)parameters->list.count, sizeof *parameters->entries, by_name);
     return check_unknown(loading);
 }
 
@@ -253,10 +245,12 @@ const struct clf__parameter_list *clf__parameters_list(const struct clf__paramet
 
 static const struct entry *find_entry(const struct clf__parameters *parameters, const char *name)
 {
-    struct clf__parameter parameter = {0};
-    snprintf(parameter.name, sizeof parameter.name, "%s", name);
-    struct entry wanted = {.parameter = &parameter};
-    return bsearch(&wanted, parameters->entries, (size_t)parameters->list.count, sizeof wanted, by_name);
+    for (int i = 0; i < parameters->list.count; i++) {
+        if (strcmp(parameters->entries[i].parameter->name, name) == 0) {
+            return &parameters->entries[i];
+        }
+    }
+    return NULL;
 }
 
 const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parameters *parameters,

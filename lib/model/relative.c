@@ -3,11 +3,14 @@
 #include <math.h>
 #include <stddef.h>
 
-int clf__relative_bucket(int distance, int buckets, int max_distance, int bidirectional)
+/* The bucket of a table's column, a key at `distance` = key position - query position. Half of the buckets
+ * hold exact distances, the rest grow logarithmically up to max_distance; bidirectional ones are halved again
+ * by sign. */
+static size_t bucket_of(const struct clf__relative *relative, size_t column)
 {
-    int base = 0;
+    int distance = (int)column - relative->reach, buckets = relative->buckets, base = 0;
     int back = -distance; /* how far the key lies behind the query */
-    if (bidirectional) {
+    if (relative->bidirectional) {
         buckets /= 2;
         base = distance > 0 ? buckets : 0;
         back = distance > 0 ? distance : -distance;
@@ -16,19 +19,11 @@ int clf__relative_bucket(int distance, int buckets, int max_distance, int bidire
     }
     int exact = buckets / 2;
     if (back < exact) {
-        return base + back;
+        return (size_t)(base + back);
     }
-    double share = log((double)back / exact) / log((double)max_distance / exact);
+    double share = log((double)back / exact) / log((double)relative->max_distance / exact);
     int bucket = exact + (int)(share * (buckets - exact));
-    return base + (bucket < buckets ? bucket : buckets - 1);
-}
-
-/* The bucket of a table's column. */
-static size_t bucket_of(const struct clf__relative *relative, size_t column)
-{
-    int distance = (int)column - relative->reach;
-    return (size_t)clf__relative_bucket(distance, relative->buckets, relative->max_distance,
-                                        relative->bidirectional);
+    return (size_t)(base + (bucket < buckets ? bucket : buckets - 1));
 }
 
 void clf__relative_table(float *table, const float *by_bucket, const struct clf__relative *relative)

@@ -2,11 +2,6 @@
 #ifndef CLF_MODEL_RELATIVE_H
 #define CLF_MODEL_RELATIVE_H
 
-/* The bucket of a key at `distance` = key position - query position. Half of the buckets hold exact
- * distances, the rest grow logarithmically up to max_distance; bidirectional ones are halved again by sign.
- */
-int clf__relative_bucket(int distance, int buckets, int max_distance, int bidirectional);
-
 /* A table (heads, 2 reach + 1) of biases by distance; the parameter is (buckets, heads). */
 struct clf__relative {
     int heads, buckets, max_distance, bidirectional;

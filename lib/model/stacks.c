@@ -1,6 +1,20 @@
 #include "model/stacks.h"
 
+#include "base/larger.h"
 #include "base/memory.h"
+
+struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config)
+{
+    struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
+    struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
+    int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
+    return (struct clf__workspace_widths){
+        .d_model = config->d_model,
+        .projected = clf__larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder)),
+        .context = clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
+        .hidden = config->ffn_gated ? 2 * ffn : ffn,
+    };
+}
 
 static int is_projection(const struct clf__module *module)
 {
@@ -152,8 +166,7 @@ static clf_status load_matrix(void *out, const struct loader *loader, const stru
     clf_status status = CLF_OK;
     if (module->kind == CLF__MODULE_TABLE) {
         struct clf__tensor *table = out;
-        *table = (struct clf__tensor){
-            .type = CLF__F32, .rows = part->rows, .columns = module->columns, .stride = module->columns};
+        *table = clf__tensor_floats(NULL, part->rows, module->columns);
         status = clf__buffer_from_host(&table->buffer, loader->device, values,
                                        (size_t)part->rows * (size_t)module->columns, part->weight);
     } else {

@@ -18,6 +18,9 @@ clf_status clf__mirror_create_zero(struct clf__mirror *out, struct clf__stacks l
                                    const struct clf__config *config, const char *what);
 void clf__mirror_free(struct clf__mirror *mirror, const struct clf__config *config);
 
+/* The widest rows of either side's layers. */
+struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config);
+
 /* Of a layer that belongs to no model. */
 void clf__layer_free(struct clf__layer *layer);
 

@@ -46,6 +46,13 @@ static clf_status load_weights(struct clf__transformer *transformer, const char 
     return status;
 }
 
+static clf_status load(struct clf__transformer *transformer, const char *folder)
+{
+    CLF__TRY(clf__config_load(&transformer->config, folder));
+    CLF__TRY(clf__config_check_heads(&transformer->config, transformer->device, folder, 0));
+    return load_weights(transformer, folder);
+}
+
 clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
                                  clf_precision precision)
 {
@@ -53,13 +60,7 @@ clf_status clf__transformer_load(struct clf__transformer **out, struct clf_devic
     CLF__TRY(clf__allocate(&transformer, 1, sizeof *transformer));
     transformer->device = device;
     transformer->precision = precision;
-    clf_status status = clf__config_load(&transformer->config, folder);
-    if (status == CLF_OK) {
-        status = clf__config_check_heads(&transformer->config, device, folder, 0);
-    }
-    if (status == CLF_OK) {
-        status = load_weights(transformer, folder);
-    }
+    clf_status status = load(transformer, folder);
     if (status != CLF_OK) {
         clf__transformer_free(transformer);
         return status;

@@ -166,17 +166,24 @@ const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *
 
 #define OFFSET(member) offsetof(struct clf__stack, member)
 
-/* A module of one part outside of the layers, named "model.SIDE.<name>.weight". */
+/* A module of one part outside of the layers, without names. */
+static struct clf__module lone_module(const struct walk *walk, enum clf__module_kind kind, size_t offset,
+                                      enum clf__role role, int rows, int columns)
+{
+    return (struct clf__module){.kind = kind,
+                                .side = walk->side,
+                                .layer = -1,
+                                .offset = offset,
+                                .columns = columns,
+                                .part_count = 1,
+                                .parts = {{.role = role, .rows = rows}}};
+}
+
+/* Named "model.SIDE.<name>.weight". */
 static clf_status visit_one(const struct walk *walk, enum clf__module_kind kind, size_t offset,
                             const char *name, enum clf__role role, int rows, int columns)
 {
-    struct clf__module module = {.kind = kind,
-                                 .side = walk->side,
-                                 .layer = -1,
-                                 .offset = offset,
-                                 .columns = columns,
-                                 .part_count = 1,
-                                 .parts = {{.role = role, .rows = rows}}};
+    struct clf__module module = lone_module(walk, kind, offset, role, rows, columns);
     struct clf__module_part *part = &module.parts[0];
     const char *side = clf__side_word(walk->side);
     snprintf(part->weight, sizeof part->weight, "model.%s.%s.weight", side, name);
@@ -188,13 +195,9 @@ static clf_status visit_one(const struct walk *walk, enum clf__module_kind kind,
 
 static clf_status visit_tokens(struct walk *walk, enum clf__side side, const char *name, int rows)
 {
-    struct clf__module module = {.kind = CLF__MODULE_WEIGHT,
-                                 .side = side,
-                                 .layer = -1,
-                                 .offset = OFFSET(embedder.front_end.tokens),
-                                 .columns = walk->config->d_model,
-                                 .part_count = 1,
-                                 .parts = {{.role = CLF__EMBEDDING, .rows = rows}}};
+    walk->side = side;
+    struct clf__module module = lone_module(walk, CLF__MODULE_WEIGHT, OFFSET(embedder.front_end.tokens),
+                                            CLF__EMBEDDING, rows, walk->config->d_model);
     snprintf(module.parts[0].weight, sizeof module.parts[0].weight, "%s", name);
     return walk->visit(walk->context, &module);
 }
@@ -230,20 +233,14 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
                : CLF_OK;
 }
 
+/* The decoder's. */
 static clf_status visit_projection(const struct walk *walk)
 {
     const struct clf__config *config = walk->config;
-    struct clf__module module = {
-        .kind = CLF__MODULE_LINEAR,
-        .side = CLF__DECODER,
-        .layer = -1,
-        .offset = OFFSET(projection),
-        .columns = config->d_model,
-        .part_count = 1,
-        .parts = {{.role = CLF__MATRIX,
-                   .rows = config->target_vocabulary,
-                   .bias_is_fixed = clf__family_of(config->system)->has_fixed_logits_bias}}};
+    struct clf__module module = lone_module(walk, CLF__MODULE_LINEAR, OFFSET(projection), CLF__MATRIX,
+                                            config->target_vocabulary, config->d_model);
     struct clf__module_part *part = &module.parts[0];
+    part->bias_is_fixed = clf__family_of(config->system)->has_fixed_logits_bias;
     if (!config->share_target_output) {
         snprintf(part->weight, sizeof part->weight, "%s", clf__output_projection_name(config));
     }

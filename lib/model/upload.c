@@ -25,9 +25,8 @@ struct clf__sequence_ranges clf__upload_take_ranges(struct clf__upload *upload, 
                                                     int32_t **target)
 {
     struct clf__tensor table = clf__upload_take(upload, 4 * sequences, target);
-    table.rows = sequences;
-    table.columns = table.stride = 4;
-    return (struct clf__sequence_ranges){.table = table, .sequences = sequences};
+    return (struct clf__sequence_ranges){.table = clf__tensor_packed(table, sequences, 4),
+                                         .sequences = sequences};
 }
 
 clf_status clf__upload_send(const struct clf__upload *upload)

@@ -33,16 +33,6 @@ clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch
                               "attention's padded outputs");
 }
 
-/* The front of a scratch tensor as a packed (rows, columns) one. */
-static struct clf__tensor packed(struct clf__tensor scratch, int rows, int columns)
-{
-    assert((size_t)rows * (size_t)columns <= (size_t)scratch.rows * (size_t)scratch.columns);
-    scratch.rows = rows;
-    scratch.columns = columns;
-    scratch.stride = columns;
-    return scratch;
-}
-
 /* Heads of x into `padded`, or back: padded (B * H * length, width). */
 static clf_status move_heads(int gather, struct clf__tensor padded, struct clf__tensor x, enum part part,
                              int length, const struct clf__attention_call *call)
@@ -130,16 +120,16 @@ static clf_status forward(struct clf__tensor y, struct clf__tensor q, struct clf
     const struct clf__attention_scratch *scratch = call->scratch;
     int batches = ranges->sequences * heads->count;
     int query_rows = batches * ranges->max_queries, key_rows = batches * ranges->max_keys;
-    struct clf__tensor outputs = packed(scratch->outputs, query_rows, heads->value_width);
+    struct clf__tensor outputs = clf__tensor_packed(scratch->outputs, query_rows, heads->value_width);
     if (ranges->max_keys == 0) {
         CLF__TRY(
             clf__buffer_fill(outputs.buffer, 0, (size_t)outputs.rows * (size_t)outputs.columns * 4, 0.0f));
         return move_heads(0, outputs, y, QUERIES, ranges->max_queries, call);
     }
-    struct clf__tensor queries = packed(scratch->queries, query_rows, heads->key_width);
-    struct clf__tensor keys = packed(scratch->keys, key_rows, heads->key_width);
-    struct clf__tensor values = packed(scratch->values, key_rows, heads->value_width);
-    struct clf__tensor scores = packed(scratch->scores, query_rows, ranges->max_keys);
+    struct clf__tensor queries = clf__tensor_packed(scratch->queries, query_rows, heads->key_width);
+    struct clf__tensor keys = clf__tensor_packed(scratch->keys, key_rows, heads->key_width);
+    struct clf__tensor values = clf__tensor_packed(scratch->values, key_rows, heads->value_width);
+    struct clf__tensor scores = clf__tensor_packed(scratch->scores, query_rows, ranges->max_keys);
     CLF__TRY(move_heads(1, queries, q, QUERIES, ranges->max_queries, call));
     CLF__TRY(move_heads(1, keys, k, KEYS, ranges->max_keys, call));
     CLF__TRY(move_heads(1, values, v, KEYS, ranges->max_keys, call));

@@ -37,8 +37,5 @@ clf_status clf__bias_backward(struct clf__tensor dbias, struct clf__tensor dy, f
                  .bytes = sizeof(float) * (numbers + (double)chunks.count * dy.columns)},
     };
     CLF__TRY(clf__launch(device, &launch));
-    struct clf__tensor sums = scratch;
-    sums.rows = chunks.count;
-    sums.columns = sums.stride = dy.columns;
-    return clf__chunks_add(dbias, sums, scale);
+    return clf__chunks_add(dbias, clf__tensor_packed(scratch, chunks.count, dy.columns), scale);
 }

@@ -106,12 +106,11 @@ static struct tiles tiles_of(struct clf__tensor x, const struct clf__projection 
                              const struct clf__projection_scratch *scratch)
 {
     struct clf_device *device = clf__buffer_device(x.buffer);
-    struct tiles tiles = {
-        .projection = projection, .x = x, .k = k, .partials = scratch->partials, .ids = scratch->ids};
+    struct tiles tiles = {.projection = projection, .x = x, .k = k};
     tiles.share = share_of(device, clf__weight_outputs(projection->weight), x.rows);
-    tiles.ids.rows = tiles.partials.rows = x.rows;
-    tiles.ids.columns = tiles.ids.stride = tiles.share.lists * k;
-    tiles.partials.columns = tiles.partials.stride = 4 * tiles.share.blocks + tiles.ids.columns;
+    tiles.ids = clf__tensor_packed(scratch->ids, x.rows, tiles.share.lists * k);
+    tiles.partials =
+        clf__tensor_packed(scratch->partials, x.rows, 4 * tiles.share.blocks + tiles.ids.columns);
     return tiles;
 }
 
@@ -191,23 +190,15 @@ static clf_status launch_tiles(const struct tiles *tiles)
     return clf__launch(device, &launch);
 }
 
-static clf_status merge_top_k(struct clf__tensor values, struct clf__tensor ids,
-                              struct clf__tensor statistics, const struct tiles *tiles, int both)
+/* Each row's answer from what its tiles hold; the rest of the launch is filled in. */
+static clf_status merge(struct clf__rows_launch launch, const struct tiles *tiles)
 {
-    const struct clf__tensor views[] = {values, ids, statistics, tiles->partials, tiles->ids};
-    const struct clf__argument extras[] = {CLF__INT(tiles->share.blocks), CLF__INT(tiles->share.lists),
-                                           CLF__INT(tiles->k), CLF__INT(both)};
-    struct clf__rows_launch merge = {
-        .program = "projection",
-        .cpu_kernel = "projection_top_k_cpu",
-        .defines = defines_of(tiles->projection),
-        CLF__VIEWS(views),
-        .rows = values.rows,
-        .columns = clf__weight_outputs(tiles->projection->weight),
-        CLF__EXTRAS(extras),
-        .cost = clf__rows_cost(tiles->partials.rows, tiles->partials.columns, 1, 1),
-    };
-    return clf__rows_launch(&merge);
+    launch.program = "projection";
+    launch.defines = defines_of(tiles->projection);
+    launch.rows = tiles->x.rows;
+    launch.columns = clf__weight_outputs(tiles->projection->weight);
+    launch.cost = clf__rows_cost(tiles->partials.rows, tiles->partials.columns, 1, 1);
+    return clf__rows_launch(&launch);
 }
 
 static clf_status fused_top_k(struct clf__tensor values, struct clf__tensor ids,
@@ -217,7 +208,13 @@ static clf_status fused_top_k(struct clf__tensor values, struct clf__tensor ids,
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(values.buffer));
     if (counter.buffer == NULL || !caps->has_device_atomics || values.rows > MERGED_ROWS) {
         CLF__TRY(launch_tiles(tiles));
-        return merge_top_k(values, ids, statistics, tiles, both);
+        const struct clf__tensor views[] = {values, ids, statistics, tiles->partials, tiles->ids};
+        const struct clf__argument extras[] = {CLF__INT(tiles->share.blocks), CLF__INT(tiles->share.lists),
+                                               CLF__INT(tiles->k), CLF__INT(both)};
+        return merge((struct clf__rows_launch){.cpu_kernel = "projection_top_k_cpu",
+                                               CLF__VIEWS(views),
+                                               CLF__EXTRAS(extras)},
+                     tiles);
     }
     tiles->counter = counter;
     tiles->values = values;
@@ -232,17 +229,10 @@ static clf_status fused_pick(const struct tiles *tiles)
     CLF__TRY(launch_tiles(tiles));
     const struct clf__tensor views[] = {tiles->picked, tiles->labels, tiles->partials};
     const struct clf__argument extras[] = {CLF__INT(tiles->share.blocks), CLF__INT(tiles->share.lists)};
-    struct clf__rows_launch merge = {
-        .program = "projection",
-        .cpu_kernel = "projection_pick_cpu",
-        .defines = defines_of(tiles->projection),
-        CLF__VIEWS(views),
-        .rows = tiles->x.rows,
-        .columns = clf__weight_outputs(tiles->projection->weight),
-        CLF__EXTRAS(extras),
-        .cost = clf__rows_cost(tiles->partials.rows, tiles->partials.columns, 1, 1),
-    };
-    return clf__rows_launch(&merge);
+    return merge((struct clf__rows_launch){.cpu_kernel = "projection_pick_cpu",
+                                           CLF__VIEWS(views),
+                                           CLF__EXTRAS(extras)},
+                 tiles);
 }
 
 clf_status clf__projection_logits(struct clf__tensor *logits, struct clf__tensor x,

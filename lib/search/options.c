@@ -32,23 +32,11 @@ static clf_status check_scoring(const struct clf__search_options *options)
         return clf__fail(CLF_BAD_ARGUMENT, "length penalty %g: it must be a finite number",
                          options->length_penalty);
     }
-    switch (options->length_rule) {
-    case CLF__LENGTH_HUGGINGFACE:
-    case CLF__LENGTH_GNMT:
-    case CLF__LENGTH_NONE:
-    case CLF__LENGTH_JADORE:
-        break;
-    default:
+    if ((unsigned)options->length_rule > CLF__LENGTH_JADORE) {
         return clf__fail(CLF_BAD_ARGUMENT, "length rule %d is none of the known ones",
                          (int)options->length_rule);
     }
-    switch (options->early_stopping) {
-    case CLF__STOP_FALSE:
-    case CLF__STOP_TRUE:
-    case CLF__STOP_NEVER:
-    case CLF__STOP_ALL:
-        break;
-    default:
+    if ((unsigned)options->early_stopping > CLF__STOP_ALL) {
         return clf__fail(CLF_BAD_ARGUMENT, "early stopping %d is neither false, true, never nor all",
                          (int)options->early_stopping);
     }

@@ -23,6 +23,20 @@ struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int
     return tensor;
 }
 
+struct clf__tensor clf__tensor_packed(struct clf__tensor tensor, int rows, int columns)
+{
+    assert((size_t)rows * (size_t)columns <= (size_t)tensor.rows * (size_t)tensor.columns);
+    tensor.rows = rows;
+    tensor.columns = tensor.stride = columns;
+    return tensor;
+}
+
+struct clf__tensor clf__tensor_floats(struct clf__buffer *buffer, int rows, int columns)
+{
+    return (struct clf__tensor){
+        .buffer = buffer, .type = CLF__F32, .rows = rows, .columns = columns, .stride = columns};
+}
+
 struct clf__tensor clf__tensor_bf16(struct clf__tensor tensor)
 {
     assert(tensor.type == CLF__F32);

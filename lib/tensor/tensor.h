@@ -30,6 +30,10 @@ struct clf__tensor {
 struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count);
 struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int count);
 
+/* A view whose rows lie one after the other, on the front of a tensor, or on a buffer of floats. */
+struct clf__tensor clf__tensor_packed(struct clf__tensor tensor, int rows, int columns);
+struct clf__tensor clf__tensor_floats(struct clf__buffer *buffer, int rows, int columns);
+
 /* The same memory as numbers in bf16: rows begin where the first one did and lie close together, each with an
  * even number of elements. */
 struct clf__tensor clf__tensor_bf16(struct clf__tensor tensor);
