@@ -19,9 +19,9 @@
 struct function {
     void (*forward)(struct trial *trial, const void *op);
     const void *op;
-    struct clf__tensor y;
-    const float *dy;
-    float *read; /* room for y */
+    struct clf__tensor y, dy;
+    const float *factors; /* dy's */
+    float *read;          /* room for y */
 };
 
 /* An operand or its gradient: a tensor, or else a weight. */
@@ -36,7 +36,7 @@ static double value_of(struct trial *trial, const struct function *function)
     RUN(trial, clf__tensor_read(function->y, function->read));
     double sum = 0.0;
     for (int i = 0; i < function->y.rows * function->y.columns; i++) {
-        sum += (double)function->dy[i] * (double)function->read[i];
+        sum += (double)function->factors[i] * (double)function->read[i];
     }
     return sum;
 }
@@ -77,6 +77,9 @@ static double slope(struct trial *trial, const struct function *function, const 
 static void compare_gradient(struct trial *trial, const struct function *function, struct operand x,
                              struct operand gradient)
 {
+    if (trial->status != CLF_OK) {
+        return;
+    }
     const double step = 0.03125;
     int count = x.weight ? clf__weight_outputs(x.weight) * clf__weight_inputs(x.weight)
                          : x.tensor.rows * x.tensor.columns;
@@ -91,26 +94,27 @@ static void compare_gradient(struct trial *trial, const struct function *functio
         expected[i] = (4 * near - far) / 3; /* what is left of the error is of the fourth order in the step */
     }
     write_operand(trial, &x, values);
-    trial_compare(trial, trial_tensor(trial, CLF__F32, 1, count, actual), expected);
+    trial_compare(trial, trial_floats(trial, 1, count, actual), expected);
 }
 
 static struct function function_of(struct trial *trial, void (*forward)(struct trial *, const void *),
                                    const void *op, struct clf__tensor y)
 {
     size_t count = (size_t)y.rows * (size_t)y.columns;
-    return (struct function){forward, op, y, trial_uniform(trial, count, 1.0f),
-                             trial_array(trial, count, sizeof(float))};
+    const float *factors = trial_uniform(trial, count, 1.0f);
+    return (struct function){forward, op,
+                             y,       trial_floats(trial, y.rows, y.columns, factors),
+                             factors, trial_array(trial, count, sizeof(float))};
 }
 
 static struct clf__tensor uniform_tensor(struct trial *trial, int rows, int columns, float scale)
 {
-    return trial_tensor(trial, CLF__F32, rows, columns,
-                        trial_uniform(trial, (size_t)rows * (size_t)columns, scale));
+    return trial_floats(trial, rows, columns, trial_uniform(trial, (size_t)rows * (size_t)columns, scale));
 }
 
 static struct clf__tensor zero_tensor(struct trial *trial, int rows, int columns)
 {
-    return trial_tensor(trial, CLF__F32, rows, columns,
+    return trial_floats(trial, rows, columns,
                         trial_array(trial, (size_t)rows * (size_t)columns, sizeof(float)));
 }
 
@@ -141,11 +145,11 @@ static void norms(struct trial *trial)
                          uniform_tensor(trial, 1, C, 1.5f), uniform_tensor(trial, 1, C, 1.0f),
                          (enum clf__norm_kind)kind};
         struct function function = function_of(trial, norm_forward, &n, n.y);
-        struct clf__tensor dx = trial_tensor(trial, CLF__F32, R, C, NULL), dgamma = zero_tensor(trial, 1, C);
-        struct clf__tensor dbeta = zero_tensor(trial, 1, C),
-                           dy = trial_tensor(trial, CLF__F32, R, C, function.dy);
+        struct clf__tensor dx = trial_floats(trial, R, C, NULL), dgamma = zero_tensor(trial, 1, C);
+        struct clf__tensor dbeta = zero_tensor(trial, 1, C);
         struct clf__tensor scratch = zero_tensor(trial, 1, (int)clf__layernorm_backward_scratch(R, C));
-        RUN(trial, clf__layernorm_backward(dx, dgamma, dbeta, dy, n.x, n.gamma, n.kind, eps, scratch));
+        RUN(trial,
+            clf__layernorm_backward(dx, dgamma, dbeta, function.dy, n.x, n.gamma, n.kind, eps, scratch));
         compare_gradient(trial, &function, tensor_operand(n.x), tensor_operand(dx));
         compare_gradient(trial, &function, tensor_operand(n.gamma), tensor_operand(dgamma));
         compare_gradient(trial, &function, tensor_operand(n.beta), tensor_operand(dbeta));
@@ -180,16 +184,15 @@ static void activations(struct trial *trial)
         for (int i = 0; i < R * C; i++) {
             x[i] += x[i] < 0.0f ? -0.1f : 0.1f; /* off ReLU's corner */
         }
-        struct gate g = {zero_tensor(trial, R, C), trial_tensor(trial, CLF__F32, R, C, x),
+        struct gate g = {zero_tensor(trial, R, C), trial_floats(trial, R, C, x),
                          uniform_tensor(trial, R, C, 1.0f), (enum clf__activation)kind};
         struct function function = function_of(trial, activation_forward, &g, g.y);
-        struct clf__tensor dx = trial_tensor(trial, CLF__F32, R, C, NULL);
-        struct clf__tensor dgate = trial_tensor(trial, CLF__F32, R, C, NULL);
-        struct clf__tensor dy = trial_tensor(trial, CLF__F32, R, C, function.dy);
-        RUN(trial, clf__activation_backward(dx, dy, g.x, g.kind));
+        struct clf__tensor dx = trial_floats(trial, R, C, NULL);
+        struct clf__tensor dgate = trial_floats(trial, R, C, NULL);
+        RUN(trial, clf__activation_backward(dx, function.dy, g.x, g.kind));
         compare_gradient(trial, &function, tensor_operand(g.x), tensor_operand(dx));
         function.forward = gate_forward;
-        RUN(trial, clf__gate_backward(dx, dgate, dy, g.x, g.gate, g.kind));
+        RUN(trial, clf__gate_backward(dx, dgate, function.dy, g.x, g.gate, g.kind));
         compare_gradient(trial, &function, tensor_operand(g.x), tensor_operand(dx));
         compare_gradient(trial, &function, tensor_operand(g.gate), tensor_operand(dgate));
         trial_release(trial);
@@ -212,11 +215,10 @@ static void product_forward(struct trial *trial, const void *op)
                                 &epilogue));
 }
 
-static struct clf__weight *new_weight(struct trial *trial, int outputs, int inputs, float scale)
+static struct clf__weight *uniform_weight(struct trial *trial, int outputs, int inputs, float scale)
 {
-    struct clf__weight *weight = NULL;
+    struct clf__weight *weight = trial_zero_weight(trial, outputs, inputs);
     float *values = trial_uniform(trial, (size_t)outputs * (size_t)inputs, scale);
-    RUN(trial, clf__weight_create_zero(&weight, trial->device, outputs, inputs, "the self-test"));
     RUN(trial, clf__weight_write(weight, 0, outputs, values));
     return weight;
 }
@@ -226,24 +228,20 @@ static void products(struct trial *trial)
     enum { R = 5, OUT = 19, IN = 7 };
     const struct clf__matrix none = {.buffer = NULL};
     struct product p = {zero_tensor(trial, R, OUT), uniform_tensor(trial, R, IN, 1.0f),
-                        uniform_tensor(trial, 1, OUT, 1.0f), new_weight(trial, OUT, IN, 1.0f)};
-    struct clf__weight *dweight = new_weight(trial, OUT, IN, 0.0f);
+                        uniform_tensor(trial, 1, OUT, 1.0f), uniform_weight(trial, OUT, IN, 1.0f)};
+    struct clf__weight *dweight = trial_zero_weight(trial, OUT, IN);
     struct function function = function_of(trial, product_forward, &p, p.y);
-    struct clf__tensor dy = trial_tensor(trial, CLF__F32, R, OUT, function.dy);
-    struct clf__tensor dx = trial_tensor(trial, CLF__F32, R, IN, NULL), dbias = zero_tensor(trial, 1, OUT);
+    struct clf__tensor dx = trial_floats(trial, R, IN, NULL), dbias = zero_tensor(trial, 1, OUT);
     struct clf__tensor scratch = zero_tensor(trial, 1, (int)clf__bias_backward_scratch(R, OUT));
-    RUN(trial,
-        clf__gemm_input_gradient(clf__tensor_matrix(dx), clf__tensor_matrix(dy), R, p.weight, 1.0f, none));
-    RUN(trial, clf__gemm_weight_gradient(dweight, clf__tensor_matrix(dy), clf__tensor_matrix(p.x), R, 1.0f));
-    RUN(trial, clf__bias_backward(dbias, dy, 1.0f, scratch));
-    if (trial->status == CLF_OK) {
-        compare_gradient(trial, &function, tensor_operand(p.x), tensor_operand(dx));
-        compare_gradient(trial, &function, (struct operand){.weight = p.weight},
-                         (struct operand){.weight = dweight});
-        compare_gradient(trial, &function, tensor_operand(p.bias), tensor_operand(dbias));
-    }
-    clf__weight_free(p.weight);
-    clf__weight_free(dweight);
+    RUN(trial, clf__gemm_input_gradient(clf__tensor_matrix(dx), clf__tensor_matrix(function.dy), R, p.weight,
+                                        1.0f, none));
+    RUN(trial, clf__gemm_weight_gradient(dweight, clf__tensor_matrix(function.dy), clf__tensor_matrix(p.x), R,
+                                         1.0f));
+    RUN(trial, clf__bias_backward(dbias, function.dy, 1.0f, scratch));
+    compare_gradient(trial, &function, tensor_operand(p.x), tensor_operand(dx));
+    compare_gradient(trial, &function, (struct operand){.weight = p.weight},
+                     (struct operand){.weight = dweight});
+    compare_gradient(trial, &function, tensor_operand(p.bias), tensor_operand(dbias));
 }
 
 /* ---- embeddings and positions ---- */
@@ -270,24 +268,19 @@ static void embeddings(struct trial *trial)
     struct lookup l = {.y = zero_tensor(trial, N, C),
                        .ids = trial_tensor(trial, CLF__I32, 1, N, ids),
                        .table = uniform_tensor(trial, V, C, 1.0f),
-                       .weight = new_weight(trial, V, C, 1.0f)};
-    struct clf__weight *dweight = new_weight(trial, V, C, 0.0f);
+                       .weight = uniform_weight(trial, V, C, 1.0f)};
+    struct clf__weight *dweight = trial_zero_weight(trial, V, C);
     struct function function = function_of(trial, embedding_forward, &l, l.y);
-    struct clf__tensor dy = trial_tensor(trial, CLF__F32, N, C, function.dy),
-                       dtable = zero_tensor(trial, V, C);
+    struct clf__tensor dtable = zero_tensor(trial, V, C);
     RUN(trial, clf__gather_ids(distinct, first, order, &count, ids, N));
     struct clf__id_groups id_groups = {trial_tensor(trial, CLF__I32, 1, count, distinct),
                                        trial_tensor(trial, CLF__I32, 1, count + 1, first),
                                        trial_tensor(trial, CLF__I32, 1, N, order)};
-    RUN(trial, clf__embedding_backward(dweight, dy, &id_groups, 0.5f));
-    RUN(trial, clf__positions_backward(dtable, dy, &id_groups));
-    if (trial->status == CLF_OK) {
-        compare_gradient(trial, &function, (struct operand){.weight = l.weight},
-                         (struct operand){.weight = dweight});
-        compare_gradient(trial, &function, tensor_operand(l.table), tensor_operand(dtable));
-    }
-    clf__weight_free(l.weight);
-    clf__weight_free(dweight);
+    RUN(trial, clf__embedding_backward(dweight, function.dy, &id_groups, 0.5f));
+    RUN(trial, clf__positions_backward(dtable, function.dy, &id_groups));
+    compare_gradient(trial, &function, (struct operand){.weight = l.weight},
+                     (struct operand){.weight = dweight});
+    compare_gradient(trial, &function, tensor_operand(l.table), tensor_operand(dtable));
 }
 
 /* ---- attention ---- */
@@ -322,13 +315,12 @@ static void attention(struct trial *trial)
     l.call.mask.causal = 1;
     struct function function = function_of(trial, attention_forward, &l, l.y);
     size_t scratch = clf__attention_backward_scratch(&l.call.heads, R, 2, 0);
-    struct clf__attention_gradients gradients = {.query = trial_tensor(trial, CLF__F32, R, C, NULL),
-                                                 .key = trial_tensor(trial, CLF__F32, R, C, NULL),
-                                                 .value = trial_tensor(trial, CLF__F32, R, C, NULL),
+    struct clf__attention_gradients gradients = {.query = trial_floats(trial, R, C, NULL),
+                                                 .key = trial_floats(trial, R, C, NULL),
+                                                 .value = trial_floats(trial, R, C, NULL),
                                                  .scratch = zero_tensor(trial, 1, (int)scratch)};
     attention_forward(trial, &l);
-    RUN(trial, clf__attention_backward(&gradients, trial_tensor(trial, CLF__F32, R, C, function.dy), l.q, l.k,
-                                       l.v, l.y, &l.call));
+    RUN(trial, clf__attention_backward(&gradients, function.dy, l.q, l.k, l.v, l.y, &l.call));
     compare_gradient(trial, &function, tensor_operand(l.q), tensor_operand(gradients.query));
     compare_gradient(trial, &function, tensor_operand(l.k), tensor_operand(gradients.key));
     compare_gradient(trial, &function, tensor_operand(l.v), tensor_operand(gradients.value));
@@ -356,8 +348,8 @@ static void loss(struct trial *trial)
     struct loss l = {zero_tensor(trial, R, 2), uniform_tensor(trial, R, V, 3.0f),
                      trial_tensor(trial, CLF__I32, 1, R, labels)};
     struct function function = function_of(trial, loss_forward, &l, l.losses);
-    function.dy = dlosses;
-    struct clf__tensor dlogits = trial_tensor(trial, CLF__F32, R, V, NULL);
+    function.factors = dlosses;
+    struct clf__tensor dlogits = trial_floats(trial, R, V, NULL);
     RUN(trial, clf__cross_entropy(l.losses, dlogits, l.logits, l.labels, &smoothing, 0.5f));
     compare_gradient(trial, &function, tensor_operand(l.logits), tensor_operand(dlogits));
 }
@@ -375,8 +367,7 @@ static void dropout(struct trial *trial)
         expected[i] = (double)x[i] * reference_dropout_factor((uint32_t)(i / C), (uint32_t)(i % C), some.seed,
                                                               some.step, some.site, some.rate);
     }
-    struct clf__tensor in = trial_tensor(trial, CLF__F32, R, C, x),
-                       y = trial_tensor(trial, CLF__F32, R, C, NULL);
+    struct clf__tensor in = trial_floats(trial, R, C, x), y = trial_floats(trial, R, C, NULL);
     RUN(trial, clf__dropout_forward(y, in, none, &some));
     trial_compare(trial, y, expected);
     RUN(trial, clf__dropout_backward(in, in, &some));
@@ -394,11 +385,10 @@ static void optimizer(struct trial *trial)
         w[i] = (double)start[i];
         squares += (double)dw[i] * (double)dw[i];
     }
-    struct clf__tensor weights = trial_tensor(trial, CLF__F32, 1, N, start),
-                       gradients = zero_tensor(trial, 1, N);
+    struct clf__tensor weights = trial_floats(trial, 1, N, start), gradients = zero_tensor(trial, 1, N);
     struct clf__tensor first = zero_tensor(trial, 1, N), second = zero_tensor(trial, 1, N);
     int count = clf__sum_squares_parts(N);
-    struct clf__tensor parts = trial_tensor(trial, CLF__F32, 1, count, NULL);
+    struct clf__tensor parts = trial_floats(trial, 1, count, NULL);
     float *sums = trial_array(trial, (size_t)count, sizeof *sums);
     for (int t = 1; t <= 3; t++) {
         struct clf__adam adam = {.rate = 1e-2,
@@ -420,7 +410,7 @@ static void optimizer(struct trial *trial)
     }
     float relative = (float)(sum / squares);
     const double one = 1.0;
-    trial_compare(trial, trial_tensor(trial, CLF__F32, 1, 1, &relative), &one);
+    trial_compare(trial, trial_floats(trial, 1, 1, &relative), &one);
     trial_compare(trial, weights, w);
     trial_compare(trial, first, m);
     trial_compare(trial, second, v);
@@ -428,13 +418,13 @@ static void optimizer(struct trial *trial)
 
 /* The differences' own error is about 1e-5. */
 const struct check selftest_gradient_checks[] = {
-    {"gradients: norms", 0, 1e-3, norms},
-    {"gradients: activations", 0, 1e-3, activations},
-    {"gradients: products", USES_GEMM, 1e-3, products},
-    {"gradients: embeddings", USES_GEMM, 1e-3, embeddings},
-    {"gradients: attention", 0, 1e-3, attention},
-    {"gradients: loss", 0, 1e-3, loss},
-    {"dropout", 0, 1e-6, dropout},
-    {"optimizer", 0, 1e-6, optimizer},
+    {"gradients: norms", 0, 1e-3, norms, CLF_PRECISION_FP32},
+    {"gradients: activations", 0, 1e-3, activations, CLF_PRECISION_FP32},
+    {"gradients: products", USES_GEMM, 1e-3, products, CLF_PRECISION_FP32},
+    {"gradients: embeddings", USES_GEMM, 1e-3, embeddings, CLF_PRECISION_FP32},
+    {"gradients: attention", 0, 1e-3, attention, CLF_PRECISION_FP32},
+    {"gradients: loss", 0, 1e-3, loss, CLF_PRECISION_FP32},
+    {"dropout", 0, 1e-6, dropout, CLF_PRECISION_FP32},
+    {"optimizer", 0, 1e-6, optimizer, CLF_PRECISION_FP32},
+    {.name = NULL},
 };
-const int selftest_gradient_check_count = sizeof selftest_gradient_checks / sizeof *selftest_gradient_checks;

@@ -188,14 +188,14 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
     }
     int32_t *zeros = trial_array(trial, CLF__DECODER_COUNTERS(1), sizeof *zeros);
     out->workspace = (struct clf__workspace){
-        .x = trial_tensor(trial, CLF__F32, ROWS, D, NULL),
-        .normed = trial_tensor(trial, CLF__F32, ROWS, D, NULL),
-        .projected = trial_tensor(trial, CLF__F32, ROWS, 2 * KEYS + VALUES, NULL),
-        .context = trial_tensor(trial, CLF__F32, ROWS, VALUES, NULL),
-        .hidden = trial_tensor(trial, CLF__F32, ROWS, F, NULL),
+        .x = trial_floats(trial, ROWS, D, NULL),
+        .normed = trial_floats(trial, ROWS, D, NULL),
+        .projected = trial_floats(trial, ROWS, 2 * KEYS + VALUES, NULL),
+        .context = trial_floats(trial, ROWS, VALUES, NULL),
+        .hidden = trial_floats(trial, ROWS, F, NULL),
     };
-    out->state.parts[0] = trial_tensor(trial, CLF__F32, ROWS * POSITIONS, KEYS, step->keys);
-    out->state.parts[1] = trial_tensor(trial, CLF__F32, ROWS * POSITIONS, VALUES, step->values);
+    out->state.parts[0] = trial_floats(trial, ROWS * POSITIONS, KEYS, step->keys);
+    out->state.parts[1] = trial_floats(trial, ROWS * POSITIONS, VALUES, step->values);
     out->shared.parts[0] = trial_tensor(trial, CLF__I32, ROWS, POSITIONS, table);
     out->step = (struct clf__mixer_step){
         .cache_rows = trial_tensor(trial, CLF__I32, 1, ROWS, cache_rows),
@@ -216,7 +216,7 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
         .step = &out->step,
         .state = &out->state,
         .cross_call = &out->cross,
-        .memory = trial_tensor(trial, CLF__F32, MEMORY_ROWS, KEYS + VALUES, step->memory),
+        .memory = trial_floats(trial, MEMORY_ROWS, KEYS + VALUES, step->memory),
     };
     out->call.counters = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_COUNTERS(1), zeros);
     out->addresses = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_ADDRESSES, NULL);
@@ -276,7 +276,7 @@ static void decoder_layer_rounded(struct trial *trial)
 }
 
 const struct check selftest_layer_checks[] = {
-    {"decoder layer, one step", USES_ATTENTION, 1e-5, decoder_layer},
-    {"the same, 16 and 8 bit", USES_GEMM | USES_PRECISION, 0.0, decoder_layer_rounded},
+    {"decoder layer, one step", USES_ATTENTION, 1e-5, decoder_layer, CLF_PRECISION_FP32},
+    {"the same, 16 and 8 bit", USES_GEMM | USES_PRECISION, 0.0, decoder_layer_rounded, CLF_PRECISION_FP32},
+    {.name = NULL},
 };
-const int selftest_layer_check_count = sizeof selftest_layer_checks / sizeof *selftest_layer_checks;

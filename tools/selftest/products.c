@@ -1,7 +1,4 @@
 /* Checks of matrix products, of the candidates that the last one gives, and of attention. */
-#include <math.h>
-#include <string.h>
-
 #include "ops/attention.h"
 #include "ops/cache.h"
 #include "ops/projection.h"
@@ -23,122 +20,79 @@ static float *whole_rows(struct trial *trial, int rows, int columns)
     return values;
 }
 
+/* Numbers that the precision of the check does not round. */
+static float *exact_rows(struct trial *trial, int rows, int columns)
+{
+    return trial->precision == CLF_PRECISION_FP32 ? trial_uniform(trial, (size_t)rows * (size_t)columns, 1.0f)
+                                                  : whole_rows(trial, rows, columns);
+}
+
 /* y = relu(0.5 x Wᵀ + bias) + residual */
-static void product(struct trial *trial, int rows, int outputs, int inputs, clf_precision precision)
+static void product(struct trial *trial, int rows, int outputs, int inputs)
 {
     size_t count = (size_t)rows * (size_t)outputs;
-    int is_fp32 = precision == CLF_PRECISION_FP32;
-    float *x =
-        is_fp32 ? trial_uniform(trial, (size_t)rows * (size_t)inputs, 1.0f) : whole_rows(trial, rows, inputs);
-    float *w = is_fp32 ? trial_uniform(trial, (size_t)outputs * (size_t)inputs, 1.0f)
-                       : whole_rows(trial, outputs, inputs);
+    float *x = exact_rows(trial, rows, inputs), *w = exact_rows(trial, outputs, inputs);
     float *bias = trial_uniform(trial, (size_t)outputs, 1.0f), *residual = trial_uniform(trial, count, 1.0f);
     double *expected = trial_array(trial, count, sizeof *expected);
     for (int n = 0; n < rows; n++) {
         reference_gemm_row(expected + n * outputs, x + n * inputs, w, outputs, inputs, 0.5, bias, CLF__RELU,
                            residual + n * outputs);
     }
-    struct clf__weight *weight = NULL;
-    struct clf__weight_part part = {w, outputs};
-    struct clf__tensor y = trial_tensor(trial, CLF__F32, rows, outputs, NULL);
-    struct clf__tensor in = trial_tensor(trial, CLF__F32, rows, inputs, x);
+    struct clf__weight *weight = trial_weight(trial, outputs, inputs, w);
+    struct clf__tensor y = trial_floats(trial, rows, outputs, NULL);
+    struct clf__tensor in = trial_floats(trial, rows, inputs, x);
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     epilogue.scale = 0.5f;
-    epilogue.bias = trial_tensor(trial, CLF__F32, 1, outputs, bias).buffer;
+    epilogue.bias = trial_floats(trial, 1, outputs, bias).buffer;
     epilogue.activation = CLF__RELU;
-    epilogue.residual = clf__tensor_matrix(trial_tensor(trial, CLF__F32, rows, outputs, residual));
-    RUN(trial, clf__weight_create(&weight, trial->device,
-                                  &(struct clf__weight_source){.parts = &part,
-                                                               .part_count = 1,
-                                                               .inputs = inputs,
-                                                               .precision = precision,
-                                                               .what = "the self-test"}));
+    epilogue.residual = clf__tensor_matrix(trial_floats(trial, rows, outputs, residual));
     RUN(trial, clf__gemm_weight(clf__tensor_matrix(y), clf__tensor_matrix(in), rows, weight, &epilogue));
     trial_compare(trial, y, expected);
-    clf__weight_free(weight);
     trial_release(trial);
-}
-
-static void products_in(struct trial *trial, clf_precision precision)
-{
-    static const int shapes[][3] = {{1, 1, 1},    {1, 300, 40}, {3, 65, 16},   {8, 33, 129},
-                                    {17, 48, 96}, {65, 65, 15}, {70, 129, 48}, {64, 512, 64}};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        product(trial, shapes[i][0], shapes[i][1], shapes[i][2], precision);
-    }
 }
 
 static void products(struct trial *trial)
 {
-    products_in(trial, CLF_PRECISION_FP32);
-}
-
-static void products_fp16(struct trial *trial)
-{
-    products_in(trial, CLF_PRECISION_FP16);
-}
-
-static void products_bf16(struct trial *trial)
-{
-    products_in(trial, CLF_PRECISION_BF16);
-}
-
-static void products_int8(struct trial *trial)
-{
-    products_in(trial, CLF_PRECISION_INT8);
+    static const int shapes[][3] = {{1, 1, 1},    {1, 300, 40}, {3, 65, 16},   {8, 33, 129},
+                                    {17, 48, 96}, {65, 65, 15}, {70, 129, 48}, {64, 512, 64}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        product(trial, shapes[i][0], shapes[i][1], shapes[i][2]);
+    }
 }
 
 /* dx = 0.5 dy W + residual in place, and twice dW += 0.5 dyᵀ x. */
-static void gradient(struct trial *trial, int rows, int outputs, int inputs, clf_precision precision)
+static void gradient(struct trial *trial, int rows, int outputs, int inputs)
 {
     size_t x_count = (size_t)rows * (size_t)inputs, w_count = (size_t)outputs * (size_t)inputs;
-    int is_fp32 = precision == CLF_PRECISION_FP32;
-    float *x = is_fp32 ? trial_uniform(trial, x_count, 1.0f) : whole_rows(trial, rows, inputs);
-    float *dy = is_fp32 ? trial_uniform(trial, (size_t)rows * (size_t)outputs, 1.0f)
-                        : whole_rows(trial, rows, outputs);
-    float *w = is_fp32 ? trial_uniform(trial, w_count, 1.0f) : whole_rows(trial, outputs, inputs);
+    float *x = exact_rows(trial, rows, inputs), *dy = exact_rows(trial, rows, outputs);
+    float *w = exact_rows(trial, outputs, inputs);
     float *values = trial_array(trial, w_count, sizeof *values);
     double *dx = trial_array(trial, x_count, sizeof *dx), *dw = trial_array(trial, w_count, sizeof *dw);
     reference_input_gradient(dx, dy, w, rows, outputs, inputs, 0.5, x);
     reference_weight_gradient(dw, dy, x, rows, outputs, inputs); /* twice a half of it */
-    struct clf__matrix dy_matrix = clf__tensor_matrix(trial_tensor(trial, CLF__F32, rows, outputs, dy));
-    struct clf__tensor dx_tensor = trial_tensor(trial, CLF__F32, rows, inputs, x);
-    struct clf__matrix x_matrix = clf__tensor_matrix(trial_tensor(trial, CLF__F32, rows, inputs, x));
-    struct clf__weight *weights[2] = {NULL}; /* W, dW */
-    for (int i = 0; i < 2; i++) {
-        RUN(trial, clf__weight_create_zero(&weights[i], trial->device, outputs, inputs, "the self-test"));
-        RUN(trial, clf__weight_multiply_in(weights[i], precision));
-    }
-    RUN(trial, clf__weight_write(weights[0], 0, outputs, w));
-    RUN(trial, clf__gemm_input_gradient(clf__tensor_matrix(dx_tensor), dy_matrix, rows, weights[0], 0.5f,
+    struct clf__matrix dy_matrix = clf__tensor_matrix(trial_floats(trial, rows, outputs, dy));
+    struct clf__tensor dx_tensor = trial_floats(trial, rows, inputs, x);
+    struct clf__matrix x_matrix = clf__tensor_matrix(trial_floats(trial, rows, inputs, x));
+    struct clf__weight *weight = trial_zero_weight(trial, outputs, inputs);
+    struct clf__weight *dweight = trial_zero_weight(trial, outputs, inputs);
+    RUN(trial, clf__weight_write(weight, 0, outputs, w));
+    RUN(trial, clf__gemm_input_gradient(clf__tensor_matrix(dx_tensor), dy_matrix, rows, weight, 0.5f,
                                         clf__tensor_matrix(dx_tensor)));
     for (int i = 0; i < 2; i++) {
-        RUN(trial, clf__gemm_weight_gradient(weights[1], dy_matrix, x_matrix, rows, 0.5f));
+        RUN(trial, clf__gemm_weight_gradient(dweight, dy_matrix, x_matrix, rows, 0.5f));
     }
-    RUN(trial, clf__weight_read(weights[1], 0, outputs, values));
+    RUN(trial, clf__weight_read(dweight, 0, outputs, values));
     trial_compare(trial, dx_tensor, dx);
-    trial_compare(trial, trial_tensor(trial, CLF__F32, outputs, inputs, values), dw);
-    clf__weight_free(weights[0]);
-    clf__weight_free(weights[1]);
+    trial_compare(trial, trial_floats(trial, outputs, inputs, values), dw);
     trial_release(trial);
-}
-
-static void gradients_in(struct trial *trial, clf_precision precision)
-{
-    static const int shapes[][3] = {{1, 1, 1}, {3, 65, 16}, {17, 48, 96}, {150, 129, 48}, {64, 300, 64}};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        gradient(trial, shapes[i][0], shapes[i][1], shapes[i][2], precision);
-    }
 }
 
 static void gradients(struct trial *trial)
 {
-    gradients_in(trial, CLF_PRECISION_FP32);
-}
-
-static void gradients_bf16(struct trial *trial)
-{
-    gradients_in(trial, CLF_PRECISION_BF16);
+    static const int shapes[][3] = {{1, 1, 1}, {3, 65, 16}, {17, 48, 96}, {150, 129, 48}, {64, 300, 64}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        gradient(trial, shapes[i][0], shapes[i][1], shapes[i][2]);
+    }
 }
 
 /* Candidates of the output projection: the last row has banned ids. Whole numbers make the logits exact and
@@ -173,15 +127,12 @@ static void find_candidates(struct candidates *out, struct trial *trial, const f
     }
 }
 
-static void project(struct trial *trial, clf_precision precision)
+static void candidates(struct trial *trial)
 {
     float *x = whole_rows(trial, PROJECTED, D_MODEL), *w = whole_rows(trial, VOCABULARY, D_MODEL);
     struct candidates expected;
     find_candidates(&expected, trial, x, w);
-    struct clf__weight *weight = NULL;
-    struct clf__weight_part part = {w, VOCABULARY};
-    struct clf__weight_source source = {&part, 1, D_MODEL, precision, "the self-test"};
-    RUN(trial, clf__weight_create(&weight, trial->device, &source));
+    struct clf__weight *weight = trial_weight(trial, VOCABULARY, D_MODEL, w);
     if (trial->status != CLF_OK) {
         return;
     }
@@ -191,35 +142,26 @@ static void project(struct trial *trial, clf_precision precision)
     clf__arena_init(&arena, trial->device);
     RUN(trial, clf__projection_scratch_reserve(&scratch, &arena, &projection, PROJECTED, CANDIDATES, 0));
     RUN(trial, clf__arena_allocate(&arena));
-    struct clf__tensor values = trial_tensor(trial, CLF__F32, PROJECTED, CANDIDATES, NULL);
+    struct clf__tensor values = trial_floats(trial, PROJECTED, CANDIDATES, NULL);
     struct clf__tensor ids = trial_tensor(trial, CLF__I32, PROJECTED, CANDIDATES, NULL);
-    struct clf__tensor statistics = trial_tensor(trial, CLF__F32, PROJECTED, 4, NULL);
+    struct clf__tensor statistics = trial_floats(trial, PROJECTED, 4, NULL);
     RUN(trial,
-        clf__projection_top_k(values, ids, statistics, trial_tensor(trial, CLF__F32, PROJECTED, D_MODEL, x),
+        clf__projection_top_k(values, ids, statistics, trial_floats(trial, PROJECTED, D_MODEL, x),
                               &projection, trial_tensor(trial, CLF__I32, 1, BANNED, banned_ids),
                               trial_tensor(trial, CLF__I32, 1, PROJECTED + 1, banned_offsets), 1, &scratch));
     trial_compare(trial, values, expected.values);
     trial_compare(trial, statistics, expected.statistics);
-    int32_t actual[PROJECTED * CANDIDATES];
-    RUN(trial, clf__tensor_read(ids, actual));
-    if (trial->status == CLF_OK && memcmp(actual, expected.ids, sizeof actual) != 0) {
-        trial->error = INFINITY;
-    }
+    trial_compare_ids(trial, ids, expected.ids);
     clf__arena_free(&arena);
-    clf__weight_free(weight);
-    trial_release(trial);
-}
-
-static void candidates(struct trial *trial)
-{
-    project(trial, CLF_PRECISION_FP32);
 }
 
 static void candidates_rounded(struct trial *trial)
 {
-    project(trial, CLF_PRECISION_FP16);
-    project(trial, CLF_PRECISION_BF16);
-    project(trial, CLF_PRECISION_INT8);
+    for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
+        trial->precision = (clf_precision)precision;
+        candidates(trial);
+        trial_release(trial);
+    }
 }
 
 static void batched_product(struct trial *trial, const struct clf__batched_shape *shape)
@@ -237,10 +179,10 @@ static void batched_product(struct trial *trial, const struct clf__batched_shape
                                     shape->transpose_b ? 1 : (size_t)n, k, (double)shape->alpha);
     }
     int rows = shape->batches;
-    struct clf__tensor c = trial_tensor(trial, CLF__F32, rows * m, n, NULL);
-    struct clf__tensor left = trial_tensor(trial, CLF__F32, rows * m, k, a);
+    struct clf__tensor c = trial_floats(trial, rows * m, n, NULL);
+    struct clf__tensor left = trial_floats(trial, rows * m, k, a);
     struct clf__tensor right =
-        trial_tensor(trial, CLF__F32, rows * (shape->transpose_b ? n : k), shape->transpose_b ? k : n, b);
+        trial_floats(trial, rows * (shape->transpose_b ? n : k), shape->transpose_b ? k : n, b);
     RUN(trial, clf__gemm_batched((struct clf__batched_matrix){clf__tensor_matrix(c), c_size},
                                  (struct clf__batched_matrix){clf__tensor_matrix(left), a_size},
                                  (struct clf__batched_matrix){clf__tensor_matrix(right), b_size}, shape));
@@ -303,10 +245,10 @@ static void attend(struct trial *trial, const int32_t *ranges, int causal)
         clf__attention_scratch_reserve(&scratch, &arena, SEQUENCES, &call.heads, max_queries, max_keys));
     RUN(trial, clf__arena_allocate(&arena));
     call.scratch = &scratch;
-    struct clf__tensor y = trial_tensor(trial, CLF__F32, rows, COLUMNS, NULL);
-    RUN(trial, clf__attention_forward(y, trial_tensor(trial, CLF__F32, rows, COLUMNS, q),
-                                      trial_tensor(trial, CLF__F32, keys, COLUMNS, k),
-                                      trial_tensor(trial, CLF__F32, keys, COLUMNS, v), &call));
+    struct clf__tensor y = trial_floats(trial, rows, COLUMNS, NULL);
+    RUN(trial, clf__attention_forward(y, trial_floats(trial, rows, COLUMNS, q),
+                                      trial_floats(trial, keys, COLUMNS, k),
+                                      trial_floats(trial, keys, COLUMNS, v), &call));
     trial_compare(trial, y, expected);
     clf__arena_free(&arena);
     trial_release(trial);
@@ -342,38 +284,38 @@ static void attention_step(struct trial *trial)
     reference_attention_forward(expected, NULL, q, k, v, &reference);
     struct clf__heads heads = {HEADS, WIDTH, WIDTH, score_scale};
     struct clf__attention_history history = {
-        .keys = trial_tensor(trial, CLF__F32, STEPS * CACHE_ROWS, COLUMNS, NULL),
-        .values = trial_tensor(trial, CLF__F32, STEPS * CACHE_ROWS, COLUMNS, NULL),
+        .keys = trial_floats(trial, STEPS * CACHE_ROWS, COLUMNS, NULL),
+        .values = trial_floats(trial, STEPS * CACHE_ROWS, COLUMNS, NULL),
         .cache_rows = trial_tensor(trial, CLF__I32, 1, 1, cache_row),
         .cache_rows_total = CACHE_ROWS,
     };
     struct clf__tensor tables[2] = {trial_tensor(trial, CLF__I32, CACHE_ROWS, STEPS, NULL),
                                     trial_tensor(trial, CLF__I32, CACHE_ROWS, STEPS, NULL)};
-    struct clf__tensor y = trial_tensor(trial, CLF__F32, 1, COLUMNS, NULL);
+    struct clf__tensor y = trial_floats(trial, 1, COLUMNS, NULL);
     for (int32_t t = 0; t < STEPS; t++) {
         history.positions = trial_tensor(trial, CLF__I32, 1, 1, &t);
         history.table = tables[(t + 1) % 2];
         RUN(trial, clf__cache_follow(history.table, tables[t % 2], history.cache_rows, history.cache_rows,
                                      history.positions));
-        RUN(trial, clf__attention_step_forward(y, trial_tensor(trial, CLF__F32, 1, COLUMNS, q + t * COLUMNS),
-                                               trial_tensor(trial, CLF__F32, 1, COLUMNS, k + t * COLUMNS),
-                                               trial_tensor(trial, CLF__F32, 1, COLUMNS, v + t * COLUMNS),
-                                               &heads, &history));
+        RUN(trial,
+            clf__attention_step_forward(y, trial_floats(trial, 1, COLUMNS, q + t * COLUMNS),
+                                        trial_floats(trial, 1, COLUMNS, k + t * COLUMNS),
+                                        trial_floats(trial, 1, COLUMNS, v + t * COLUMNS), &heads, &history));
         trial_compare(trial, y, expected + t * COLUMNS);
     }
 }
 
 const struct check selftest_product_checks[] = {
-    {"matrix product", USES_GEMM, 3e-6, products},
-    {"matrix product, fp16", USES_GEMM | USES_PRECISION, 3e-6, products_fp16},
-    {"matrix product, bf16", USES_GEMM | USES_PRECISION, 3e-6, products_bf16},
-    {"matrix product, int8", USES_GEMM | USES_PRECISION, 3e-6, products_int8},
-    {"gradients of a product", USES_GEMM, 3e-6, gradients},
-    {"gradients, bf16", USES_GEMM | USES_PRECISION, 3e-6, gradients_bf16},
-    {"candidates", USES_GEMM, 3e-6, candidates},
-    {"candidates, 16 and 8 bit", USES_GEMM | USES_PRECISION, 3e-6, candidates_rounded},
-    {"batched product", USES_GEMM, 3e-6, batched_products},
-    {"attention", USES_ATTENTION, 3e-6, attention},
-    {"attention step, cache", 0, 3e-6, attention_step},
+    {"matrix product", USES_GEMM, 3e-6, products, CLF_PRECISION_FP32},
+    {"matrix product, fp16", USES_GEMM | USES_PRECISION, 3e-6, products, CLF_PRECISION_FP16},
+    {"matrix product, bf16", USES_GEMM | USES_PRECISION, 3e-6, products, CLF_PRECISION_BF16},
+    {"matrix product, int8", USES_GEMM | USES_PRECISION, 3e-6, products, CLF_PRECISION_INT8},
+    {"gradients of a product", USES_GEMM, 3e-6, gradients, CLF_PRECISION_FP32},
+    {"gradients, bf16", USES_GEMM | USES_PRECISION, 3e-6, gradients, CLF_PRECISION_BF16},
+    {"candidates", USES_GEMM, 3e-6, candidates, CLF_PRECISION_FP32},
+    {"candidates, 16 and 8 bit", USES_GEMM | USES_PRECISION, 3e-6, candidates_rounded, CLF_PRECISION_FP32},
+    {"batched product", USES_GEMM, 3e-6, batched_products, CLF_PRECISION_FP32},
+    {"attention", USES_ATTENTION, 3e-6, attention, CLF_PRECISION_FP32},
+    {"attention step, cache", 0, 3e-6, attention_step, CLF_PRECISION_FP32},
+    {.name = NULL},
 };
-const int selftest_product_check_count = sizeof selftest_product_checks / sizeof *selftest_product_checks;

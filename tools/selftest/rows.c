@@ -1,7 +1,4 @@
 /* Checks of the ops that work row by row. */
-#include <math.h>
-#include <string.h>
-
 #include "ops/activation.h"
 #include "ops/cache.h"
 #include "ops/embedding.h"
@@ -27,8 +24,8 @@ static void softmax(struct trial *trial)
         float *x = trial_uniform(trial, count, 20.0f);
         double *expected = trial_array(trial, count, sizeof *expected);
         reference_softmax(expected, x, ROWS, widths[i]);
-        struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, widths[i], NULL);
-        RUN(trial, clf__softmax_forward(y, trial_tensor(trial, CLF__F32, ROWS, widths[i], x)));
+        struct clf__tensor y = trial_floats(trial, ROWS, widths[i], NULL);
+        RUN(trial, clf__softmax_forward(y, trial_floats(trial, ROWS, widths[i], x)));
         trial_compare(trial, y, expected);
         trial_release(trial);
     }
@@ -46,9 +43,9 @@ static void log_softmax(struct trial *trial)
             targets[n] = trial_integer(trial, widths[i]);
             picked[n] = expected[n * widths[i] + targets[n]];
         }
-        struct clf__tensor in = trial_tensor(trial, CLF__F32, ROWS, widths[i], x);
-        struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, widths[i], NULL);
-        struct clf__tensor one = trial_tensor(trial, CLF__F32, 1, ROWS, NULL);
+        struct clf__tensor in = trial_floats(trial, ROWS, widths[i], x);
+        struct clf__tensor y = trial_floats(trial, ROWS, widths[i], NULL);
+        struct clf__tensor one = trial_floats(trial, 1, ROWS, NULL);
         RUN(trial, clf__log_softmax_forward(y, in));
         trial_compare(trial, y, expected);
         RUN(trial, clf__log_softmax_pick(one, in, trial_tensor(trial, CLF__I32, 1, ROWS, targets)));
@@ -67,12 +64,10 @@ static void norm(struct trial *trial, enum clf__norm_kind kind)
         double *expected = trial_array(trial, count, sizeof *expected);
         reference_layernorm(expected, x, gamma, kind == CLF__NORM_RMS ? NULL : beta, ROWS, widths[i], kind,
                             1e-5);
-        struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, widths[i], NULL), none = {.buffer = NULL};
-        struct clf__tensor shift =
-            kind == CLF__NORM_RMS ? none : trial_tensor(trial, CLF__F32, 1, widths[i], beta);
-        RUN(trial,
-            clf__layernorm_forward(y, none, trial_tensor(trial, CLF__F32, ROWS, widths[i], x),
-                                   trial_tensor(trial, CLF__F32, 1, widths[i], gamma), shift, kind, 1e-5f));
+        struct clf__tensor y = trial_floats(trial, ROWS, widths[i], NULL), none = {.buffer = NULL};
+        struct clf__tensor shift = kind == CLF__NORM_RMS ? none : trial_floats(trial, 1, widths[i], beta);
+        RUN(trial, clf__layernorm_forward(y, none, trial_floats(trial, ROWS, widths[i], x),
+                                          trial_floats(trial, 1, widths[i], gamma), shift, kind, 1e-5f));
         trial_compare(trial, y, expected);
         trial_release(trial);
     }
@@ -100,9 +95,9 @@ static void activations(struct trial *trial)
             activated[i] = reference_activation((enum clf__activation)kind, (double)x[i]);
             gated[i] = activated[i] * (double)factor[i];
         }
-        struct clf__tensor in = trial_tensor(trial, CLF__F32, ROWS, C, x);
-        struct clf__tensor gate = trial_tensor(trial, CLF__F32, ROWS, C, factor);
-        struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, C, NULL);
+        struct clf__tensor in = trial_floats(trial, ROWS, C, x);
+        struct clf__tensor gate = trial_floats(trial, ROWS, C, factor);
+        struct clf__tensor y = trial_floats(trial, ROWS, C, NULL);
         RUN(trial, clf__activation_forward(y, in, (enum clf__activation)kind));
         trial_compare(trial, y, activated);
         RUN(trial, clf__gate_forward(y, in, gate, (enum clf__activation)kind));
@@ -121,10 +116,10 @@ static void positions(struct trial *trial)
         int row = at[i / C];
         expected[i] = (double)x[i] + (row < TABLE ? (double)table[row * C + i % C] : 0);
     }
-    struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, C, NULL);
-    RUN(trial, clf__positions_forward(y, trial_tensor(trial, CLF__F32, ROWS, C, x),
-                                      trial_tensor(trial, CLF__F32, TABLE, C, table),
-                                      trial_tensor(trial, CLF__I32, 1, ROWS, at)));
+    struct clf__tensor y = trial_floats(trial, ROWS, C, NULL);
+    RUN(trial,
+        clf__positions_forward(y, trial_floats(trial, ROWS, C, x), trial_floats(trial, TABLE, C, table),
+                               trial_tensor(trial, CLF__I32, 1, ROWS, at)));
     trial_compare(trial, y, expected);
 }
 
@@ -140,17 +135,11 @@ static void embedding(struct trial *trial)
             int id = ids[n / columns];
             expected[n] = id < V ? 16.0 * (double)matrix[id * columns + n % columns] : 0;
         }
-        struct clf__weight *weight = NULL;
-        struct clf__weight_part part = {matrix, V};
-        struct clf__tensor y = trial_tensor(trial, CLF__F32, ROWS, columns, NULL);
-        RUN(trial, clf__weight_create(
-                       &weight, trial->device,
-                       &(struct clf__weight_source){
-                           .parts = &part, .part_count = 1, .inputs = columns, .what = "the self-test"}));
+        struct clf__weight *weight = trial_weight(trial, V, columns, matrix);
+        struct clf__tensor y = trial_floats(trial, ROWS, columns, NULL);
         RUN(trial, clf__embedding_forward(y, trial_tensor(trial, CLF__I32, 1, ROWS, ids), weight, 16.0f,
                                           CLF__NO_TENSOR, CLF__NO_TENSOR));
         trial_compare(trial, y, expected);
-        clf__weight_free(weight);
         trial_release(trial);
     }
 }
@@ -161,7 +150,7 @@ static void top_k(struct trial *trial)
     enum { V = 4097, K = 8, BANNED = 3, R = 2 };
     static const int32_t banned[BANNED] = {0, 77, V - 1}, offsets[R + 1] = {0, 0, BANNED};
     float *x = trial_uniform(trial, R * V, 12.0f);
-    struct clf__tensor logits = trial_tensor(trial, CLF__F32, R, V, x);
+    struct clf__tensor logits = trial_floats(trial, R, V, x);
     double expected_values[R * K], statistics[R * 4];
     int32_t expected_ids[R * K];
     for (int r = 0; r < R; r++) {
@@ -172,29 +161,25 @@ static void top_k(struct trial *trial)
             expected_values[r * K + i] = (double)best[i];
         }
     }
-    struct clf__tensor values = trial_tensor(trial, CLF__F32, R, K, NULL);
+    struct clf__tensor values = trial_floats(trial, R, K, NULL);
     struct clf__tensor ids = trial_tensor(trial, CLF__I32, R, K, NULL);
-    struct clf__tensor found = trial_tensor(trial, CLF__F32, R, 4, NULL);
+    struct clf__tensor found = trial_floats(trial, R, 4, NULL);
     RUN(trial,
         clf__top_k_forward(values, ids, found, logits, trial_tensor(trial, CLF__I32, 1, BANNED, banned),
                            trial_tensor(trial, CLF__I32, 1, R + 1, offsets), 1));
     trial_compare(trial, values, expected_values);
     trial_compare(trial, found, statistics);
-    int32_t actual[R * K];
-    RUN(trial, clf__tensor_read(ids, actual));
-    if (trial->status == CLF_OK && memcmp(actual, expected_ids, sizeof actual) != 0) {
-        trial->error = INFINITY;
-    }
+    trial_compare_ids(trial, ids, expected_ids);
 }
 
 const struct check selftest_row_checks[] = {
-    {"softmax", 0, 1e-6, softmax},
-    {"log-softmax", 0, 1e-6, log_softmax},
-    {"layer norm", 0, 1e-6, layer_norm},
-    {"RMS norm", 0, 1e-6, rms_norm},
-    {"activations and gates", 0, 1e-6, activations},
-    {"positions", 0, 1e-6, positions},
-    {"embedding", USES_GEMM, 1e-6, embedding},
-    {"top k", 0, 1e-6, top_k},
+    {"softmax", 0, 1e-6, softmax, CLF_PRECISION_FP32},
+    {"log-softmax", 0, 1e-6, log_softmax, CLF_PRECISION_FP32},
+    {"layer norm", 0, 1e-6, layer_norm, CLF_PRECISION_FP32},
+    {"RMS norm", 0, 1e-6, rms_norm, CLF_PRECISION_FP32},
+    {"activations and gates", 0, 1e-6, activations, CLF_PRECISION_FP32},
+    {"positions", 0, 1e-6, positions, CLF_PRECISION_FP32},
+    {"embedding", USES_GEMM, 1e-6, embedding, CLF_PRECISION_FP32},
+    {"top k", 0, 1e-6, top_k, CLF_PRECISION_FP32},
+    {.name = NULL},
 };
-const int selftest_row_check_count = sizeof selftest_row_checks / sizeof *selftest_row_checks;

@@ -20,13 +20,15 @@ static const char help[] =
 /* A way to compute: a form and who serves products and attention. */
 struct setting {
     clf_gemm gemm;
+    const char *gemm_word;
     clf_attention attention;
+    const char *attention_word;
     int uses; /* runs the checks that use these; -1: all */
 };
 static const struct setting settings[] = {
-    {CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED, -1},
-    {CLF_GEMM_NATIVE, CLF_ATTENTION_BATCHED, USES_ATTENTION},
-    {CLF_GEMM_CLBLAST, CLF_ATTENTION_BATCHED, USES_GEMM | USES_ATTENTION},
+    {CLF_GEMM_NATIVE, "native", CLF_ATTENTION_FUSED, "fused", -1},
+    {CLF_GEMM_NATIVE, "native", CLF_ATTENTION_BATCHED, "batched", USES_ATTENTION},
+    {CLF_GEMM_CLBLAST, "clblast", CLF_ATTENTION_BATCHED, "batched", USES_GEMM | USES_ATTENTION},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, NATIVE_FUSED = 0, NATIVE_BATCHED, CLBLAST_BATCHED };
 
@@ -67,18 +69,14 @@ static void count_check(struct outcome *outcome, int index, const struct check *
 /* All checks in order, NULL after the last. */
 static const struct check *check_at(int index)
 {
-    const struct {
-        const struct check *checks;
-        int count;
-    } parts[] = {{selftest_row_checks, selftest_row_check_count},
-                 {selftest_product_checks, selftest_product_check_count},
-                 {selftest_layer_checks, selftest_layer_check_count},
-                 {selftest_gradient_checks, selftest_gradient_check_count}};
+    static const struct check *const parts[] = {selftest_row_checks, selftest_product_checks,
+                                                selftest_layer_checks, selftest_gradient_checks};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (index < parts[i].count) {
-            return &parts[i].checks[index];
+        for (const struct check *check = parts[i]; check->name != NULL; check++) {
+            if (index-- == 0) {
+                return check;
+            }
         }
-        index -= parts[i].count;
     }
     return NULL;
 }
@@ -103,17 +101,14 @@ static void run_check(struct outcome *outcome, struct count *count, struct clf_d
                       int index, const struct check *check)
 {
     const struct setting *setting = &settings[index];
-    struct trial trial = {.device = device, .random = 1};
+    struct trial trial;
     count->done++;
     show_progress(count, check);
-    check->run(&trial);
-    trial_release(&trial);
-    int failed = trial.status != CLF_OK || !(trial.error <= check->tolerance);
-    const char *gemm = setting->gemm == CLF_GEMM_NATIVE ? "native" : "clblast";
-    const char *attention = setting->attention == CLF_ATTENTION_FUSED ? "fused" : "batched";
+    int failed = !check_run(&trial, device, check);
     progress_clear(&count->progress);
     printf("%3d/%-3d %-24s %-5s %-8s %-8s", count->done, count->all, check->name, form_word(form),
-           check->uses ? gemm : "", check->uses & USES_ATTENTION ? attention : "");
+           check->uses ? setting->gemm_word : "",
+           check->uses & USES_ATTENTION ? setting->attention_word : "");
     if (trial.status == CLF_OK) {
         printf(" %9.2g %9.2g  %s\n", trial.error, check->tolerance, failed ? "WRONG" : "ok");
     } else {
@@ -191,8 +186,7 @@ static int find_way(char *way, size_t size, const struct outcome *outcomes)
             int products = settings[i].gemm == CLF_GEMM_NATIVE ? NATIVE_FUSED : CLBLAST_BATCHED;
             if (outcome->gemm_failed[products] == 0 && outcome->attention_failed[i] == 0) {
                 snprintf(way, size, "--form %s --gemm %s --attention %s", form_word((clf_form)form),
-                         settings[i].gemm == CLF_GEMM_NATIVE ? "native" : "clblast",
-                         settings[i].attention == CLF_ATTENTION_FUSED ? "fused" : "batched");
+                         settings[i].gemm_word, settings[i].attention_word);
                 return 1;
             }
         }

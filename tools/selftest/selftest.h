@@ -12,12 +12,14 @@
 /* One check while it runs. The first failing call ends it: see RUN(). */
 struct trial {
     struct clf_device *device;
+    clf_precision precision; /* that the check is of */
     clf_status status;
     double error; /* the largest relative error so far */
     uint64_t random;
     void *arrays[64];
     struct clf__buffer *buffers[64];
-    int array_count, buffer_count;
+    struct clf__weight *weights[4];
+    int array_count, buffer_count, weight_count;
 };
 
 /* Calls the library unless something failed before. */
@@ -28,7 +30,9 @@ struct trial {
         }                                                                                                    \
     } while (0)
 
-/* Zeroed host memory, freed by trial_release(). The process ends where there is none. */
+/* All of these are freed by trial_release(). */
+
+/* Zeroed host memory. The process ends where there is none. */
 void *trial_array(struct trial *trial, size_t count, size_t size);
 /* Deterministic numbers in [-scale, scale), and whole ones in [0, bound). */
 float *trial_uniform(struct trial *trial, size_t count, float scale);
@@ -36,8 +40,15 @@ int trial_integer(struct trial *trial, int bound);
 /* A tensor on the device with these values, or full of NaN where NULL. */
 struct clf__tensor trial_tensor(struct trial *trial, enum clf__type type, int rows, int columns,
                                 const void *values);
+struct clf__tensor trial_floats(struct trial *trial, int rows, int columns, const float *values);
+/* A weight of trial->precision with these values; NULL after a failure. */
+struct clf__weight *trial_weight(struct trial *trial, int outputs, int inputs, const float *values);
+/* One of zeros that training changes and multiplies by in trial->precision. */
+struct clf__weight *trial_zero_weight(struct trial *trial, int outputs, int inputs);
 /* Takes the relative error ||actual - expected|| / ||expected|| into account; NaN is the largest. */
 void trial_compare(struct trial *trial, struct clf__tensor actual, const double *expected);
+/* Whether a tensor of I32 holds exactly these; the error is infinite where it does not. */
+void trial_compare_ids(struct trial *trial, struct clf__tensor actual, const int32_t *expected);
 void trial_release(struct trial *trial);
 
 /* What a check depends on beside the form. USES_PRECISION: weights that are not fp32, which are the native
@@ -49,14 +60,15 @@ struct check {
     int uses;
     double tolerance;
     void (*run)(struct trial *trial);
+    clf_precision precision; /* of its weights */
 };
+/* Runs a check from the beginning, and frees what it made; returns whether it passed. */
+int check_run(struct trial *trial, struct clf_device *device, const struct check *check);
+
+/* Each ends with a check without a name. */
 extern const struct check selftest_row_checks[];
-extern const int selftest_row_check_count;
 extern const struct check selftest_product_checks[];
-extern const int selftest_product_check_count;
 extern const struct check selftest_layer_checks[];
-extern const int selftest_layer_check_count;
 extern const struct check selftest_gradient_checks[];
-extern const int selftest_gradient_check_count;
 
 #endif

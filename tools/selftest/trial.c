@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "selftest/selftest.h"
 #include "shared/command.h"
@@ -61,6 +62,30 @@ struct clf__tensor trial_tensor(struct trial *trial, enum clf__type type, int ro
     return tensor;
 }
 
+struct clf__tensor trial_floats(struct trial *trial, int rows, int columns, const float *values)
+{
+    return trial_tensor(trial, CLF__F32, rows, columns, values);
+}
+
+struct clf__weight *trial_weight(struct trial *trial, int outputs, int inputs, const float *values)
+{
+    struct clf__weight *weight = NULL;
+    struct clf__weight_part part = {values, outputs};
+    struct clf__weight_source source = {&part, 1, inputs, trial->precision, "the self-test"};
+    RUN(trial, clf__weight_create(&weight, trial->device, &source));
+    trial->weights[trial->weight_count++] = weight;
+    return weight;
+}
+
+struct clf__weight *trial_zero_weight(struct trial *trial, int outputs, int inputs)
+{
+    struct clf__weight *weight = NULL;
+    RUN(trial, clf__weight_create_zero(&weight, trial->device, outputs, inputs, "the self-test"));
+    RUN(trial, clf__weight_multiply_in(weight, trial->precision));
+    trial->weights[trial->weight_count++] = weight;
+    return weight;
+}
+
 void trial_compare(struct trial *trial, struct clf__tensor actual, const double *expected)
 {
     size_t count = (size_t)actual.rows * (size_t)actual.columns;
@@ -78,12 +103,33 @@ void trial_compare(struct trial *trial, struct clf__tensor actual, const double 
     }
 }
 
+void trial_compare_ids(struct trial *trial, struct clf__tensor actual, const int32_t *expected)
+{
+    size_t count = (size_t)actual.rows * (size_t)actual.columns;
+    int32_t *ids = trial_array(trial, count, sizeof *ids);
+    RUN(trial, clf__tensor_read(actual, ids));
+    if (memcmp(ids, expected, count * sizeof *ids) != 0) {
+        trial->error = INFINITY;
+    }
+}
+
 void trial_release(struct trial *trial)
 {
+    while (trial->weight_count > 0) {
+        clf__weight_free(trial->weights[--trial->weight_count]);
+    }
     while (trial->array_count > 0) {
         free(trial->arrays[--trial->array_count]);
     }
     while (trial->buffer_count > 0) {
         clf__buffer_free(trial->buffers[--trial->buffer_count]);
     }
+}
+
+int check_run(struct trial *trial, struct clf_device *device, const struct check *check)
+{
+    *trial = (struct trial){.device = device, .precision = check->precision, .random = 1};
+    check->run(trial);
+    trial_release(trial);
+    return trial->status == CLF_OK && trial->error <= check->tolerance; /* NaN is no pass */
 }

@@ -228,15 +228,11 @@ static int passes_selftest(struct clf_device *device, enum clf__knob knob)
     int uses = knob == CLF__KNOB_FORM        ? all
                : knob == CLF__KNOB_ATTENTION ? USES_ATTENTION
                                              : USES_GEMM | USES_ATTENTION;
-    for (int i = 0; i < selftest_row_check_count + selftest_product_check_count; i++) {
-        const struct check *check = i < selftest_row_check_count
-                                        ? &selftest_row_checks[i]
-                                        : &selftest_product_checks[i - selftest_row_check_count];
-        if (uses == all || (check->uses & uses) != 0) {
-            struct trial trial = {.device = device, .random = 1};
-            check->run(&trial);
-            trial_release(&trial);
-            if (trial.status != CLF_OK || !(trial.error <= check->tolerance)) {
+    static const struct check *const parts[] = {selftest_row_checks, selftest_product_checks};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        for (const struct check *check = parts[i]; check->name != NULL; check++) {
+            struct trial trial;
+            if ((uses == all || (check->uses & uses) != 0) && !check_run(&trial, device, check)) {
                 return 0;
             }
         }
