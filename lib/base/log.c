@@ -44,12 +44,13 @@ void clf__log(clf_log_level level, const char *format, ...)
     if (!function) {
         return;
     }
-    char some[ROOM], some_shown[ROOM];
+    char some[ROOM] = "", some_shown[ROOM];
     size_t size, length;
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    char *message = room_for((size_t)vsnprintf(NULL, 0, format, arguments), some, &size);
+    int needed = vsnprintf(NULL, 0, format, arguments);
+    char *message = room_for(needed > 0 ? (size_t)needed : 0, some, &size);
     vsnprintf(message, size, format, again);
     va_end(again);
     va_end(arguments);

@@ -63,7 +63,7 @@ int clf__names_stored(const struct clf__tensor_names *names, const char *canonic
         return 1;
     }
     for (int i = 0; i < names->rule_count; i++) {
-        struct match match;
+        struct match match = {.lengths = {0}};
         if (matches(&match, names->rules[i].canonical, canonical)) {
             write_name(&match, names->rules[i].stored, stored, size);
             return 1;
