@@ -18,12 +18,6 @@ static const char help[] =
     "object holds them in `n_best`. A line that cannot be translated gives an empty line, its number and\n"
     "the reason on standard error, and exit status 1 at the end.\n";
 
-struct job {
-    struct flags flags;
-    struct setup setup;
-    struct stream stream;
-};
-
 static json_t *hypothesis_object(const struct clf_model *model, const struct clf_hypothesis *hypothesis)
 {
     return json_pack(
@@ -36,27 +30,24 @@ static json_t *hypothesis_object(const struct clf_model *model, const struct clf
 static json_t *n_best_array(const struct clf_model *model, const struct clf_translation *translation)
 {
     json_t *all = json_array();
-    for (int i = 0; i < translation->count && all != NULL; i++) {
-        if (json_array_append_new(all, hypothesis_object(model, &translation->hypotheses[i])) != 0) {
-            json_decref(all);
-            all = NULL;
-        }
+    for (int i = 0; i < translation->count; i++) {
+        all = result_append(all, hypothesis_object(model, &translation->hypotheses[i]));
     }
     return all;
 }
 
-static int print_json(const struct job *job, const struct clf_translation *translation)
+static int print_json(const struct stream *stream, const struct clf_translation *translation)
 {
     json_t *object;
     if (translation->count > 0) {
-        object = hypothesis_object(job->setup.model, &translation->hypotheses[0]);
+        object = hypothesis_object(stream->setup.model, &translation->hypotheses[0]);
     } else {
         object =
             json_pack("{s:s, s:[], s:[], s:n, s:n}", "text", "", "tokens", "ids", "score", "log_probability");
     }
     int failed = object == NULL;
-    if (!failed && job->flags.translate.n_best > 1) {
-        failed = json_object_set_new(object, "n_best", n_best_array(job->setup.model, translation)) != 0;
+    if (!failed && stream->flags.translate.n_best > 1) {
+        failed = json_object_set_new(object, "n_best", n_best_array(stream->setup.model, translation)) != 0;
     }
     if (!failed && translation->status != CLF_OK) {
         failed = json_object_set_new(object, "error",
@@ -94,57 +85,41 @@ static void print_text(const struct clf_translation *translation, int n_best, lo
     }
 }
 
-static clf_status translate_window(void *context)
+static clf_status translate_window(struct stream *stream)
 {
-    struct job *job = context;
-    const struct window *window = &job->stream.windows[0];
+    const struct window *window = &stream->windows[0];
     struct clf_translation *translations;
-    clf_status status = clf_translate(&translations, job->stream.translator, window->lines, window->count);
+    clf_status status = clf_translate(&translations, stream->translator, window->lines, window->count);
     if (status != CLF_OK) {
         return status;
     }
     for (int i = 0; i < window->count && !output_failed(); i++) {
         const struct clf_translation *translation = &translations[i];
-        stream_report_line(&job->stream, i, translation->status, translation->problem,
+        stream_report_line(stream, i, translation->status, translation->problem,
                            (struct stream_cut){translation->cut_from, 0});
-        if (!job->flags.json) {
-            print_text(translation, job->flags.translate.n_best, window->first_number + i);
-        } else if (print_json(job, translation) != EXIT_DONE) {
-            job->stream.failed_lines++;
+        if (!stream->flags.json) {
+            print_text(translation, stream->flags.translate.n_best, window->first_number + i);
+        } else if (print_json(stream, translation) != EXIT_DONE) {
+            stream->failed_lines++;
         }
     }
     clf_translations_free(translations, window->count);
     return CLF_OK;
 }
 
-static int run(struct job *job)
-{
-    int status = stream_begin(&job->stream, &job->flags, &job->setup);
-    if (status != EXIT_DONE) {
-        return status;
-    }
-    status = stream_run(&job->stream, translate_window, job);
-    return stream_report_times(&job->stream, &job->setup, &job->flags, status);
-}
-
 int verb_translate(int argc, char **argv)
 {
-    struct job job = {.stream = {.sides = 1}};
-    line_reader_use_stdin(&job.stream.readers[0]);
+    struct stream stream = {.sides = 1};
+    line_reader_use_stdin(&stream.readers[0]);
     int takes = TAKES_MODEL | TAKES_DEVICE | TAKES_SEARCH | TAKES_LINES | TAKES_JSON;
-    int status = flags_parse(&job.flags, argc, argv, takes, help);
+    int status = flags_parse(&stream.flags, argc, argv, takes, help);
     if (status < 0) {
-        status = flags_operands(&job.flags, 0, 0, "translate reads standard input and takes only flags");
+        status = flags_operands(&stream.flags, 0, 0, "translate reads standard input and takes only flags");
     }
     if (status >= 0) {
         return status;
     }
-    status = setup_open(&job.setup, &job.flags);
-    if (status == EXIT_DONE) {
-        status = run(&job);
-    }
-    stream_free(&job.stream);
-    flags_release(&job.flags);
-    setup_close(&job.setup);
+    status = stream_run(&stream, translate_window);
+    stream_free(&stream);
     return status;
 }

@@ -26,15 +26,11 @@ json_t *result_text(const char *text, size_t size)
     return string;
 }
 
-/* Appends, or gives up the whole array. */
-static json_t *append(json_t *array, json_t *value)
+json_t *result_append(json_t *array, json_t *value)
 {
-    if (array != NULL && json_array_append_new(array, value) != 0) {
+    if (json_array_append_new(array, value) != 0) { /* takes the value in any case */
         json_decref(array);
         return NULL;
-    }
-    if (array == NULL) {
-        json_decref(value);
     }
     return array;
 }
@@ -43,7 +39,7 @@ json_t *result_ids(const int32_t *ids, int count)
 {
     json_t *array = json_array();
     for (int i = 0; i < count; i++) {
-        array = append(array, json_integer(ids[i]));
+        array = result_append(array, json_integer(ids[i]));
     }
     return array;
 }
@@ -53,7 +49,7 @@ json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int cou
     json_t *array = json_array();
     for (int i = 0; i < count; i++) {
         const char *piece = clf_target_piece(model, ids[i]);
-        array = append(array, result_text(piece, strlen(piece)));
+        array = result_append(array, result_text(piece, strlen(piece)));
     }
     return array;
 }

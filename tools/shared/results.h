@@ -10,6 +10,8 @@
 json_t *result_number(double value);
 /* A string; bytes that are no UTF-8 (a message may hold any path) become question marks. */
 json_t *result_text(const char *text, size_t size);
+/* Appends, and returns the array; NULL where memory ran out, which gives up both. */
+json_t *result_append(json_t *array, json_t *value);
 json_t *result_ids(const int32_t *ids, int count);
 json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int count);
 

@@ -25,20 +25,23 @@ static int is_interrupted(void *user)
     return signals_interrupted(NULL);
 }
 
-int stream_begin(struct stream *stream, struct flags *flags, const struct setup *setup)
+/* Opens the model and makes the translator, told of interrupts. Returns an exit status. */
+static int begin(struct stream *stream)
 {
-    int status = flags_apply(flags, setup->model);
+    struct flags *flags = &stream->flags;
+    int status = setup_open(&stream->setup, flags);
+    if (status == EXIT_DONE) {
+        status = flags_apply(flags, stream->setup.model);
+    }
     if (status >= 0) {
         return status;
     }
     flags->translate.interrupted = is_interrupted;
     flags->translate.user = stream;
-    clf_status created = clf_translator_create(&stream->translator, setup->model, &flags->translate);
+    clf_status created = clf_translator_create(&stream->translator, stream->setup.model, &flags->translate);
     if (created != CLF_OK) {
         return report_failure(created);
     }
-    stream->info = clf_model_describe(setup->model);
-    stream->quiet = flags->quiet;
     for (int side = 0; side < STREAM_SIDES; side++) {
         stream->readers[side].quiet = flags->quiet;
     }
@@ -53,8 +56,8 @@ void stream_report_line(struct stream *stream, int index, clf_status status, con
         progress_clear(&stream->progress);
         fprintf(stderr, "clformer: line %lld: %s\n", number, problem);
         stream->failed_lines++;
-    } else if (cut.from > 0 && !stream->quiet) {
-        const struct clf_model_info *info = stream->info;
+    } else if (cut.from > 0 && !stream->flags.quiet) {
+        const struct clf_model_info *info = clf_model_describe(stream->setup.model);
         progress_clear(&stream->progress);
         fprintf(stderr, "clformer: warning: line %lld: the %s's %d %s were cut to the model's limit of %d\n",
                 number, cut.is_target ? "target" : "source", cut.from,
@@ -63,9 +66,9 @@ void stream_report_line(struct stream *stream, int index, clf_status status, con
     }
 }
 
-static int work_on_window(struct stream *stream, stream_function *work, void *context)
+static int work_on_window(struct stream *stream, stream_function *work)
 {
-    clf_status status = work(context);
+    clf_status status = work(stream);
     if (status == CLF_INTERRUPTED) {
         return EXIT_DONE; /* told by the loop below */
     }
@@ -78,23 +81,24 @@ static int work_on_window(struct stream *stream, stream_function *work, void *co
     return output_failed() ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* Of frames, which are large, windows are small. */
 static int window_lines(const struct stream *stream, int usual)
 {
-    return stream->info->feature_size > 0 ? FRAMES_WINDOW_LINES : usual;
+    return clf_model_describe(stream->setup.model)->feature_size > 0 ? FRAMES_WINDOW_LINES : usual;
 }
 
-int stream_run(struct stream *stream, stream_function *work, void *context)
+static int run_windows(struct stream *stream, stream_function *work)
 {
     struct line_reader *first = &stream->readers[0];
     struct window_limits limits = {window_lines(stream, FIRST_WINDOW_LINES), WINDOW_BYTES, 0};
     int status = EXIT_DONE;
-    progress_begin(&stream->progress, stream->quiet, first->descriptor);
+    progress_begin(&stream->progress, stream->flags.quiet, first->descriptor);
     while (status == EXIT_DONE && !first->at_end) {
         if (!signals_interrupted(NULL)) { /* an interrupt until here must not wait for a line */
             status = windows_read(stream->windows, stream->readers, stream->sides, &limits);
         }
         if (status == EXIT_DONE && stream->windows[0].count > 0 && !signals_interrupted(NULL)) {
-            status = work_on_window(stream, work, context);
+            status = work_on_window(stream, work);
         }
         if (status == EXIT_DONE && signals_interrupted(NULL)) {
             progress_clear(&stream->progress);
@@ -121,13 +125,17 @@ static void print_times(const struct stream *stream)
     fprintf(stderr, "; %lld batches\n", (long long)times->batches);
 }
 
-int stream_report_times(const struct stream *stream, const struct setup *setup, const struct flags *flags,
-                        int status)
+int stream_run(struct stream *stream, stream_function *work)
 {
-    if (flags->verbose) {
+    int status = begin(stream);
+    if (status != EXIT_DONE) {
+        return status;
+    }
+    status = run_windows(stream, work);
+    if (stream->flags.verbose) {
         print_times(stream);
     }
-    return print_kernel_times(setup->device, status);
+    return print_kernel_times(stream->setup.device, status);
 }
 
 void stream_free(struct stream *stream)
@@ -137,4 +145,6 @@ void stream_free(struct stream *stream)
         window_free(&stream->windows[i]);
         line_reader_close(&stream->readers[i]);
     }
+    flags_release(&stream->flags);
+    setup_close(&stream->setup);
 }

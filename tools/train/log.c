@@ -57,14 +57,11 @@ json_t *log_update(const struct clf_train_update *update, json_t *start)
 static json_t *samples_of(const struct clf_train_validation *validation)
 {
     json_t *all = json_array();
-    for (int i = 0; i < validation->sample_count && all != NULL; i++) {
+    for (int i = 0; i < validation->sample_count; i++) {
         const struct clf_train_sample *sample = &validation->samples[i];
-        json_t *one = json_pack("{s:o, s:o, s:o}", "source", text_of(sample->source), "reference",
-                                text_of(sample->reference), "translation", text_of(sample->translation));
-        if (json_array_append_new(all, one) != 0) {
-            json_decref(all);
-            all = NULL;
-        }
+        all = result_append(all, json_pack("{s:o, s:o, s:o}", "source", text_of(sample->source), "reference",
+                                           text_of(sample->reference), "translation",
+                                           text_of(sample->translation)));
     }
     return all;
 }

@@ -156,14 +156,9 @@ static int print_field(FILE *file, const void *context, const char *name, size_t
     }
     json_t *runs = json_array(); /* @DATA@ */
     for (int i = 0; i < content->count; i++) {
-        if (json_array_append_new(runs, run_of(&content->runs[i], content->runs[i].name + folders)) != 0) {
-            json_decref(runs);
-            runs = NULL;
-            break;
-        }
+        runs = result_append(runs, run_of(&content->runs[i], content->runs[i].name + folders));
     }
-    return page_print_json(
-        file, runs == NULL ? NULL : json_pack("{s:s, s:o}", "clformer", CLF_VERSION, "runs", runs));
+    return page_print_json(file, json_pack("{s:s, s:o}", "clformer", CLF_VERSION, "runs", runs));
 }
 
 int train_page_write(const char *path, const struct train_history *runs, int count)
