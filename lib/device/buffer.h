@@ -45,14 +45,6 @@ clf_status clf__buffer_write_later(struct clf__buffer *buffer, size_t offset, si
                                    const void *source);
 clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, size_t bytes, void *target);
 
-/* Waits until everything enqueued is done. */
-clf_status clf__device_finish(struct clf_device *device);
-/* The same after a failure, whose sentence is kept even if this fails too. */
-void clf__device_settle(struct clf_device *device);
-/* clf__device_finish() where the device profiles, so that the host's clock tells stages apart; nothing
- * elsewhere. */
-clf_status clf__device_finish_stage(struct clf_device *device);
-
 /* Enqueued, not waited for. */
 clf_status clf__buffer_copy(struct clf__buffer *target, size_t target_offset,
                             const struct clf__buffer *source, size_t source_offset, size_t bytes);

@@ -1,4 +1,5 @@
 #include "device/profile.h"
+#include "device/queue.h"
 
 #include <stdlib.h>
 #include <string.h>

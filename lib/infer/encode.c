@@ -2,6 +2,7 @@
 
 #include "config/sides.h"
 #include "device/buffer.h"
+#include "device/queue.h"
 #include "infer/internal.h"
 
 static clf_status upload_sources(struct clf__session *session, struct clf__sequence_views *views,

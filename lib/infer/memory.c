@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "device/queue.h"
 #include "infer/internal.h"
 #include "ops/cache.h"
 #include "program/launch.h"

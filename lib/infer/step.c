@@ -3,6 +3,7 @@
 
 #include "config/sides.h"
 #include "device/buffer.h"
+#include "device/queue.h"
 #include "infer/internal.h"
 #include "program/launch.h"
 

@@ -4,6 +4,7 @@
 #include "base/larger.h"
 #include "device/buffer.h"
 #include "device/device.h"
+#include "device/queue.h"
 #include "program/launch.h"
 
 /* What is read: more than caches hold, in groups of READ_COUNT floats, one of READ_SLICES a launch, in turn:

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "config/family/family.h"
 #include "device/buffer.h"
+#include "device/queue.h"
 #include "device/dry_run.h"
 #include "program/launch.h"
 #include "train/checkpoint_files.h"

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
+#include "device/queue.h"
 #include "program/launch.h"
 #include "program/testing.h"
 #include "support/cache_home.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "device/queue.h"
 #include "program/launch.h"
 #include "program/testing.h"
 #include "support/support.h"

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "bench/bench.h"
 #include "device/buffer.h"
+#include "device/queue.h"
 #include "program/launch.h"
 #include "shared/lines.h"
 #include "shared/page.h"

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "bench/bench.h"
 #include "device/buffer.h"
+#include "device/queue.h"
 #include "program/launch.h"
 #include "translate/internal.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
+#include "device/queue.h"
 #include "program/launch.h"
 #include "tune/tune.h"
 
