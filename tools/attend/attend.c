@@ -1,10 +1,11 @@
 /* clformer attend */
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "attend/page.h"
 #include "shared/command.h"
 #include "shared/page.h"
+#include "shared/results.h"
 
 static const char help[] =
     "Usage: clformer attend -m MODEL -o FILE.html TEXT [FLAGS]\n\n"
@@ -21,6 +22,7 @@ struct job {
     struct setup setup;
     struct clf_translator *translator;
     struct clf_attention_maps *maps;
+    char *translation; /* what the maps are of, as text */
 };
 
 static struct clf_line line_of(const char *text)
@@ -57,22 +59,115 @@ static char *join_tokens(const struct clf_attention_maps *maps)
     return text;
 }
 
-static int write_page(const struct job *job)
+static json_t *tokens_array(char **tokens, int count)
 {
-    char *translation = join_tokens(job->maps);
-    if (translation == NULL) {
+    json_t *array = json_array();
+    for (int i = 0; i < count; i++) {
+        array = result_append(array, result_text(tokens[i], strlen(tokens[i])));
+    }
+    return array;
+}
+
+static int print_shape(FILE *file, const struct clf_attention_maps *maps)
+{
+    return page_print_json(file,
+                           json_pack("{s:i, s:i, s:i, s:i, s:o, s:o}", "encoder_layers", maps->encoder_layers,
+                                     "decoder_layers", maps->decoder_layers, "encoder_heads",
+                                     maps->encoder_heads, "decoder_heads", maps->decoder_heads,
+                                     "source_tokens", tokens_array(maps->source_tokens, maps->source_count),
+                                     "target_tokens", tokens_array(maps->target_tokens, maps->target_count)));
+}
+
+/* Base64 (RFC 4648) of a stream of bytes, three at a time. */
+struct base64 {
+    FILE *file;
+    unsigned bits;
+    int bytes;
+};
+
+static void base64_flush(struct base64 *base64)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    unsigned bits = base64->bits << 8 * (3 - base64->bytes);
+    for (int i = 0; base64->bytes > 0 && i < 4; i++) {
+        putc(i <= base64->bytes ? digits[bits >> (18 - 6 * i) & 63] : '=', base64->file);
+    }
+    base64->bits = 0;
+    base64->bytes = 0;
+}
+
+static void base64_put(struct base64 *base64, unsigned byte)
+{
+    base64->bits = base64->bits << 8 | byte;
+    if (++base64->bytes == 3) {
+        base64_flush(base64);
+    }
+}
+
+/* 16-bit fractions, low byte first. A weight that is NaN counts as 0. */
+static void put_weights(struct base64 *base64, const float *weights, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float weight = weights[i] > 0 ? weights[i] < 1 ? weights[i] : 1 : 0;
+        unsigned fraction = (unsigned)(weight * 65535 + 0.5f);
+        base64_put(base64, fraction & 255);
+        base64_put(base64, fraction >> 8);
+    }
+}
+
+static void print_weights(FILE *file, const struct clf_attention_maps *maps)
+{
+    struct base64 base64 = {.file = file};
+    size_t sources = (size_t)maps->source_count, targets = (size_t)maps->target_count;
+    size_t encoder = (size_t)maps->encoder_layers * (size_t)maps->encoder_heads;
+    size_t decoder = (size_t)maps->decoder_layers * (size_t)maps->decoder_heads;
+    put_weights(&base64, maps->encoder, encoder * sources * sources);
+    put_weights(&base64, maps->decoder, decoder * targets * targets);
+    put_weights(&base64, maps->cross, decoder * targets * sources);
+    base64_flush(&base64);
+}
+
+static void print_about(FILE *file, const struct clf_model_info *model)
+{
+    char name[256];
+    size_t length;
+    const char *part = page_last_part(model->folder, &length);
+    snprintf(name, sizeof name, "%.*s", (int)length, part);
+    page_print_escaped(file, name);
+    fprintf(file, " (%s), %d encoder and %d decoder layers of %d and %d heads, clformer %s", model->system,
+            model->encoder_layers, model->decoder_layers, model->encoder_heads, model->decoder_heads,
+            CLF_VERSION);
+}
+
+/* What stands in attend.html for the name between two @. */
+static int print_field(FILE *file, const void *context, const char *name, size_t length)
+{
+    const struct job *job = context;
+    if (length == 5 && memcmp(name, "TITLE", 5) == 0) {
+        fputs("Attention: ", file);
+        page_print_escaped(file, job->flags.operands[0]);
+    } else if (length == 6 && memcmp(name, "SOURCE", 6) == 0) {
+        page_print_escaped(file, job->flags.operands[0]);
+    } else if (length == 6 && memcmp(name, "TARGET", 6) == 0) {
+        page_print_escaped(file, job->translation);
+    } else if (length == 5 && memcmp(name, "ABOUT", 5) == 0) {
+        print_about(file, clf_model_describe(job->setup.model));
+    } else if (length == 5 && memcmp(name, "SHAPE", 5) == 0) {
+        return print_shape(file, job->maps);
+    } else {
+        print_weights(file, job->maps);
+    }
+    return EXIT_DONE;
+}
+
+static int write_page(struct job *job)
+{
+    job->translation = join_tokens(job->maps);
+    if (job->translation == NULL) {
         fprintf(stderr, "clformer: no memory left to write the page\n");
         return EXIT_FAILED;
     }
-    struct attend_page page = {
-        .maps = job->maps,
-        .model = clf_model_describe(job->setup.model),
-        .source = job->flags.operands[0],
-        .target = translation,
-    };
-    int status = attend_page_write(job->flags.output, &page);
-    free(translation);
-    return status;
+    return page_write(job->flags.output, &(struct page){attend_template, print_field, job});
 }
 
 static int run(struct job *job)
@@ -121,6 +216,7 @@ int verb_attend(int argc, char **argv)
     if (status == EXIT_DONE) {
         status = run(&job);
     }
+    free(job.translation);
     clf_attention_maps_free(job.maps);
     clf_translator_free(job.translator);
     flags_release(&job.flags);

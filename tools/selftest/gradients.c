@@ -229,7 +229,7 @@ static void products(struct trial *trial)
     const struct clf__matrix none = {.buffer = NULL};
     struct product p = {zero_tensor(trial, R, OUT), uniform_tensor(trial, R, IN, 1.0f),
                         uniform_tensor(trial, 1, OUT, 1.0f), uniform_weight(trial, OUT, IN, 1.0f)};
-    struct clf__weight *dweight = trial_zero_weight(trial, OUT, IN);
+    struct clf__weight *dweight = uniform_weight(trial, OUT, IN, 0.0f);
     struct function function = function_of(trial, product_forward, &p, p.y);
     struct clf__tensor dx = trial_floats(trial, R, IN, NULL), dbias = zero_tensor(trial, 1, OUT);
     struct clf__tensor scratch = zero_tensor(trial, 1, (int)clf__bias_backward_scratch(R, OUT));
@@ -269,7 +269,7 @@ static void embeddings(struct trial *trial)
                        .ids = trial_tensor(trial, CLF__I32, 1, N, ids),
                        .table = uniform_tensor(trial, V, C, 1.0f),
                        .weight = uniform_weight(trial, V, C, 1.0f)};
-    struct clf__weight *dweight = trial_zero_weight(trial, V, C);
+    struct clf__weight *dweight = uniform_weight(trial, V, C, 0.0f);
     struct function function = function_of(trial, embedding_forward, &l, l.y);
     struct clf__tensor dtable = zero_tensor(trial, V, C);
     RUN(trial, clf__gather_ids(distinct, first, order, &count, ids, N));

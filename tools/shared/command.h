@@ -81,6 +81,10 @@ enum {
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong
  * call that was reported). `help` is printed for --help, followed by the flags that the verb takes. */
 int flags_parse(struct flags *flags, int argc, char **argv, int takes, const char *help);
+/* Prints "  -d, --device DEVICE   meaning", the meaning broken between words. `letter` may be 0 and `value`
+ * NULL.
+ */
+void help_print_flag(FILE *file, char letter, const char *name, const char *value, const char *meaning);
 /* The word that a flag of choices takes for a number. Returns 0 where there is none. */
 int flags_choice(char *word, size_t size, const char *name, int index);
 /* Fails with a sentence that names the number of operands wanted. */

@@ -6,7 +6,6 @@
 
 #include "config/config.h"
 #include "shared/command.h"
-#include "shared/help.h"
 #include "shared/nearest.h"
 
 enum kind { FLAG_SWITCH, FLAG_TEXT, FLAG_COUNT, FLAG_REAL, FLAG_CHOICE };
@@ -106,6 +105,40 @@ enum { FLAG_TOTAL = sizeof table / sizeof *table };
 static int is_taken(const struct flag *flag, int takes)
 {
     return flag->takes == 0 || (flag->takes & takes) != 0;
+}
+
+enum { HELP_COLUMN = 42, HELP_WIDTH = 100 }; /* where meanings begin, and where lines end at the latest */
+
+static void print_meaning(FILE *file, const char *meaning)
+{
+    int column = HELP_COLUMN;
+    for (const char *word = meaning; *word != '\0';) {
+        int length = (int)strcspn(word, " ");
+        if (column > HELP_COLUMN && column + 1 + length > HELP_WIDTH) {
+            fprintf(file, "\n%*s", (int)HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        } else if (word != meaning) {
+            putc(' ', file);
+            column++;
+        }
+        fprintf(file, "%.*s", length, word);
+        column += length;
+        word += length + strspn(word + length, " ");
+    }
+    putc('\n', file);
+}
+
+void help_print_flag(FILE *file, char letter, const char *name, const char *value, const char *meaning)
+{
+    const char before[] = {'-', letter, ',', '\0'};
+    int width = fprintf(file, "  %3s --%s%s%s", letter != 0 ? before : "", name, value != NULL ? " " : "",
+                        value != NULL ? value : "");
+    if (width >= HELP_COLUMN) { /* no room is left beside it */
+        putc('\n', file);
+        width = 0;
+    }
+    fprintf(file, "%*s", HELP_COLUMN - width, "");
+    print_meaning(file, meaning);
 }
 
 static void print_flags(int takes)

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/help.h"
-
 static const char help[] =
     "Usage: clformer train [--preset NAME] --train FILE [FILE] [--valid FILE [FILE]] -o FOLDER [FLAGS]\n"
     "       clformer train --log FILE --html FILE\n\n"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "shared/command.h"
-#include "train/curves.h"
 #include "train/page.h"
 
 static const char help[] =

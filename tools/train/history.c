@@ -12,6 +12,11 @@
 /* What no training writes: an endless pipe ends here. */
 enum { MOST_LINE_BYTES = 1 << 24, MOST_BYTES = 1 << 30 };
 
+static int64_t count_of(const json_t *line, const char *key)
+{
+    return json_integer_value(json_object_get(line, key));
+}
+
 static double number_of(const json_t *line, const char *key)
 {
     const json_t *value = json_object_get(line, key);
@@ -26,18 +31,18 @@ static void go_back(struct train_history *history, int64_t update)
     }
     for (size_t i = json_array_size(history->validations); i > 0; i--) {
         const json_t *last = json_array_get(history->validations, i - 1);
-        if (json_integer_value(json_object_get(last, "update")) < update) {
+        if (count_of(last, "update") < update) {
             break;
         }
         json_array_remove(history->validations, i - 1);
     }
 }
 
-static int append(struct train_history *history, const struct train_point *point)
+static int append(struct train_history *history, const struct clf_train_update *point)
 {
     if (history->count == history->capacity) {
         size_t capacity = history->capacity > 0 ? 2 * history->capacity : 1024;
-        struct train_point *points = realloc(history->points, capacity * sizeof *points);
+        struct clf_train_update *points = realloc(history->points, capacity * sizeof *points);
         if (points == NULL) {
             return 0;
         }
@@ -79,17 +84,17 @@ int history_add(struct train_history *history, json_t *line, const char *place)
                 place);
         return EXIT_FAILED;
     }
-    struct train_point point = {
+    struct clf_train_update point = {
         .update = json_integer_value(update),
-        .epoch = (int)json_integer_value(json_object_get(line, "epoch")),
+        .epoch = (int)count_of(line, "epoch"),
         .loss = number_of(line, "loss"),
         .nll = number_of(line, "nll"),
         .learning_rate = number_of(line, "learning_rate"),
         .gradient_norm = number_of(line, "gradient_norm"),
         .seconds = number_of(line, "seconds"),
-        .source_tokens = number_of(line, "source_tokens"),
-        .target_tokens = number_of(line, "target_tokens"),
-        .skipped = number_of(line, "skipped"),
+        .source_tokens = count_of(line, "source_tokens"),
+        .target_tokens = count_of(line, "target_tokens"),
+        .skipped = count_of(line, "skipped"),
     };
     go_back(history, point.update);
     if (!append(history, &point) || !add_objects(history, line, point.update, point.epoch)) {
@@ -105,7 +110,7 @@ int history_ends_before(const struct train_history *history, const json_t *line)
     if (!json_is_object(start) || history->count == 0) {
         return 0;
     }
-    return json_integer_value(json_object_get(start, "first_update")) == 1 ||
+    return count_of(start, "first_update") == 1 ||
            (history->start != NULL &&
             !json_equal(json_object_get(start, "output"), json_object_get(history->start, "output")));
 }
@@ -209,7 +214,7 @@ int history_read(struct train_history **runs, int *count, const char *path)
     return status;
 }
 
-const struct train_point *history_find(const struct train_history *history, int64_t update)
+const struct clf_train_update *history_find(const struct train_history *history, int64_t update)
 {
     for (size_t i = history->count; i > 0 && history->points[i - 1].update >= update; i--) {
         if (history->points[i - 1].update == update) {

@@ -6,19 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One update; what the log does not say is NAN. */
-struct train_point {
-    int64_t update;
-    int epoch;
-    double loss, nll, learning_rate, gradient_norm, seconds;
-    double source_tokens, target_tokens, skipped;
-};
+#include <clformer/train.h>
 
 struct train_history {
     const char *name; /* of the run, borrowed: the model's folder or the log's file */
     json_t *start;    /* what the run was begun with; NULL where the log does not say */
     json_t *validations;
-    struct train_point *points; /* by update */
+    /* By update; of what the log does not say, numbers are NAN and counts 0. */
+    struct clf_train_update *points;
     size_t count, capacity;
 };
 
@@ -33,7 +28,7 @@ int history_ends_before(const struct train_history *history, const json_t *line)
  * have the log's name, and where it holds several that of their folder. Returns an exit status. */
 int history_read(struct train_history **runs, int *count, const char *path);
 /* The point of an update, or NULL. */
-const struct train_point *history_find(const struct train_history *history, int64_t update);
+const struct clf_train_update *history_find(const struct train_history *history, int64_t update);
 void history_free(struct train_history *history);
 
 #endif

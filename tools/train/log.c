@@ -66,39 +66,16 @@ static json_t *samples_of(const struct clf_train_validation *validation)
     return all;
 }
 
-static int64_t whole(double value)
-{
-    return isfinite(value) ? (int64_t)value : 0;
-}
-
-/* The line of an update as it was told before. */
-static json_t *line_of(const struct clf_train_validation *validation, const struct train_point *point)
-{
-    struct clf_train_update update = {.update = validation->update, .epoch = validation->epoch};
-    if (point == NULL) {
-        update.loss = update.nll = update.learning_rate = update.gradient_norm = update.seconds = NAN;
-        return log_update(&update, NULL);
-    }
-    update.epoch = point->epoch;
-    update.loss = point->loss;
-    update.nll = point->nll;
-    update.learning_rate = point->learning_rate;
-    update.gradient_norm = point->gradient_norm;
-    update.seconds = point->seconds;
-    update.source_tokens = whole(point->source_tokens);
-    update.target_tokens = whole(point->target_tokens);
-    update.skipped = whole(point->skipped);
-    return log_update(&update, NULL);
-}
-
-json_t *log_validation(const struct clf_train_validation *validation, const struct train_point *point)
+json_t *log_validation(const struct clf_train_validation *validation, const struct clf_train_update *update)
 {
     json_t *found = json_pack(
         "{s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "loss", result_number(validation->loss), "nll",
         result_number(validation->nll), "perplexity", result_number(validation->perplexity), "bleu",
         validation->bleu >= 0 ? result_number(validation->bleu) : json_null(), "best", validation->is_best,
         "checkpoint", text_of(validation->checkpoint), "samples", samples_of(validation));
-    json_t *line = line_of(validation, point);
+    const struct clf_train_update unknown = {
+        validation->update, validation->epoch, NAN, NAN, NAN, NAN, 0, 0, NAN, 0, 0};
+    json_t *line = log_update(update != NULL ? update : &unknown, NULL);
     if (line == NULL || json_object_set_new(line, "validation", found) != 0) {
         json_decref(line);
         return NULL;

@@ -8,13 +8,11 @@
 
 #include <clformer/train.h>
 
-#include "train/history.h"
-
 /* NULL where memory ran out. `start` is added to the first line of a run; the caller keeps it. */
 json_t *log_start(const struct clf_train_start *start, const char *device, const char *output);
 json_t *log_update(const struct clf_train_update *update, json_t *start);
-/* `point` is what the update was that is validated; NULL where nobody knows. */
-json_t *log_validation(const struct clf_train_validation *validation, const struct train_point *point);
+/* `update` is what the update was that is validated; NULL where nobody knows. */
+json_t *log_validation(const struct clf_train_validation *validation, const struct clf_train_update *update);
 
 /* Opens a log to append to. What a killed run left of a line is cut off. Returns NULL having said why. */
 FILE *log_open(const char *path);

@@ -20,11 +20,10 @@ struct bucket {
     int counted;            /* with a loss that is a number */
 };
 
-static void add_point(struct bucket *bucket, const struct train_point *point)
+static void add_point(struct bucket *bucket, const struct clf_train_update *point)
 {
     bucket->learning_rate = point->learning_rate;
-    bucket->tokens += isfinite(point->source_tokens) ? point->source_tokens : 0;
-    bucket->tokens += isfinite(point->target_tokens) ? point->target_tokens : 0;
+    bucket->tokens += (double)(point->source_tokens + point->target_tokens);
     bucket->seconds += isfinite(point->seconds) ? point->seconds : 0;
     bucket->largest_norm = fmax(bucket->largest_norm, point->gradient_norm); /* without those that are NAN */
     if (!isfinite(point->loss)) {
@@ -48,7 +47,7 @@ static int put(json_t *curves, enum curve curve, double value)
     return json_array_append_new(json_object_get(curves, names[curve]), result_number(value)) == 0;
 }
 
-static int put_bucket(json_t *curves, const struct train_point *last, const struct bucket *bucket)
+static int put_bucket(json_t *curves, const struct clf_train_update *last, const struct bucket *bucket)
 {
     double scale = bucket->counted > 0 ? 1.0 / bucket->counted : NAN;
     const double values[CURVES] = {
@@ -133,12 +132,11 @@ static size_t shared_folders(const struct train_history *runs, int count)
 
 static json_t *run_of(const struct train_history *run, const char *name)
 {
-    const struct train_point *last = run->count > 0 ? &run->points[run->count - 1] : NULL;
-    double skipped = last != NULL && isfinite(last->skipped) ? last->skipped : 0;
+    const struct clf_train_update *last = run->count > 0 ? &run->points[run->count - 1] : NULL;
     return json_pack("{s:o, s:O?, s:O?, s:o, s:i, s:I, s:o}", "name", result_text(name, strlen(name)),
                      "start", run->start, "validations", run->validations, "best", bests_of(run->validations),
                      "updates_a_point", (int)((run->count + MOST_POINTS - 1) / MOST_POINTS), "skipped",
-                     (json_int_t)skipped, "curves", curves_of(run));
+                     (json_int_t)(last != NULL ? last->skipped : 0), "curves", curves_of(run));
 }
 
 struct content {

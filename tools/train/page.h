@@ -6,5 +6,7 @@
 
 /* Writes it at once or not at all; "-" is standard output. Returns an exit status. */
 int train_page_write(const char *path, const struct train_history *runs, int count);
+/* The same of the runs that some logs hold. */
+int curves_write(const char *path, char **logs, int count);
 
 #endif

@@ -10,7 +10,6 @@
 #include "shared/command.h"
 #include "shared/page.h"
 #include "train/arguments.h"
-#include "train/curves.h"
 #include "train/history.h"
 #include "train/log.h"
 #include "train/page.h"
