@@ -418,13 +418,13 @@ static void optimizer(struct trial *trial)
 
 /* The differences' own error is about 1e-5. */
 const struct check selftest_gradient_checks[] = {
-    {"gradients: norms", 0, 1e-3, norms, CLF_PRECISION_FP32},
-    {"gradients: activations", 0, 1e-3, activations, CLF_PRECISION_FP32},
-    {"gradients: products", USES_GEMM, 1e-3, products, CLF_PRECISION_FP32},
-    {"gradients: embeddings", USES_GEMM, 1e-3, embeddings, CLF_PRECISION_FP32},
-    {"gradients: attention", 0, 1e-3, attention, CLF_PRECISION_FP32},
-    {"gradients: loss", 0, 1e-3, loss, CLF_PRECISION_FP32},
-    {"dropout", 0, 1e-6, dropout, CLF_PRECISION_FP32},
-    {"optimizer", 0, 1e-6, optimizer, CLF_PRECISION_FP32},
+    {"gradients: norms", 0, CLF_PRECISION_FP32, 1e-3, norms},
+    {"gradients: activations", 0, CLF_PRECISION_FP32, 1e-3, activations},
+    {"gradients: products", USES_GEMM, CLF_PRECISION_FP32, 1e-3, products},
+    {"gradients: embeddings", USES_GEMM, CLF_PRECISION_FP32, 1e-3, embeddings},
+    {"gradients: attention", 0, CLF_PRECISION_FP32, 1e-3, attention},
+    {"gradients: loss", 0, CLF_PRECISION_FP32, 1e-3, loss},
+    {"dropout", 0, CLF_PRECISION_FP32, 1e-6, dropout},
+    {"optimizer", 0, CLF_PRECISION_FP32, 1e-6, optimizer},
     {.name = NULL},
 };

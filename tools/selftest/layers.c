@@ -276,7 +276,7 @@ static void decoder_layer_rounded(struct trial *trial)
 }
 
 const struct check selftest_layer_checks[] = {
-    {"decoder layer, one step", USES_ATTENTION, 1e-5, decoder_layer, CLF_PRECISION_FP32},
-    {"the same, 16 and 8 bit", USES_GEMM | USES_PRECISION, 0.0, decoder_layer_rounded, CLF_PRECISION_FP32},
+    {"decoder layer, one step", USES_ATTENTION, CLF_PRECISION_FP32, 1e-5, decoder_layer},
+    {"the same, 16 and 8 bit", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP32, 0.0, decoder_layer_rounded},
     {.name = NULL},
 };

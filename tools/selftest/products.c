@@ -306,16 +306,16 @@ static void attention_step(struct trial *trial)
 }
 
 const struct check selftest_product_checks[] = {
-    {"matrix product", USES_GEMM, 3e-6, products, CLF_PRECISION_FP32},
-    {"matrix product, fp16", USES_GEMM | USES_PRECISION, 3e-6, products, CLF_PRECISION_FP16},
-    {"matrix product, bf16", USES_GEMM | USES_PRECISION, 3e-6, products, CLF_PRECISION_BF16},
-    {"matrix product, int8", USES_GEMM | USES_PRECISION, 3e-6, products, CLF_PRECISION_INT8},
-    {"gradients of a product", USES_GEMM, 3e-6, gradients, CLF_PRECISION_FP32},
-    {"gradients, bf16", USES_GEMM | USES_PRECISION, 3e-6, gradients, CLF_PRECISION_BF16},
-    {"candidates", USES_GEMM, 3e-6, candidates, CLF_PRECISION_FP32},
-    {"candidates, 16 and 8 bit", USES_GEMM | USES_PRECISION, 3e-6, candidates_rounded, CLF_PRECISION_FP32},
-    {"batched product", USES_GEMM, 3e-6, batched_products, CLF_PRECISION_FP32},
-    {"attention", USES_ATTENTION, 3e-6, attention, CLF_PRECISION_FP32},
-    {"attention step, cache", 0, 3e-6, attention_step, CLF_PRECISION_FP32},
+    {"matrix product", USES_GEMM, CLF_PRECISION_FP32, 3e-6, products},
+    {"matrix product, fp16", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP16, 3e-6, products},
+    {"matrix product, bf16", USES_GEMM | USES_PRECISION, CLF_PRECISION_BF16, 3e-6, products},
+    {"matrix product, int8", USES_GEMM | USES_PRECISION, CLF_PRECISION_INT8, 3e-6, products},
+    {"gradients of a product", USES_GEMM, CLF_PRECISION_FP32, 3e-6, gradients},
+    {"gradients, bf16", USES_GEMM | USES_PRECISION, CLF_PRECISION_BF16, 3e-6, gradients},
+    {"candidates", USES_GEMM, CLF_PRECISION_FP32, 3e-6, candidates},
+    {"candidates, 16 and 8 bit", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP32, 3e-6, candidates_rounded},
+    {"batched product", USES_GEMM, CLF_PRECISION_FP32, 3e-6, batched_products},
+    {"attention", USES_ATTENTION, CLF_PRECISION_FP32, 3e-6, attention},
+    {"attention step, cache", 0, CLF_PRECISION_FP32, 3e-6, attention_step},
     {.name = NULL},
 };

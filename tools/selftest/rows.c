@@ -173,13 +173,13 @@ static void top_k(struct trial *trial)
 }
 
 const struct check selftest_row_checks[] = {
-    {"softmax", 0, 1e-6, softmax, CLF_PRECISION_FP32},
-    {"log-softmax", 0, 1e-6, log_softmax, CLF_PRECISION_FP32},
-    {"layer norm", 0, 1e-6, layer_norm, CLF_PRECISION_FP32},
-    {"RMS norm", 0, 1e-6, rms_norm, CLF_PRECISION_FP32},
-    {"activations and gates", 0, 1e-6, activations, CLF_PRECISION_FP32},
-    {"positions", 0, 1e-6, positions, CLF_PRECISION_FP32},
-    {"embedding", USES_GEMM, 1e-6, embedding, CLF_PRECISION_FP32},
-    {"top k", 0, 1e-6, top_k, CLF_PRECISION_FP32},
+    {"softmax", 0, CLF_PRECISION_FP32, 1e-6, softmax},
+    {"log-softmax", 0, CLF_PRECISION_FP32, 1e-6, log_softmax},
+    {"layer norm", 0, CLF_PRECISION_FP32, 1e-6, layer_norm},
+    {"RMS norm", 0, CLF_PRECISION_FP32, 1e-6, rms_norm},
+    {"activations and gates", 0, CLF_PRECISION_FP32, 1e-6, activations},
+    {"positions", 0, CLF_PRECISION_FP32, 1e-6, positions},
+    {"embedding", USES_GEMM, CLF_PRECISION_FP32, 1e-6, embedding},
+    {"top k", 0, CLF_PRECISION_FP32, 1e-6, top_k},
     {.name = NULL},
 };

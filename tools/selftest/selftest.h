@@ -58,9 +58,9 @@ enum { USES_GEMM = 1, USES_ATTENTION = 2, USES_PRECISION = 4 };
 struct check {
     const char *name;
     int uses;
+    clf_precision precision; /* of its weights */
     double tolerance;
     void (*run)(struct trial *trial);
-    clf_precision precision; /* of its weights */
 };
 /* Runs a check from the beginning, and frees what it made; returns whether it passed. */
 int check_run(struct trial *trial, struct clf_device *device, const struct check *check);
