@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/owned.h"
 #include "shared/command.h"
+#include "tuning/levels.h"
 #include "tuning/tuning.h"
 
 static const char help[] = "Usage: clformer devices [--json]\n\n"
@@ -88,7 +89,8 @@ static void print_text(const struct clf_device_info *info, int is_default)
            info->has_subgroups ? "yes" : "no", info->has_integer_dot_product ? "yes" : "no",
            info->form == CLF_FORM_CPU ? "CPU" : "GPU");
     if (is_default) {
-        printf("   found     int8 dot products %s, bf16 dot products %s\n", info->has_dot_int8 ? "yes" : "no",
+        printf("   found     instructions %s: int8 dot products %s, bf16 dot products %s\n",
+               clf__level_words[info->instructions], info->has_dot_int8 ? "yes" : "no",
                info->has_dot_bf16 ? "yes" : "no");
     }
     char *tuning = find_tuning(info);
@@ -114,7 +116,7 @@ static int print_json(const struct clf_device_info *info, int is_default)
     char *tuning = find_tuning(info);
     json_t *object = json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:o, s:o, "
-        "s:s, s:b, s:i, s:s, s:s?, s:i, s:b, s:s?, s:s?}",
+        "s:s, s:b, s:i, s:s, s:s?, s:i, s:b, s:s?, s:s?, s:s?}",
         "index", info->index, "kind", kind_word(info->kind), "name", info->name, "vendor", info->vendor,
         "version", info->version, "driver", info->driver, "platform", info->platform_name, "platform_vendor",
         info->platform_vendor, "platform_version", info->platform_version, "compute_units",
@@ -127,7 +129,8 @@ static int print_json(const struct clf_device_info *info, int is_default)
         info->candidate_order, "order_reason", info->order_reason, "tuning", tuning, "clock_mhz",
         (int)info->clock_mhz, "shares_memory", info->shares_memory, "pci_address",
         *info->pci_address != '\0' ? info->pci_address : NULL, "uuid",
-        *info->uuid != '\0' ? info->uuid : NULL);
+        *info->uuid != '\0' ? info->uuid : NULL, "instructions",
+        is_default ? clf__level_words[info->instructions] : NULL);
     clf__free(tuning);
     if (object == NULL) {
         fprintf(stderr, "clformer: the strings of device %d are not valid UTF-8\n", info->index);

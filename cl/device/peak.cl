@@ -1,35 +1,33 @@
 /* What a device can do at most, to hold other kernels against: fma and dot products a second, and bytes read a second.
  *
- * No macros are needed; HAS_DOT_INT8, HAS_DOT_BF16 (CPU form) and HAS_INTEGER_DOT_PRODUCT (GPU form) add the peaks of
- * dot products. */
+ * No macros are needed; HAS_DOT_BF16 (CPU form) and HAS_INTEGER_DOT_PRODUCT (GPU form) add the peaks of dot products. */
 
 /* ---- CPU form ---- */
 
-/* sums[group] = what 12 chains of rounds fma on float16 give: 2 * 12 * 16 * rounds operations a group. Twelve cover
- * the latency of two fma units. */
+/* sums[group] = what 12 chains of rounds fma on vectors give: 2 * 12 * VECTOR_LANES * rounds operations a group. Twelve
+ * cover the latency of two fma units. */
 CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
 {
-    float16 f = factor, a = 0.0f, b = 1.0f, c = 2.0f, d = 3.0f, e = 4.0f, g = 5.0f;
-    float16 h = 6.0f, i = 7.0f, j = 8.0f, k = 9.0f, l = 10.0f, m = 11.0f;
+    floatv f = factor, a = 0.0f, b = 1.0f, c = 2.0f, d = 3.0f, e = 4.0f, g = 5.0f;
+    floatv h = 6.0f, i = 7.0f, j = 8.0f, k = 9.0f, l = 10.0f, m = 11.0f;
     for (int round = 0; round < rounds; round++) {
-        a = fma16(a, f, f);
-        b = fma16(b, f, f);
-        c = fma16(c, f, f);
-        d = fma16(d, f, f);
-        e = fma16(e, f, f);
-        g = fma16(g, f, f);
-        h = fma16(h, f, f);
-        i = fma16(i, f, f);
-        j = fma16(j, f, f);
-        k = fma16(k, f, f);
-        l = fma16(l, f, f);
-        m = fma16(m, f, f);
+        a = fmav(a, f, f);
+        b = fmav(b, f, f);
+        c = fmav(c, f, f);
+        d = fmav(d, f, f);
+        e = fmav(e, f, f);
+        g = fmav(g, f, f);
+        h = fmav(h, f, f);
+        i = fmav(i, f, f);
+        j = fmav(j, f, f);
+        k = fmav(k, f, f);
+        l = fmav(l, f, f);
+        m = fmav(m, f, f);
     }
-    sums[get_group_id(0)] = sum16(a + b + c + d + e + g + h + i + j + k + l + m);
+    sums[get_group_id(0)] = sumv(a + b + c + d + e + g + h + i + j + k + l + m);
 }
 
-/* The same of dot products, in each lane of four 8-bit or two bf16 numbers: 2 * 12 * 64 * rounds or
- * 2 * 12 * 32 * rounds operations a group. */
+/* The same of dot products, in each lane of 4 / INT8_BYTES whole or two bf16 numbers: so many times the operations. */
 #define DOT_PEAK(T, DOT)                                                                                               \
     T f = (T)(1), a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7, j = 8, k = 9, l = 10, m = 11;                \
     for (int round = 0; round < rounds; round++) {                                                                     \
@@ -48,19 +46,20 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
     }                                                                                                                  \
     a += b + c + d + e + g + h + i + j + k + l + m;
 
-#if defined(FORM_CPU) && defined(HAS_DOT_INT8)
+#if defined(FORM_CPU) && INT8_BYTES != CLF__INT8_FLOAT
+#define PEAK_INT8(acc, u, s) DOT_INT8(acc, acc, s) /* its own operand, so that no product can be computed before the loop */
 CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 {
-    DOT_PEAK(int16, DOT_INT8)
-    sums[get_group_id(0)] = factor * sum16(convert_float16(a));
+    DOT_PEAK(intv, PEAK_INT8)
+    sums[get_group_id(0)] = factor * sumv(convert_floatv(a));
 }
 #endif
 
 #if defined(FORM_CPU) && defined(HAS_DOT_BF16)
 CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 {
-    DOT_PEAK(float16, DOT_BF16)
-    sums[get_group_id(0)] = factor * sum16(a);
+    DOT_PEAK(floatv, DOT_BF16)
+    sums[get_group_id(0)] = factor * sumv(a);
 }
 #endif
 

@@ -2,12 +2,12 @@
  *
  * y[i] = fma(x[i], scale, sum of x[0 .. i]) + (float)(i / 3), i < count <= 64: one work-group. The numbers are small
  * integers, so that the answer is exact. y[count] says which instructions the processor has, a sum of values of
- * device/levels.h. No macros are needed. */
+ * tuning/levels.h. No macros are needed. */
 
-/* Only where the compiler makes code for the processor itself and for AVX-512 at least (not SPIR-V, not a simulator)
- * can an instruction that it does not know be had, by inline assembly. The kernel asks, not the host: its processor
- * need not be the host's. */
-#if defined(__x86_64__) && defined(__AVX512F__) && !defined(__SPIR__)
+/* Only where the compiler makes code for the processor itself (not SPIR-V, not a simulator), and knows registers that are
+ * wide enough, can an instruction that it does not know be had, by inline assembly. The kernel asks, not the host: its
+ * processor need not be the host's. */
+#if defined(__x86_64__) && defined(__AVX2__) && !defined(__SPIR__)
 static inline uint4 cpuid(uint leaf, uint part)
 {
     uint4 r;
@@ -17,17 +17,29 @@ static inline uint4 cpuid(uint leaf, uint part)
 
 static inline int find_instructions(void)
 {
-    if (cpuid(0, 0).x < 7 || !(cpuid(1, 0).z & 1u << 27)) { /* no such leaf; the system keeps no wide registers */
+    const uint fma_bit = 1u << 12, osxsave = 1u << 27, f16c = 1u << 29;
+    const uint avx2 = 1u << 5, avx512f = 1u << 16, avx512bw = 1u << 30, avx512vl = 1u << 31, avx512_vnni = 1u << 11;
+    const uint avx_vnni = 1u << 4, avx512_bf16 = 1u << 5;
+    const uint basic = fma_bit | osxsave | f16c;
+    if (cpuid(0, 0).x < 7 || (cpuid(1, 0).z & basic) != basic) { /* osxsave: the system keeps wide registers */
         return 0;
     }
     uint low, high;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    if ((low & 0xe6) != 0xe6) { /* xmm, ymm, zmm and masks */
+    uint4 features = cpuid(7, 0);
+    uint more = features.x >= 1 ? cpuid(7, 1).x : 0;
+    if ((low & 0x06) != 0x06 || !(features.y & avx2)) { /* xmm and ymm */
         return 0;
     }
-    uint4 features = cpuid(7, 0);
-    int has_bf16 = features.x >= 1 && cpuid(7, 1).x & 1u << 5;
-    return (features.z & 1u << 11 ? CLF__DOT_INT8 : 0) + (has_bf16 ? CLF__DOT_BF16 : 0);
+    int found = CLF__AVX2 | (more & avx_vnni ? CLF__DOT_INT8_256 : 0);
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+    const uint needed = avx512f | avx512bw | avx512vl;
+    if ((low & 0xe6) == 0xe6 && (features.y & needed) == needed) { /* zmm and masks */
+        found |= CLF__WIDE | CLF__AVX512 | (features.z & avx512_vnni ? CLF__DOT_INT8 | CLF__DOT_INT8_256 : 0) |
+                 (more & avx512_bf16 ? CLF__DOT_BF16 : 0);
+    }
+#endif
+    return found;
 }
 #else
 static inline int find_instructions(void)

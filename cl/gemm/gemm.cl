@@ -26,16 +26,16 @@ CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_
     int column = (int)get_group_id(0) * PANEL;
     int first = (int)get_group_id(1) * rows_per_group;
     int end = min(rows, first + rows_per_group);
-    int depth = panel_depth(inputs);
-    const __global weight_element *panel = w + (size_t)column * depth;
+    const __global weight_element *panel = w + (size_t)column * panel_depth(inputs);
     float16 tile[2 * BLOCK_ROWS];
-    for (int row = first; row < end; row += BLOCK_ROWS) {
+    struct turn turn = first_turn(end - first);
+    for (int row = first; row < end; row += BLOCK_ROWS, turn.number++) {
         int count = min(BLOCK_ROWS, end - row);
         __global result_element *y_tile = y + y_offset + (size_t)row * y_stride + column;
         const __global float *residual_tile =
             residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0;
         fetch_tile(count, y_tile, y_stride, residual_tile, residual_stride, outputs - column);
-        block(tile, x + x_offset + (size_t)row * x_stride, x_stride, count, panel, depth);
+        block(tile, x + x_offset + (size_t)row * x_stride, x_stride, count, panel, inputs, turn);
         finish_tile(tile, count, y_tile, y_stride, bias ? bias + column : 0, residual_tile, residual_stride, scale,
                     outputs - column, 1);
     }

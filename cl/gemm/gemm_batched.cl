@@ -3,37 +3,29 @@
  * Every element is one chain acc = fma(a[m, k], b[k, n], acc) over k = 0 .. K-1. */
 
 #include "gemm/layout.h"
+#include "include/block.cl"
 
 /* ---- CPU form ---- */
 
 /* Inputs packed at a time: 8 KB of private memory, which stays in the first cache. */
 #define DEPTH 64
 
-/* tile (ROWS, 32) += ROWS rows of a times a packed panel; unrolled as in gemm.cl. */
+/* tile (ROWS, 32) += ROWS rows of a times a packed panel. */
 #define DEFINE_BLOCK(ROWS)                                                                                             \
     static inline void block_##ROWS(float16 *tile, const __global float *a, size_t a_stride, const float *panel,       \
                                     int depth)                                                                         \
     {                                                                                                                  \
-        float16 left[ROWS], right[ROWS];                                                                               \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        HOLD_ROWS(ROWS, float, rows, a, a_stride * sizeof *a)                                                          \
+        enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
+        FOR_COLUMNS(COUNT)                                                                                             \
         {                                                                                                              \
-            left[r] = tile[2 * r];                                                                                     \
-            right[r] = tile[2 * r + 1];                                                                                \
-        }                                                                                                              \
-        for (int k = 0; k < depth; k++) {                                                                              \
-            float16 b_left = vload16(2 * k, panel);                                                                    \
-            float16 b_right = vload16(2 * k + 1, panel);                                                               \
-            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
-            {                                                                                                          \
-                float16 value = a[r * a_stride + k];                                                                   \
-                left[r] = fma16(value, b_left, left[r]);                                                               \
-                right[r] = fma16(value, b_right, right[r]);                                                            \
+            floatv sums[ROWS][COUNT];                                                                                  \
+            FOR_SUMS(ROWS, COUNT, sums[r][v] = vloadv(0, (float *)tile + r * PANEL + COLUMN))                          \
+            for (int k = 0; k < depth; k++) {                                                                          \
+                ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, vloadv(0, panel + k * PANEL + COLUMN), floatv,   \
+                          rows[r][k])                                                                                  \
             }                                                                                                          \
-        }                                                                                                              \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
-        {                                                                                                              \
-            tile[2 * r] = left[r];                                                                                     \
-            tile[2 * r + 1] = right[r];                                                                                \
+            FOR_SUMS(ROWS, COUNT, vstorev(sums[r][v], 0, (float *)tile + r * PANEL + COLUMN))                          \
         }                                                                                                              \
     }
 DEFINE_BLOCK(1)

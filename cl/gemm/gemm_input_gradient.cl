@@ -14,9 +14,11 @@
 #include "include/product.cl"
 #include "include/fetch.cl"
 
-/* ---- CPU form ---- */
-
 #define OUTPUTS_TOGETHER INPUTS_TOGETHER
+
+/* ---- CPU form, in bf16 where there are dot products of it ---- */
+
+#if PRECISION == 0 || defined(HAS_DOT_BF16)
 #define DEPTH 256 /* outputs, or pairs, that pass at a time: 32 KB of W, which stay in the second cache */
 
 #define ZIP_LOW(a, b)                                                                                                  \
@@ -53,60 +55,74 @@ static inline void transpose_square(weight_element *to, const __global float *w,
     }
 }
 
-/* Two vectors of a row: columns <= 32 of them. */
-static inline void load_row(float16 *left, float16 *right, const __global float *from, int columns)
+/* A vector of a row: `columns` of it and of what follows are inside. */
+static inline void load_columns(floatv *out, const __global float *from, int columns)
 {
-    if (columns >= PANEL) {
-        *left = vload16(0, from);
-        *right = vload16(1, from);
+    if (columns >= VECTOR_LANES) {
+        *out = vloadv(0, from);
     } else {
-        *left = load_part(from, min(columns, 16), 0.0f);
-        *right = load_part(from + 16, max(columns - 16, 0), 0.0f);
+        float lanes[VECTOR_LANES];
+        for (int i = 0; i < VECTOR_LANES; i++) {
+            lanes[i] = i < columns ? from[i] : 0.0f;
+        }
+        *out = vloadv(0, lanes);
     }
 }
 
-static inline void store_row(const float16 *left, const float16 *right, __global float *to, int columns)
+static inline void store_columns(const floatv *value, __global float *to, int columns)
 {
-    if (columns >= PANEL) {
-        vstore16(*left, 0, to);
-        vstore16(*right, 1, to);
+    if (columns >= VECTOR_LANES) {
+        vstorev(*value, 0, to);
     } else {
-        store_part(*left, to, min(columns, 16));
-        store_part(*right, to + 16, max(columns - 16, 0));
+        float lanes[VECTOR_LANES];
+        vstorev(*value, 0, lanes);
+        for (int i = 0; i < columns; i++) {
+            to[i] = lanes[i];
+        }
     }
 }
 
-/* dx (ROWS, columns) = ROWS rows of dy (ROWS, steps) times panel (steps, 32) + what is at `from`, zero where that is
- * NULL. Unrolled, as in product.cl. */
+#define STEPS_A_LINE 16 /* elements of dy in a cache line */
+
+/* Fetches a line of each of the next rows of dy, and at first those of dx. */
+static inline void fetch_rows(__global float *dx, size_t dx_stride, const __global operand_element *dy, size_t dy_stride,
+                              int rows, int first)
+{
+    for (int r = rows; r < 2 * rows; r++) {
+        FETCH_SOON(dy + r * dy_stride + first);
+        if (first == 0) {
+            FETCH_TO_WRITE(dx + r * dx_stride);
+            FETCH_TO_WRITE(dx + r * dx_stride + 16);
+        }
+    }
+}
+
+/* dx (ROWS, columns) = ROWS rows of dy (ROWS, steps) times panel (steps, 32) + what is at `from`, zero where that is NULL.
+ * The first block of columns fetches the next block of rows. */
 #define DEFINE_ROWS(ROWS)                                                                                              \
     static inline void add_rows_##ROWS(__global float *dx, size_t dx_stride, const __global float *from,               \
                                        size_t from_stride, const __global operand_element *dy, size_t dy_stride,       \
                                        const weight_element *panel, int steps, int columns)                            \
     {                                                                                                                  \
-        float16 left[ROWS], right[ROWS];                                                                               \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        HOLD_ROWS(ROWS, operand_element, rows, dy, dy_stride * sizeof *dy)                                             \
+        enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
+        FOR_COLUMNS(COUNT)                                                                                             \
         {                                                                                                              \
-            left[r] = 0.0f;                                                                                            \
-            right[r] = 0.0f;                                                                                           \
+            floatv sums[ROWS][COUNT];                                                                                  \
+            FOR_SUMS(ROWS, COUNT, sums[r][v] = 0.0f)                                                                   \
             if (from) {                                                                                                \
-                load_row(&left[r], &right[r], from + r * from_stride, columns);                                        \
+                FOR_SUMS(ROWS, COUNT, load_columns(&sums[r][v], from + r * from_stride + COLUMN, columns - COLUMN))    \
             }                                                                                                          \
-        }                                                                                                              \
-        for (int n = 0; n < steps; n++) {                                                                              \
-            /* the next block's */                                                                                     \
-            FETCH_SOON(dy + (ROWS + n % ROWS) * dy_stride + n / (2 * ROWS) * 16);                                      \
-            FETCH_TO_WRITE(dx + (ROWS + n % ROWS) * dx_stride + n / ROWS % 2 * 16);                                    \
-            weight16 w_left = vload16(2 * n, panel), w_right = vload16(2 * n + 1, panel);                              \
-            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
-            {                                                                                                          \
-                operand16 value = dy[r * dy_stride + n];                                                               \
-                MULTIPLY(left[r], value, w_left);                                                                      \
-                MULTIPLY(right[r], value, w_right);                                                                    \
+            for (int first = 0; first < steps; first += STEPS_A_LINE) {                                                \
+                if (c == 0) {                                                                                          \
+                    fetch_rows(dx, dx_stride, dy, dy_stride, ROWS, first);                                             \
+                }                                                                                                      \
+                for (int n = first; n < min(steps, first + STEPS_A_LINE); n++) {                                       \
+                    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY, weightv, vloadv(0, panel + n * PANEL + COLUMN), operandv,   \
+                              rows[r][n])                                                                              \
+                }                                                                                                      \
             }                                                                                                          \
-        }                                                                                                              \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
-        {                                                                                                              \
-            store_row(&left[r], &right[r], dx + r * dx_stride, columns);                                               \
+            FOR_SUMS(ROWS, COUNT, store_columns(&sums[r][v], dx + r * dx_stride + COLUMN, columns - COLUMN))           \
         }                                                                                                              \
     }
 DEFINE_ROWS(1)
@@ -187,6 +203,8 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
         }
     }
 }
+
+#endif
 
 /* ---- GPU form ---- */
 

@@ -22,14 +22,15 @@ CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, con
     int end = min(rows, first + rows_per_group);
     const __global char *panel = w + get_group_id(0) * panel_bytes(inputs);
     float16 tile[2 * BLOCK_ROWS];
-    for (int row = first; row < end; row += BLOCK_ROWS) {
+    struct turn turn = first_turn(end - first);
+    for (int row = first; row < end; row += BLOCK_ROWS, turn.number++) {
         int count = min(BLOCK_ROWS, end - row);
         __global float *y_tile = y + y_offset + (size_t)row * y_stride + column;
         const __global float *residual_tile =
             residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0;
         fetch_tile(count, y_tile, y_stride, residual_tile, residual_stride, outputs - column);
         block_global(tile, (const __global cpu_operand *)(x + (size_t)row * pitch), pitch, count, panel,
-                     groups_of(inputs));
+                     groups_of(inputs), turn);
         finish_tile(tile, count, y_tile, y_stride, bias ? bias + column : 0, residual_tile, residual_stride, scale,
                     outputs - column, 1);
     }

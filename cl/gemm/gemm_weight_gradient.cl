@@ -14,12 +14,27 @@
 #include "include/product.cl"
 #include "include/fetch.cl"
 
-/* ---- CPU form ---- */
-
-#define BLOCK 8            /* inputs of a register block */
 #define ROWS_TOGETHER INPUTS_TOGETHER
+
+/* ---- CPU form, in bf16 where there are dot products of it ---- */
+
+#if PRECISION == 0 || defined(HAS_DOT_BF16)
+#define BLOCK BLOCK_ROWS   /* inputs of a register block */
 #define DEPTH 128          /* rows, or pairs, that pass at a time: 16 KB of dy stay in the first cache with 4 KB of x */
 #define SLICE (DEPTH * BLOCK + 16) /* elements from one block of x to the next: an odd number of cache lines */
+
+#if PRECISION == 0
+typedef float16 operand16;
+#else
+typedef uint16 operand16;
+#endif
+
+/* From the second block on, of 16 inputs. */
+#if BLOCK_ROWS == 8
+#define SECOND_BLOCK(v) (v).hi
+#elif BLOCK_ROWS == 6
+#define SECOND_BLOCK(v) (v).s6789abcd
+#endif
 
 /* 16 columns, count of them inside, of a row and of the next where there is one. */
 #if PRECISION == 0
@@ -41,8 +56,9 @@ static inline struct wide wide_load_rows(const __global float *x, int stride, in
 }
 #endif
 
-/* out: `rows` rows of x in slices of DEPTH rows or pairs, and blocks of 8 inputs, in the order in which they are read below: element
- * (m, k) at ((m / DEPTH) * blocks + k / 8) * SLICE + m % DEPTH * 8 + k % 8, zero beyond K. Groups: one a slice and
+/* out: `rows` rows of x in slices of DEPTH rows or pairs, and blocks of inputs, in the order in which they are read below:
+ * element (m, k) at ((m / DEPTH) * blocks + k / BLOCK) * SLICE + m % DEPTH * BLOCK + k % BLOCK, zero beyond K. Eight are
+ * written of each block: where it has fewer the next row, or nothing, is behind it. Groups: one a slice and
  * blocks_per_group blocks. */
 CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global float *x, int x_offset, int x_stride,
                               int first_row, int rows, int inputs, int blocks_per_group)
@@ -62,9 +78,9 @@ CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global floa
                 int at = m * ROWS_TOGETHER;
                 operand16 value =
                     load_rows16(x + (size_t)at * x_stride + k, x_stride, rows - row - at, inputs - k, 1.0f);
-                vstore8(value.lo, m, block);
+                vstore8(value.lo, 0, block + m * BLOCK);
                 if (k + BLOCK < inputs) {
-                    vstore8(value.hi, m, block + SLICE);
+                    vstore8(SECOND_BLOCK(value), 0, block + SLICE + m * BLOCK);
                 }
                 FETCH_TO_WRITE(block + (2 + m % 2) * SLICE + (from + m % 8 / 2 * 2) * BLOCK); /* the next blocks' */
             }
@@ -72,40 +88,31 @@ CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global floa
     }
 }
 
-/* dw (count, 32) += count <= 8 inputs of x times dy (steps, 32), whose `columns` are inside. */
+/* dw (count, 32) += count <= BLOCK inputs of x times dy (steps, 32), whose `columns` are inside. The first block of columns
+ * fetches the next block of inputs. */
 static inline void add_block(__global float *dw, const __global operand_element *x, const weight_element *dy, int steps,
                              int count, int columns)
 {
-    float16 left[BLOCK], right[BLOCK];
-#pragma unroll
-    for (int i = 0; i < BLOCK; i++) {
-        left[i] = i < count ? vload16(2 * i, dw) : (float16)(0.0f);
-        right[i] = i < count ? vload16(2 * i + 1, dw) : (float16)(0.0f);
-    }
-    for (int m = 0; m < steps; m++) {
-        FETCH_TO_READ(x + SLICE + m * BLOCK); /* the next block's */
-        FETCH_TO_WRITE(dw + BLOCK * PANEL + min(m, 15) * 16);
-        weight16 dy_left = vload16(2 * m, dy), dy_right = vload16(2 * m + 1, dy);
-#pragma unroll
-        for (int i = 0; i < BLOCK; i++) {
-            operand16 value = x[m * BLOCK + i];
-            MULTIPLY(left[i], value, dy_left);
-            MULTIPLY(right[i], value, dy_right);
+    enum { COUNT = BLOCK_VECTORS(BLOCK) }; 
+        FOR_COLUMNS(COUNT) 
+    {
+        floatv sums[BLOCK][COUNT];
+        FOR_SUMS(BLOCK, COUNT, sums[r][v] = r < count ? vloadv(0, dw + r * PANEL + COLUMN) : (floatv)(0.0f))
+        for (int first = 0; first < steps; first += 8) {
+            for (int line = 0; c == 0 && line < BLOCK / 2; line++) { /* the next block's: these rows, and one of its sums */
+                FETCH_TO_READ(x + SLICE + first * BLOCK + line * 16);
+                FETCH_TO_WRITE(dw + BLOCK * PANEL + min(first / 8, 2 * BLOCK - 1) * 16);
+            }
+            for (int m = first; m < min(steps, first + 8); m++) {
+                ADD_INPUT(BLOCK, COUNT, sums, MULTIPLY, weightv, vloadv(0, dy + m * PANEL + COLUMN), operandv,
+                          x[m * BLOCK + r])
+            }
         }
+        FOR_SUMS(BLOCK, COUNT, if (r < count) vstorev(sums[r][v], 0, dw + r * PANEL + COLUMN))
     }
-    if (columns < PANEL) { /* an infinity times zero */
-        const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-#pragma unroll
-        for (int i = 0; i < BLOCK; i++) {
-            left[i] = lane < columns ? left[i] : (float16)(0.0f);
-            right[i] = lane + 16 < columns ? right[i] : (float16)(0.0f);
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < BLOCK; i++) {
-        if (i < count) {
-            vstore16(left[i], 2 * i, dw);
-            vstore16(right[i], 2 * i + 1, dw);
+    for (int c = columns; c < PANEL; c++) { /* an infinity times zero */
+        for (int r = 0; r < min(count, BLOCK); r++) {
+            dw[r * PANEL + c] = 0.0f;
         }
     }
 }
@@ -119,7 +126,7 @@ static inline void fetch_rows(const __global float *dy, int dy_stride, int first
     }
 }
 
-/* dW of `rows` rows. A group: blocks_per_group blocks of 8 inputs (the last group fewer) of one panel. x: from pack_rows_cpu. */
+/* dW of `rows` rows. A group: blocks_per_group blocks (the last group fewer) of one panel. x: from pack_rows_cpu. */
 CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
                                     const __global operand_element *x, int first_row, int rows, int inputs,
                                     int outputs, float scale, int blocks_per_group)
@@ -141,7 +148,7 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
             int at = row + m * ROWS_TOGETHER;
             const __global float *from = dy + (size_t)at * dy_stride;
             vstore16(load_rows16(from, dy_stride, rows - at, columns, scale), 2 * m, panel);
-            vstore16(columns > 16 ? load_rows16(from + 16, dy_stride, rows - at, columns - 16, scale) : (weight16)(0),
+            vstore16(columns > 16 ? load_rows16(from + 16, dy_stride, rows - at, columns - 16, scale) : (operand16)(0),
                      2 * m + 1, panel);
         }
         for (int k = first; k < end; k += BLOCK) {
@@ -152,6 +159,8 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
         x += (size_t)((inputs + BLOCK - 1) / BLOCK) * SLICE;
     }
 }
+
+#endif
 
 /* ---- GPU form ---- */
 

@@ -4,7 +4,7 @@
 #define KEY_VECTORS   VECTORS(KEY_WIDTH)
 #define VALUE_VECTORS VECTORS(VALUE_WIDTH)
 #define TILE_VECTORS  VECTORS(TILE_KEYS)
-#define BLOCK_QUERIES 32 /* a multiple of MOST_ROWS */
+#define TILE_QUERIES  32 /* a multiple of MOST_ROWS */
 
 /* What a work-item holds of a tile of keys and of a block of queries. Rows are filled up to a multiple of MOST_ROWS, and
  * columns of a row to whole vectors, with zeros. */
@@ -15,14 +15,14 @@ struct backward_work {
     float16 keys[TILE_KEYS][KEY_VECTORS];
     float16 dkeys[TILE_KEYS][KEY_VECTORS];
     float16 dvalues[TILE_KEYS][VALUE_VECTORS];
-    float16 queries[BLOCK_QUERIES][KEY_VECTORS];
-    float16 dqueries[BLOCK_QUERIES][KEY_VECTORS];
-    float16 doutputs[BLOCK_QUERIES][VALUE_VECTORS];
-    float16 weights[BLOCK_QUERIES][TILE_VECTORS];  /* scores, then P, then P after dropout */
-    float16 dweights[BLOCK_QUERIES][TILE_VECTORS]; /* dy . v, then dS */
-    float maxima[BLOCK_QUERIES];                   /* of the scores */
-    float totals[BLOCK_QUERIES];                   /* of the weights below them */
-    float deltas[BLOCK_QUERIES];
+    float16 queries[TILE_QUERIES][KEY_VECTORS];
+    float16 dqueries[TILE_QUERIES][KEY_VECTORS];
+    float16 doutputs[TILE_QUERIES][VALUE_VECTORS];
+    float16 weights[TILE_QUERIES][TILE_VECTORS];  /* scores, then P, then P after dropout */
+    float16 dweights[TILE_QUERIES][TILE_VECTORS]; /* dy . v, then dS */
+    float maxima[TILE_QUERIES];                   /* of the scores */
+    float totals[TILE_QUERIES];                   /* of the weights below them */
+    float deltas[TILE_QUERIES];
 };
 
 static inline void copy_rows(float16 *to, const __global float *rows, int stride, int count, int width)
@@ -67,75 +67,65 @@ static inline void store_rows(__global float *to, int stride, const float16 *row
     }
 }
 
-/* to (8, TILE_VECTORS) = products of eight rows with COUNT vectors of packed ones. */
-#define DEFINE_DOTS(COUNT)                                                                                             \
-    static inline void dots_##COUNT(float16 *to, const float16 *packed, const float *rows, int width)                  \
+/* to (BLOCK_QUERIES, TILE_VECTORS) = products of so many rows with COUNT vectors of packed ones. */
+#define DEFINE_DOTS(NAME, COUNT)                                                                                       \
+    static inline void NAME(float16 *to, const float16 *packed, const float *rows, int width)                          \
     {                                                                                                                  \
-        float16 s[8 * COUNT];                                                                                          \
-        _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                          \
-        {                                                                                                              \
-            s[i] = 0.0f;                                                                                               \
-        }                                                                                                              \
+        float16 s[BLOCK_QUERIES][COUNT];                                                                               \
+        FOR_SUMS(BLOCK_QUERIES, COUNT, s[r][v] = 0.0f)                                                                 \
         for (int d = 0; d < width; d++) {                                                                              \
-            _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                      \
-            {                                                                                                          \
-                float element = rows[i / COUNT * VECTORS(width) * LANES + d];                                          \
-                s[i] = fma16((float16)(element), packed[i % COUNT * width + d], s[i]);                                 \
-            }                                                                                                          \
+            ADD_INPUT(BLOCK_QUERIES, COUNT, s, MULTIPLY16, float16, packed[v * width + d], float16,                    \
+                      (float16)(rows[r * VECTORS(width) * LANES + d]))                                                 \
         }                                                                                                              \
-        _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                          \
-        {                                                                                                              \
-            to[i / COUNT * TILE_VECTORS + i % COUNT] = s[i];                                                           \
-        }                                                                                                              \
+        FOR_SUMS(BLOCK_QUERIES, COUNT, to[r * TILE_VECTORS + v] = s[r][v])                                             \
     }
-DEFINE_DOTS(2)
-DEFINE_DOTS(1)
+DEFINE_DOTS(dots_wide, SCORE_VECTORS(BLOCK_QUERIES))
+DEFINE_DOTS(dots_one, 1)
 
+/* The same of eight rows with so many vectors. */
 static inline void dots(float16 *to, const float16 *packed, const float16 *rows, int width, int vectors)
 {
-    int n = 0;
-    for (; n + 2 <= vectors; n += 2) {
-        dots_2(to + n, packed + n * width, (const float *)rows, width);
-    }
-    if (n < vectors) {
-        dots_1(to + n, packed + n * width, (const float *)rows, width);
+    for (int row = 0; row < MOST_ROWS; row += BLOCK_QUERIES) {
+        float16 *block = to + row * TILE_VECTORS;
+        const float *from = (const float *)(rows + row * VECTORS(width));
+        int n = 0;
+        for (; n + SCORE_VECTORS(BLOCK_QUERIES) <= vectors; n += SCORE_VECTORS(BLOCK_QUERIES)) {
+            dots_wide(block + n, packed + n * width, from, width);
+        }
+        for (; n < vectors; n++) {
+            dots_one(block + n, packed + n * width, from, width);
+        }
     }
 }
 
-/* to (8 rows of `vectors`) += sum over n < count of a row's weight n times row n of `from`: a row's first weight is
- * row_step after that of the row before, its next one `step` on. COUNT vectors of columns. */
-#define DEFINE_ADD_ROWS(COUNT)                                                                                         \
-    static inline void add_rows_##COUNT(float16 *to, const float *weights, int row_step, int step,                     \
-                                        const float16 *from, int count, int vectors)                                   \
+/* to (BLOCK_QUERIES rows of `vectors`) += sum over n < count of a row's weight n times row n of `from`: a row's first weight
+ * is row_step after that of the row before, its next one `step` on. COUNT vectors of columns. */
+#define DEFINE_ADD_ROWS(NAME, COUNT)                                                                                   \
+    static inline void NAME(float16 *to, const float *weights, int row_step, int step, const float16 *from, int count, \
+                            int vectors)                                                                               \
     {                                                                                                                  \
-        float16 s[8 * COUNT];                                                                                          \
-        _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                          \
-        {                                                                                                              \
-            s[i] = to[i / COUNT * vectors + i % COUNT];                                                                \
-        }                                                                                                              \
+        float16 s[BLOCK_QUERIES][COUNT];                                                                               \
+        FOR_SUMS(BLOCK_QUERIES, COUNT, s[r][v] = to[r * vectors + v])                                                  \
         for (int n = 0; n < count; n++, weights += step, from += vectors) {                                            \
-            _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                      \
-            {                                                                                                          \
-                s[i] = fma16((float16)(weights[i / COUNT * row_step]), from[i % COUNT], s[i]);                         \
-            }                                                                                                          \
+            ADD_INPUT(BLOCK_QUERIES, COUNT, s, MULTIPLY16, float16, from[v], float16, (float16)(weights[r * row_step])) \
         }                                                                                                              \
-        _Pragma("unroll") for (int i = 0; i < 8 * COUNT; i++)                                                          \
-        {                                                                                                              \
-            to[i / COUNT * vectors + i % COUNT] = s[i];                                                                \
-        }                                                                                                              \
+        FOR_SUMS(BLOCK_QUERIES, COUNT, to[r * vectors + v] = s[r][v])                                                  \
     }
-DEFINE_ADD_ROWS(2)
-DEFINE_ADD_ROWS(1)
+DEFINE_ADD_ROWS(add_rows_wide, SCORE_VECTORS(BLOCK_QUERIES))
+DEFINE_ADD_ROWS(add_rows_one, 1)
 
+/* The same to eight rows. */
 static inline void add_rows(float16 *to, const float *weights, int row_step, int step, const float16 *from, int count,
                             int vectors)
 {
-    int c = 0;
-    for (; c + 2 <= vectors; c += 2) {
-        add_rows_2(to + c, weights, row_step, step, from + c, count, vectors);
-    }
-    if (c < vectors) {
-        add_rows_1(to + c, weights, row_step, step, from + c, count, vectors);
+    for (int row = 0; row < MOST_ROWS; row += BLOCK_QUERIES, to += BLOCK_QUERIES * vectors, weights += BLOCK_QUERIES * row_step) {
+        int c = 0;
+        for (; c + SCORE_VECTORS(BLOCK_QUERIES) <= vectors; c += SCORE_VECTORS(BLOCK_QUERIES)) {
+            add_rows_wide(to + c, weights, row_step, step, from + c, count, vectors);
+        }
+        for (; c < vectors; c++) {
+            add_rows_one(to + c, weights, row_step, step, from + c, count, vectors);
+        }
     }
 }
 
@@ -296,7 +286,7 @@ static inline void score_queries(struct backward_work *work, const struct backwa
 /* Maxima and totals of count queries from `first` on, as earlier tiles left them; zeros without any. */
 static inline void load_measures(struct backward_work *work, const struct backward_head *head, int first, int count)
 {
-    for (int i = 0; i < BLOCK_QUERIES; i++) {
+    for (int i = 0; i < TILE_QUERIES; i++) {
         work->maxima[i] = i < count ? head->maxima[first + i] : 0.0f;
         work->totals[i] = i < count ? head->totals[first + i] : 0.0f;
     }
@@ -308,8 +298,8 @@ static inline void measure_queries(struct backward_work *work, const struct back
     for (int tile = 0; tile < head->keys; tile += TILE_KEYS) {
         int width = min(head->keys - tile, TILE_KEYS);
         pack_tile(work, head, tile, width);
-        for (int first = 0; first < head->queries; first += BLOCK_QUERIES) {
-            int count = min(head->queries - first, BLOCK_QUERIES);
+        for (int first = 0; first < head->queries; first += TILE_QUERIES) {
+            int count = min(head->queries - first, TILE_QUERIES);
             const __global float *q = head->q + (size_t)first * head->q_stride;
             copy_rows(&work->queries[0][0], q, head->q_stride, count, KEY_WIDTH);
             load_measures(work, head, first, tile > 0 ? count : 0);
@@ -392,8 +382,8 @@ static inline void differentiate_head(struct backward_work *work, const struct b
         copy_rows(&work->keys[0][0], head->k + row * head->k_stride, head->k_stride, width, KEY_WIDTH);
         clear_rows(&work->dkeys[0][0], width, KEY_VECTORS);
         clear_rows(&work->dvalues[0][0], width, VALUE_VECTORS);
-        for (int first = 0; first < head->queries; first += BLOCK_QUERIES) {
-            int count = min(head->queries - first, BLOCK_QUERIES);
+        for (int first = 0; first < head->queries; first += TILE_QUERIES) {
+            int count = min(head->queries - first, TILE_QUERIES);
             differentiate_queries(work, head, first, count, tile, width COMMA_DROPOUT_NAMES);
             differentiate_keys(work, head, first, count, tile, width);
         }

@@ -1,6 +1,8 @@
 /* The CPU form of attention.cl, for kernels that do other things too: included, never built alone. Lanes are keys for the
  * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. y is in bf16 with
  * RESULT_BF16. */
+#include "gemm/layout.h"
+#include "include/block.cl"
 #include "include/exp2.cl"
 #include "include/result.cl"
 #include "ops/arguments.h"
@@ -27,7 +29,19 @@
 #define VECTORS(width) (((width) + LANES - 1) / LANES)
 #define TILE_KEYS      128 /* keys between two looks at the running maximum */
 #define MOST_QUERIES   64  /* of a work-item */
-#define MOST_ROWS      8   /* queries whose scores, or sums, are in registers together */
+#define MOST_ROWS      8   /* queries that are taken together */
+
+/* Scores and sums of ROWS queries are in registers in so many vectors: sixteen of 512 bits at most, or eight of the sixteen
+ * registers where a vector takes two; there eight queries are twice four. */
+#if VECTOR_LANES == 16
+#define BLOCK_QUERIES       8
+#define SCORE_VECTORS(ROWS) 2
+#define SUM_VECTORS(ROWS)   ((ROWS) == 8 ? 2 : 4)
+#else
+#define BLOCK_QUERIES       4
+#define SCORE_VECTORS(ROWS) ((ROWS) == 4 ? 1 : 2)
+#define SUM_VECTORS(ROWS)   (4 / (ROWS))
+#endif
 
 /* What a work-item packs of a tile of keys, and what it keeps of its queries. */
 struct attention_work {
@@ -40,27 +54,39 @@ struct attention_work {
     float16 sums[MOST_QUERIES][VECTORS(VALUE_WIDTH)];
 };
 
-/* One of four equal rounds that together transpose 16 rows: to[2 i], to[2 i + 1] = from[i] and from[i + 8] dealt
- * alternately. */
-static inline void deal(float16 *to, const float16 *from)
+/* One of the equal rounds that together transpose as many rows as a register has lanes: to[2 i], to[2 i + 1] = the first and
+ * the second of their halves dealt alternately. */
+static inline void deal(floatv *to, const floatv *from)
 {
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        float16 a = from[i], b = from[i + 8];
+    for (int i = 0; i < VECTOR_LANES / 2; i++) {
+        floatv a = from[i], b = from[i + VECTOR_LANES / 2];
+#if VECTOR_LANES == 16
         to[2 * i] = (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6,
                               a.s7, b.s7);
         to[2 * i + 1] = (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se,
                                   a.sf, b.sf);
+#else
+        to[2 * i] = (float8)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3);
+        to[2 * i + 1] = (float8)(a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7);
+#endif
     }
 }
 
-static inline void transpose16(float16 *rows)
+static inline void transpose(floatv *rows)
 {
-    float16 other[16];
+    floatv other[VECTOR_LANES];
     deal(other, rows);
     deal(rows, other);
     deal(other, rows);
+#if VECTOR_LANES == 16
     deal(rows, other);
+#else
+#pragma unroll
+    for (int i = 0; i < VECTOR_LANES; i++) {
+        rows[i] = other[i];
+    }
+#endif
 }
 
 /* A line on its way to the second cache. PoCL's prefetch() does nothing, and SPIR has no other. */
@@ -87,22 +113,35 @@ static inline struct wide wide_load_columns(const __global float *row, int d, in
     return WIDE(d + LANES <= width ? vload16(0, row + d) : load_part(row + d, width - d, 0.0f));
 }
 
+/* A register's lanes, of which `left` are there at least, zeros beyond them. */
+#if VECTOR_LANES == 16
+#define load_lanes(row, left) load_columns(row, 0, left)
+#else
+static inline float8 load_lanes(const __global float *row, int left)
+{
+    return left >= VECTOR_LANES ? load_floatv(row) : load_part(row, left, 0.0f).lo;
+}
+#endif
+
 /* Packs count rows of `width` times scale: packed[n * width + d] is column d of rows 16 n .. 16 n + 15, those beyond the
  * last one as it. */
 static inline void pack_rows(float16 *packed, const __global float *rows, int stride, int count, int width, float scale)
 {
     for (int first = 0; first < count; first += LANES, packed += width) {
-        for (int d = 0; d < width; d += LANES) {
-            float16 tile[LANES];
+        for (int part = 0; part < LANES; part += VECTOR_LANES) {
+            for (int d = 0; d < width; d += VECTOR_LANES) {
+                floatv tile[VECTOR_LANES];
 #pragma unroll
-            for (int i = 0; i < LANES; i++) {
-                tile[i] = load_columns(rows + (size_t)min(first + i, count - 1) * stride, d, width);
-            }
-            transpose16(tile);
+                for (int i = 0; i < VECTOR_LANES; i++) {
+                    const __global float *row = rows + (size_t)min(first + part + i, count - 1) * stride + d;
+                    tile[i] = load_lanes(row, width - d);
+                }
+                transpose(tile);
 #pragma unroll
-            for (int i = 0; i < LANES; i++) {
-                if (d + i < width) {
-                    packed[d + i] = tile[i] * scale;
+                for (int i = 0; i < VECTOR_LANES; i++) {
+                    if (d + i < width) {
+                        vstorev(tile[i] * scale, 0, (float *)&packed[d + i] + part);
+                    }
                 }
             }
         }
@@ -127,47 +166,40 @@ static inline void find_unseen(int16 *unseen, const __global int *hidden, int co
     }
 }
 
-/* The scores of ROWS queries for COUNT vectors of keys. */
-#define DEFINE_SCORE(ROWS, COUNT)                                                                                      \
-    static inline void score_##ROWS##_##COUNT(struct attention_work *work, int vector, const __global float *q, size_t stride)   \
+/* The scores of ROWS queries from `row` on for COUNT vectors of keys. */
+#define DEFINE_SCORE(NAME, ROWS, COUNT)                                                                                \
+    static inline void NAME(struct attention_work *work, int row, int vector, const __global float *q, size_t stride)  \
     {                                                                                                                  \
-        float16 s[ROWS * COUNT];                                                                                       \
-        _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                       \
-        {                                                                                                              \
-            s[i] = 0.0f;                                                                                               \
-        }                                                                                                              \
+        float16 s[ROWS][COUNT];                                                                                        \
+        FOR_SUMS(ROWS, COUNT, s[r][v] = 0.0f)                                                                          \
         for (int d = 0; d < KEY_WIDTH; d++) {                                                                          \
-            _Pragma("unroll") for (int i = 0; i < ROWS; i++)                                                           \
-            {                                                                                                          \
-                float16 query = q[i * stride + d];                                                                     \
-                _Pragma("unroll") for (int c = 0; c < COUNT; c++)                                                      \
-                {                                                                                                      \
-                    s[i * COUNT + c] = fma16(query, work->keys[vector + c][d], s[i * COUNT + c]);                      \
-                }                                                                                                      \
-            }                                                                                                          \
+            ADD_INPUT(ROWS, COUNT, s, MULTIPLY16, float16, work->keys[vector + v][d], float16, q[(row + r) * stride + d]) \
         }                                                                                                              \
-        _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                       \
-        {                                                                                                              \
-            work->scores[i / COUNT][vector + i % COUNT] = s[i];                                                        \
-        }                                                                                                              \
+        FOR_SUMS(ROWS, COUNT, work->scores[row + r][vector + v] = s[r][v])                                             \
     }
-#define DEFINE_SCORES(ROWS, COUNT)                                                                                     \
-    DEFINE_SCORE(ROWS, COUNT)                                                                                          \
-    DEFINE_SCORE(ROWS, 1)                                                                                              \
-    static inline void score_##ROWS(struct attention_work *work, const __global float *q, int stride, int vectors)     \
+#define DEFINE_SCORES(ROWS)                                                                                            \
+    DEFINE_SCORE(score_wide_##ROWS, ROWS, SCORE_VECTORS(ROWS))                                                         \
+    DEFINE_SCORE(score_one_##ROWS, ROWS, 1)                                                                            \
+    static inline void score_##ROWS(struct attention_work *work, int row, const __global float *q, int stride, int vectors) \
     {                                                                                                                  \
         int vector = 0;                                                                                                \
-        for (; vector + COUNT <= vectors; vector += COUNT) {                                                           \
-            score_##ROWS##_##COUNT(work, vector, q, stride);                                                           \
+        for (; vector + SCORE_VECTORS(ROWS) <= vectors; vector += SCORE_VECTORS(ROWS)) {                               \
+            score_wide_##ROWS(work, row, vector, q, stride);                                                           \
         }                                                                                                              \
         for (; vector < vectors; vector++) {                                                                           \
-            score_##ROWS##_1(work, vector, q, stride);                                                                 \
+            score_one_##ROWS(work, row, vector, q, stride);                                                            \
         }                                                                                                              \
     }
-DEFINE_SCORES(8, 2)
-DEFINE_SCORES(4, 2)
-DEFINE_SCORES(2, 2)
-DEFINE_SCORES(1, 2)
+#define MULTIPLY16(sum, x, y) sum = fma16(x, y, sum)
+#if BLOCK_QUERIES == 8
+DEFINE_SCORES(8)
+#define SCORE_BLOCK score_8
+#else
+#define SCORE_BLOCK score_4
+#endif
+DEFINE_SCORES(4)
+DEFINE_SCORES(2)
+DEFINE_SCORES(1)
 
 /* The larger, or the sum, of pairs within a, and of pairs within b: eight each. Three rounds and a last one within a
  * vector reduce eight vectors. */
@@ -233,51 +265,44 @@ static inline void drop_weights(float16 *weights, int key, int vectors, int row,
 }
 #endif
 
-/* sums = sums * factor + the values of count keys by their weights: ROWS queries, COUNT vectors of columns from c on. */
-#define DEFINE_ADD(ROWS, COUNT)                                                                                        \
-    static inline void add_##ROWS##_##COUNT(struct attention_work *work, int row, int c, const __global float *v, int stride,    \
-                                            int count, int is_first)                                                   \
+/* sums = sums * factor + the values of count keys by their weights: ROWS queries, the weights' from `first` on, COUNT
+ * vectors of columns from c on. */
+#define DEFINE_ADD(NAME, ROWS, COUNT)                                                                                  \
+    static inline void NAME(struct attention_work *work, int row, int first, int c, const __global float *v_rows,      \
+                            int stride, int count, int is_first)                                                       \
     {                                                                                                                  \
-        const float *weights = (const float *)work->scores;                                                            \
-        float16 s[ROWS * COUNT];                                                                                       \
-        _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                       \
-        {                                                                                                              \
-            s[i] = is_first ? (float16)(0.0f) : work->sums[row + i / COUNT][c + i % COUNT] * work->factors[i / COUNT]; \
+        const float *weights = (const float *)work->scores[first];                                                     \
+        float16 s[ROWS][COUNT];                                                                                        \
+        FOR_SUMS(ROWS, COUNT, s[r][v] = is_first ? (float16)(0.0f) : work->sums[row + r][c + v] * work->factors[first + r]) \
+        for (int j = 0; j < count; j++, v_rows += stride) {                                                            \
+            ADD_INPUT(ROWS, COUNT, s, MULTIPLY16, float16, load_columns(v_rows, (c + v) * LANES, VALUE_WIDTH), float16, \
+                      (float16)(weights[r * TILE_KEYS + j]))                                                           \
         }                                                                                                              \
-        for (int j = 0; j < count; j++, v += stride) {                                                                 \
-            float16 values[COUNT];                                                                                     \
-            _Pragma("unroll") for (int i = 0; i < COUNT; i++)                                                          \
-            {                                                                                                          \
-                values[i] = load_columns(v, (c + i) * LANES, VALUE_WIDTH);                                             \
-            }                                                                                                          \
-            _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                   \
-            {                                                                                                          \
-                s[i] = fma16((float16)(weights[i / COUNT * TILE_KEYS + j]), values[i % COUNT], s[i]);                  \
-            }                                                                                                          \
-        }                                                                                                              \
-        _Pragma("unroll") for (int i = 0; i < ROWS * COUNT; i++)                                                       \
-        {                                                                                                              \
-            work->sums[row + i / COUNT][c + i % COUNT] = s[i];                                                         \
-        }                                                                                                              \
+        FOR_SUMS(ROWS, COUNT, work->sums[row + r][c + v] = s[r][v])                                                    \
     }
-#define DEFINE_ADDS(ROWS, COUNT)                                                                                       \
-    DEFINE_ADD(ROWS, COUNT)                                                                                            \
-    DEFINE_ADD(ROWS, 1)                                                                                                \
-    static inline void add_##ROWS(struct attention_work *work, int row, const __global float *v, int stride, int count,          \
-                                  int is_first)                                                                        \
+#define DEFINE_ADDS(ROWS)                                                                                              \
+    DEFINE_ADD(add_wide_##ROWS, ROWS, SUM_VECTORS(ROWS))                                                               \
+    DEFINE_ADD(add_one_##ROWS, ROWS, 1)                                                                                \
+    static inline void add_##ROWS(struct attention_work *work, int row, int first, const __global float *v, int stride, \
+                                  int count, int is_first)                                                             \
     {                                                                                                                  \
         int c = 0;                                                                                                     \
-        for (; c + COUNT <= VECTORS(VALUE_WIDTH); c += COUNT) {                                                        \
-            add_##ROWS##_##COUNT(work, row, c, v, stride, count, is_first);                                            \
+        for (; c + SUM_VECTORS(ROWS) <= VECTORS(VALUE_WIDTH); c += SUM_VECTORS(ROWS)) {                                \
+            add_wide_##ROWS(work, row, first, c, v, stride, count, is_first);                                          \
         }                                                                                                              \
         for (; c < VECTORS(VALUE_WIDTH); c++) {                                                                        \
-            add_##ROWS##_1(work, row, c, v, stride, count, is_first);                                                  \
+            add_one_##ROWS(work, row, first, c, v, stride, count, is_first);                                           \
         }                                                                                                              \
     }
-DEFINE_ADDS(8, 2)
-DEFINE_ADDS(4, 4)
-DEFINE_ADDS(2, 4)
-DEFINE_ADDS(1, 4)
+#if BLOCK_QUERIES == 8
+DEFINE_ADDS(8)
+#define ADD_BLOCK add_8
+#else
+#define ADD_BLOCK add_4
+#endif
+DEFINE_ADDS(4)
+DEFINE_ADDS(2)
+DEFINE_ADDS(1)
 
 /* Queries are taken by eights, and what is left by four, two and one: each has its own chains, alone or together. */
 static inline int rows_together(int left)
@@ -288,10 +313,13 @@ static inline int rows_together(int left)
 static inline void score_rows(struct attention_work *work, const __global float *q, int stride, int rows, int vectors)
 {
     switch (rows) {
-    case 1: score_1(work, q, stride, vectors); break;
-    case 2: score_2(work, q, stride, vectors); break;
-    case 4: score_4(work, q, stride, vectors); break;
-    default: score_8(work, q, stride, vectors); break;
+    case 1: score_1(work, 0, q, stride, vectors); break;
+    case 2: score_2(work, 0, q, stride, vectors); break;
+    case 4: score_4(work, 0, q, stride, vectors); break;
+    default:
+        for (int row = 0; row < MOST_ROWS; row += BLOCK_QUERIES) {
+            SCORE_BLOCK(work, row, q, stride, vectors);
+        }
     }
 }
 
@@ -299,10 +327,13 @@ static inline void add_values(struct attention_work *work, int row, int rows, co
                               int is_first)
 {
     switch (rows) {
-    case 1: add_1(work, row, v, stride, count, is_first); break;
-    case 2: add_2(work, row, v, stride, count, is_first); break;
-    case 4: add_4(work, row, v, stride, count, is_first); break;
-    default: add_8(work, row, v, stride, count, is_first); break;
+    case 1: add_1(work, row, 0, v, stride, count, is_first); break;
+    case 2: add_2(work, row, 0, v, stride, count, is_first); break;
+    case 4: add_4(work, row, 0, v, stride, count, is_first); break;
+    default:
+        for (int first = 0; first < MOST_ROWS; first += BLOCK_QUERIES) {
+            ADD_BLOCK(work, row + first, first, v, stride, count, is_first);
+        }
     }
 }
 

@@ -1,23 +1,11 @@
 /* What a level of instructions of the CPU forms does otherwise than another: part of the prelude, never built alone. The
- * levels are the rows of lib/device/levels.c, from which the host sets
- *     BLOCK_ROWS                  rows of x whose sums with a panel of outputs lie in registers, at most 8
- *     HAS_DOT_INT8, HAS_DOT_BF16  where the level has these instructions
+ * levels are the rows of lib/tuning/levels.c, from which the host sets
+ *     VECTOR_LANES  floats in a register, 8 or 16
+ *     BLOCK_ROWS    rows of x whose sums with two registers of outputs lie in registers, at most 8
+ *     INT8_BYTES    how products in int8 are made: CLF__INT8_DOT, CLF__INT8_PAIR or CLF__INT8_FLOAT
+ *     HAS_DOT_BF16  where the level has this instruction
  */
-#include "device/levels.h"
-
-#ifndef BLOCK_ROWS
-#define BLOCK_ROWS 8 /* for the probe kernel, which comes before the level is known */
-#endif
-
-/* Dot products that PoCL's compiler does not know, but its assembler. In 16 lanes, acc of 32 bits each: */
-#ifdef HAS_DOT_INT8
-/* acc[i] += u[4i .. 4i + 3] . s[4i .. 4i + 3], u unsigned and s signed. */
-#define DOT_INT8(acc, u, s) __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(u), "v"(s))
-#endif
-#ifdef HAS_DOT_BF16
-/* acc[i] += x[2i + 1] w[2i + 1], then += x[2i] w[2i]. */
-#define DOT_BF16(acc, x, w) __asm__("vdpbf16ps %2, %1, %0" : "+v"(acc) : "v"(w), "v"(x))
-#endif
+#include "tuning/levels.h"
 
 /* Vectors of 16 lanes: one register of AVX-512 and two of AVX2. Where such a vector is two, compilers for x86 warn of each
  * function that takes or returns it by value, since how it travels depends on the instructions. So functions of ours take
@@ -79,6 +67,85 @@ static inline struct wide wide_fabs(struct wide a)
 #define exp16  exp
 #define sqrt16 sqrt
 #define fabs16 fabs
+#endif
+
+/* One register of the level: the vectors of register blocks. */
+#ifndef VECTOR_LANES /* the probe kernel comes before the level is known; GPU forms have none */
+#define VECTOR_LANES 8
+#define BLOCK_ROWS   6
+#define INT8_BYTES   CLF__INT8_FLOAT
+#endif
+#if VECTOR_LANES == 16
+typedef float16 floatv;
+typedef int16 intv;
+typedef uint16 uintv;
+#define fmav             fma16
+#define sumv             sum16
+#define vloadv           vload16
+#define vstorev          vstore16
+#define vload_halfv      vload_half16
+#define convert_floatv   convert_float16
+#define convert_intv     convert_int16
+#define as_floatv        as_float16
+#define as_intv          as_int16
+#define as_uintv         as_uint16
+#else
+typedef float8 floatv;
+typedef int8 intv;
+typedef uint8 uintv;
+#define fmav             fma
+#define sumv(v)          (((v).s0 + (v).s4) + ((v).s2 + (v).s6) + (((v).s1 + (v).s5) + ((v).s3 + (v).s7)))
+#define vloadv           vload8
+#define vstorev          vstore8
+#define vload_halfv      vload_half8
+#define convert_floatv   convert_float8
+#define convert_intv     convert_int8
+#define as_floatv        as_float8
+#define as_intv          as_int8
+#define as_uintv         as_uint8
+#endif
+
+/* A register of floats anywhere in global memory. PoCL's vload8 is loads of two floats, which its compiler joins again in most
+ * kernels but not in all. */
+#ifdef __clang__
+typedef floatv loose_floatv __attribute__((aligned(4)));
+#define load_floatv(p) (*(const __global loose_floatv *)(p))
+#else
+#define load_floatv(p) vloadv(0, p)
+#endif
+
+/* Hints to the compiler. LOAD_AGAIN: what was loaded before is loaded again after it, for sums need the registers.
+ * HOLD_POINTER: the pointer gets a register of its own, and is not computed anew from others in a loop. */
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SPIR__)
+#define LOAD_AGAIN      __asm__ volatile("" ::: "memory")
+#define HOLD_POINTER(p) __asm__("" : "+r"(p))
+#else
+#define LOAD_AGAIN
+#define HOLD_POINTER(p)
+#endif
+
+/* Dot products that PoCL's compiler does not know, but its assembler. In each lane, acc of 32 bits: */
+#if INT8_BYTES == CLF__INT8_DOT
+/* acc += u[0 .. 3] . s[0 .. 3] of bytes, u unsigned and s signed. */
+#if VECTOR_LANES == 16
+#define DOT_INT8(acc, u, s) __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(u), "v"(s))
+#elif defined(__AVX512VL__)
+#define DOT_INT8(acc, u, s) __asm__("vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(u), "x"(s))
+#else
+#define DOT_INT8(acc, u, s) __asm__("{vex} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(u), "x"(s))
+#endif
+#elif INT8_BYTES == CLF__INT8_PAIR
+/* acc += a[0 .. 1] . b[0 .. 1] of signed numbers in 16 bits. */
+typedef short shortv __attribute__((ext_vector_type(2 * VECTOR_LANES)));
+#define DOT_INT8(acc, a, b)                                                                                            \
+    {                                                                                                                  \
+        intv products;                                                                                                 \
+        __asm__("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(acc), "=&x"(products) : "x"(a), "x"(b));             \
+    }
+#endif
+#ifdef HAS_DOT_BF16
+/* acc += x[1] w[1], then += x[0] w[0]. */
+#define DOT_BF16(acc, x, w) __asm__("vdpbf16ps %2, %1, %0" : "+v"(acc) : "v"(w), "v"(x))
 #endif
 
 /* For macros that are written once for several types: fma_##T and so on. */

@@ -6,15 +6,23 @@
  * the form's: on the GPU form u - 128 as a char, on the CPU form what its product reads. */
 #include "gemm/layout.h"
 
-#ifdef HAS_DOT_INT8 /* vpdpbusd takes unsigned times signed: u */
+#if INT8_BYTES == CLF__INT8_DOT /* vpdpbusd takes unsigned times signed: u */
 typedef uchar cpu_operand;
 typedef uchar16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) (zero)
+#define CPU_OPERAND_PLACE(k)   (k)
 #define CONVERT_OPERAND16(u)   convert_uchar16(u)
+#elif INT8_BYTES == CLF__INT8_PAIR /* vpmaddwd takes signed numbers of 16 bits: q, where w comes in that order */
+typedef short cpu_operand;
+typedef short16 cpu_operand16;
+#define CPU_OPERAND_ZERO(zero) 0
+#define CPU_OPERAND_PLACE(k)   (((k) & ~3) | ((k) & 1) << 1 | ((k) >> 1 & 1)) /* 0, 2, 1, 3 of each group */
+#define CONVERT_OPERAND16(q)   (__builtin_convertvector(q, short16).s021346578a9bcedf)
 #else /* products of fp32, exact: q */
 typedef float cpu_operand;
 typedef float16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) 0
+#define CPU_OPERAND_PLACE(k)   (k)
 #define CONVERT_OPERAND16(q)   convert_float16(q)
 #endif
 
@@ -81,6 +89,6 @@ static inline void quantize_row_global(__global uchar *row, size_t pitch, const 
         *(__global cpu_operand16 *)(to + k) = CONVERT_OPERAND16(quantize16(vload16(0, x + k), inverse) + zero);
     }
     for (; k < (inputs + 3) / 4 * 4; k++) {
-        to[k] = (cpu_operand)(k < inputs ? quantize(x[k], inverse) + zero : 0);
+        to[CPU_OPERAND_PLACE(k)] = (cpu_operand)(k < inputs ? quantize(x[k], inverse) + zero : 0);
     }
 }

@@ -2,7 +2,7 @@
  *
  * W lies in panels of 32 outputs, zero beyond N: element (n, k) is w[((n / 32) * K + k) * 32 + n % 32]. Every element
  * of x Wᵀ is one chain acc = fma(x[m, k], w[n, k], acc) over k = 0 .. K-1 from acc = 0, in every kernel: its bits depend
- * neither on the number of rows nor on where its row lies. For bf16 see product_bf16.cl.
+ * neither on the number of rows nor on where its row lies, nor on the level. For bf16 see product_bf16.cl.
  *
  * Needs PRECISION, a value of enum clf_precision: how the weights are kept. */
 #ifndef PRECISION
@@ -10,13 +10,14 @@
 #endif
 
 #include "gemm/layout.h"
+#include "include/steps.cl"
 
 #if PRECISION == 0 || PRECISION == 1
 typedef float operand_element; /* of x, as the CPU forms read it */
-typedef float16 operand16;
-typedef float16 weight16;
+typedef floatv operandv;
+typedef floatv weightv;
 #define INPUTS_TOGETHER 1 /* in an element of w */
-#define MULTIPLY(acc, x, w) acc = fma16(x, w, acc)
+#define MULTIPLY            MULTIPLY_FLOATS
 #define ROUND_OPERAND(x)    (x) /* GPU forms read floats */
 
 typedef float4 weight4;
@@ -24,7 +25,7 @@ typedef float4 weight4;
 #if PRECISION == 0
 typedef float weight_element;
 
-#define load_weight16(w) vload16(0, w)
+#define load_weightv(w) load_floatv(w)
 
 static inline weight4 load_weight4(const __global weight_element *w)
 {
@@ -33,7 +34,7 @@ static inline weight4 load_weight4(const __global weight_element *w)
 #else
 typedef half weight_element; /* converted when loaded: the products are fp32's with rounded weights */
 
-#define load_weight16(w) vload_half16(0, w)
+#define load_weightv(w) vload_halfv(0, w)
 
 static inline weight4 load_weight4(const __global weight_element *w)
 {
@@ -58,32 +59,26 @@ static inline int panel_depth(int inputs)
     return (inputs + INPUTS_TOGETHER - 1) / INPUTS_TOGETHER;
 }
 
-/* tile (ROWS, 32) = ROWS rows of x times one panel. Unrolled, so that the accumulators stay in registers: 8 rows need
- * 16 of the 32 vector registers of AVX-512. */
+#ifndef FOR_INPUTS
+#define ADD_ELEMENT(ROWS, k)                                                                                           \
+    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY, weightv, load_weightv(panel + (size_t)(k)*PANEL + COLUMN), operandv,        \
+              rows[r][k])
+#define FOR_INPUTS(ROWS, inputs) FOR_STEPS(ROWS, COUNT, ADD_ELEMENT, panel_depth(inputs), panel, turn)
+#endif
+
+/* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs. */
 #define DEFINE_BLOCK(ROWS)                                                                                             \
     static inline void block_##ROWS(float16 *tile, const __global operand_element *x, size_t x_stride,                 \
-                                    const __global weight_element *panel, int depth)                                   \
+                                    const __global weight_element *panel, int inputs, struct turn turn)                \
     {                                                                                                                  \
-        float16 left[ROWS], right[ROWS];                                                                               \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        HOLD_ROWS(ROWS, operand_element, rows, x, x_stride * sizeof *x)                                                \
+        enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
+        FOR_COLUMNS(COUNT)                                                                                             \
         {                                                                                                              \
-            left[r] = 0.0f;                                                                                            \
-            right[r] = 0.0f;                                                                                           \
-        }                                                                                                              \
-        for (int k = 0; k < depth; k++) {                                                                              \
-            weight16 w_left = load_weight16(panel + (size_t)k * PANEL);                                                \
-            weight16 w_right = load_weight16(panel + (size_t)k * PANEL + 16);                                          \
-            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
-            {                                                                                                          \
-                operand16 value = x[r * x_stride + k];                                                                 \
-                MULTIPLY(left[r], value, w_left);                                                                      \
-                MULTIPLY(right[r], value, w_right);                                                                    \
-            }                                                                                                          \
-        }                                                                                                              \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
-        {                                                                                                              \
-            tile[2 * r] = left[r];                                                                                     \
-            tile[2 * r + 1] = right[r];                                                                                \
+            floatv sums[ROWS][COUNT];                                                                                  \
+            FOR_SUMS(ROWS, COUNT, sums[r][v] = 0.0f)                                                                   \
+            FOR_INPUTS(ROWS, inputs)                                                                                   \
+            FOR_SUMS(ROWS, COUNT, vstorev(sums[r][v], 0, (float *)tile + r * PANEL + COLUMN))                          \
         }                                                                                                              \
     }
 DEFINE_BLOCK(1)
@@ -92,21 +87,25 @@ DEFINE_BLOCK(3)
 DEFINE_BLOCK(4)
 DEFINE_BLOCK(5)
 DEFINE_BLOCK(6)
+#if BLOCK_ROWS > 6
 DEFINE_BLOCK(7)
 DEFINE_BLOCK(8)
+#endif
 
 /* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
-                         const __global weight_element *panel, int depth)
+                         const __global weight_element *panel, int inputs, struct turn turn)
 {
     switch (count) {
-    case 1: block_1(tile, x, x_stride, panel, depth); break;
-    case 2: block_2(tile, x, x_stride, panel, depth); break;
-    case 3: block_3(tile, x, x_stride, panel, depth); break;
-    case 4: block_4(tile, x, x_stride, panel, depth); break;
-    case 5: block_5(tile, x, x_stride, panel, depth); break;
-    case 6: block_6(tile, x, x_stride, panel, depth); break;
-    case 7: block_7(tile, x, x_stride, panel, depth); break;
-    default: block_8(tile, x, x_stride, panel, depth); break;
+    case 1: block_1(tile, x, x_stride, panel, inputs, turn); break;
+    case 2: block_2(tile, x, x_stride, panel, inputs, turn); break;
+    case 3: block_3(tile, x, x_stride, panel, inputs, turn); break;
+    case 4: block_4(tile, x, x_stride, panel, inputs, turn); break;
+    case 5: block_5(tile, x, x_stride, panel, inputs, turn); break;
+    case 6: block_6(tile, x, x_stride, panel, inputs, turn); break;
+#if BLOCK_ROWS > 6
+    case 7: block_7(tile, x, x_stride, panel, inputs, turn); break;
+    default: block_8(tile, x, x_stride, panel, inputs, turn); break;
+#endif
     }
 }

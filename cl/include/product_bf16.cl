@@ -1,31 +1,46 @@
 /* product.cl for weights in bf16: included by it, never built alone.
  *
  * Inputs go in pairs, zero beyond K: the low half of a uint is input 2p, the high half input 2p + 1. Pair p of output n
- * is w[((n / 32) * P + p) * 32 + n % 32], P = ceil(K / 2). The rows of x are rounded to bf16 too: those of CPU forms
- * come as pairs from round_bf16.cl, GPU forms round what they load.
+ * is w[((n / 32) * P + p) * 32 + n % 32], P = ceil(K / 2).
  *
- * CPU forms: every element of x Wᵀ is one chain over p = 0 .. P-1 of acc = fma(high x, high w, acc) and then
- * acc = fma(low x, low w, acc). That is the order of the instruction vdpbf16ps (DOT_BF16), which takes numbers below
- * 2^-126 for zero; otherwise its bits are those of the portable level. GPU forms: one chain over k = 0 .. K-1. */
+ * CPU forms at a level with dot products of bf16: the rows of x come rounded, as pairs, from round_bf16.cl. Every element
+ * of x Wᵀ is one chain over p = 0 .. P-1 of acc = fma(high x, high w, acc) and then acc = fma(low x, low w, acc): the
+ * order of the instruction vdpbf16ps (DOT_BF16), which takes numbers below 2^-126 for zero.
+ *
+ * CPU forms at other levels: a way to store weights. x is not rounded, and the products are fp32's in fp32's order.
+ *
+ * GPU forms round what they load of x, and have fp32's order. */
 #include "include/bf16.cl"
 
 typedef uint weight_element; /* a pair */
-typedef uint operand_element;
-typedef uint16 weight16;
-typedef uint16 operand16;
 typedef uint4 weight4;
 #define INPUTS_TOGETHER  2
 #define ROUND_OPERAND(x) as_float(round_bf16(x))
 
-#if defined(HAS_DOT_BF16)
+#ifdef HAS_DOT_BF16
+typedef uint operand_element;
+typedef uintv operandv;
+typedef uintv weightv;
 #define MULTIPLY DOT_BF16
+#define load_weightv(w) vloadv(0, w)
 #else
-#define LOW_BF16(pair)  as_float16((pair) << 16)
-#define HIGH_BF16(pair) as_float16((pair)&0xffff0000u)
-#define MULTIPLY(acc, x, w) acc = fma16(LOW_BF16(x), LOW_BF16(w), fma16(HIGH_BF16(x), HIGH_BF16(w), acc))
-#endif
+typedef float operand_element;
 
-#define load_weight16(w) vload16(0, w)
+#define LOW_BF16(pairs)  as_floatv((pairs) << 16)
+#define HIGH_BF16(pairs) as_floatv((pairs)&0xffff0000u)
+#define ADD_HALF(ROWS, HALF, k)                                                                                        \
+    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, HALF(vloadv(0, panel + (size_t)((k) / 2) * PANEL + COLUMN)), \
+              floatv, rows[r][k])
+#define ADD_PAIR(ROWS, p)                                                                                              \
+    ADD_HALF(ROWS, LOW_BF16, 2 * (p))                                                                                  \
+    LOAD_AGAIN;                                                                                                        \
+    ADD_HALF(ROWS, HIGH_BF16, 2 * (p) + 1)
+#define FOR_INPUTS(ROWS, inputs)                                                                                       \
+    FOR_STEPS(ROWS, COUNT, ADD_PAIR, (inputs) / 2, panel, turn)                                                        \
+    if ((inputs) % 2) {                                                                                                \
+        ADD_HALF(ROWS, LOW_BF16, inputs - 1)                                                                           \
+    }
+#endif
 
 static inline weight4 load_weight4(const __global weight_element *w)
 {

@@ -9,6 +9,7 @@
 #include "include/operand_int8.cl"
 
 #include "gemm/layout.h"
+#include "include/steps.cl"
 
 static inline int groups_of(int inputs)
 {
@@ -53,137 +54,124 @@ static inline int dot_word(int acc, int q, int w)
 #define ROW_SCALE(x, pitch, r) (*(const __global float *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-8))
 #define ROW_ZERO(x, pitch, r)  (*(const __global uint *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-4))
 
-#ifdef HAS_DOT_INT8
+/* The four inputs of a group, of the outputs of a vector. */
+#define WORDS(g) vloadv(0, words + (size_t)(g)*PANEL + COLUMN)
 
-#define DOT_GROUP(ROWS, chain, g)                                                                                      \
+#if INT8_BYTES == CLF__INT8_DOT
+#define VALUE(r, g)         rows[r][g]
+#define ADD_GROUP(ROWS, to, g) ADD_INPUT(ROWS, COUNT, to, DOT_INT8, intv, WORDS(g), intv, VALUE(r, g))
+#define ADD_CHAINS(ROWS, i)                                                                                            \
+    _Pragma("unroll") for (int chain = 0; chain < CHAINS(ROWS); chain++)                                               \
     {                                                                                                                  \
-        int16 w_left = vload16((g)*2, (const __global int *)panel);                                                    \
-        int16 w_right = vload16((g)*2 + 1, (const __global int *)panel);                                               \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
-        {                                                                                                              \
-            int16 value = *(const __global int *)(x + r * pitch + 4 * (size_t)(g));                                    \
-            DOT_INT8(left[(chain)*ROWS + r], value, w_left);                                                           \
-            DOT_INT8(right[(chain)*ROWS + r], value, w_right);                                                         \
-        }                                                                                                              \
+        ADD_GROUP(ROWS, sums[chain], (i)*CHAINS(ROWS) + chain)                                                         \
     }
-
-/* CHAINS sums run side by side where one each would wait for itself. */
-#define DEFINE_BLOCK(ROWS, CHAINS)                                                                                     \
-    static inline void block_##ROWS(float16 *tile, const __global cpu_operand *x, size_t pitch,                        \
-                                              const __global char *panel, int groups)                                  \
-    {                                                                                                                  \
-        int16 left[ROWS * CHAINS], right[ROWS * CHAINS];                                                               \
-        _Pragma("unroll") for (int i = 0; i < ROWS * CHAINS; i++)                                                      \
-        {                                                                                                              \
-            left[i] = 0;                                                                                               \
-            right[i] = 0;                                                                                              \
-        }                                                                                                              \
-        int g = 0;                                                                                                     \
-        for (; g + CHAINS <= groups; g += CHAINS) {                                                                    \
-            _Pragma("unroll") for (int chain = 0; chain < CHAINS; chain++)                                             \
-            {                                                                                                          \
-                DOT_GROUP(ROWS, chain, g + chain)                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
-        for (; g < groups; g++) {                                                                                      \
-            DOT_GROUP(ROWS, 0, g)                                                                                      \
-        }                                                                                                              \
-        const __global float *scales = (const __global float *)(panel + (size_t)groups * (4 * PANEL));                 \
-        const __global uint *sums = (const __global uint *)(scales + PANEL);                                           \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
-        {                                                                                                              \
-            _Pragma("unroll") for (int chain = 1; chain < CHAINS; chain++)                                             \
-            {                                                                                                          \
-                left[r] += left[chain * ROWS + r];                                                                     \
-                right[r] += right[chain * ROWS + r];                                                                   \
-            }                                                                                                          \
-            float16 scale = ROW_SCALE(x, pitch, r);                                                                    \
-            uint16 zero = ROW_ZERO(x, pitch, r);                                                                       \
-            left[r] = as_int16(as_uint16(left[r]) - zero * vload16(0, sums));                                          \
-            right[r] = as_int16(as_uint16(right[r]) - zero * vload16(1, sums));                                        \
-            tile[2 * r] = convert_float16(left[r]) * (scale * vload16(0, scales));                                     \
-            tile[2 * r + 1] = convert_float16(right[r]) * (scale * vload16(1, scales));                                \
-        }                                                                                                              \
+#define ADD_GROUPS(ROWS)                                                                                               \
+    FOR_STEPS(ROWS, COUNT, ADD_CHAINS, groups / CHAINS(ROWS), words, turn)                                             \
+    for (int g = groups / CHAINS(ROWS) * CHAINS(ROWS); g < groups; g++) {                                              \
+        ADD_GROUP(ROWS, sums[0], g)                                                                                    \
     }
-
+#elif INT8_BYTES == CLF__INT8_PAIR
+/* A group's inputs go as 0 and 2, then 1 and 3, as w widens by shifts. */
+#define EVEN_PAIRS(words)   as_intv((__builtin_astype(words, shortv) << (short)8) >> (short)8)
+#define ODD_PAIRS(words)    as_intv(__builtin_astype(words, shortv) >> (short)8)
+#define VALUE(r, g, is_odd) rows[r][2 * (g) + (is_odd)]
+#define ADD_PAIRS(ROWS, g)                                                                                             \
+    ADD_INPUT(ROWS, COUNT, sums[0], DOT_INT8, intv, EVEN_PAIRS(WORDS(g)), intv, VALUE(r, g, 0))                        \
+    LOAD_AGAIN;                                                                                                        \
+    ADD_INPUT(ROWS, COUNT, sums[0], DOT_INT8, intv, ODD_PAIRS(WORDS(g)), intv, VALUE(r, g, 1))
+#define ADD_GROUPS(ROWS) FOR_STEPS(ROWS, COUNT, ADD_PAIRS, groups, words, turn)
 #else
-
 /* Sums over so many groups of products of at most 254 * 127 stay below 2^24: exact in fp32. */
 #define EXACT_GROUPS 128
 
-/* w of input j of a group, of the 16 outputs whose groups are the words */
-#define WEIGHT16(words, j) convert_float16(((words) << (24 - 8 * (j))) >> 24)
+/* w of input j of the groups */
+#define WEIGHTS(words, j) convert_floatv(((words) << (24 - 8 * (j))) >> 24)
+#define VALUE(r, g, j)    as_float(rows[r][4 * (g) + (j)])
+#define ADD_GROUPS(ROWS)                                                                                               \
+    for (int first = 0; first < groups; first += EXACT_GROUPS) {                                                       \
+        floatv parts[ROWS][COUNT];                                                                                     \
+        FOR_SUMS(ROWS, COUNT, parts[r][v] = 0.0f)                                                                      \
+        for (int g = first; g < min(groups, first + EXACT_GROUPS); g++) {                                              \
+            _Pragma("unroll") for (int j = 0; j < 4; j++)                                                              \
+            {                                                                                                          \
+                ADD_INPUT(ROWS, COUNT, parts, MULTIPLY_FLOATS, floatv, WEIGHTS(WORDS(g), j), floatv, VALUE(r, g, j))   \
+            }                                                                                                          \
+        }                                                                                                              \
+        FOR_SUMS(ROWS, COUNT, sums[0][r][v] += convert_intv(parts[r][v]))                                              \
+    }
+#endif
 
-#define DEFINE_BLOCK(ROWS, CHAINS)                                                                                     \
+/* Chains of sums that run side by side, where one each would wait for itself. */
+#if INT8_BYTES != CLF__INT8_DOT
+#define CHAINS(ROWS) 1
+#elif VECTOR_LANES == 16
+#define CHAINS(ROWS) ((ROWS) <= 2 ? 4 : (ROWS) <= 4 ? 2 : 1)
+#else
+#define CHAINS(ROWS) ((ROWS) == 1 || (ROWS) == 3 ? 2 : 1)
+#endif
+
+/* A vector of a tile, from the sums of the row at x: `columns` are the tail of its panel from the vector on. */
+static inline void finish_sums(float *to, const intv *sums, const __global cpu_operand *x, size_t pitch,
+                               const __global float *columns)
+{
+    intv sum = *sums;
+#if INT8_BYTES == CLF__INT8_DOT
+    sum = as_intv(as_uintv(sum) - ROW_ZERO(x, pitch, 0) * vloadv(0, (const __global uint *)(columns + PANEL)));
+#endif
+    vstorev(convert_floatv(sum) * (ROW_SCALE(x, pitch, 0) * vloadv(0, columns)), 0, to);
+}
+
+#define DEFINE_BLOCK(ROWS)                                                                                             \
     static inline void block_##ROWS(float16 *tile, const __global cpu_operand *x, size_t pitch,                        \
-                                              const __global char *panel, int groups)                                  \
+                                    const __global char *panel, int groups, struct turn turn)                          \
     {                                                                                                                  \
-        int16 left[ROWS], right[ROWS];                                                                                 \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        const __global int *words = (const __global int *)panel;                                                       \
+        const __global float *tail = (const __global float *)(panel + (size_t)groups * (4 * PANEL));                   \
+        HOLD_ROWS(ROWS, int, rows, x, pitch)                                                                           \
+        enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
+        FOR_COLUMNS(COUNT)                                                                                             \
         {                                                                                                              \
-            left[r] = 0;                                                                                               \
-            right[r] = 0;                                                                                              \
-        }                                                                                                              \
-        for (int first = 0; first < groups; first += EXACT_GROUPS) {                                                   \
-            float16 left_part[ROWS], right_part[ROWS];                                                                 \
-            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
+            intv sums[CHAINS(ROWS)][ROWS][COUNT];                                                                      \
+            _Pragma("unroll") for (int chain = 0; chain < CHAINS(ROWS); chain++)                                       \
             {                                                                                                          \
-                left_part[r] = 0.0f;                                                                                   \
-                right_part[r] = 0.0f;                                                                                  \
+                FOR_SUMS(ROWS, COUNT, sums[chain][r][v] = 0)                                                           \
             }                                                                                                          \
-            int end = min(groups, first + EXACT_GROUPS);                                                               \
-            for (int g = first; g < end; g++) {                                                                        \
-                int16 w_left = vload16(g * 2, (const __global int *)panel);                                            \
-                int16 w_right = vload16(g * 2 + 1, (const __global int *)panel);                                       \
-                _Pragma("unroll") for (int j = 0; j < 4; j++)                                                          \
-                {                                                                                                      \
-                    float16 f_left = WEIGHT16(w_left, j), f_right = WEIGHT16(w_right, j);                              \
-                    _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                   \
-                    {                                                                                                  \
-                        float16 value = *(const __global float *)((const __global uchar *)x + r * pitch + 16 * (size_t)g + 4 * j); \
-                        left_part[r] = fma16(value, f_left, left_part[r]);                                             \
-                        right_part[r] = fma16(value, f_right, right_part[r]);                                          \
-                    }                                                                                                  \
-                }                                                                                                      \
-            }                                                                                                          \
-            _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                           \
+            ADD_GROUPS(ROWS)                                                                                           \
+            _Pragma("unroll") for (int chain = 1; chain < CHAINS(ROWS); chain++)                                       \
             {                                                                                                          \
-                left[r] += convert_int16(left_part[r]);                                                                \
-                right[r] += convert_int16(right_part[r]);                                                              \
+                FOR_SUMS(ROWS, COUNT, sums[0][r][v] += sums[chain][r][v])                                              \
             }                                                                                                          \
-        }                                                                                                              \
-        const __global float *scales = (const __global float *)(panel + (size_t)groups * (4 * PANEL));                 \
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
-        {                                                                                                              \
-            float16 scale = ROW_SCALE(x, pitch, r);                                                                    \
-            tile[2 * r] = convert_float16(left[r]) * (scale * vload16(0, scales));                                     \
-            tile[2 * r + 1] = convert_float16(right[r]) * (scale * vload16(1, scales));                                \
+            FOR_SUMS(ROWS, COUNT, finish_sums((float *)tile + r * PANEL + COLUMN, &sums[0][r][v],                      \
+                                       (const __global cpu_operand *)((const __global uchar *)x + r * pitch), pitch,   \
+                                       tail + COLUMN))                                                                 \
         }                                                                                                              \
     }
 
+DEFINE_BLOCK(1)
+DEFINE_BLOCK(2)
+DEFINE_BLOCK(3)
+DEFINE_BLOCK(4)
+DEFINE_BLOCK(5)
+DEFINE_BLOCK(6)
+#if BLOCK_ROWS > 6
+DEFINE_BLOCK(7)
+DEFINE_BLOCK(8)
 #endif
-
-DEFINE_BLOCK(1, 4)
-DEFINE_BLOCK(2, 4)
-DEFINE_BLOCK(3, 2)
-DEFINE_BLOCK(4, 2)
-DEFINE_BLOCK(5, 1)
-DEFINE_BLOCK(6, 1)
-DEFINE_BLOCK(7, 1)
-DEFINE_BLOCK(8, 1)
 
 /* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void block_global(float16 *tile, const __global cpu_operand *x, size_t pitch, int count,
-                                const __global char *panel, int groups)
+                                const __global char *panel, int groups, struct turn turn)
 {
     switch (count) {
-    case 1: block_1(tile, x, pitch, panel, groups); break;
-    case 2: block_2(tile, x, pitch, panel, groups); break;
-    case 3: block_3(tile, x, pitch, panel, groups); break;
-    case 4: block_4(tile, x, pitch, panel, groups); break;
-    case 5: block_5(tile, x, pitch, panel, groups); break;
-    case 6: block_6(tile, x, pitch, panel, groups); break;
-    case 7: block_7(tile, x, pitch, panel, groups); break;
-    default: block_8(tile, x, pitch, panel, groups); break;
+    case 1: block_1(tile, x, pitch, panel, groups, turn); break;
+    case 2: block_2(tile, x, pitch, panel, groups, turn); break;
+    case 3: block_3(tile, x, pitch, panel, groups, turn); break;
+    case 4: block_4(tile, x, pitch, panel, groups, turn); break;
+    case 5: block_5(tile, x, pitch, panel, groups, turn); break;
+    case 6: block_6(tile, x, pitch, panel, groups, turn); break;
+#if BLOCK_ROWS > 6
+    case 7: block_7(tile, x, pitch, panel, groups, turn); break;
+    default: block_8(tile, x, pitch, panel, groups, turn); break;
+#endif
     }
 }

@@ -30,15 +30,14 @@
 typedef char weight_element;
 #define CONVERT_ROW(to, from, inputs) quantize_row_global(to, OPERAND_PITCH(inputs), from, inputs)
 #define PANEL_AT(w, p, inputs)        ((w) + (size_t)(p)*panel_bytes(inputs))
-#define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs)                                                         \
-    block_global(tile, (const __global cpu_operand *)(rows), pitch, count, panel, groups_of(inputs))
+#define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs, turn)                                                   \
+    block_global(tile, (const __global cpu_operand *)(rows), pitch, count, panel, groups_of(inputs), turn)
 #else
 #include "include/product.cl"
 #define PANEL_AT(w, p, inputs) ((w) + (size_t)(p)*PANEL * panel_depth(inputs))
-#define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs)                                                         \
-    block(tile, (const __global operand_element *)(rows), (pitch) / sizeof(operand_element), count, panel,             \
-          panel_depth(inputs))
-#if PRECISION == 2
+#define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs, turn)                                                   \
+    block(tile, (const __global operand_element *)(rows), (pitch) / sizeof(operand_element), count, panel, inputs, turn)
+#if PRECISION == 2 && defined(HAS_DOT_BF16)
 #include "gemm/round_bf16.cl"
 #define OPERAND_PITCH(inputs)         CLF__PACKED_PITCH(inputs, sizeof(ushort), 0)
 #define CONVERT_ROW(to, from, inputs) round_row_bf16((__global ushort *)(to), from, inputs)
@@ -164,9 +163,10 @@ static inline void product_tile(int tile, const struct product *product, int row
     const __global weight_element *panel = PANEL_AT(product->linear.weight, tile, inputs);
     const __global float *bias = product->linear.bias, *residual = product->residual;
     float16 products[2 * BLOCK_ROWS];
-    for (int row = 0; row < rows; row += BLOCK_ROWS) {
+    struct turn turn = first_turn(rows);
+    for (int row = 0; row < rows; row += BLOCK_ROWS, turn.number++) {
         int count = min(BLOCK_ROWS, rows - row);
-        MULTIPLY_ROWS(products, operand + row * pitch, pitch, count, panel, inputs);
+        MULTIPLY_ROWS(products, operand + row * pitch, pitch, count, panel, inputs, turn);
         finish_tile(products, count, product->y.at + (size_t)row * product->y.stride + column, product->y.stride,
                     bias ? bias + column : 0, residual ? residual + (size_t)row * product->residual_stride + column : 0,
                     product->residual_stride, 1.0f, product->outputs - column, product->activates);

@@ -32,9 +32,9 @@ static inline const __global weight_element *panel_of(const __global weight_elem
 
 /* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
-                            const __global weight_element *panel, int inputs)
+                            const __global weight_element *panel, int inputs, struct turn turn)
 {
-    block_global(tile, (const __global cpu_operand *)x, x_stride, count, panel, groups_of(inputs));
+    block_global(tile, (const __global cpu_operand *)x, x_stride, count, panel, groups_of(inputs), turn);
 }
 #else
 #include "include/product.cl"
@@ -45,9 +45,9 @@ static inline const __global weight_element *panel_of(const __global weight_elem
 }
 
 static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
-                            const __global weight_element *panel, int inputs)
+                            const __global weight_element *panel, int inputs, struct turn turn)
 {
-    block(tile, x, x_stride, count, panel, panel_depth(inputs));
+    block(tile, x, x_stride, count, panel, inputs, turn);
 }
 #endif
 #include "include/candidates.cl"
@@ -314,12 +314,14 @@ static inline void take_panel(struct row_states *states, const struct row_group 
                               const __global float *shifts, float scale)
 {
     float16 tile[2 * BLOCK_ROWS], left_shift, right_shift;
+    struct turn turn = first_turn(group->count);
     load_shifts(&left_shift, &right_shift, shifts, width);
     for (int i = 0; i < group->count; i++) {
         int row = i % BLOCK_ROWS;
         if (row == 0) {
             multiply(tile, group->x + (size_t)i * group->x_stride, group->x_stride, min(BLOCK_ROWS, group->count - i), panel,
-                     inputs);
+                     inputs, turn);
+            turn.number++;
         }
         float16 left = fma16((float16)scale, tile[2 * row], left_shift);
         float16 right = fma16((float16)scale, tile[2 * row + 1], right_shift);

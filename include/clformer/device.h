@@ -27,15 +27,24 @@ typedef enum clf_gemm { CLF_GEMM_AUTO, CLF_GEMM_NATIVE, CLF_GEMM_CLBLAST } clf_g
 /* How attention is computed: one pass without a score matrix, or batched products around a softmax. */
 typedef enum clf_attention { CLF_ATTENTION_AUTO, CLF_ATTENTION_FUSED, CLF_ATTENTION_BATCHED } clf_attention;
 
-/* Whether kernels may use the device's own dot products of int8 and bf16; without them the same products take
- * instructions that every device has. */
-typedef enum clf_instructions { CLF_INSTRUCTIONS_AUTO, CLF_INSTRUCTIONS_PORTABLE } clf_instructions;
+/* The level of instructions that the CPU form uses; AUTO takes the best one that the device runs. In fp32 and
+ * int8 every level gives the same bits. With PORTABLE, GPU forms use no integer dot products either. */
+typedef enum clf_instructions {
+    CLF_INSTRUCTIONS_AUTO,
+    CLF_INSTRUCTIONS_PORTABLE,    /* what every device has: OpenCL C alone */
+    CLF_INSTRUCTIONS_AVX2,        /* with FMA and F16C */
+    CLF_INSTRUCTIONS_AVX_VNNI,    /* and dot products of int8 on 256 bits */
+    CLF_INSTRUCTIONS_AVX512,      /* AVX512F and AVX512BW */
+    CLF_INSTRUCTIONS_AVX512_VNNI, /* and dot products of int8 on 512 bits */
+    CLF_INSTRUCTIONS_AVX512_BF16, /* and dot products of bf16 */
+} clf_instructions;
 
 /* How weights are stored, and what products are computed from. */
 typedef enum clf_precision {
     CLF_PRECISION_FP32,
     CLF_PRECISION_FP16, /* weights rounded to half precision, products in fp32 */
-    CLF_PRECISION_BF16, /* weights and activations rounded to bfloat16, sums in fp32 */
+    CLF_PRECISION_BF16, /* weights rounded to bfloat16, sums in fp32; activations rounded, too, where the
+                         * device has dot products of bf16 and in GPU forms */
     CLF_PRECISION_INT8, /* weights in 8 bits with a scale for each output, activations in 8 bits with a
                          * scale for each row, exact sums */
 } clf_precision;
@@ -64,11 +73,12 @@ struct clf_device_info {
     int has_fp16;
     int has_subgroups;
     int has_integer_dot_product;
-    /* Instructions of the processor that the CPU form may use, found by a kernel when the device is opened; 0
-     * in a list. */
+    /* What the CPU form uses of the processor's instructions, found by a kernel when the device is opened; 0
+     * and AUTO in a list. */
     int has_dot_int8;
     int has_dot_bf16;
-    clf_form form;       /* the form its kernels take unless another is asked for */
+    clf_instructions instructions; /* the level */
+    clf_form form;                 /* the form its kernels take unless another is asked for */
     int candidate_order; /* 0 = tried first as the default device, then 1, ...; -1 = never tried by itself */
     const char *order_reason; /* why it has that place, a phrase; among GPUs it names the one next to it */
 };

@@ -3,14 +3,37 @@
 #define CLF_BASE_HALF_H
 
 #include <stdint.h>
+#include <string.h>
 
 /* To the nearest, ties to even; what is too large becomes infinite, NaN stays NaN. */
 uint16_t clf__fp16_of(float value);
 uint16_t clf__bf16_of(float value);
 
-/* Exact: every half is a float. */
-float clf__float_of_fp32(uint32_t bits); /* a float's own */
-float clf__float_of_fp16(uint16_t bits);
-float clf__float_of_bf16(uint16_t bits);
+/* Exact: every half is a float. Here, so that loops over whole tensors need not call them. */
+
+static inline float clf__float_of_fp32(uint32_t bits) /* a float's own */
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline float clf__float_of_bf16(uint16_t bits)
+{
+    return clf__float_of_fp32((uint32_t)bits << 16);
+}
+
+static inline float clf__float_of_fp16(uint16_t bits)
+{
+    uint32_t sign = (bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
+    if (magnitude >= 0x7c00u) { /* infinity and NaN */
+        return clf__float_of_fp32(sign | 0x7f800000u | magnitude << 13);
+    }
+    if (magnitude < 0x400u) { /* a denormal half counts in steps of 2^-24, and is a normal float */
+        float value = (float)magnitude * 0x1p-24f;
+        return sign ? -value : value;
+    }
+    return clf__float_of_fp32(sign | ((magnitude << 13) + (112u << 23)));
+}
 
 #endif

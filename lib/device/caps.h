@@ -4,7 +4,7 @@
 
 #include <clformer/device.h>
 
-#include "device/levels.h"
+#include "tuning/levels.h"
 #include "tuning/tuning.h"
 
 /* Work-items a group of every GPU form: GROUP in cl/include/prelude.cl. */
@@ -20,7 +20,7 @@ struct clf__caps {
     uint64_t local_memory_bytes;
     uint64_t memory_bytes;
     uint64_t max_buffer_bytes;
-    clf_instructions instructions; /* portable: the two below use nothing else, whatever the device has */
+    clf_instructions instructions; /* the level that was asked for */
     int has_integer_dot_product;
     const struct clf__level *level; /* of the CPU form, as the device's first kernel found */
     int has_device_atomics;         /* acquire and release across the device, in OpenCL C 3.0 */

@@ -28,10 +28,16 @@ static struct conversion conversion_of(const struct clf__caps *caps, clf_precisi
         return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu", element_bytes,
                                    CLF__INT8_ROW_TAIL};
     }
-    if (precision == CLF_PRECISION_BF16 && caps->form == CLF_FORM_CPU) {
+    if (precision == CLF_PRECISION_BF16 && caps->level->instructions & CLF__DOT_BF16 &&
+        caps->form == CLF_FORM_CPU) {
         return (struct conversion){"round_bf16", "round_bf16_cpu", NULL, sizeof(uint16_t), 0};
     }
     return (struct conversion){.program = NULL};
+}
+
+int clf__has_bf16_products(const struct clf_device *device)
+{
+    return device->caps.form == CLF_FORM_GPU || clf__activations_are_packed(device, CLF_PRECISION_BF16);
 }
 
 int clf__activations_are_packed(const struct clf_device *device, clf_precision precision)

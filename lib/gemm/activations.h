@@ -13,6 +13,9 @@ struct clf__activations {
 /* Enlarges the device's scratch memory, which whoever multiplies may fill with copies of its operands. */
 clf_status clf__activations_reserve(struct clf_device *device, size_t bytes);
 
+/* Whether the device computes in bf16, and does not merely store weights so. */
+int clf__has_bf16_products(const struct clf_device *device);
+
 /* Whether products of this precision read packed rows, and not the fp32 rows themselves. */
 int clf__activations_are_packed(const struct clf_device *device, clf_precision precision);
 

@@ -105,7 +105,8 @@ clf_status clf__weight_write(struct clf__weight *weight, int first, int count, c
 size_t clf__weight_elements(const struct clf__weight *weight);
 
 /* Products with this fp32 weight, or towards this gradient, are computed in `precision` (FP32 or BF16) from
- * now on: in bf16 their operands are rounded, sums and results are fp32. The copies that they read are made
+ * now on: in bf16 their operands are rounded, sums and results are fp32; a device that has no products in
+ * bf16, and would be slower, goes on in fp32. The copies that they read are made
  * anew by clf__weight_changed(), which whoever writes the values on the device calls afterwards.
  * CLF_UNSUPPORTED: CLBlast has none in bf16. */
 clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision);

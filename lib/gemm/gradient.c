@@ -2,6 +2,7 @@
 #include <limits.h>
 
 #include "device/caps.h"
+#include "gemm/activations.h"
 #include "gemm/gemm.h"
 #include "gemm/provider.h"
 
@@ -58,6 +59,9 @@ clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int 
     }
     if (rows < 1 || outputs < 1 || inputs < 1) {
         return CLF_OK;
+    }
+    if (!clf__has_bf16_products(device)) {
+        precision = CLF_PRECISION_FP32; /* as clf__weight_multiply_in() does */
     }
     return clf__gemm_provider_of(device, CLF_PRECISION_FP32)
         ->reserve_gradients(device, rows, outputs, inputs, precision);

@@ -7,7 +7,7 @@
 /* Of the CPU forms: the sizes of gemm_weight_gradient.cl, the fewest blocks worth a copy of the other
  * operand, what a group of the copying kernel takes, and the rows that share a panel of W that was transposed
  * for them. */
-enum { BLOCK = 8, DEPTH = 128, SLICE = DEPTH * BLOCK + 16 };
+enum { DEPTH = 128, SLICE_END = 16 };
 enum { LEAST_BLOCKS = 4, BLOCKS_A_GROUP = 32, MOST_ROWS = 512, PACKED_BYTES = 1 << 21 };
 
 /* Of the GPU form of gemm_weight_gradient.cl. */
@@ -43,11 +43,18 @@ static int packed_rows(int rows, int inputs, clf_precision precision)
     return rows < most ? rows : most;
 }
 
-static size_t packed_bytes(int rows, int inputs, clf_precision precision)
+/* Rows, or inputs, of a register block. */
+static size_t block_of(const struct clf_device *device)
+{
+    return (size_t)device->caps.level->block_rows;
+}
+
+static size_t packed_bytes(const struct clf_device *device, int rows, int inputs, clf_precision precision)
 {
     size_t slices =
         clf__ceil_divide((size_t)packed_rows(rows, inputs, precision), DEPTH * (size_t)together(precision));
-    return slices * clf__ceil_divide((size_t)inputs, BLOCK) * SLICE * sizeof(float);
+    size_t slice = DEPTH * block_of(device) + SLICE_END;
+    return slices * clf__ceil_divide((size_t)inputs, block_of(device)) * slice * sizeof(float);
 }
 
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
@@ -57,7 +64,7 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
         return reserve_transposed(device, clf__weight_bytes(precision, inputs, outputs));
     }
     CLF__TRY(clf__gemm_reserve(device, rows, outputs, precision));
-    return clf__activations_reserve(device, packed_bytes(rows, inputs, precision));
+    return clf__activations_reserve(device, packed_bytes(device, rows, inputs, precision));
 }
 
 /* *out: the transpose of a weight, as a weight of its own in the device's scratch memory. */
@@ -120,7 +127,8 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
         dy = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch / 4};
     }
     size_t row_groups = clf__ceil_divide((size_t)rows, MOST_ROWS);
-    size_t share = clf__ceil_divide(clf__ceil_divide((size_t)rows, row_groups), BLOCK) * BLOCK;
+    size_t block = block_of(device);
+    size_t share = clf__ceil_divide(clf__ceil_divide((size_t)rows, row_groups), block) * block;
     size_t panels = clf__ceil_divide((size_t)weight->inputs, CLF__PANEL);
     /* Few groups: each passes over all of its rows of dy, which no cache holds where outputs are many. */
     size_t groups = clf__ceil_divide(groups_wanted(&device->caps), 2);
@@ -157,7 +165,7 @@ clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix 
 static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int first, int rows, int inputs,
                             clf_precision precision)
 {
-    CLF__TRY(clf__activations_reserve(device, packed_bytes(rows, inputs, precision)));
+    CLF__TRY(clf__activations_reserve(device, packed_bytes(device, rows, inputs, precision)));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(device->packed), CLF__MATRIX(x), CLF__INT(first), CLF__INT(rows), CLF__INT(inputs),
         CLF__INT(BLOCKS_A_GROUP),
@@ -166,7 +174,7 @@ static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int
         .program = "gemm_weight_gradient",
         .defines = defines_of(precision),
         .cpu = CLF__GRID("pack_rows_cpu", clf__ceil_divide((size_t)rows, DEPTH * (size_t)together(precision)),
-                         clf__ceil_divide((size_t)inputs, BLOCKS_A_GROUP * BLOCK)),
+                         clf__ceil_divide((size_t)inputs, BLOCKS_A_GROUP * block_of(device))),
         CLF__ARGUMENTS(arguments),
         .cost = {.bytes =
                      (double)rows * inputs * (double)(sizeof(float) + clf__packing_of(precision)->bytes)},
@@ -180,7 +188,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
 {
     struct clf_device *device = dweight->device;
     size_t panels = clf__ceil_divide((size_t)dweight->outputs, CLF__PANEL);
-    size_t blocks = clf__ceil_divide((size_t)dweight->inputs, BLOCK);
+    size_t blocks = clf__ceil_divide((size_t)dweight->inputs, block_of(device));
     size_t share = clf__ceil_divide(blocks, clf__ceil_divide(groups_wanted(&device->caps), panels));
     share = share < LEAST_BLOCKS ? LEAST_BLOCKS : share;
     const struct clf__argument arguments[] = {

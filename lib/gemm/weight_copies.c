@@ -1,6 +1,7 @@
 /* The copies in bf16 that products with a weight in fp32 read. */
 #include "device/buffer.h"
 #include "device/device.h"
+#include "gemm/activations.h"
 #include "gemm/gemm.h"
 #include "gemm/provider.h"
 #include "program/launch.h"
@@ -23,7 +24,7 @@ clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision pre
                          "(CLFORMER_GEMM=native)",
                          weight->device->label);
     }
-    weight->has_copy = 1;
+    weight->has_copy = clf__has_bf16_products(weight->device);
     return CLF_OK;
 }
 

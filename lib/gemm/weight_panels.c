@@ -5,8 +5,8 @@
 #include "device/buffer.h"
 #include "gemm/provider.h"
 
-/* How much of a weight is packed at a time, so that the host never holds a second copy of it. */
-enum { STAGING_BYTES = 1 << 22 };
+/* How much of a weight is packed at a time: so little that it stays in a cache on its way to the device. */
+enum { STAGING_BYTES = 1 << 20 };
 
 /* Bytes of one panel: its groups of inputs for CLF__PANEL outputs, and its tail. */
 static size_t panel_bytes(clf_precision precision, int inputs)
@@ -59,7 +59,7 @@ clf_status clf__panels_write_parts(struct clf__weight *weight, const struct clf_
     size_t chunk = STAGING_BYTES / bytes;
     chunk = chunk == 0 ? 1 : chunk < total ? chunk : total;
     char *staging = NULL;
-    CLF__TRY(clf__allocate(&staging, chunk, bytes));
+    CLF__TRY(clf__resize(&staging, chunk, bytes)); /* as pack_panel() zeroes what it does not fill */
     struct row_reader reader = {.part = parts, .part_count = part_count};
     clf_status status = CLF_OK;
     for (size_t first = 0; first < total && status == CLF_OK; first += chunk) {

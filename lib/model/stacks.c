@@ -69,7 +69,8 @@ struct loader {
 static clf_status read_values(float **out, const struct loader *loader, const char *name, int rows,
                               int columns)
 {
-    CLF__TRY(clf__allocate(out, (size_t)rows * (size_t)columns, sizeof **out));
+    *out = NULL;
+    CLF__TRY(clf__resize(out, (size_t)rows * (size_t)columns, sizeof **out));
     clf_status status = clf__parameters_read(loader->parameters, name, *out);
     if (status != CLF_OK) {
         clf__free(*out);

@@ -128,6 +128,7 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
     info->shares_memory = ask_flag(device, CL_DEVICE_HOST_UNIFIED_MEMORY) ||
                           (clf__identity_lists(extensions, "cl_nv_device_attribute_query") &&
                            ask_flag(device, CL_DEVICE_INTEGRATED_MEMORY_NV));
+    device->float_width = ask_number(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 0);
     device->lanes = ask_lanes(device, extensions);
     char *copy = NULL;
     CLF__TRY(clf__copy_string(&copy, address));

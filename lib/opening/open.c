@@ -1,5 +1,7 @@
 #include "device/device.h"
 
+#include <stdio.h>
+
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -10,16 +12,40 @@
 #include "opening/probe.h"
 #include "program/program.h"
 
+/* The levels that a device runs, from the least one on: "portable, avx2". */
+static void list_levels(char *text, size_t size, int instructions)
+{
+    size_t used = 0;
+    for (int i = CLF_INSTRUCTIONS_PORTABLE; clf__level_words[i] != NULL && used < size; i++) {
+        if (clf__level_find((clf_instructions)i, instructions) != NULL) {
+            used +=
+                (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", clf__level_words[i]);
+        }
+    }
+}
+
+static clf_status fail_level(const struct clf_device *device, int instructions)
+{
+    char runs[256] = "";
+    list_levels(runs, sizeof runs, instructions);
+    return clf__fail(CLF_UNSUPPORTED, "device %s has no instructions %s, which were asked for; it runs %s",
+                     device->label, clf__level_words[device->caps.instructions], runs);
+}
+
 /* Proves that the device computes, and lets all later programs use the instructions that it found. */
 static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)
 {
     int instructions = 0;
     CLF__TRY(clf__probe(device, "probe", &instructions));
-    if (device->caps.instructions == CLF_INSTRUCTIONS_AUTO) {
-        device->caps.level = clf__level_find(instructions);
-        listed->info.has_dot_int8 = (device->caps.level->instructions & CLF__DOT_INT8) != 0;
-        listed->info.has_dot_bf16 = (device->caps.level->instructions & CLF__DOT_BF16) != 0;
+    instructions |= listed->float_width >= 16 ? CLF__WIDE : 0;
+    const struct clf__level *level = clf__level_find(device->caps.instructions, instructions);
+    if (level == NULL) {
+        return fail_level(device, instructions);
     }
+    device->caps.level = level;
+    listed->info.instructions = level->name;
+    listed->info.has_dot_int8 = level->int8_bytes == CLF__INT8_DOT;
+    listed->info.has_dot_bf16 = (level->instructions & CLF__DOT_BF16) != 0;
     char *options = NULL;
     CLF__TRY(clf__caps_build_options(&options, listed, &device->caps));
     clf__free(device->build_options);

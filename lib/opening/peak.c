@@ -165,11 +165,12 @@ static clf_status measure_peaks(struct clf_device *device, const struct operands
     const struct clf__caps *caps = &device->caps;
     CLF__TRY(measure_arithmetic(&out->fma_operations, device, operands,
                                 is_gpu ? "peak_fma_gpu" : "peak_fma_cpu",
-                                is_gpu ? 2.0 * 8.0 * CLF__GROUP : 2.0 * 12.0 * 16.0));
-    if (is_gpu ? caps->has_integer_dot_product : caps->level->instructions & CLF__DOT_INT8) {
+                                is_gpu ? 2.0 * 8.0 * CLF__GROUP : 2.0 * 12.0 * caps->level->lanes));
+    if (is_gpu ? caps->has_integer_dot_product : caps->level->int8_bytes != CLF__INT8_FLOAT) {
         CLF__TRY(measure_arithmetic(&out->int8_operations, device, operands,
                                     is_gpu ? "peak_int8_gpu" : "peak_int8_cpu",
-                                    is_gpu ? 2.0 * 8.0 * 4.0 * CLF__GROUP : 2.0 * 12.0 * 64.0));
+                                    is_gpu ? 2.0 * 8.0 * 4.0 * CLF__GROUP
+                                           : 2.0 * 12.0 * caps->level->lanes * 4 / caps->level->int8_bytes));
     }
     if (!is_gpu && caps->level->instructions & CLF__DOT_BF16) {
         CLF__TRY(

@@ -13,26 +13,28 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/owned.h"
+#include "tuning/levels.h"
 
 static const size_t largest_file = 1 << 16;
 
 static const char *const forms[] = {"auto", "cpu", "gpu", NULL};
 static const char *const gemms[] = {"auto", "native", "clblast", NULL};
 static const char *const attentions[] = {"auto", "fused", "batched", NULL};
-static const char *const instruction_sets[] = {"auto", "portable", NULL};
 
 /* clang-format off */
-#define CHOICE(name, variable, words, last) {name, variable, words, 0, 0, last, {0, 1, 2}, (last) + 1}
+/* candidates: of the first three words, those that tuning may compare */
+#define CHOICE(name, variable, words, last, candidates)                                                       \
+    {name, variable, words, 0, 0, last, {0, 1, 2}, candidates}
 #define SKINNY_ROWS(precision)                                                                               \
     {"skinny_rows_" precision, NULL, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6}
 #define STEP_ROWS(precision)                                                                                 \
     {"step_rows_" precision, NULL, NULL, 32, 0, 1024, {0, 4, 8, 16, 32, 64}, 6}
 
 const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
-    CHOICE("form", "CLFORMER_FORM", forms, CLF_FORM_GPU),
-    CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST),
-    CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED),
-    CHOICE("instructions", "CLFORMER_INSTRUCTIONS", instruction_sets, CLF_INSTRUCTIONS_PORTABLE),
+    CHOICE("form", "CLFORMER_FORM", forms, CLF_FORM_GPU, 3),
+    CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST, 3),
+    CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED, 3),
+    CHOICE("instructions", "CLFORMER_INSTRUCTIONS", clf__level_words, CLF_INSTRUCTIONS_AVX512_BF16, 2),
     /* How many groups a core a product of the CPU form is cut into, and how much of its operand (KiB) they
      * share at most: clf__cpu_rows_per_group(). */
     {"cpu_groups", NULL, NULL, 8, 1, 64, {2, 4, 8, 16}, 4},
@@ -269,9 +271,13 @@ clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct
 static clf_status fail_word(const struct clf__knob_info *knob, const char *word)
 {
     const char *const *words = knob->words;
-    int has_three = knob->most > 1;
-    return clf__fail(CLF_BAD_ARGUMENT, "%s is \"%s\"; it can be %s%s%s or %s", knob->variable, word, words[0],
-                     has_three ? ", " : "", has_three ? words[1] : "", words[knob->most]);
+    char known[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < knob->most && used < sizeof known; i++) {
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", words[i]);
+    }
+    return clf__fail(CLF_BAD_ARGUMENT, "%s is \"%s\"; it can be %s or %s", knob->variable, word, known,
+                     words[knob->most]);
 }
 
 clf_status clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning)

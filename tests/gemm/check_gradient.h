@@ -5,6 +5,7 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "gemm/check.h"
+#include "gemm/provider.h"
 
 struct gradient_check {
     struct gemm_case shape;
@@ -54,6 +55,7 @@ static inline void check_input_gradient(struct clf_device *device, struct gradie
     float *residual = support_uniform_array(&random, count, 1.0f);
     struct clf__weight *weight = make_weight(device, w, outputs, inputs);
     assert_ok(clf__weight_multiply_in(weight, check.precision));
+    clf_precision products = clf__products_precision(weight);
     struct framed dy_frame = make_framed(device, rows, outputs, check.offset, check.gap, dy);
     struct framed dx_frame = make_framed(device, rows, inputs, 2 * check.offset, 2 * check.gap,
                                          check.residual == RESIDUAL_IN_PLACE ? residual : NULL);
@@ -72,8 +74,8 @@ static inline void check_input_gradient(struct clf_device *device, struct gradie
         }
         scale = 1.0;
     }
-    round_all(check.precision, w, (size_t)outputs * (size_t)inputs);
-    round_all(check.precision, dy, (size_t)rows * (size_t)outputs);
+    round_all(products, w, (size_t)outputs * (size_t)inputs);
+    round_all(products, dy, (size_t)rows * (size_t)outputs);
     double *expected = support_array(count, sizeof *expected);
     reference_input_gradient(expected, dy, w, rows, outputs, inputs, scale,
                              check.residual == NO_RESIDUAL ? NULL : residual);
@@ -90,6 +92,7 @@ static inline void check_weight_gradient(struct clf_device *device, struct gradi
     double *expected = support_array(count, sizeof *expected);
     struct clf__weight *gradient = make_zero(device, outputs, inputs);
     assert_ok(clf__weight_multiply_in(gradient, check.precision));
+    clf_precision products = clf__products_precision(gradient);
     for (int time = 0; time < 2; time++) {
         float *dy = support_uniform_array(&random, (size_t)rows * (size_t)outputs, 1.0f);
         float *x = support_uniform_array(&random, (size_t)rows * (size_t)inputs, 1.0f);
@@ -99,8 +102,8 @@ static inline void check_weight_gradient(struct clf_device *device, struct gradi
         for (size_t i = 0; i < (size_t)rows * (size_t)outputs; i++) {
             dy[i] *= check.scale;
         }
-        round_all(check.precision, dy, (size_t)rows * (size_t)outputs);
-        round_all(check.precision, x, (size_t)rows * (size_t)inputs);
+        round_all(products, dy, (size_t)rows * (size_t)outputs);
+        round_all(products, x, (size_t)rows * (size_t)inputs);
         reference_weight_gradient(expected, dy, x, rows, outputs, inputs);
         assert_close(read_weight(gradient), expected, count, 2e-6);
     }

@@ -52,8 +52,8 @@ static void shapes_in_bf16(void **state)
     }
 }
 
-/* A weight in fp32 whose products are in bf16 gives the bits of one in bf16, also after its values changed.
- */
+/* A weight in fp32 whose products are in bf16 gives the bits of one in bf16, also after its values changed;
+ * on a device without products in bf16 those of fp32. */
 static void products_in_bf16(void **state)
 {
     (void)state;
@@ -73,6 +73,13 @@ static void products_in_bf16(void **state)
         assert_ok(clf__weight_multiply_in(weight, CLF_PRECISION_BF16));
         assert_ok(clf__weight_multiply_in(weight, CLF_PRECISION_BF16));
         assert_ok(clf__weight_changed(weight)); /* before there is a copy */
+        if (!clf__has_bf16_products(device)) {
+            assert_memory_equal(multiply(device, weight, x, ROWS), exact, bytes);
+            clf__weight_free(weight);
+            clf__weight_free(first);
+            clf__weight_free(second);
+            continue;
+        }
         assert_memory_equal(multiply(device, weight, x, ROWS), multiply(device, first, x, ROWS), bytes);
         assert_int_equal(clf__gemm_operand(weight), CLF_PRECISION_FP32);
         assert_ok(clf__weight_write(weight, 0, OUTPUTS, values + COUNT));

@@ -169,8 +169,10 @@ static void test_choices(void **state)
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "auto, fused or batched");
     unsetenv("CLFORMER_ATTENTION");
     setenv("CLFORMER_INSTRUCTIONS", "avx", 1);
-    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
-                 "CLFORMER_INSTRUCTIONS is \"avx\"; it can be auto or portable");
+    assert_fails(
+        clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
+        "CLFORMER_INSTRUCTIONS is \"avx\"; it can be auto, portable, avx2, avx-vnni, avx512, avx512-vnni "
+        "or avx512-bf16");
     unsetenv("CLFORMER_INSTRUCTIONS");
     setenv("CLFORMER_TUNING", "no", 1);
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
@@ -179,8 +181,8 @@ static void test_choices(void **state)
     options.gemm = (clf_gemm)7;
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "gemm 7");
     options.gemm = CLF_GEMM_AUTO;
-    options.instructions = (clf_instructions)2;
-    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "instructions 2");
+    options.instructions = (clf_instructions)7;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "instructions 7");
 }
 
 /* What the first kernel found is what the device describes, and nothing of it where it is not to be used. */
@@ -194,21 +196,45 @@ static void test_instructions(void **state)
     const struct clf_device_info *info = clf_device_describe(device);
     int instructions = -1;
     assert_ok(clf__probe(device, "probe", &instructions));
-    assert_int_equal(info->has_dot_int8, (instructions & CLF__DOT_INT8) != 0);
+    const struct clf__level *level = clf__device_caps(device)->level;
+    assert_int_equal(info->has_dot_int8, (instructions & (CLF__DOT_INT8 | CLF__DOT_INT8_256)) != 0);
     assert_int_equal(info->has_dot_bf16, (instructions & CLF__DOT_BF16) != 0);
-    assert_int_equal(clf__device_caps(device)->level->instructions & ~instructions, 0);
+    assert_int_equal(level->instructions & ~instructions & ~CLF__WIDE, 0);
+    assert_int_equal(info->instructions, level->name);
     clf_device_close(device);
     options.instructions = CLF_INSTRUCTIONS_PORTABLE;
     for (int by_environment = 0; by_environment < 2; by_environment++) {
         assert_ok(clf_device_open(&device, NULL, &options));
         const struct clf__caps *caps = clf__device_caps(device);
-        assert_false(caps->level->instructions != 0 || caps->has_integer_dot_product);
+        assert_false((caps->level->instructions & ~CLF__WIDE) != 0 || caps->has_integer_dot_product);
         assert_false(clf_device_describe(device)->has_dot_int8);
         clf_device_close(device);
         options.instructions = CLF_INSTRUCTIONS_AUTO;
         setenv("CLFORMER_INSTRUCTIONS", "portable", 1);
     }
     unsetenv("CLFORMER_INSTRUCTIONS");
+}
+
+/* Every level is the device's own, or is refused by a sentence that names those that are. */
+static void test_levels(void **state)
+{
+    (void)state;
+    unsetenv("CLFORMER_INSTRUCTIONS");
+    int refused = 0;
+    for (int i = CLF_INSTRUCTIONS_PORTABLE; clf__level_words[i] != NULL; i++) {
+        struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+        options.instructions = (clf_instructions)i;
+        struct clf_device *device = NULL;
+        if (clf_device_open(&device, NULL, &options) == CLF_OK) {
+            assert_int_equal(clf__device_caps(device)->level->name, i);
+        } else {
+            assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, clf__level_words[i]);
+            assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, "it runs portable");
+            refused++;
+        }
+        clf_device_close(device);
+    }
+    assert_true(refused < CLF_INSTRUCTIONS_AVX512_BF16);
 }
 
 /* A device that runs the first check's kernel and gives a wrong answer is refused. */
@@ -229,7 +255,7 @@ static void test_wrong_answer(void **state)
         "}\n"));
     int instructions = -1;
     assert_ok(clf__probe(device, "probe", &instructions));
-    assert_in_range(instructions, 0, CLF__DOT_INT8 + CLF__DOT_BF16);
+    assert_in_range(instructions, 0, 2 * CLF__DOT_BF16 - 1);
     assert_fails(clf__probe(device, "wrong", &instructions), CLF_DEVICE,
                  "computes wrongly: element 0 of the first check's kernel is -6, not -8");
     clf_device_close(device);
@@ -310,6 +336,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_provider), /* these two change the environment */
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_levels),
     };
     return cmocka_run_group_tests_name("device/devices", tests, NULL, NULL);
 }

@@ -24,7 +24,10 @@ struct below {
 struct walk {
     const struct clf__charsmap *map;
     struct below *nodes; /* (unit_count) */
-    const char *wrong;   /* what ended it */
+    /* Those of a base: children[ends[base - 1]] .. children[ends[base] - 1], the first from 0 on. */
+    uint32_t *children; /* (unit_count) */
+    uint32_t *ends;     /* (unit_count up to a whole block) */
+    const char *wrong;  /* what ended it */
 };
 
 static uint32_t unit_at(const struct clf__charsmap *map, size_t position)
@@ -66,6 +69,41 @@ static const char *check_value(const struct clf__charsmap *map, uint32_t value)
                : NULL;
 }
 
+/* Of the one node that can have this unit as a child: by the byte that is its label. */
+static uint32_t base_of(const struct clf__charsmap *map, uint32_t child)
+{
+    return child ^ (unit_at(map, child) & 0xFF);
+}
+
+static int is_child(const struct clf__charsmap *map, uint32_t unit)
+{
+    return unit_label(unit_at(map, unit)) <= 0xFF; /* others are values */
+}
+
+/* All units by their base, in the order of bases: to look for each node's children would take ten times as
+ * long as all the rest. */
+static clf_status sort_children(struct walk *walk)
+{
+    const struct clf__charsmap *map = walk->map;
+    uint32_t count = (uint32_t)map->unit_count, bases = (count + 0xFF) & ~0xFFu, next = 0;
+    CLF__TRY(clf__allocate(&walk->children, count, sizeof *walk->children));
+    CLF__TRY(clf__allocate(&walk->ends, bases, sizeof *walk->ends));
+    for (uint32_t unit = 0; unit < count; unit++) {
+        walk->ends[base_of(map, unit)] += (uint32_t)is_child(map, unit);
+    }
+    for (uint32_t base = 0; base < bases; base++) {
+        uint32_t children = walk->ends[base];
+        walk->ends[base] = next; /* where they begin */
+        next += children;
+    }
+    for (uint32_t unit = 0; unit < count; unit++) {
+        if (is_child(map, unit)) {
+            walk->children[walk->ends[base_of(map, unit)]++] = unit;
+        }
+    }
+    return CLF_OK;
+}
+
 static int fail_walk(struct walk *walk, const char *wrong)
 {
     walk->wrong = wrong;
@@ -86,16 +124,13 @@ static int walk_below(struct walk *walk, uint32_t position, int depth)
         return fail_walk(walk, wrong);
     }
     struct below found = {.is_known = 1};
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t child = base ^ byte, child_unit = unit_at(map, child);
-        if (unit_label(child_unit) != byte) {
-            continue;
-        }
+    for (uint32_t i = base > 0 ? walk->ends[base - 1] : 0; i < walk->ends[base]; i++) {
+        uint32_t child = walk->children[i];
         if (depth == MAX_KEY_BYTES || (!walk->nodes[child].is_known && !walk_below(walk, child, depth + 1))) {
             return walk->wrong ? 0 : fail_walk(walk, "its normaliser has keys of more than 255 bytes");
         }
         const struct below *below = &walk->nodes[child];
-        int matches = below->matches + unit_has_value(child_unit);
+        int matches = below->matches + unit_has_value(unit_at(map, child));
         if (matches > MAX_MATCHES) {
             return fail_walk(walk, "its normaliser has more than 32 keys that begin alike");
         }
@@ -132,14 +167,20 @@ clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes
     struct clf__charsmap map = {.units = bytes.bytes + 4, .unit_count = trie_size / 4};
     map.texts = (struct clf__span){map.units + trie_size, bytes.size - 4 - trie_size};
     struct walk walk = {.map = &map};
-    CLF__TRY(clf__allocate(&walk.nodes, map.unit_count, sizeof *walk.nodes));
-    int is_sound = walk_below(&walk, 0, 0);
-    clf__free(walk.nodes);
-    if (!is_sound) {
-        return fail_table(path, walk.wrong);
+    clf_status status = clf__allocate(&walk.nodes, map.unit_count, sizeof *walk.nodes);
+    if (status == CLF_OK) {
+        status = sort_children(&walk);
     }
-    *out = map;
-    return CLF_OK;
+    if (status == CLF_OK && !walk_below(&walk, 0, 0)) {
+        status = fail_table(path, walk.wrong);
+    }
+    clf__free(walk.ends);
+    clf__free(walk.children);
+    clf__free(walk.nodes);
+    if (status == CLF_OK) {
+        *out = map;
+    }
+    return status;
 }
 
 /* A replacement's bytes, its spaces counted as SentencePiece writes them. */

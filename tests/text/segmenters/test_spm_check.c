@@ -248,12 +248,12 @@ static void test_every_allocation_may_fail(void **state)
     struct bytes bytes = spm_read(support_fixture("text/shared/source.spm"));
     append_piece(&bytes, 20, 4); /* a symbol, of which there is a list */
     struct clf__sentencepiece *model;
-    for (uint64_t n = 1; n <= 2; n++) {
+    for (uint64_t n = 1; n <= 4; n++) {
         clf__memory_fail_at(n);
         assert_fails(clf__sentencepiece_load(&model, bytes.data, bytes.size, "x.spm"), CLF_OUT_OF_MEMORY, "");
         assert_null(model);
     }
-    clf__memory_fail_at(3);
+    clf__memory_fail_at(5);
     assert_ok(clf__sentencepiece_load(&model, bytes.data, bytes.size, "x.spm"));
     static const char *const pieces[] = {"\u2581a"};
     char *text;

@@ -1,0 +1,50 @@
+/* Register blocks: the sums of ROWS rows and some vectors of outputs, which stay in registers. Included, never built alone.
+ *
+ * All loops over a block are unrolled: what is indexed by a variable would lie in memory. */
+#include "include/fetch.cl"
+
+/* Vectors of a panel that a block takes. A row or two take the whole panel: more chains of sums than two vectors have hide
+ * how long an addition takes. */
+#define BLOCK_VECTORS(ROWS) ((ROWS) <= 2 ? PANEL / VECTOR_LANES : 2)
+
+/* Runs the body for each block of columns of a panel: it begins at c and has COUNT vectors. */
+#define FOR_COLUMNS(COUNT) for (int c = 0; c < PANEL; c += COUNT * VECTOR_LANES)
+
+/* Runs the statement for each row r and vector v. */
+#define FOR_SUMS(ROWS, COUNT, statement)                                                                               \
+    _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                                   \
+    {                                                                                                                  \
+        _Pragma("unroll") for (int v = 0; v < COUNT; v++)                                                              \
+        {                                                                                                              \
+            statement;                                                                                                 \
+        }                                                                                                              \
+    }
+/* rows[r]: row r of x, of `pitch` bytes each. */
+#define HOLD_ROWS(ROWS, T, rows, x, pitch)                                                                             \
+    const __global T *rows[ROWS];                                                                                      \
+    _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                                   \
+    {                                                                                                                  \
+        rows[r] = (const __global T *)((const __global uchar *)(x) + r * (pitch));                                     \
+        HOLD_POINTER(rows[r]);                                                                                         \
+    }
+
+#define COLUMN (c + v * VECTOR_LANES)
+
+/* MULTIPLY(sum, value, weight) of every one of the sums (ROWS, COUNT): `weight` is an expression of v, and `value` one of r. */
+#define ADD_INPUT(ROWS, COUNT, sums, MULTIPLY, weight_type, weight, value_type, value)                                 \
+    {                                                                                                                  \
+        weight_type vectors_[COUNT];                                                                                   \
+        _Pragma("unroll") for (int v = 0; v < COUNT; v++)                                                              \
+        {                                                                                                              \
+            vectors_[v] = weight;                                                                                      \
+        }                                                                                                              \
+        _Pragma("unroll") for (int r = 0; r < ROWS; r++)                                                               \
+        {                                                                                                              \
+            value_type value_ = value;                                                                                 \
+            _Pragma("unroll") for (int v = 0; v < COUNT; v++)                                                          \
+            {                                                                                                          \
+                MULTIPLY(sums[r][v], value_, vectors_[v]);                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define MULTIPLY_FLOATS(acc, x, w) acc = fmav(x, w, acc)

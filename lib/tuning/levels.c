@@ -1,0 +1,45 @@
+#include "tuning/levels.h"
+
+#include <stddef.h>
+
+const char *const clf__level_words[] = {
+    [CLF_INSTRUCTIONS_AUTO] = "auto",
+    [CLF_INSTRUCTIONS_PORTABLE] = "portable",
+    [CLF_INSTRUCTIONS_AVX2] = "avx2",
+    [CLF_INSTRUCTIONS_AVX_VNNI] = "avx-vnni",
+    [CLF_INSTRUCTIONS_AVX512] = "avx512",
+    [CLF_INSTRUCTIONS_AVX512_VNNI] = "avx512-vnni",
+    [CLF_INSTRUCTIONS_AVX512_BF16] = "avx512-bf16",
+    NULL,
+};
+
+enum { VNNI_256 = CLF__AVX2 | CLF__DOT_INT8_256, VNNI_512 = CLF__AVX512 | CLF__DOT_INT8 };
+
+/* From the one that needs nothing to the best. Six rows of two vectors and what they are multiplied by fill
+ * the sixteen registers of AVX2; eight rows are enough to keep wide ones busy. */
+static const struct clf__level levels[] = {
+    {CLF_INSTRUCTIONS_PORTABLE, 0, 8, 6, CLF__INT8_FLOAT},
+    {CLF_INSTRUCTIONS_PORTABLE, CLF__WIDE, 16, 8, CLF__INT8_FLOAT},
+    {CLF_INSTRUCTIONS_AVX2, CLF__AVX2, 8, 6, CLF__INT8_PAIR},
+    {CLF_INSTRUCTIONS_AVX_VNNI, VNNI_256, 8, 6, CLF__INT8_DOT},
+    {CLF_INSTRUCTIONS_AVX512, CLF__AVX512, 16, 8, CLF__INT8_PAIR},
+    {CLF_INSTRUCTIONS_AVX512_VNNI, VNNI_512, 16, 8, CLF__INT8_DOT},
+    {CLF_INSTRUCTIONS_AVX512_BF16, VNNI_512 | CLF__DOT_BF16, 16, 8, CLF__INT8_DOT},
+};
+
+const struct clf__level *clf__level_portable(void)
+{
+    return &levels[0];
+}
+
+const struct clf__level *clf__level_find(clf_instructions name, int instructions)
+{
+    const struct clf__level *best = NULL;
+    for (const struct clf__level *level = levels; level < levels + sizeof levels / sizeof *levels; level++) {
+        int is_meant = name == CLF_INSTRUCTIONS_AUTO || name == level->name;
+        if (is_meant && (level->instructions & ~instructions) == 0) {
+            best = level;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,43 @@
+/* Levels of instructions of the CPU form: C and OpenCL include this one file.
+ *
+ * All that one level does otherwise than another stands in its row of tuning/levels.c and in
+ * cl/include/level.cl. */
+#ifndef CLF_TUNING_LEVELS_H
+#define CLF_TUNING_LEVELS_H
+
+/* What a device has, as cl/device/probe.cl finds it: its answer is a sum of these. */
+#define CLF__WIDE         1 /* registers of 512 bits, of which no instruction but those of OpenCL C is used */
+#define CLF__AVX2         2 /* with FMA and F16C */
+#define CLF__DOT_INT8_256 4 /* vpdpbusd on 256 bits (AVX-VNNI, or AVX512_VNNI with AVX512VL) */
+#define CLF__AVX512       8 /* AVX512F and AVX512BW */
+#define CLF__DOT_INT8     16 /* vpdpbusd on 512 bits (AVX512_VNNI) */
+#define CLF__DOT_BF16     32 /* vdpbf16ps on 512 bits (AVX512_BF16) */
+
+/* How an element of packed activations in int8 lies, by its bytes. */
+#define CLF__INT8_FLOAT 4 /* products of fp32, exact */
+#define CLF__INT8_PAIR  2 /* products of pairs in 16 bits (vpmaddwd) */
+#define CLF__INT8_DOT   1 /* products of four in 8 bits */
+
+#ifndef __OPENCL_C_VERSION__
+#include <clformer/device.h>
+
+struct clf__level {
+    clf_instructions name;
+    int instructions; /* that it needs */
+    int lanes;        /* floats in a vector of its register blocks: 8 or 16 */
+    int block_rows;   /* rows of a register block of two vectors, at most 8 */
+    int int8_bytes;   /* one of CLF__INT8_* */
+};
+
+/* "auto", then each level's name, by enum clf_instructions; NULL behind the last. */
+extern const char *const clf__level_words[];
+
+/* The level of kernels in OpenCL C alone, which every device runs. */
+const struct clf__level *clf__level_portable(void);
+
+/* The level of that name, or with AUTO the best one, for which the instructions that a device has are enough;
+ * NULL where they are not. */
+const struct clf__level *clf__level_find(clf_instructions name, int instructions);
+#endif
+
+#endif

@@ -1,0 +1,111 @@
+/* The same lines at every level of instructions that the device runs: the same ids and the same scores, to
+ * the bit. */
+#include <string.h>
+
+#include <clformer/clformer.h>
+
+#include "support/support.h"
+#include "tuning/levels.h"
+
+enum { LINES = 9 };
+
+static const char *const texts[LINES] = {
+    "Je suis étudiant.",
+    "Il fait froid.",
+    "Où est la gare la plus proche de l'hôtel ?",
+    "Elle a acheté du pain, du fromage et deux bouteilles de vin rouge.",
+    "Nous ne savons pas encore quand le train arrivera, mais nous attendrons sur le quai.",
+    "Merci !",
+    "Les enfants jouent dans le jardin pendant que leurs parents préparent le dîner.",
+    "Ce livre est trop long.",
+    "Demain, j'irai à Paris pour voir mes amis.",
+};
+
+static struct clf_device *open_level(clf_instructions level)
+{
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = CLF_FORM_CPU;
+    options.gemm = CLF_GEMM_NATIVE;
+    options.instructions = level;
+    struct clf_device *device = NULL;
+    clf_status status = clf_device_open(&device, NULL, &options);
+    assert_true(status == CLF_OK || status == CLF_UNSUPPORTED);
+    return device;
+}
+
+static struct clf_translation *translate(struct clf_device *device, clf_precision precision)
+{
+    struct clf_line lines[LINES];
+    for (int i = 0; i < LINES; i++) {
+        lines[i] = (struct clf_line){texts[i], strlen(texts[i])};
+    }
+    struct clf_model_options model_options = CLF_MODEL_OPTIONS_INIT;
+    model_options.precision = precision;
+    struct clf_translate_options options;
+    struct clf_model *model;
+    struct clf_translator *translator;
+    struct clf_translation *translations;
+    assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", &model_options));
+    clf_translate_options_init(&options, model);
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_translate(&translations, translator, lines, support_small() ? 3 : LINES));
+    clf_translator_free(translator);
+    clf_model_free(model);
+    return translations;
+}
+
+static void check_same(const struct clf_translation *one, const struct clf_translation *other, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct clf_hypothesis *a = one[i].hypotheses, *b = other[i].hypotheses;
+        assert_int_equal(a->count, b->count);
+        assert_memory_equal(a->ids, b->ids, (size_t)a->count * sizeof *a->ids);
+        assert_memory_equal(&a->score, &b->score, sizeof a->score);
+    }
+}
+
+static void check_precision(clf_precision precision)
+{
+    int count = support_small() ? 3 : LINES, compared = 0;
+    struct clf_translation *first = NULL;
+    for (int i = CLF_INSTRUCTIONS_PORTABLE; clf__level_words[i] != NULL; i++) {
+        struct clf_device *device = open_level((clf_instructions)i);
+        if (device == NULL) {
+            continue;
+        }
+        struct clf_translation *translations = translate(device, precision);
+        if (first == NULL) {
+            first = translations;
+        } else {
+            check_same(first, translations, count);
+            clf_translations_free(translations, count);
+            compared++;
+        }
+        clf_device_close(device);
+    }
+    clf_translations_free(first, count);
+    if (compared == 0) {
+        skip(); /* the device runs the portable level alone */
+    }
+}
+
+static void fp32_has_the_same_bits(void **state)
+{
+    (void)state;
+    check_precision(CLF_PRECISION_FP32);
+}
+
+static void int8_has_the_same_bits(void **state)
+{
+    (void)state;
+    check_precision(CLF_PRECISION_INT8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fp32_has_the_same_bits),
+        cmocka_unit_test(int8_has_the_same_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
