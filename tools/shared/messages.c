@@ -46,16 +46,23 @@ int signals_finish(int status)
     return status;
 }
 
-int report_failure(clf_status status)
-{
-    fprintf(stderr, "clformer: %s\n", clf_last_error());
-    return status == CLF_BAD_ARGUMENT ? EXIT_WRONG_CALL : EXIT_FAILED;
-}
-
 int report_interrupted(void)
 {
-    fprintf(stderr, "clformer: interrupted\n");
+    static int is_said;
+    if (!is_said) {
+        fprintf(stderr, "clformer: interrupted\n");
+    }
+    is_said = 1;
     return EXIT_FAILED;
+}
+
+int report_failure(clf_status status)
+{
+    if (interrupted != 0) { /* on a signal LLVM deletes the files that it is writing, and compiling fails */
+        return report_interrupted();
+    }
+    fprintf(stderr, "clformer: %s\n", clf_last_error());
+    return status == CLF_BAD_ARGUMENT ? EXIT_WRONG_CALL : EXIT_FAILED;
 }
 
 int report_wrong_call(const char *format, ...)

@@ -69,7 +69,7 @@ void stream_report_line(struct stream *stream, int index, clf_status status, con
 static int work_on_window(struct stream *stream, stream_function *work)
 {
     clf_status status = work(stream);
-    if (status == CLF_INTERRUPTED) {
+    if (status != CLF_OK && signals_interrupted(NULL)) {
         return EXIT_DONE; /* told by the loop below */
     }
     if (status != CLF_OK) {

@@ -270,6 +270,7 @@ static clf_status measure_choice(struct tune *tune, enum clf__knob knob, const s
         measure_models(tune, tune->setup.model, other->model, value, clf__knobs[knob].name, results);
     if (status == CLF_OK && tune_best(results, 2) == 1) {
         results[1].is_wrong = !passes_selftest(other->device, knob);
+        status = signals_interrupted(NULL) ? CLF_INTERRUPTED : CLF_OK;
     }
     return status;
 }
@@ -287,6 +288,9 @@ static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
     char word[CLF__KNOB_TEXT];
     clf__knob_text(word, knob, value);
     if (open_setup(tune, &other, &tuning) != EXIT_DONE) { /* which said why */
+        if (signals_interrupted(NULL)) {
+            return CLF_INTERRUPTED;
+        }
         fprintf(stderr, "clformer: %s = %s is not measured\n", clf__knobs[knob].name, word);
         return CLF_OK;
     }
@@ -360,6 +364,9 @@ static clf_status measure_sum(struct tune *tune)
         return CLF_OK;
     }
     if (open_setup(tune, &untuned, &standard) != EXIT_DONE) {
+        if (signals_interrupted(NULL)) {
+            return CLF_INTERRUPTED;
+        }
         fprintf(stderr, "clformer: what was gained in all is not measured\n");
         return CLF_OK;
     }
@@ -434,12 +441,15 @@ static int run(struct tune *tune)
     if (status == CLF_OK) {
         status = tell_gains(tune);
     }
-    if (status == CLF_INTERRUPTED) {
-        progress_clear(&tune->progress);
-        fprintf(stderr, "clformer: interrupted; what was measured is kept, and the same call goes on\n");
-        return EXIT_FAILED;
+    if (status == CLF_OK) {
+        return EXIT_DONE;
     }
-    return status == CLF_OK ? EXIT_DONE : report_failure(status);
+    progress_clear(&tune->progress);
+    result = report_failure(status);
+    if (signals_interrupted(NULL)) {
+        fprintf(stderr, "clformer: what was measured is kept, and the same call goes on\n");
+    }
+    return result;
 }
 
 int verb_tune(int argc, char **argv)
