@@ -101,21 +101,6 @@ static void test_interrupt(void **state)
     assert_int_equal(process_count(result.errors, "clformer: interrupted\n"), 1);
 }
 
-/* LLVM deletes the files that it is writing when a signal comes: what fails then is no failure to report. */
-static void test_interrupt_compiling(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 3; i++) {
-        const char *folder = support_temporary_folder(); /* with no compiled kernels */
-        struct process process = {.signal_when_started = SIGINT,
-                                  .environment = process_format("XDG_CACHE_HOME=%s", folder)};
-        struct process_result result = process_run(&process, TRANSLATE "--verbose");
-        assert_int_equal(result.status, 128 + SIGINT);
-        assert_int_equal(process_count(result.errors, "clformer: interrupted"), 1);
-        assert_null(strstr(result.errors, "does not compile"));
-    }
-}
-
 /* Verbs with nothing to clean up end at once. */
 static void test_interrupt_at_once(void **state)
 {
@@ -313,7 +298,6 @@ int main(void)
         cmocka_unit_test_teardown(test_closed_descriptors, support_teardown),
         cmocka_unit_test_teardown(test_clblast_in_int8, support_teardown),
         cmocka_unit_test_teardown(test_interrupt, support_teardown),
-        cmocka_unit_test_teardown(test_interrupt_compiling, support_teardown),
         cmocka_unit_test_teardown(test_interrupt_at_once, support_teardown),
         cmocka_unit_test_teardown(test_ignored_signals, support_teardown),
         cmocka_unit_test_teardown(test_cache, support_teardown),
