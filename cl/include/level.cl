@@ -132,7 +132,7 @@ typedef floatv loose_floatv __attribute__((aligned(4)));
 #elif defined(__AVX512VL__)
 #define DOT_INT8(acc, u, s) __asm__("vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(u), "x"(s))
 #else
-#define DOT_INT8(acc, u, s) __asm__("{vex} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(u), "x"(s))
+#define DOT_INT8(acc, u, s) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(u), "x"(s))
 #endif
 #elif INT8_BYTES == CLF__INT8_PAIR
 /* acc += a[0 .. 1] . b[0 .. 1] of signed numbers in 16 bits. */
