@@ -112,9 +112,10 @@ void print_stage_times(const struct clf_stage_times *times);
 int flags_apply(struct flags *flags, const struct clf_model *model);
 void flags_release(struct flags *flags);
 
-/* Prints "clformer: <clf_last_error()>", or that a signal came, and gives the exit status of a failure. */
+/* Prints "clformer: <clf_last_error()>", or that a signal came, and gives the exit status of a failure. An
+ * interruption is said once, however many calls it fails. */
 int report_failure(clf_status status);
-/* Prints "clformer: interrupted", once, and gives EXIT_FAILED, for signals_finish(). */
+/* Prints "clformer: interrupted" and gives EXIT_FAILED, for signals_finish(). */
 int report_interrupted(void);
 /* Prints "clformer: ..." and gives EXIT_WRONG_CALL. */
 int report_wrong_call(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -46,18 +46,27 @@ int signals_finish(int status)
     return status;
 }
 
-int report_interrupted(void)
+/* Said once, however many calls fail. */
+static int say_interrupted(const char *words)
 {
     static int is_said;
     if (!is_said) {
-        fprintf(stderr, "clformer: interrupted\n");
+        fprintf(stderr, "clformer: %s\n", words);
     }
     is_said = 1;
     return EXIT_FAILED;
 }
 
+int report_interrupted(void)
+{
+    return say_interrupted("interrupted");
+}
+
 int report_failure(clf_status status)
 {
+    if (status == CLF_INTERRUPTED) {
+        return say_interrupted(clf_last_error());
+    }
     if (interrupted != 0) { /* on a signal LLVM deletes the files that it is writing, and compiling fails */
         return report_interrupted();
     }
@@ -70,6 +79,7 @@ int report_wrong_call(const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     fprintf(stderr, "clformer: ");
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 overlooks va_start() */
     vfprintf(stderr, format, arguments);
     fprintf(stderr, "\n");
     va_end(arguments);

@@ -445,10 +445,11 @@ static int run(struct tune *tune)
         return EXIT_DONE;
     }
     progress_clear(&tune->progress);
-    result = report_failure(status);
-    if (signals_interrupted(NULL)) {
-        fprintf(stderr, "clformer: what was measured is kept, and the same call goes on\n");
+    if (!signals_interrupted(NULL)) {
+        return report_failure(status);
     }
+    result = report_interrupted();
+    fprintf(stderr, "clformer: what was measured is kept, and the same call goes on\n");
     return result;
 }
 
