@@ -56,19 +56,6 @@ static inline void transpose_square(weight_element *to, const __global float *w,
 }
 
 /* A vector of a row: `columns` of it and of what follows are inside. */
-static inline void load_columns(floatv *out, const __global float *from, int columns)
-{
-    if (columns >= VECTOR_LANES) {
-        *out = vloadv(0, from);
-    } else {
-        float lanes[VECTOR_LANES];
-        for (int i = 0; i < VECTOR_LANES; i++) {
-            lanes[i] = i < columns ? from[i] : 0.0f;
-        }
-        *out = vloadv(0, lanes);
-    }
-}
-
 static inline void store_columns(const floatv *value, __global float *to, int columns)
 {
     if (columns >= VECTOR_LANES) {
@@ -111,7 +98,7 @@ static inline void fetch_rows(__global float *dx, size_t dx_stride, const __glob
             floatv sums[ROWS][COUNT];                                                                                  \
             FOR_SUMS(ROWS, COUNT, sums[r][v] = 0.0f)                                                                   \
             if (from) {                                                                                                \
-                FOR_SUMS(ROWS, COUNT, load_columns(&sums[r][v], from + r * from_stride + COLUMN, columns - COLUMN))    \
+                FOR_SUMS(ROWS, COUNT, sums[r][v] = load_lanes(from + r * from_stride + COLUMN, columns - COLUMN))      \
             }                                                                                                          \
             for (int first = 0; first < steps; first += STEPS_A_LINE) {                                                \
                 if (c == 0) {                                                                                          \

@@ -57,9 +57,9 @@ static inline struct wide wide_load_rows(const __global float *x, int stride, in
 #endif
 
 /* out: `rows` rows of x in slices of DEPTH rows or pairs, and blocks of inputs, in the order in which they are read below:
- * element (m, k) at ((m / DEPTH) * blocks + k / BLOCK) * SLICE + m % DEPTH * BLOCK + k % BLOCK, zero beyond K. Eight are
- * written of each block: where it has fewer the next row, or nothing, is behind it. Groups: one a slice and
- * blocks_per_group blocks. */
+ * element (m, k) at ((m / DEPTH) * blocks + k / BLOCK) * SLICE + m % DEPTH * BLOCK + k % BLOCK, zero beyond K. Eight
+ * inputs of a row are written at a time, also where a block has six: the next row then overwrites the last two. Groups: one a
+ * slice and blocks_per_group blocks. */
 CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global float *x, int x_offset, int x_stride,
                               int first_row, int rows, int inputs, int blocks_per_group)
 {
@@ -93,8 +93,8 @@ CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global floa
 static inline void add_block(__global float *dw, const __global operand_element *x, const weight_element *dy, int steps,
                              int count, int columns)
 {
-    enum { COUNT = BLOCK_VECTORS(BLOCK) }; 
-        FOR_COLUMNS(COUNT) 
+    enum { COUNT = BLOCK_VECTORS(BLOCK) };
+    FOR_COLUMNS(COUNT)
     {
         floatv sums[BLOCK][COUNT];
         FOR_SUMS(BLOCK, COUNT, sums[r][v] = r < count ? vloadv(0, dw + r * PANEL + COLUMN) : (floatv)(0.0f))

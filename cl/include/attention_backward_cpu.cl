@@ -67,7 +67,7 @@ static inline void store_rows(__global float *to, int stride, const float16 *row
     }
 }
 
-/* to (BLOCK_QUERIES, TILE_VECTORS) = products of so many rows with COUNT vectors of packed ones. */
+/* to[r * TILE_VECTORS + v] = row r of BLOCK_QUERIES rows times vector v < COUNT of the packed ones. */
 #define DEFINE_DOTS(NAME, COUNT)                                                                                       \
     static inline void NAME(float16 *to, const float16 *packed, const float *rows, int width)                          \
     {                                                                                                                  \
@@ -82,7 +82,7 @@ static inline void store_rows(__global float *to, int stride, const float16 *row
 DEFINE_DOTS(dots_wide, SCORE_VECTORS(BLOCK_QUERIES))
 DEFINE_DOTS(dots_one, 1)
 
-/* The same of eight rows with so many vectors. */
+/* The same for MOST_ROWS rows and `vectors` vectors. */
 static inline void dots(float16 *to, const float16 *packed, const float16 *rows, int width, int vectors)
 {
     for (int row = 0; row < MOST_ROWS; row += BLOCK_QUERIES) {
@@ -114,7 +114,7 @@ static inline void dots(float16 *to, const float16 *packed, const float16 *rows,
 DEFINE_ADD_ROWS(add_rows_wide, SCORE_VECTORS(BLOCK_QUERIES))
 DEFINE_ADD_ROWS(add_rows_one, 1)
 
-/* The same to eight rows. */
+/* The same for MOST_ROWS rows. */
 static inline void add_rows(float16 *to, const float *weights, int row_step, int step, const float16 *from, int count,
                             int vectors)
 {

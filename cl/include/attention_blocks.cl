@@ -31,8 +31,8 @@
 #define MOST_QUERIES   64  /* of a work-item */
 #define MOST_ROWS      8   /* queries that are taken together */
 
-/* Scores and sums of ROWS queries are in registers in so many vectors: sixteen of 512 bits at most, or eight of the sixteen
- * registers where a vector takes two; there eight queries are twice four. */
+/* How many vectors of scores, and of sums, each of ROWS queries has in registers: all together at most sixteen of 512 bits,
+ * or, where a vector takes two registers, four vectors. There eight queries are twice four. */
 #if VECTOR_LANES == 16
 #define BLOCK_QUERIES       8
 #define SCORE_VECTORS(ROWS) 2
@@ -89,19 +89,12 @@ static inline void transpose(floatv *rows)
 #endif
 }
 
-/* A line on its way to the second cache. PoCL's prefetch() does nothing, and SPIR has no other. */
-#if defined(__SPIR__) || defined(__SPIR64__) || defined(__SPIRV__)
-#define FETCH(p) prefetch(p, LANES)
-#else
-#define FETCH(p) __builtin_prefetch(p, 0, 2)
-#endif
-
 /* Fetches rows while others are computed: those of a head lie apart, where the hardware expects none. */
 static inline void fetch_rows(const __global float *rows, int stride, int count, int width)
 {
     for (int i = 0; i < count; i++) {
         for (int c = 0; c < width; c += LANES) {
-            FETCH(rows + (size_t)i * stride + c);
+            FETCH_SOON(rows + (size_t)i * stride + c);
         }
     }
 }
@@ -112,16 +105,6 @@ static inline struct wide wide_load_columns(const __global float *row, int d, in
 {
     return WIDE(d + LANES <= width ? vload16(0, row + d) : load_part(row + d, width - d, 0.0f));
 }
-
-/* A register's lanes, of which `left` are there at least, zeros beyond them. */
-#if VECTOR_LANES == 16
-#define load_lanes(row, left) load_columns(row, 0, left)
-#else
-static inline float8 load_lanes(const __global float *row, int left)
-{
-    return left >= VECTOR_LANES ? load_floatv(row) : load_part(row, left, 0.0f).lo;
-}
-#endif
 
 /* Packs count rows of `width` times scale: packed[n * width + d] is column d of rows 16 n .. 16 n + 15, those beyond the
  * last one as it. */

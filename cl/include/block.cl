@@ -19,6 +19,14 @@
             statement;                                                                                                 \
         }                                                                                                              \
     }
+
+/* DO(ROWS) for each number of rows that a block can have. */
+#if BLOCK_ROWS == 6
+#define FOR_BLOCK_SIZES(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6)
+#else
+#define FOR_BLOCK_SIZES(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8)
+#endif
+
 /* rows[r]: row r of x, of `pitch` bytes each. */
 #define HOLD_ROWS(ROWS, T, rows, x, pitch)                                                                             \
     const __global T *rows[ROWS];                                                                                      \

@@ -141,6 +141,20 @@ static inline struct wide wide_load_part(const __global float *p, int count, flo
     return WIDE(vload16(0, lanes));
 }
 
+/* A register of the level, of whose floats `left` are there at least, zeros beyond them. */
+#if VECTOR_LANES == 16
+#define load_lanes(p, left) (wide_load_lanes(p, left).v)
+static inline struct wide wide_load_lanes(const __global float *p, int left)
+{
+    return WIDE(left >= VECTOR_LANES ? load_floatv(p) : load_part(p, left, 0.0f));
+}
+#else
+static inline float8 load_lanes(const __global float *p, int left)
+{
+    return left >= VECTOR_LANES ? load_floatv(p) : load_part(p, left, 0.0f).lo;
+}
+#endif
+
 #define store_part(value, p, count) wide_store_part(WIDE(value), p, count)
 static inline void wide_store_part(struct wide value, __global float *p, int count)
 {

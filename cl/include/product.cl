@@ -16,9 +16,9 @@
 typedef float operand_element; /* of x, as the CPU forms read it */
 typedef floatv operandv;
 typedef floatv weightv;
-#define INPUTS_TOGETHER 1 /* in an element of w */
-#define MULTIPLY            MULTIPLY_FLOATS
-#define ROUND_OPERAND(x)    (x) /* GPU forms read floats */
+#define INPUTS_TOGETHER  1   /* in an element of w */
+#define MULTIPLY         MULTIPLY_FLOATS
+#define ROUND_OPERAND(x) (x) /* GPU forms read floats */
 
 typedef float4 weight4;
 
@@ -81,31 +81,14 @@ static inline int panel_depth(int inputs)
             FOR_SUMS(ROWS, COUNT, vstorev(sums[r][v], 0, (float *)tile + r * PANEL + COLUMN))                          \
         }                                                                                                              \
     }
-DEFINE_BLOCK(1)
-DEFINE_BLOCK(2)
-DEFINE_BLOCK(3)
-DEFINE_BLOCK(4)
-DEFINE_BLOCK(5)
-DEFINE_BLOCK(6)
-#if BLOCK_ROWS > 6
-DEFINE_BLOCK(7)
-DEFINE_BLOCK(8)
-#endif
+FOR_BLOCK_SIZES(DEFINE_BLOCK)
 
 /* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
                          const __global weight_element *panel, int inputs, struct turn turn)
 {
     switch (count) {
-    case 1: block_1(tile, x, x_stride, panel, inputs, turn); break;
-    case 2: block_2(tile, x, x_stride, panel, inputs, turn); break;
-    case 3: block_3(tile, x, x_stride, panel, inputs, turn); break;
-    case 4: block_4(tile, x, x_stride, panel, inputs, turn); break;
-    case 5: block_5(tile, x, x_stride, panel, inputs, turn); break;
-    case 6: block_6(tile, x, x_stride, panel, inputs, turn); break;
-#if BLOCK_ROWS > 6
-    case 7: block_7(tile, x, x_stride, panel, inputs, turn); break;
-    default: block_8(tile, x, x_stride, panel, inputs, turn); break;
-#endif
+#define TAKE_BLOCK(ROWS) case ROWS: block_##ROWS(tile, x, x_stride, panel, inputs, turn); break;
+        FOR_BLOCK_SIZES(TAKE_BLOCK)
     }
 }

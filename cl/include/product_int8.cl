@@ -58,7 +58,7 @@ static inline int dot_word(int acc, int q, int w)
 #define WORDS(g) vloadv(0, words + (size_t)(g)*PANEL + COLUMN)
 
 #if INT8_BYTES == CLF__INT8_DOT
-#define VALUE(r, g)         rows[r][g]
+#define VALUE(r, g)            rows[r][g]
 #define ADD_GROUP(ROWS, to, g) ADD_INPUT(ROWS, COUNT, to, DOT_INT8, intv, WORDS(g), intv, VALUE(r, g))
 #define ADD_CHAINS(ROWS, i)                                                                                            \
     _Pragma("unroll") for (int chain = 0; chain < CHAINS(ROWS); chain++)                                               \
@@ -81,7 +81,7 @@ static inline int dot_word(int acc, int q, int w)
     ADD_INPUT(ROWS, COUNT, sums[0], DOT_INT8, intv, ODD_PAIRS(WORDS(g)), intv, VALUE(r, g, 1))
 #define ADD_GROUPS(ROWS) FOR_STEPS(ROWS, COUNT, ADD_PAIRS, groups, words, turn)
 #else
-/* Sums over so many groups of products of at most 254 * 127 stay below 2^24: exact in fp32. */
+/* fp32 is exact below 2^24: the sums of so many groups of four products, each at most 254 * 127. */
 #define EXACT_GROUPS 128
 
 /* w of input j of the groups */
@@ -146,32 +146,14 @@ static inline void finish_sums(float *to, const intv *sums, const __global cpu_o
                                        tail + COLUMN))                                                                 \
         }                                                                                                              \
     }
-
-DEFINE_BLOCK(1)
-DEFINE_BLOCK(2)
-DEFINE_BLOCK(3)
-DEFINE_BLOCK(4)
-DEFINE_BLOCK(5)
-DEFINE_BLOCK(6)
-#if BLOCK_ROWS > 6
-DEFINE_BLOCK(7)
-DEFINE_BLOCK(8)
-#endif
+FOR_BLOCK_SIZES(DEFINE_BLOCK)
 
 /* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void block_global(float16 *tile, const __global cpu_operand *x, size_t pitch, int count,
                                 const __global char *panel, int groups, struct turn turn)
 {
     switch (count) {
-    case 1: block_1(tile, x, pitch, panel, groups, turn); break;
-    case 2: block_2(tile, x, pitch, panel, groups, turn); break;
-    case 3: block_3(tile, x, pitch, panel, groups, turn); break;
-    case 4: block_4(tile, x, pitch, panel, groups, turn); break;
-    case 5: block_5(tile, x, pitch, panel, groups, turn); break;
-    case 6: block_6(tile, x, pitch, panel, groups, turn); break;
-#if BLOCK_ROWS > 6
-    case 7: block_7(tile, x, pitch, panel, groups, turn); break;
-    default: block_8(tile, x, pitch, panel, groups, turn); break;
-#endif
+#define TAKE_BLOCK(ROWS) case ROWS: block_##ROWS(tile, x, pitch, panel, groups, turn); break;
+        FOR_BLOCK_SIZES(TAKE_BLOCK)
     }
 }
