@@ -25,7 +25,7 @@ static clf_status check_fits(const struct clf__transformer *transformer, const c
                      folder, needed, left, clf__device_caps(transformer->device)->memory_bytes);
 }
 
-static clf_status load_weights(struct clf__transformer *transformer, const char *folder)
+clf_status clf__transformer_load_weights(struct clf__transformer *transformer, const char *folder)
 {
     struct clf__parameters *parameters;
     CLF__TRY(clf__parameters_load(&parameters, &transformer->config, folder));
@@ -46,27 +46,38 @@ static clf_status load_weights(struct clf__transformer *transformer, const char 
     return status;
 }
 
-static clf_status load(struct clf__transformer *transformer, const char *folder)
+static clf_status configure(struct clf__transformer *transformer, const char *folder)
 {
     CLF__TRY(clf__config_load(&transformer->config, folder));
-    CLF__TRY(clf__config_check_heads(&transformer->config, transformer->device, folder, 0));
-    return load_weights(transformer, folder);
+    return clf__config_check_heads(&transformer->config, transformer->device, folder, 0);
 }
 
-clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
-                                 clf_precision precision)
+clf_status clf__transformer_configure(struct clf__transformer **out, struct clf_device *device,
+                                      const char *folder, clf_precision precision)
 {
     struct clf__transformer *transformer;
     CLF__TRY(clf__allocate(&transformer, 1, sizeof *transformer));
     transformer->device = device;
     transformer->precision = precision;
-    clf_status status = load(transformer, folder);
+    clf_status status = configure(transformer, folder);
     if (status != CLF_OK) {
         clf__transformer_free(transformer);
         return status;
     }
     *out = transformer;
     return CLF_OK;
+}
+
+clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
+                                 clf_precision precision)
+{
+    CLF__TRY(clf__transformer_configure(out, device, folder, precision));
+    clf_status status = clf__transformer_load_weights(*out, folder);
+    if (status != CLF_OK) {
+        clf__transformer_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 clf_status clf__transformer_reach(struct clf__transformer *transformer, int source_length, int target_length)

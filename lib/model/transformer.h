@@ -14,6 +14,12 @@ struct clf__transformer {
     uint64_t weight_bytes;   /* on the device */
 };
 
+/* Reads the configuration of a folder; the weights are still to be loaded. */
+clf_status clf__transformer_configure(struct clf__transformer **out, struct clf_device *device,
+                                      const char *folder, clf_precision precision);
+/* From the same folder. */
+clf_status clf__transformer_load_weights(struct clf__transformer *transformer, const char *folder);
+/* Both. */
 clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
                                  clf_precision precision);
 /* Lengthens the tables of positions to serve sources and targets of these lengths, in tokens. To be called

@@ -1,5 +1,7 @@
 #include <clformer/model.h>
 
+#include <pthread.h>
+
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -32,13 +34,44 @@ static void describe(struct clf_model *model)
     };
 }
 
+struct tokenizer_job {
+    const char *folder;
+    struct clf__tokenizer_options options;
+    struct clf__tokenizer *tokenizer;
+    struct clf__failure failure;
+};
+
+static void *load_tokenizer(void *argument)
+{
+    struct tokenizer_job *job = argument;
+    job->failure = clf__failure_keep(clf__tokenizer_load(&job->tokenizer, job->folder, &job->options));
+    return NULL;
+}
+
+/* The tokenizer is read beside the weights: the two take a third of a start. */
+static clf_status load_parts(struct clf_model *model)
+{
+    struct clf__transformer *transformer = model->transformer;
+    struct tokenizer_job job = {.folder = model->folder,
+                                .options = clf__tokenizer_options_of(&transformer->config)};
+    pthread_t thread;
+    int is_beside = pthread_create(&thread, NULL, load_tokenizer, &job) == 0;
+    clf_status status = clf__transformer_load_weights(transformer, model->folder);
+    if (is_beside) {
+        pthread_join(thread, NULL);
+    } else if (status == CLF_OK) {
+        load_tokenizer(&job);
+    }
+    model->tokenizer = job.tokenizer;
+    return status == CLF_OK ? clf__failure_again(&job.failure) : status;
+}
+
 static clf_status load(struct clf_model *model, struct clf_device *device, const char *folder,
                        clf_precision precision)
 {
     CLF__TRY(clf__copy_string(&model->folder, folder));
-    CLF__TRY(clf__transformer_load(&model->transformer, device, folder, precision));
-    struct clf__tokenizer_options options = clf__tokenizer_options_of(&model->transformer->config);
-    CLF__TRY(clf__tokenizer_load(&model->tokenizer, folder, &options));
+    CLF__TRY(clf__transformer_configure(&model->transformer, device, folder, precision));
+    CLF__TRY(load_parts(model));
     describe(model);
     return CLF_OK;
 }
