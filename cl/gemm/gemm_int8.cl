@@ -20,8 +20,9 @@ CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, con
     int column = (int)get_group_id(0) * PANEL;
     int first = (int)get_group_id(1) * rows_per_group;
     int end = min(rows, first + rows_per_group);
-    const __global char *panel = w + get_group_id(0) * panel_bytes(inputs);
     float16 tile[2 * BLOCK_ROWS];
+    int room[WIDE_INTS];
+    struct int8_panel panel = panel_for(w + get_group_id(0) * panel_bytes(inputs), groups_of(inputs), end - first, room);
     struct turn turn = first_turn(end - first);
     for (int row = first; row < end; row += BLOCK_ROWS, turn.number++) {
         int count = min(BLOCK_ROWS, end - row);

@@ -75,11 +75,19 @@ static inline int dot_word(int acc, int q, int w)
 #define EVEN_PAIRS(words)   as_intv((__builtin_astype(words, shortv) << (short)8) >> (short)8)
 #define ODD_PAIRS(words)    as_intv(__builtin_astype(words, shortv) >> (short)8)
 #define VALUE(r, g, is_odd) rows[r][2 * (g) + (is_odd)]
-#define ADD_PAIRS(ROWS, g)                                                                                             \
-    ADD_INPUT(ROWS, COUNT, sums[0], DOT_INT8, intv, EVEN_PAIRS(WORDS(g)), intv, VALUE(r, g, 0))                        \
+#define ADD_PAIRS_OF(ROWS, g, even, odd)                                                                               \
+    ADD_INPUT(ROWS, COUNT, sums[0], DOT_INT8, intv, even, intv, VALUE(r, g, 0))                                        \
     LOAD_AGAIN;                                                                                                        \
-    ADD_INPUT(ROWS, COUNT, sums[0], DOT_INT8, intv, ODD_PAIRS(WORDS(g)), intv, VALUE(r, g, 1))
-#define ADD_GROUPS(ROWS) FOR_STEPS(ROWS, COUNT, ADD_PAIRS, groups, words, turn)
+    ADD_INPUT(ROWS, COUNT, sums[0], DOT_INT8, intv, odd, intv, VALUE(r, g, 1))
+#define ADD_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, EVEN_PAIRS(WORDS(g)), ODD_PAIRS(WORDS(g)))
+#define ADD_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_PAIRS, groups, words, turn)
+
+/* Where many blocks of rows take a panel it is widened once: the shifts are a tenth of a block's work. */
+#define WIDE_INTS               (2 * PANEL * 512) /* of a panel of 2048 inputs: 128 KiB */
+#define LEAST_WIDE_ROWS         (4 * BLOCK_ROWS)
+#define WIDE_PAIRS(g, is_odd)   vloadv(0, wide + (2 * (g) + (is_odd)) * PANEL + COLUMN)
+#define ADD_WIDE_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, WIDE_PAIRS(g, 0), WIDE_PAIRS(g, 1))
+#define ADD_WIDE_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_WIDE_PAIRS, groups, words, turn)
 #else
 /* fp32 is exact below 2^24: the sums of so many groups of four products, each at most 254 * 127. */
 #define EXACT_GROUPS 128
@@ -101,6 +109,35 @@ static inline int dot_word(int acc, int q, int w)
     }
 #endif
 
+#ifndef WIDE_INTS
+#define WIDE_INTS 1
+#endif
+
+/* A panel as blocks of rows read it. */
+struct int8_panel {
+    const __global char *weights;
+    const int *wide; /* the same, widened, or 0 */
+};
+
+/* For `rows` rows; `room` is of WIDE_INTS. */
+static inline struct int8_panel panel_for(const __global char *weights, int groups, int rows, int *room)
+{
+    struct int8_panel panel = {weights, 0};
+#if WIDE_INTS > 1
+    if (rows >= LEAST_WIDE_ROWS && groups <= WIDE_INTS / (2 * PANEL)) {
+        const __global int *words = (const __global int *)weights;
+        for (int i = 0; i < groups * (PANEL / VECTOR_LANES); i++) {
+            int g = i / (PANEL / VECTOR_LANES), at = g * (2 * PANEL) + i % (PANEL / VECTOR_LANES) * VECTOR_LANES;
+            intv four = vloadv(i, words);
+            vstorev(EVEN_PAIRS(four), 0, room + at);
+            vstorev(ODD_PAIRS(four), 0, room + at + PANEL);
+        }
+        panel.wide = room;
+    }
+#endif
+    return panel;
+}
+
 /* Chains of sums that run side by side, where one each would wait for itself. */
 #if INT8_BYTES != CLF__INT8_DOT
 #define CHAINS(ROWS) 1
@@ -121,12 +158,13 @@ static inline void finish_sums(float *to, const intv *sums, const __global cpu_o
     vstorev(convert_floatv(sum) * (ROW_SCALE(x, pitch, 0) * vloadv(0, columns)), 0, to);
 }
 
-#define DEFINE_BLOCK(ROWS)                                                                                             \
-    static inline void block_##ROWS(float16 *tile, const __global cpu_operand *x, size_t pitch,                        \
-                                    const __global char *panel, int groups, struct turn turn)                          \
+#define DEFINE_BLOCK_OF(NAME, ROWS, ADD)                                                                               \
+    static inline void NAME(float16 *tile, const __global cpu_operand *x, size_t pitch, struct int8_panel panel,            \
+                            int groups, struct turn turn)                                                              \
     {                                                                                                                  \
-        const __global int *words = (const __global int *)panel;                                                       \
-        const __global float *tail = (const __global float *)(panel + (size_t)groups * (4 * PANEL));                   \
+        const __global int *words = (const __global int *)panel.weights;                                               \
+        const __global float *tail = (const __global float *)(panel.weights + (size_t)groups * (4 * PANEL));           \
+        const int *wide = panel.wide;                                                                                  \
         HOLD_ROWS(ROWS, int, rows, x, pitch)                                                                           \
         enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
         FOR_COLUMNS(COUNT)                                                                                             \
@@ -136,7 +174,7 @@ static inline void finish_sums(float *to, const intv *sums, const __global cpu_o
             {                                                                                                          \
                 FOR_SUMS(ROWS, COUNT, sums[chain][r][v] = 0)                                                           \
             }                                                                                                          \
-            ADD_GROUPS(ROWS)                                                                                           \
+            ADD(ROWS)                                                                                                  \
             _Pragma("unroll") for (int chain = 1; chain < CHAINS(ROWS); chain++)                                       \
             {                                                                                                          \
                 FOR_SUMS(ROWS, COUNT, sums[0][r][v] += sums[chain][r][v])                                              \
@@ -146,12 +184,22 @@ static inline void finish_sums(float *to, const intv *sums, const __global cpu_o
                                        tail + COLUMN))                                                                 \
         }                                                                                                              \
     }
+#define DEFINE_BLOCK(ROWS) DEFINE_BLOCK_OF(block_##ROWS, ROWS, ADD_GROUPS)
 FOR_BLOCK_SIZES(DEFINE_BLOCK)
+#if WIDE_INTS > 1
+DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, ADD_WIDE_GROUPS)
+#endif
 
 /* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void block_global(float16 *tile, const __global cpu_operand *x, size_t pitch, int count,
-                                const __global char *panel, int groups, struct turn turn)
+                                struct int8_panel panel, int groups, struct turn turn)
 {
+#if WIDE_INTS > 1
+    if (panel.wide && count == BLOCK_ROWS) {
+        block_wide(tile, x, pitch, panel, groups, turn);
+        return;
+    }
+#endif
     switch (count) {
 #define TAKE_BLOCK(ROWS) case ROWS: block_##ROWS(tile, x, pitch, panel, groups, turn); break;
         FOR_BLOCK_SIZES(TAKE_BLOCK)

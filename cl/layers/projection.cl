@@ -34,7 +34,8 @@ static inline const __global weight_element *panel_of(const __global weight_elem
 static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
                             const __global weight_element *panel, int inputs, struct turn turn)
 {
-    block_global(tile, (const __global cpu_operand *)x, x_stride, count, panel, groups_of(inputs), turn);
+    block_global(tile, (const __global cpu_operand *)x, x_stride, count, (struct int8_panel){panel, 0}, groups_of(inputs),
+                 turn);
 }
 #else
 #include "include/product.cl"

@@ -95,12 +95,13 @@ static void shapes(void **state)
     }
 }
 
-/* More inputs than fp32 sums exactly. */
+/* More inputs than fp32 sums exactly; and the most, for many rows, that a panel is widened with. */
 static void many_inputs(void **state)
 {
     (void)state;
-    static const struct gemm_case cases[] = {{1, 33, 1023}, {2, 40, 1025},  {8, 33, 2048}, {3, 20, 2049},
-                                             {9, 40, 3001}, {33, 65, 2500}, {1, 7, 60001}, {17, 5, 65536}};
+    static const struct gemm_case cases[] = {{1, 33, 1023},  {2, 40, 1025}, {50, 33, 2048},
+                                             {8, 33, 2048},  {3, 20, 2049}, {9, 40, 3001},
+                                             {33, 65, 2500}, {1, 7, 60001}, {17, 5, 65536}};
     FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
     {
         for (size_t i = 0; i < sizeof cases / sizeof *cases - (support_small() ? 2 : 0); i++) {
