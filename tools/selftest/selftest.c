@@ -200,9 +200,13 @@ static int conclude(const struct outcome *outcomes)
     int failed = outcomes[CLF_FORM_CPU].failed + outcomes[CLF_FORM_GPU].failed;
     int rounded = outcomes[CLF_FORM_CPU].precision_failed + outcomes[CLF_FORM_GPU].precision_failed;
     char way[128];
+    if (ran == 0) {
+        printf("\nNo check was run: this device offers nothing of what was asked for.\n");
+        return EXIT_FAILED;
+    }
     if (failed == 0) {
         printf("\nAll %d checks passed: this device computes what the references say.\n", ran);
-        return ran > 0 ? EXIT_DONE : EXIT_FAILED;
+        return EXIT_DONE;
     }
     printf("\n%d of %d checks failed. ", failed, ran);
     if (rounded > 0) {
