@@ -97,7 +97,20 @@ typedef uint8 uintv;
 #define sumv(v)          (((v).s0 + (v).s4) + ((v).s2 + (v).s6) + (((v).s1 + (v).s5) + ((v).s3 + (v).s7)))
 #define vloadv           vload8
 #define vstorev          vstore8
+#if defined(__aarch64__) && !defined(__SPIR__) /* PoCL puts each number together from its bits */
+static inline float8 load_half8(const __global ushort *p)
+{
+    typedef ushort8 loose_ushort8 __attribute__((aligned(2)));
+    ushort8 bits = *(const __global loose_ushort8 *)p;
+    float4 low, high;
+    __asm__("fcvtl %0.4s, %1.4h" : "=w"(low) : "w"(bits));
+    __asm__("fcvtl2 %0.4s, %1.8h" : "=w"(high) : "w"(bits));
+    return (float8)(low, high);
+}
+#define vload_halfv(i, p) load_half8((const __global ushort *)(p) + 8 * (i))
+#else
 #define vload_halfv      vload_half8
+#endif
 #define convert_floatv   convert_float8
 #define convert_intv     convert_int8
 #define as_floatv        as_float8
