@@ -3,7 +3,7 @@
  *     VECTOR_LANES  floats in a register, 8 or 16
  *     BLOCK_ROWS    rows of x whose sums with two registers of outputs lie in registers, at most 8
  *     INT8_BYTES    how products in int8 are made: CLF__INT8_DOT, CLF__INT8_PAIR or CLF__INT8_FLOAT
- *     HAS_DOT_BF16  where the level has this instruction
+ *     HAS_DOT_INT8, HAS_DOT_BF16  where the level has an instruction for such dot products
  */
 #include "tuning/levels.h"
 
@@ -97,7 +97,20 @@ typedef uint8 uintv;
 #define sumv(v)          (((v).s0 + (v).s4) + ((v).s2 + (v).s6) + (((v).s1 + (v).s5) + ((v).s3 + (v).s7)))
 #define vloadv           vload8
 #define vstorev          vstore8
+#if defined(__aarch64__) && !defined(__SPIR__) /* PoCL puts each number together from its bits */
+static inline float8 load_half8(const __global ushort *p)
+{
+    typedef ushort8 loose_ushort8 __attribute__((aligned(2)));
+    ushort8 bits = *(const __global loose_ushort8 *)p;
+    float4 low, high;
+    __asm__("fcvtl %0.4s, %1.4h" : "=w"(low) : "w"(bits));
+    __asm__("fcvtl2 %0.4s, %1.8h" : "=w"(high) : "w"(bits));
+    return (float8)(low, high);
+}
+#define vload_halfv(i, p) load_half8((const __global ushort *)(p) + 8 * (i))
+#else
 #define vload_halfv      vload_half8
+#endif
 #define convert_floatv   convert_float8
 #define convert_intv     convert_int8
 #define as_floatv        as_float8
@@ -106,12 +119,18 @@ typedef uint8 uintv;
 #endif
 
 /* A register of floats anywhere in global memory. PoCL's vload8 is loads of two floats, which its compiler joins again in most
- * kernels but not in all. */
+ * kernels but not in all. The same of integers, where it joins them in none. */
 #ifdef __clang__
 typedef floatv loose_floatv __attribute__((aligned(4)));
 #define load_floatv(p) (*(const __global loose_floatv *)(p))
 #else
 #define load_floatv(p) vloadv(0, p)
+#endif
+#if defined(__clang__) && defined(__aarch64__)
+typedef intv loose_intv __attribute__((aligned(4)));
+#define load_intv(p) (*(const __global loose_intv *)(p))
+#else
+#define load_intv(p) vloadv(0, p)
 #endif
 
 /* Hints to the compiler. LOAD_AGAIN: what was loaded before is loaded again after it, for sums need the registers.
@@ -125,7 +144,36 @@ typedef floatv loose_floatv __attribute__((aligned(4)));
 #endif
 
 /* Dot products that PoCL's compiler does not know, but its assembler. In each lane, acc of 32 bits: */
-#if INT8_BYTES == CLF__INT8_DOT
+#if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__)
+/* acc += x[0 .. 3] . w[0 .. 3] of signed bytes, of which w is never -128, half a vector at a time. */
+#ifdef HAS_DOT_INT8 /* the name of an architecture makes LLVM 15 take sdot only where an extension follows it */
+#define ADD_DOTS(acc, x, w)                                                                                            \
+    __asm__(".arch armv8.4-a+crc\n\tsdot %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(x), "w"(w));
+#define DOT_INT8(acc, x, w)                                                                                            \
+    {                                                                                                                  \
+        int4 low_ = (acc).lo, high_ = (acc).hi;                                                                        \
+        ADD_DOTS(low_, (x).lo, (w).lo)                                                                                 \
+        ADD_DOTS(high_, (x).hi, (w).hi)                                                                                \
+        acc = (intv)(low_, high_);                                                                                     \
+    }
+#else /* sums of two products still fit into 16 bits; in this order, for there are three registers beside the sums */
+#define MULTIPLY_HALF(to, half, x, w) __asm__ volatile("smull" half : "=w"(to) : "w"(x), "w"(w))
+#define ADD_HALVES(acc, a, b)                                                                                          \
+    __asm__ volatile("addp %1.8h, %1.8h, %2.8h\n\tsadalp %0.4s, %1.8h" : "+w"(acc), "+w"(a) : "w"(b))
+#define DOT_INT8(acc, x, w)                                                                                            \
+    {                                                                                                                  \
+        int4 low_ = (acc).lo, high_ = (acc).hi;                                                                        \
+        short8 a_, b_, c_;                                                                                             \
+        MULTIPLY_HALF(a_, " %0.8h, %1.8b, %2.8b", (x).lo, (w).lo);                                                     \
+        MULTIPLY_HALF(b_, "2 %0.8h, %1.16b, %2.16b", (x).lo, (w).lo);                                                  \
+        MULTIPLY_HALF(c_, " %0.8h, %1.8b, %2.8b", (x).hi, (w).hi);                                                     \
+        ADD_HALVES(low_, a_, b_);                                                                                      \
+        MULTIPLY_HALF(b_, "2 %0.8h, %1.16b, %2.16b", (x).hi, (w).hi);                                                  \
+        ADD_HALVES(high_, c_, b_);                                                                                     \
+        acc = (intv)(low_, high_);                                                                                     \
+    }
+#endif
+#elif INT8_BYTES == CLF__INT8_DOT
 /* acc += u[0 .. 3] . s[0 .. 3] of bytes, u unsigned and s signed. */
 #if VECTOR_LANES == 16
 #define DOT_INT8(acc, u, s) __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(u), "v"(s))

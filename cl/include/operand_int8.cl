@@ -6,7 +6,13 @@
  * the form's: on the GPU form u - 128 as a char, on the CPU form what its product reads. */
 #include "gemm/layout.h"
 
-#if INT8_BYTES == CLF__INT8_DOT /* vpdpbusd takes unsigned times signed: u */
+#if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__) /* its dot products take two signed numbers: u - 128 */
+typedef char cpu_operand;
+typedef char16 cpu_operand16;
+#define CPU_OPERAND_ZERO(zero) ((zero) - 128)
+#define CPU_OPERAND_PLACE(k)   (k)
+#define CONVERT_OPERAND16(u)   convert_char16(u)
+#elif INT8_BYTES == CLF__INT8_DOT /* vpdpbusd takes unsigned times signed: u */
 typedef uchar cpu_operand;
 typedef uchar16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) (zero)

@@ -55,7 +55,7 @@ static inline int dot_word(int acc, int q, int w)
 #define ROW_ZERO(x, pitch, r)  (*(const __global uint *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-4))
 
 /* The four inputs of a group, of the outputs of a vector. */
-#define WORDS(g) vloadv(0, words + (size_t)(g)*PANEL + COLUMN)
+#define WORDS(g) load_intv(words + (size_t)(g)*PANEL + COLUMN)
 
 #if INT8_BYTES == CLF__INT8_DOT
 #define VALUE(r, g)            rows[r][g]
@@ -139,7 +139,7 @@ static inline struct int8_panel panel_for(const __global char *weights, int grou
 }
 
 /* Chains of sums that run side by side, where one each would wait for itself. */
-#if INT8_BYTES != CLF__INT8_DOT
+#if INT8_BYTES != CLF__INT8_DOT || !defined(HAS_DOT_INT8)
 #define CHAINS(ROWS) 1
 #elif VECTOR_LANES == 16
 #define CHAINS(ROWS) ((ROWS) <= 2 ? 4 : (ROWS) <= 4 ? 2 : 1)

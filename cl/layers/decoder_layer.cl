@@ -74,6 +74,8 @@ enum {
 
 #ifdef __x86_64__
 #define RELAX __asm__ volatile("pause")
+#elif defined(__aarch64__)
+#define RELAX __asm__ volatile("yield")
 #else
 #define RELAX
 #endif

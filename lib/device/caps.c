@@ -51,12 +51,13 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
      * standard error; an error's log is kept whole. */
     int needs_3 = info->has_subgroups || info->has_integer_dot_product || device->has_device_atomics;
     return clf__format(
-        out, "-w -cl-std=%s -DFORM_%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s",
+        out, "-w -cl-std=%s -DFORM_%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s",
         needs_3 ? "CL3.0" : "CL1.2", caps->form == CLF_FORM_CPU ? "CPU" : "GPU",
         info->has_fp16 ? " -DHAS_FP16" : "", info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
         caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
         caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes, caps->level->block_rows,
-        caps->level->int8_bytes, caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "");
+        caps->level->int8_bytes, caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
+        caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "");
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

@@ -10,13 +10,16 @@ const char *const clf__level_words[] = {
     [CLF_INSTRUCTIONS_AVX512] = "avx512",
     [CLF_INSTRUCTIONS_AVX512_VNNI] = "avx512-vnni",
     [CLF_INSTRUCTIONS_AVX512_BF16] = "avx512-bf16",
+    [CLF_INSTRUCTIONS_NEON] = "neon",
+    [CLF_INSTRUCTIONS_DOTPROD] = "dotprod",
     NULL,
 };
 
 enum { VNNI_256 = CLF__AVX2 | CLF__DOT_INT8_256, VNNI_512 = CLF__AVX512 | CLF__DOT_INT8 };
 
 /* From the one that needs nothing to the best. Six rows of two vectors and what they are multiplied by fill
- * the sixteen registers of AVX2; eight rows are enough to keep wide ones busy. */
+ * the sixteen registers of AVX2; eight rows are enough to keep wide ones busy. On Arm such a vector is two of
+ * thirty-two registers, and six rows fill them too. */
 static const struct clf__level levels[] = {
     {CLF_INSTRUCTIONS_PORTABLE, 0, 8, 6, CLF__INT8_FLOAT},
     {CLF_INSTRUCTIONS_PORTABLE, CLF__WIDE, 16, 8, CLF__INT8_FLOAT},
@@ -25,6 +28,8 @@ static const struct clf__level levels[] = {
     {CLF_INSTRUCTIONS_AVX512, CLF__AVX512, 16, 8, CLF__INT8_PAIR},
     {CLF_INSTRUCTIONS_AVX512_VNNI, VNNI_512, 16, 8, CLF__INT8_DOT},
     {CLF_INSTRUCTIONS_AVX512_BF16, VNNI_512 | CLF__DOT_BF16, 16, 8, CLF__INT8_DOT},
+    {CLF_INSTRUCTIONS_NEON, CLF__NEON, 8, 6, CLF__INT8_DOT},
+    {CLF_INSTRUCTIONS_DOTPROD, CLF__NEON | CLF__DOT_INT8_128, 8, 6, CLF__INT8_DOT},
 };
 
 const struct clf__level *clf__level_portable(void)

@@ -10,8 +10,13 @@
 #define CLF__AVX2         2 /* with FMA and F16C */
 #define CLF__DOT_INT8_256 4 /* vpdpbusd on 256 bits (AVX-VNNI, or AVX512_VNNI with AVX512VL) */
 #define CLF__AVX512       8 /* AVX512F and AVX512BW */
-#define CLF__DOT_INT8     16 /* vpdpbusd on 512 bits (AVX512_VNNI) */
-#define CLF__DOT_BF16     32 /* vdpbf16ps on 512 bits (AVX512_BF16) */
+#define CLF__DOT_INT8     16  /* vpdpbusd on 512 bits (AVX512_VNNI) */
+#define CLF__DOT_BF16     32  /* vdpbf16ps on 512 bits (AVX512_BF16) */
+#define CLF__NEON         64  /* Advanced SIMD of AArch64, on 128 bits */
+#define CLF__DOT_INT8_128 128 /* sdot on 128 bits (FEAT_DotProd) */
+
+/* Any instruction for dot products of int8. */
+#define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)
 
 /* How an element of packed activations in int8 lies, by its bytes. */
 #define CLF__INT8_FLOAT 4 /* products of fp32, exact */

@@ -38,8 +38,8 @@ static inline struct clf_device *native_device(int form, int portable, clf_preci
     const struct clf__caps *caps = clf__device_caps(device);
     int differs = form == CLF_FORM_CPU && (caps->level->instructions & CLF__DOT_BF16) != 0;
     if (precision == CLF_PRECISION_INT8) {
-        differs = form == CLF_FORM_CPU ? (caps->level->instructions & CLF__DOT_INT8) != 0
-                                       : caps->has_integer_dot_product;
+        differs =
+            form == CLF_FORM_CPU ? caps->level->int8_bytes == CLF__INT8_DOT : caps->has_integer_dot_product;
     }
     return differs ? support_device_portable((clf_form)form) : NULL;
 }

@@ -48,7 +48,7 @@ static const struct flag table[] = {
     {"attention", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.attention), "auto|fused|batched",
      "how attention is computed ($CLFORMER_ATTENTION, or auto)"},
     {"instructions", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.instructions),
-     "auto|portable|avx2|avx-vnni|avx512|avx512-vnni|avx512-bf16",
+     "auto|portable|avx2|avx-vnni|avx512|avx512-vnni|avx512-bf16|neon|dotprod",
      "the level of instructions that a CPU's kernels use ($CLFORMER_INSTRUCTIONS, or auto: the best one)"},
     {"precision", 0, TAKES_MODEL | TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),
      "fp32|fp16|bf16|int8", "of the weights and of products (fp32)"},

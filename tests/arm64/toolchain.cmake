@@ -1,0 +1,15 @@
+# For an Arm processor of 64 bits, by the packages that tests/arm64/setup unpacked. CMake reads this again for its own
+# trials, which see no variables of ours: the place is that of this file.
+get_filename_component(CLF_ARM64_ROOT ${CMAKE_CURRENT_LIST_DIR}/../../build/arm64/root ABSOLUTE)
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_SYSROOT ${CLF_ARM64_ROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(ENV{PKG_CONFIG_LIBDIR} ${CLF_ARM64_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CLF_ARM64_ROOT}/usr/share/pkgconfig)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CLF_ARM64_ROOT})
