@@ -85,7 +85,7 @@ static inline int dot_word(int acc, int q, int w)
 /* Where many blocks of rows take a panel it is widened once: the shifts are a tenth of a block's work. */
 #define WIDE_INTS               (2 * PANEL * 512) /* of a panel of 2048 inputs: 128 KiB */
 #define LEAST_WIDE_ROWS         (4 * BLOCK_ROWS)
-#define WIDE_PAIRS(g, is_odd)   vloadv(0, wide + (2 * (g) + (is_odd)) * PANEL + COLUMN)
+#define WIDE_PAIRS(g, is_odd)   vloadv(0, panel.wide + (2 * (g) + (is_odd)) * PANEL + COLUMN)
 #define ADD_WIDE_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, WIDE_PAIRS(g, 0), WIDE_PAIRS(g, 1))
 #define ADD_WIDE_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_WIDE_PAIRS, groups, words, turn)
 #else
@@ -164,7 +164,6 @@ static inline void finish_sums(float *to, const intv *sums, const __global cpu_o
     {                                                                                                                  \
         const __global int *words = (const __global int *)panel.weights;                                               \
         const __global float *tail = (const __global float *)(panel.weights + (size_t)groups * (4 * PANEL));           \
-        const int *wide = panel.wide;                                                                                  \
         HOLD_ROWS(ROWS, int, rows, x, pitch)                                                                           \
         enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
         FOR_COLUMNS(COUNT)                                                                                             \
