@@ -41,11 +41,13 @@ static inline int find_instructions(void)
 #endif
     return found;
 }
-#elif defined(__aarch64__) && !defined(__SPIR__) /* every such processor that Linux runs on has Advanced SIMD */
+#elif defined(__aarch64__) && !defined(__SPIR__) /* every such processor has Advanced SIMD */
 static inline int find_instructions(void)
 {
-    ulong features; /* ID_AA64ISAR0_EL1, which Linux tells programs too */
+    ulong features = 0; /* ID_AA64ISAR0_EL1, which Linux tells programs too; elsewhere asking may end them */
+#ifdef __linux__
     __asm__("mrs %0, s3_0_c0_c6_0" : "=r"(features));
+#endif
     return CLF__NEON | ((features >> 44 & 15) != 0 ? CLF__DOT_INT8_128 : 0);
 }
 #else
