@@ -159,7 +159,7 @@ static inline void finish_sums(float *to, const intv *sums, const __global cpu_o
 }
 
 #define DEFINE_BLOCK_OF(NAME, ROWS, ADD)                                                                               \
-    static inline void NAME(float16 *tile, const __global cpu_operand *x, size_t pitch, struct int8_panel panel,            \
+    static inline void NAME(float16 *tile, const __global cpu_operand *x, size_t pitch, struct int8_panel panel,       \
                             int groups, struct turn turn)                                                              \
     {                                                                                                                  \
         const __global int *words = (const __global int *)panel.weights;                                               \

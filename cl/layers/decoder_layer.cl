@@ -31,7 +31,7 @@ typedef char weight_element;
 #define CONVERT_ROW(to, from, inputs) quantize_row_global(to, OPERAND_PITCH(inputs), from, inputs)
 #define PANEL_AT(w, p, inputs)        ((w) + (size_t)(p)*panel_bytes(inputs))
 #define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs, turn)                                                   \
-    block_global(tile, (const __global cpu_operand *)(rows), pitch, count, ((struct int8_panel){panel, 0}),               \
+    block_global(tile, (const __global cpu_operand *)(rows), pitch, count, ((struct int8_panel){panel, 0}),            \
                  groups_of(inputs), turn)
 #else
 #include "include/product.cl"

@@ -62,6 +62,7 @@ static clf_status place_pieces(struct clf__vocabulary *vocabulary, json_t *root)
                          "%s: has %zu pieces, the model's configuration says %d; download or save both again",
                          path, json_object_size(root), size);
     }
+    CLF__TRY(clf__allocate(&vocabulary->pieces, (size_t)size, sizeof *vocabulary->pieces));
     const char *piece;
     json_t *value;
     json_object_foreach(root, piece, value)
@@ -119,9 +120,6 @@ static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
         vocabulary->size = (int)json_object_size(json.root);
     }
     clf_status status = vocabulary->size > 0 ? CLF_OK : clf__fail(CLF_FORMAT, "%s: holds no piece", path);
-    if (status == CLF_OK) {
-        status = clf__allocate(&vocabulary->pieces, (size_t)vocabulary->size, sizeof *vocabulary->pieces);
-    }
     if (status == CLF_OK) {
         status = place_pieces(vocabulary, json.root);
     }
