@@ -89,7 +89,7 @@ static inline int dot_word(int acc, int q, int w)
 #define ADD_WIDE_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, WIDE_PAIRS(g, 0), WIDE_PAIRS(g, 1))
 #define ADD_WIDE_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_WIDE_PAIRS, groups, words, turn)
 #else
-/* fp32 is exact below 2^24: the sums of so many groups of four products, each at most 254 * 127. */
+/* After so many groups of four products, each at most 254 * 127, a sum is still below 2^24, where fp32 is exact. */
 #define EXACT_GROUPS 128
 
 /* w of input j of the groups */

@@ -4,15 +4,10 @@
 
 const char *const clf__level_words[] = {
     [CLF_INSTRUCTIONS_AUTO] = "auto",
-    [CLF_INSTRUCTIONS_PORTABLE] = "portable",
-    [CLF_INSTRUCTIONS_AVX2] = "avx2",
-    [CLF_INSTRUCTIONS_AVX_VNNI] = "avx-vnni",
-    [CLF_INSTRUCTIONS_AVX512] = "avx512",
-    [CLF_INSTRUCTIONS_AVX512_VNNI] = "avx512-vnni",
-    [CLF_INSTRUCTIONS_AVX512_BF16] = "avx512-bf16",
-    [CLF_INSTRUCTIONS_NEON] = "neon",
-    [CLF_INSTRUCTIONS_DOTPROD] = "dotprod",
-    NULL,
+#define LEVEL_WORD(name, word) [CLF_INSTRUCTIONS_##name] = (word),
+    CLF__LEVEL_LIST(LEVEL_WORD)
+#undef LEVEL_WORD
+        NULL,
 };
 
 enum { VNNI_256 = CLF__AVX2 | CLF__DOT_INT8_256, VNNI_512 = CLF__AVX512 | CLF__DOT_INT8 };

@@ -34,7 +34,18 @@ struct clf__level {
     int int8_bytes;   /* one of CLF__INT8_* */
 };
 
-/* "auto", then each level's name, by enum clf_instructions; NULL behind the last. */
+/* X(NAME, word): the levels of enum clf_instructions and what users call them. */
+#define CLF__LEVEL_LIST(X)                                                                                   \
+    X(PORTABLE, "portable")                                                                                  \
+    X(AVX2, "avx2")                                                                                          \
+    X(AVX_VNNI, "avx-vnni")                                                                                  \
+    X(AVX512, "avx512")                                                                                      \
+    X(AVX512_VNNI, "avx512-vnni")                                                                            \
+    X(AVX512_BF16, "avx512-bf16")                                                                            \
+    X(NEON, "neon")                                                                                          \
+    X(DOTPROD, "dotprod")
+
+/* The word for each value of enum clf_instructions, "auto" first; NULL ends them. */
 extern const char *const clf__level_words[];
 
 /* The level of kernels in OpenCL C alone, which every device runs. */

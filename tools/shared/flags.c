@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "shared/command.h"
 #include "shared/nearest.h"
+#include "tuning/levels.h"
 
 enum kind { FLAG_SWITCH, FLAG_TEXT, FLAG_COUNT, FLAG_REAL, FLAG_CHOICE };
 
@@ -20,7 +21,8 @@ struct flag {
     const char *help;
 };
 
-#define FIELD(name) offsetof(struct flags, name)
+#define FIELD(name)          offsetof(struct flags, name)
+#define OR_LEVEL(name, word) "|" word
 static const struct flag table[] = {
     {"model", 'm', TAKES_MODEL, FLAG_TEXT, FIELD(model), "FOLDER", "the model's folder (needed)"},
     {"model", 'm', TAKES_BENCH | TAKES_TUNE, FLAG_TEXT, FIELD(model), "FOLDER",
@@ -48,7 +50,7 @@ static const struct flag table[] = {
     {"attention", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.attention), "auto|fused|batched",
      "how attention is computed ($CLFORMER_ATTENTION, or auto)"},
     {"instructions", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.instructions),
-     "auto|portable|avx2|avx-vnni|avx512|avx512-vnni|avx512-bf16|neon|dotprod",
+     "auto" CLF__LEVEL_LIST(OR_LEVEL),
      "the level of instructions that a CPU's kernels use ($CLFORMER_INSTRUCTIONS, or auto: the best one)"},
     {"precision", 0, TAKES_MODEL | TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),
      "fp32|fp16|bf16|int8", "of the weights and of products (fp32)"},
