@@ -1,6 +1,6 @@
 /* Decoder layers for one new token a row (Vaswani 2017, 3.1), whole, in one launch: few rows make products so short
- * that launching them one by one costs more than they do. The same functions in the same order as the launches make
- * that lib/layers/layer.c would make, so the same bits.
+ * that launching them one by one costs more than they do, and with many rows no core idles while a launch ends. The
+ * same functions in the same order as the launches make that lib/layers/layer.c would make, so the same bits.
  *
  * A layer is a list of stages: products, attentions and norms; where products read converted rows, a conversion comes
  * before each. A group takes tiles of the stage (a panel of a product, a head of a row, a row) until none is left, then
@@ -17,6 +17,8 @@
 #error "decoder_layer.cl needs NORM_FIRST"
 #endif
 
+#define TILES_A_GROUP 4 /* of a product, at least: see take_piece() */
+
 /* What the others make kernels of is called here. */
 #undef CPU_KERNEL
 #define CPU_KERNEL static
@@ -24,18 +26,21 @@
 #include "rows/layernorm.cl"
 #include "include/finish.cl"
 
-/* PANEL_AT: where panel p of a weight begins. MULTIPLY_ROWS: a tile of count <= BLOCK_ROWS rows. CONVERT_ROW: a row for that. */
+/* HOLD_PANEL: panel p of a weight, for so many rows. MULTIPLY_ROWS: a tile of count <= BLOCK_ROWS rows. CONVERT_ROW: a row for
+ * that. */
 #if PRECISION == 3
 #include "include/product_int8.cl"
 typedef char weight_element;
 #define CONVERT_ROW(to, from, inputs) quantize_row_global(to, OPERAND_PITCH(inputs), from, inputs)
-#define PANEL_AT(w, p, inputs)        ((w) + (size_t)(p)*panel_bytes(inputs))
+#define HOLD_PANEL(panel, w, p, inputs, rows)                                                                          \
+    int room[WIDE_INTS];                                                                                               \
+    struct int8_panel panel = panel_for((w) + (size_t)(p)*panel_bytes(inputs), groups_of(inputs), rows, room)
 #define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs, turn)                                                   \
-    block_global(tile, (const __global cpu_operand *)(rows), pitch, count, ((struct int8_panel){panel, 0}),            \
-                 groups_of(inputs), turn)
+    block_global(tile, (const __global cpu_operand *)(rows), pitch, count, panel, groups_of(inputs), turn)
 #else
 #include "include/product.cl"
-#define PANEL_AT(w, p, inputs) ((w) + (size_t)(p)*PANEL * panel_depth(inputs))
+#define HOLD_PANEL(panel, w, p, inputs, rows)                                                                          \
+    const __global weight_element *panel = (w) + (size_t)(p)*PANEL * panel_depth(inputs)
 #define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs, turn)                                                   \
     block(tile, (const __global operand_element *)(rows), (pitch) / sizeof(operand_element), count, panel, inputs, turn)
 #if PRECISION == 2 && defined(HAS_DOT_BF16)
@@ -153,26 +158,38 @@ static inline void convert_tile(int tile, const struct product *product, __globa
 }
 #endif
 
-/* One panel for all rows. */
-static inline void product_tile(int tile, const struct product *product, int rows, const __global uchar *operand)
+/* How many tiles share the rows of a panel: one, unless a product has too few panels for all groups to be busy. */
+static inline int row_shares(int panels, int rows)
 {
-    int column = tile * PANEL, inputs = product->inputs;
+    int wanted = (TILES_A_GROUP * (int)get_num_groups(0) + panels - 1) / panels;
+    return min(wanted, (rows + BLOCK_ROWS - 1) / BLOCK_ROWS);
+}
+
+/* One panel for a share of the rows. */
+static inline void product_tile(int tile, const struct product *product, int rows, int shares, const __global uchar *operand)
+{
+    int number = tile / shares, share = tile % shares, blocks = (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    int first = blocks * share / shares * BLOCK_ROWS, end = min(rows, blocks * (share + 1) / shares * BLOCK_ROWS);
+    int column = number * PANEL, inputs = product->inputs;
 #ifdef CONVERT_ROW
     size_t pitch = OPERAND_PITCH(inputs);
 #else
     size_t pitch = (size_t)product->x.stride * sizeof(float);
     operand = (const __global uchar *)product->x.at;
 #endif
-    const __global weight_element *panel = PANEL_AT(product->linear.weight, tile, inputs);
-    const __global float *bias = product->linear.bias, *residual = product->residual;
+    HOLD_PANEL(panel, product->linear.weight, number, inputs, end - first);
+    const __global float *bias = product->linear.bias;
     float16 products[2 * BLOCK_ROWS];
-    struct turn turn = first_turn(rows);
-    for (int row = 0; row < rows; row += BLOCK_ROWS, turn.number++) {
-        int count = min(BLOCK_ROWS, rows - row);
+    struct turn turn = first_turn(end - first);
+    for (int row = first; row < end; row += BLOCK_ROWS, turn.number++) {
+        int count = min(BLOCK_ROWS, end - row);
+        __global float *y = product->y.at + (size_t)row * product->y.stride + column;
+        const __global float *residual =
+            product->residual ? product->residual + (size_t)row * product->residual_stride + column : 0;
+        fetch_tile(count, y, product->y.stride, residual, product->residual_stride, product->outputs - column);
         MULTIPLY_ROWS(products, operand + row * pitch, pitch, count, panel, inputs, turn);
-        finish_tile(products, count, product->y.at + (size_t)row * product->y.stride + column, product->y.stride,
-                    bias ? bias + column : 0, residual ? residual + (size_t)row * product->residual_stride + column : 0,
-                    product->residual_stride, 1.0f, product->outputs - column, product->activates);
+        finish_tile(products, count, y, product->y.stride, bias ? bias + column : 0, residual, product->residual_stride, 1.0f,
+                    product->outputs - column, product->activates);
     }
 }
 
@@ -183,7 +200,8 @@ static inline void run_product(__global atomic_int *counters, int stage, const s
 #ifdef CONVERT_ROW
     FOR_TILES(stage + STAGES, rows, convert_tile(tile, product, operand))
 #endif
-    FOR_TILES(stage, (product->outputs + PANEL - 1) / PANEL, product_tile(tile, product, rows, operand))
+    int panels = (product->outputs + PANEL - 1) / PANEL, shares = row_shares(panels, rows);
+    FOR_TILES(stage, panels * shares, product_tile(tile, product, rows, shares, operand))
 }
 
 /* What a layer has of its own: weights and biases, norms, and what it remembers of earlier tokens and of the encoder's

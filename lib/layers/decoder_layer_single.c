@@ -122,7 +122,7 @@ static int is_single(const struct clf__layer *layer, int rows, const struct clf_
     }
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->addresses.buffer));
     const struct clf__attention_call *cross = call->cross_call;
-    /* Beyond so many rows the products are long enough to be launched by themselves. */
+    /* All rows, unless `clformer tune` found that many are better served by a launch for each op. */
     return rows <= caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)] &&
            cross->maps.buffer == NULL && cross->mask.additive.buffer == NULL &&
            cross->mask.relative.buffer == NULL && !cross->mask.causal;

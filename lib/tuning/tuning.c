@@ -28,7 +28,7 @@ static const char *const attentions[] = {"auto", "fused", "batched", NULL};
 #define SKINNY_ROWS(precision)                                                                               \
     {"skinny_rows_" precision, NULL, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6}
 #define STEP_ROWS(precision)                                                                                 \
-    {"step_rows_" precision, NULL, NULL, 32, 0, 1024, {0, 4, 8, 16, 32, 64}, 6}
+    {"step_rows_" precision, NULL, NULL, 65536, 0, 65536, {0, 4, 8, 16, 32, 65536}, 6}
 
 const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
     CHOICE("form", "CLFORMER_FORM", forms, CLF_FORM_GPU, 3),

@@ -32,6 +32,9 @@ static const struct layer_case cases[] = {
     {9, 1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
     {2, 9, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8},
     {3, 32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
+    {1, 67, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32},
+    {2, 67, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
+    {2, 300, 36, 161, 2, 18, 18, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
 };
 
 static void make_linear(struct clf__linear *out, struct clf_device *device, struct support_random *random,
@@ -258,7 +261,12 @@ static void test_many_launches(void **state)
     const struct clf__mixer_step step = {.turn = 0};
     struct clf__attention_call cross = {.few_queries = 1};
     struct clf__layer_call call = {.step = &step, .cross_call = &cross, .addresses = addresses};
-    assert_false(clf__decoder_layers_together(&layer, 1, 100000, &call));
+    enum clf__knob knob = CLF__KNOB_STEP_ROWS + c.precision;
+    assert_int_equal(clf__decoder_layers_together(&layer, 1, 10000, &call), 1);
+    clf__device_set_knob(device, knob, 8);
+    assert_int_equal(clf__decoder_layers_together(&layer, 1, 8, &call), 1);
+    assert_false(clf__decoder_layers_together(&layer, 1, 9, &call));
+    clf__device_set_knob(device, knob, clf__knobs[knob].standard);
     call.step = NULL;
     assert_false(clf__decoder_layers_together(&layer, 1, 1, &call));
     layer.feed_forward.gated = 1;
