@@ -160,7 +160,7 @@ static clf_status load(struct clf_device *device, struct clf__program *program, 
     return status;
 }
 
-clf_status clf__program_cache_load(struct clf_device *device, struct clf__program *program)
+clf_status clf__program_cache_try(struct clf_device *device, struct clf__program *program)
 {
     if (device->programs->cache.folder == NULL) {
         return CLF_OK;
@@ -169,13 +169,19 @@ clf_status clf__program_cache_load(struct clf_device *device, struct clf__progra
     clf_status status = locate(&key, &path, device, program);
     if (status == CLF_OK) {
         status = load(device, program, path, key);
-        if (status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
-            warn_once(device, clf_last_error());
-            status = CLF_OK;
-        }
     }
     clf__free(path);
     clf__free(key);
+    return status;
+}
+
+clf_status clf__program_cache_load(struct clf_device *device, struct clf__program *program)
+{
+    clf_status status = clf__program_cache_try(device, program);
+    if (status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
+        warn_once(device, clf_last_error());
+        return CLF_OK;
+    }
     return status;
 }
 
@@ -308,6 +314,7 @@ static clf_status store(struct clf_device *device, const struct clf__program *pr
 
 void clf__program_cache_store_all(struct clf_device *device)
 {
+    clf__programs_ahead_wait(device);
     if (device->programs->cache.folder == NULL || device->programs->count == 0) {
         return;
     }
@@ -315,6 +322,9 @@ void clf__program_cache_store_all(struct clf_device *device)
     int wrote = 0;
     for (int i = 0; status == CLF_OK && i < device->programs->count; i++) {
         status = store(device, device->programs->programs[i], &wrote);
+    }
+    if (status == CLF_OK) {
+        status = clf__programs_ahead_store(device);
     }
     if (status == CLF_OK && wrote) {
         status = clf__program_cache_limit(device->programs->cache.folder, device->programs->cache.most_bytes);

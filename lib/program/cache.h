@@ -23,6 +23,9 @@ clf_status clf__program_cache_open(struct clf_device *device);
  * what is there cannot be used (one warning a device). Fails for want of memory alone. */
 clf_status clf__program_cache_load(struct clf_device *device, struct clf__program *program);
 
+/* The same, but fails with what cannot be used, and warns of nothing. */
+clf_status clf__program_cache_try(struct clf_device *device, struct clf__program *program);
+
 /* Before something is compiled: says so, the first time, and makes the folder. Where that cannot be made, or
  * there is none, a warning has said it, or the caller wants it so. */
 void clf__program_cache_tell(struct clf_device *device);

@@ -20,25 +20,27 @@ struct entry {
     struct timespec used; /* the time of a file's contents: a start that reads it sets it to now */
 };
 
-/* "NAME-0123456789abcdef.bin": a file of somebody else's is left alone. */
+/* "NAME-0123456789abcdef.bin", or ".list": a file of somebody else's is left alone. */
 static int is_program(const char *name)
 {
     enum { DIGITS = 16 };
     const char *dash = strrchr(name, '-');
-    return dash && strspn(dash + 1, "0123456789abcdef") == DIGITS && strcmp(dash + 1 + DIGITS, ".bin") == 0;
+    return dash && strspn(dash + 1, "0123456789abcdef") == DIGITS &&
+           (strcmp(dash + 1 + DIGITS, ".bin") == 0 || strcmp(dash + 1 + DIGITS, ".list") == 0);
 }
 
-/* "NAME.bin.PID-COUNT.tmp" of a process that is no more, as clf__temporary_path() names them. A number may
- * belong to another process by now: what is older than a day is nobody's. A process of another container or
- * machine that loses its file here compiles once more. */
+/* "NAME.bin.PID-COUNT.tmp", or ".list.", of a process that is no more, as clf__temporary_path() names them. A
+ * number may belong to another process by now: what is older than a day is nobody's. A process of another
+ * container or machine that loses its file here compiles once more. */
 static int is_stray(const char *name, const struct stat *about)
 {
-    const char *id = strstr(name, ".bin.");
+    const char *binary = strstr(name, ".bin."), *list = strstr(name, ".list.");
+    const char *id = binary ? binary + strlen(".bin.") : list ? list + strlen(".list.") : NULL;
     if (id == NULL || !clf__ends_with(name, ".tmp")) {
         return 0;
     }
     char *end = NULL;
-    long process = strtol(id + strlen(".bin."), &end, 10);
+    long process = strtol(id, &end, 10);
     if (process <= 0 || *end != '-') {
         return 0;
     }

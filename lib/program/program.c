@@ -27,43 +27,75 @@ static void free_program(struct clf__program *program)
     clf__free(program);
 }
 
-static clf_status fill_program(struct clf_device *device, struct clf__program *program, const char *name,
-                               const char *defines)
+/* What its binary depends on, without a binary. */
+static clf_status describe_program(struct clf__program **out, struct clf_device *device, const char *name,
+                                   const char *defines)
 {
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    struct clf__program *program = *out;
     CLF__TRY(clf__copy_string(&program->name, name));
     CLF__TRY(clf__copy_string(&program->defines, defines));
     CLF__TRY(clf__format(&program->options, "%s%s%s", device->build_options, *defines ? " " : "", defines));
-    CLF__TRY(clf__program_source(&program->source, device->programs, name));
-    CLF__TRY(clf__program_cache_load(device, program));
-    if (program->program) {
+    return clf__program_source(&program->source, device->programs, name);
+}
+
+static struct clf__program *find_program(const struct clf__programs *programs, const char *name,
+                                         const char *defines)
+{
+    for (int i = 0; i < programs->count; i++) {
+        struct clf__program *program = programs->programs[i];
+        if (strcmp(program->name, name) == 0 && strcmp(program->defines, defines) == 0) {
+            return program;
+        }
+    }
+    return NULL;
+}
+
+/* Takes a program over, also where it fails. */
+static clf_status keep_program(struct clf__programs *programs, struct clf__program *program,
+                               clf_status status)
+{
+    if (status == CLF_OK) {
+        status = clf__resize(&programs->programs, (size_t)programs->count + 1, sizeof *programs->programs);
+    }
+    if (status == CLF_OK && program->program) {
+        programs->programs[programs->count++] = program;
+    } else if (program) {
+        free_program(program);
+    }
+    return status;
+}
+
+clf_status clf__program_load(struct clf_device *device, const char *name, const char *defines)
+{
+    if (find_program(device->programs, name, defines)) {
         return CLF_OK;
     }
-    clf__program_cache_tell(device);
-    return clf__program_compile(&program->program, device, program);
+    struct clf__program *program = NULL;
+    clf_status status = describe_program(&program, device, name, defines);
+    if (status == CLF_OK) {
+        status = clf__program_cache_try(device, program);
+    }
+    return keep_program(device->programs, program, status);
 }
 
 static clf_status get_program(struct clf__program **out, struct clf_device *device, const char *name,
                               const char *defines)
 {
-    struct clf__programs *programs = device->programs;
-    for (int i = 0; i < programs->count; i++) {
-        struct clf__program *program = programs->programs[i];
-        if (strcmp(program->name, name) == 0 && strcmp(program->defines, defines) == 0) {
-            *out = program;
-            return CLF_OK;
-        }
+    clf__programs_ahead_wait(device);
+    *out = find_program(device->programs, name, defines);
+    if (*out) {
+        return CLF_OK;
     }
-    CLF__TRY(clf__resize(&programs->programs, (size_t)programs->count + 1, sizeof *programs->programs));
-    struct clf__program *program = NULL;
-    CLF__TRY(clf__allocate(&program, 1, sizeof *program));
-    clf_status status = fill_program(device, program, name, defines);
-    if (status != CLF_OK) {
-        free_program(program);
-        return status;
+    clf_status status = describe_program(out, device, name, defines);
+    if (status == CLF_OK) {
+        status = clf__program_cache_load(device, *out);
     }
-    programs->programs[programs->count++] = program;
-    *out = program;
-    return CLF_OK;
+    if (status == CLF_OK && (*out)->program == NULL) {
+        clf__program_cache_tell(device);
+        status = clf__program_compile(&(*out)->program, device, *out);
+    }
+    return keep_program(device->programs, *out, status);
 }
 
 static void free_kernel(struct clf__kernel *kernel)
@@ -195,5 +227,7 @@ void clf__programs_free(struct clf__programs *programs)
     clf__free(programs->programs);
     clf__free(programs->added);
     clf__free(programs->cache.folder);
+    clf__free(programs->ahead.path);
+    clf__free(programs->ahead.list);
     clf__free(programs);
 }

@@ -3,6 +3,7 @@
 #define CLF_PROGRAM_PROGRAM_H
 
 #include "opencl/opencl.h"
+#include "program/ahead.h"
 #include "program/cache.h"
 #include "program/kernel_sources.h"
 
@@ -35,11 +36,16 @@ struct clf__programs {
     struct clf__kernel_source *added; /* beside the embedded ones */
     int added_count;
     struct clf__program_cache cache;
+    struct clf__programs_ahead ahead;
 };
 
 /* The kernel of cl/<program>.cl built with defines (NULL: none). CLF_BUILD when it does not compile. */
 clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *device, const char *program,
                                const char *kernel, const char *defines);
+
+/* Takes a program from the cache, if it is there and whole, without asking for a kernel of it. Says nothing.
+ */
+clf_status clf__program_load(struct clf_device *device, const char *name, const char *defines);
 
 /* The text of a program: cl/include/prelude.cl and the file of cl/ with this name, whose lines `#include
  * "folder/other.cl"` are replaced by that file; #line directives make the driver's messages name our file and

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "device/caps.h"
+#include "program/ahead.h"
 #include "translate/internal.h"
 
 static void describe(struct clf_model *model)
@@ -66,10 +67,21 @@ static clf_status load_parts(struct clf_model *model)
     return status == CLF_OK ? clf__failure_again(&job.failure) : status;
 }
 
+/* So are the programs that a model here took before, in this precision. */
+static clf_status begin_programs(struct clf_device *device, const char *folder, clf_precision precision)
+{
+    char *work = NULL;
+    CLF__TRY(clf__format(&work, "%s\n%d", folder, (int)precision));
+    clf__programs_ahead_begin(device, work);
+    clf__free(work);
+    return CLF_OK;
+}
+
 static clf_status load(struct clf_model *model, struct clf_device *device, const char *folder,
                        clf_precision precision)
 {
     CLF__TRY(clf__copy_string(&model->folder, folder));
+    CLF__TRY(begin_programs(device, folder, precision));
     CLF__TRY(clf__transformer_configure(&model->transformer, device, folder, precision));
     CLF__TRY(load_parts(model));
     describe(model);

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "device/buffer.h"
+#include "program/ahead.h"
 #include "program/cache.h"
 #include "program/launch.h"
 #include "program/testing.h"
@@ -55,8 +56,10 @@ static int finish(void **state)
 }
 
 struct use {
+    int ahead; /* programs that were loaded before a kernel was asked for, beside the probe */
     int built, loaded, warnings, notices;
 };
+static const char *work; /* loaded ahead for, unless it is NULL */
 
 /* Opens the device, runs a kernel of the test's program, closes the device; the answer must be right whatever
  * the cache holds. */
@@ -71,6 +74,14 @@ static struct use use_device(const char *kernel, int added)
     assert_ok(clf_device_open(&device, NULL, NULL));
     assert_ok(clf__program_add_source(device, "cached", source));
     assert_ok(clf__buffer_create(&y, device, sizeof value, "the output"));
+    clf__program_counts(device, &use.built, &use.loaded);
+    use.ahead = -(use.built + use.loaded);
+    if (work) {
+        clf__programs_ahead_begin(device, work);
+        clf__programs_ahead_wait(device);
+    }
+    clf__program_counts(device, &use.built, &use.loaded);
+    use.ahead += use.built + use.loaded;
     snprintf(defines, sizeof defines, "-DADDED=%d", added);
     struct clf__argument arguments[] = {CLF__BUFFER(y)};
     struct clf__launch launch = {.program = "cached",
@@ -362,8 +373,10 @@ static void test_limit(void **state)
     make_file("b-0123456789abcdef.bin", 400, 1000);
     make_file("c-0123456789abcdef.bin", 500, 3000);
     make_file("letter.bin", 5000, 1);
+    make_file("d-0123456789abcdef.list", 100, 500);
     make_file("a-letter-of-17-pages.bin", 5000, 1);
     assert_ok(clf__program_cache_limit(folder, 1200));
+    assert_false(has_file("d-0123456789abcdef.list"));
     assert_true(has_file("b-0123456789abcdef.bin"));
     assert_ok(clf__program_cache_limit(folder, 1199));
     assert_false(has_file("b-0123456789abcdef.bin"));
@@ -419,7 +432,7 @@ static void test_stray_files(void **state)
     (void)state;
     static const char *const kept[] = {"letter.tmp", "x-0123456789abcdef.bin.tmp",
                                        "x-0123456789abcdef.bin.1-2.tmp.old"};
-    char gone[64], own[64], old[64];
+    char gone[64], list[64], own[64], old[64];
     pid_t child = fork();
     if (child == 0) {
         _exit(0);
@@ -427,9 +440,11 @@ static void test_stray_files(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_ok(clf__folder_create(folder));
     snprintf(gone, sizeof gone, "x-0123456789abcdef.bin.%ld-0.tmp", (long)child);
+    snprintf(list, sizeof list, "x-0123456789abcdef.list.%ld-0.tmp", (long)child);
     snprintf(own, sizeof own, "x-0123456789abcdef.bin.%ld-1000000.tmp", (long)getpid());
     snprintf(old, sizeof old, "x-0123456789abcdef.bin.%ld-1000001.tmp", (long)getpid());
     make_file(gone, 10, time(NULL));
+    make_file(list, 10, time(NULL));
     make_file(own, 10, time(NULL));
     make_file(old, 10, 1000);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
@@ -437,11 +452,58 @@ static void test_stray_files(void **state)
     }
     use_device("one", 0);
     assert_false(has_file(gone));
+    assert_false(has_file(list));
     assert_false(has_file(old)); /* nobody writes for a day */
     assert_true(has_file(own));
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         assert_true(has_file(kept[i]));
     }
+}
+
+static void assert_ahead(const char *of, const char *kernel, int added, int ahead, int built)
+{
+    work = of;
+    struct use use = use_device(kernel, added);
+    work = NULL;
+    assert_int_equal(use.ahead, ahead);
+    assert_int_equal(use.built, built);
+}
+
+static void test_ahead(void **state)
+{
+    (void)state;
+    assert_ahead("this", "one", 0, 0, 2);
+    assert_ahead("this", "one", 0, 1, 0);
+    assert_ahead("that", "one", 0, 0, 0); /* other work has its own list */
+    assert_ahead("this", "one", 1, 1, 1); /* what was loaded was not asked for: it leaves the list */
+    assert_ahead("this", "one", 1, 1, 0);
+}
+
+static void test_wrong_list(void **state)
+{
+    (void)state;
+    assert_ahead("this", "one", 1, 0, 2);
+    const char *path = find_file("ahead-");
+    static const char wrong[] = "no tab\ncached\t-DADDED=%s\nnobody\t\n\n\t\ncached\t-DADDED=1";
+    write_file(path, wrong, sizeof wrong - 1); /* what is of no use is passed over */
+    assert_ahead("this", "one", 1, 1, 0);
+    assert_int_equal(unlink(path), 0);
+    assert_ahead("this", "one", 1, 0, 0);
+    assert_ahead("this", "one", 1, 1, 0);
+}
+
+/* A program that cannot be loaded ahead is told of once, by who asks for it. */
+static void test_ahead_of_damage(void **state)
+{
+    (void)state;
+    assert_ahead("this", "one", 0, 0, 2);
+    write_file(find_file("cached-"), "damaged", 7);
+    work = "this";
+    struct use use = use_device("one", 0);
+    work = NULL;
+    assert_int_equal(use.ahead, 0);
+    assert_use(use, 1, 1, 1);
+    assert_ahead("this", "one", 0, 1, 0);
 }
 
 int main(void)
@@ -456,6 +518,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_folder, start, finish),
         cmocka_unit_test_setup_teardown(test_whose_file, start, finish),
         cmocka_unit_test_setup_teardown(test_whose_folder, start, finish),
+        cmocka_unit_test_setup_teardown(test_ahead, start, finish),
+        cmocka_unit_test_setup_teardown(test_wrong_list, start, finish),
+        cmocka_unit_test_setup_teardown(test_ahead_of_damage, start, finish),
         cmocka_unit_test_setup_teardown(test_limit, start, finish),
         cmocka_unit_test_setup_teardown(test_limit_in_use, start, finish),
         cmocka_unit_test_setup_teardown(test_stray_files, start, finish),
