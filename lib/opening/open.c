@@ -209,6 +209,7 @@ void clf_device_close(struct clf_device *device)
         return;
     }
     struct clf_device_list *list = device->list;
+    clf__programs_ahead_store(device);
     clf__program_cache_store_all(device);
     free_device(device);
     clf_device_list_free(list);

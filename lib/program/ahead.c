@@ -53,16 +53,7 @@ void clf__programs_ahead_begin(struct clf_device *device, const char *work)
         return;
     }
     if (find_list(device, work) == CLF_OK && ahead->list != NULL) {
-        ahead->is_running = pthread_create(&ahead->thread, NULL, load_all, device) == 0;
-    }
-}
-
-void clf__programs_ahead_wait(struct clf_device *device)
-{
-    struct clf__programs_ahead *ahead = &device->programs->ahead;
-    if (ahead->is_running) {
-        pthread_join(ahead->thread, NULL);
-        ahead->is_running = 0;
+        (void)clf__task_begin(&ahead->loading, load_all, device);
     }
 }
 
@@ -96,18 +87,21 @@ static clf_status list_taken(char **out, int *grew, const struct clf__programs *
     return CLF_OK;
 }
 
-clf_status clf__programs_ahead_store(struct clf_device *device)
+void clf__programs_ahead_store(struct clf_device *device)
 {
-    const struct clf__programs *programs = device->programs;
+    struct clf__programs *programs = device->programs;
+    clf__task_wait(&programs->ahead.loading);
     if (programs->ahead.path == NULL) {
-        return CLF_OK;
+        return;
     }
     char *list = NULL;
-    int grew;
+    int grew = 0;
     clf_status status = list_taken(&list, &grew, programs);
     if (status == CLF_OK && grew) {
         status = clf__owned_file_write(programs->ahead.path, list, strlen(list));
     }
     clf__free(list);
-    return status;
+    if (status != CLF_OK) {
+        clf__program_cache_warn(device);
+    }
 }

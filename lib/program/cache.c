@@ -30,11 +30,11 @@ struct header {
 static const char magic[16] = "clformer program"; /* no NUL: all 16 are compared */
 static const size_t largest_file = (size_t)256 << 20;
 
-static void warn_once(struct clf_device *device, const char *problem)
+void clf__program_cache_warn(struct clf_device *device)
 {
     if (!device->programs->cache.has_warned) {
         device->programs->cache.has_warned = 1;
-        clf__log(CLF_LOG_WARNING, "compiled programs: %s; kernels are compiled again", problem);
+        clf__log(CLF_LOG_WARNING, "compiled programs: %s; kernels are compiled again", clf_last_error());
     }
 }
 
@@ -67,7 +67,7 @@ clf_status clf__program_cache_open(struct clf_device *device)
     clf__free(path);
     if (status == CLF_FILE) {
         if (is_news(clf_last_error())) {
-            warn_once(device, clf_last_error());
+            clf__program_cache_warn(device);
         }
         return CLF_OK;
     }
@@ -179,7 +179,7 @@ clf_status clf__program_cache_load(struct clf_device *device, struct clf__progra
 {
     clf_status status = clf__program_cache_try(device, program);
     if (status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
-        warn_once(device, clf_last_error());
+        clf__program_cache_warn(device);
         return CLF_OK;
     }
     return status;
@@ -220,7 +220,7 @@ void clf__program_cache_tell(struct clf_device *device)
     cache->has_told = 1;
     char *made = NULL;
     if (clf__owned_folder_create(&made, cache->folder) != CLF_OK) {
-        warn_once(device, clf_last_error());
+        clf__program_cache_warn(device);
         clf__free(cache->folder);
         cache->folder = NULL;
         return;
@@ -314,7 +314,7 @@ static clf_status store(struct clf_device *device, const struct clf__program *pr
 
 void clf__program_cache_store_all(struct clf_device *device)
 {
-    clf__programs_ahead_wait(device);
+    clf__task_wait(&device->programs->ahead.loading);
     if (device->programs->cache.folder == NULL || device->programs->count == 0) {
         return;
     }
@@ -323,13 +323,10 @@ void clf__program_cache_store_all(struct clf_device *device)
     for (int i = 0; status == CLF_OK && i < device->programs->count; i++) {
         status = store(device, device->programs->programs[i], &wrote);
     }
-    if (status == CLF_OK) {
-        status = clf__programs_ahead_store(device);
-    }
     if (status == CLF_OK && wrote) {
         status = clf__program_cache_limit(device->programs->cache.folder, device->programs->cache.most_bytes);
     }
     if (status != CLF_OK) {
-        warn_once(device, clf_last_error());
+        clf__program_cache_warn(device);
     }
 }

@@ -30,6 +30,9 @@ clf_status clf__program_cache_try(struct clf_device *device, struct clf__program
  * there is none, a warning has said it, or the caller wants it so. */
 void clf__program_cache_tell(struct clf_device *device);
 
+/* Says, once a device, that the last failure keeps compiled programs from being kept or taken. */
+void clf__program_cache_warn(struct clf_device *device);
+
 /* Keeps what was compiled since the device was opened. Nothing here fails: a warning says what went wrong. */
 void clf__program_cache_store_all(struct clf_device *device);
 

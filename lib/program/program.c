@@ -82,7 +82,7 @@ clf_status clf__program_load(struct clf_device *device, const char *name, const 
 static clf_status get_program(struct clf__program **out, struct clf_device *device, const char *name,
                               const char *defines)
 {
-    clf__programs_ahead_wait(device);
+    clf__task_wait(&device->programs->ahead.loading);
     *out = find_program(device->programs, name, defines);
     if (*out) {
         return CLF_OK;
@@ -198,6 +198,7 @@ clf_status clf__program_add_source(struct clf_device *device, const char *name, 
 
 void clf__program_counts(const struct clf_device *device, int *built, int *loaded)
 {
+    clf__task_wait(&device->programs->ahead.loading);
     *built = *loaded = 0;
     for (int i = 0; i < device->programs->count; i++) {
         ++*(device->programs->programs[i]->stored_kernels ? loaded : built);

@@ -1,10 +1,9 @@
 #include <clformer/model.h>
 
-#include <pthread.h>
-
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/task.h"
 #include "device/caps.h"
 #include "program/ahead.h"
 #include "translate/internal.h"
@@ -55,12 +54,11 @@ static clf_status load_parts(struct clf_model *model)
     struct clf__transformer *transformer = model->transformer;
     struct tokenizer_job job = {.folder = model->folder,
                                 .options = clf__tokenizer_options_of(&transformer->config)};
-    pthread_t thread;
-    int is_beside = pthread_create(&thread, NULL, load_tokenizer, &job) == 0;
+    struct clf__task task;
+    int is_beside = clf__task_begin(&task, load_tokenizer, &job);
     clf_status status = clf__transformer_load_weights(transformer, model->folder);
-    if (is_beside) {
-        pthread_join(thread, NULL);
-    } else if (status == CLF_OK) {
+    clf__task_wait(&task);
+    if (!is_beside && status == CLF_OK) {
         load_tokenizer(&job);
     }
     model->tokenizer = job.tokenizer;

@@ -78,7 +78,6 @@ static struct use use_device(const char *kernel, int added)
     use.ahead = -(use.built + use.loaded);
     if (work) {
         clf__programs_ahead_begin(device, work);
-        clf__programs_ahead_wait(device);
     }
     clf__program_counts(device, &use.built, &use.loaded);
     use.ahead += use.built + use.loaded;
