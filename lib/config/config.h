@@ -11,15 +11,24 @@
 #include "search/search.h"
 #include "text/tokenizer.h"
 
-/* X(NAME, word): the systems whose folders we read; the word is the preset's name in config.json, and
- * family/<word>.c is the rest of it. */
-#define CLF__SYSTEM_LIST(X)                                                                                  \
+/* X(NAME, word): the systems whose folders we read; family/<word>.c is the rest of it. Those that we train
+ * and write too come first: there the word is the preset's name in config.json. */
+#define CLF__PRESET_LIST(X)                                                                                  \
     X(MARIAN, marian)                                                                                        \
     X(PAPER, paper)                                                                                          \
     X(JADORE, jadore)                                                                                        \
     X(ANNOTATED, annotated)                                                                                  \
     X(SPEECH, speech)                                                                                        \
     X(ILLUSTRATED, illustrated)
+#define CLF__SYSTEM_LIST(X)                                                                                  \
+    CLF__PRESET_LIST(X)                                                                                      \
+    X(BART, bart)                                                                                            \
+    X(MBART, mbart)                                                                                          \
+    X(M2M100, m2m100)                                                                                        \
+    X(PEGASUS, pegasus)                                                                                      \
+    X(BLENDERBOT, blenderbot)                                                                                \
+    X(T5, t5)                                                                                                \
+    X(MT5, mt5)
 
 enum clf__system {
 #define CLF__SYSTEM_ENUM(name, word) CLF__##name,
@@ -27,6 +36,7 @@ enum clf__system {
 #undef CLF__SYSTEM_ENUM
 };
 const char *clf__system_word(enum clf__system system);
+int clf__system_is_preset(enum clf__system system);
 
 /* "length_penalty" and --length-penalty are at least -this and at most this. */
 enum { CLF__LENGTH_PENALTY_LIMIT = 1000 };

@@ -249,7 +249,7 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
         return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" is %d, outside the vocabulary of %d", json->path,
                          options->end_id, vocabulary);
     }
-    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DECODING));
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DECODING, NULL));
     if (options->n_best > options->beams) {
         return clf__fail(CLF_FORMAT, "%s: \"num_return_sequences\" is %d, more than \"num_beams\" %d",
                          json->path, options->n_best, options->beams);

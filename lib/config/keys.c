@@ -146,27 +146,6 @@ const struct clf__config_key *clf__config_key_find(const char *name, size_t leng
 
 _Static_assert(sizeof(enum clf__norm_kind) == sizeof(int), "an enumeration is read as an int");
 
-clf_status clf__config_read_word(const struct clf__json *json, const char *name,
-                                 const struct clf__key_word *words, int *out)
-{
-    const char *text = NULL;
-    CLF__TRY(clf__json_string(json, name, &text));
-    if (text == NULL) {
-        return CLF_OK;
-    }
-    char known[256] = "";
-    for (const struct clf__key_word *word = words; word->word != NULL; word++) {
-        if (strcmp(word->word, text) == 0) {
-            *out = word->value;
-            return CLF_OK;
-        }
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", word > words ? ", " : "", word->word);
-    }
-    return clf__fail(CLF_UNSUPPORTED, "%s: \"%s\" is \"%.64s\"; supported: %s", json->path, name, text,
-                     known);
-}
-
 static clf_status read_real(const struct clf__json *json, const struct clf__config_key *key, float *field)
 {
     double value = *field;
@@ -175,8 +154,15 @@ static clf_status read_real(const struct clf__json *json, const struct clf__conf
     return CLF_OK;
 }
 
-static clf_status read_field(void *field, const struct clf__json *json, const struct clf__config_key *key)
+static clf_status read_field(void *field, const struct clf__json *json, const struct clf__config_key *named,
+                             const char *name)
 {
+    const struct clf__config_key there = {.name = name,
+                                          .type = named->type,
+                                          .low = named->low,
+                                          .high = named->high,
+                                          .words = named->words},
+                                 *key = &there;
     switch (key->type) {
     case CLF__KEY_WHOLE:
         return clf__json_int(json, key->name, (long long)key->low, (long long)key->high, field);
@@ -190,12 +176,25 @@ static clf_status read_field(void *field, const struct clf__json *json, const st
     return clf__config_read_word(json, key->name, key->words, field);
 }
 
+/* What the file calls a key; NULL: it has none that is read. */
+static const char *name_in_file(const struct clf__config_key *key, const struct clf__family *theirs)
+{
+    int is_fixed = key->stage == CLF__KEY_SWITCH || key->stage == CLF__KEY_DERIVED;
+    if (theirs == NULL) {
+        return key->name;
+    }
+    return is_fixed && !clf__family_has_key(theirs, key->name)
+               ? NULL
+               : clf__family_key_name(theirs, key->name, NULL);
+}
+
 clf_status clf__config_read_stage(struct clf__config *config, const struct clf__json *json,
-                                  enum clf__key_stage stage)
+                                  enum clf__key_stage stage, const struct clf__family *theirs)
 {
     for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
-        for (int i = 0; i < 2 && key->stage == stage; i++) {
-            CLF__TRY(read_field((char *)config + key->fields[i], json, key));
+        const char *name = key->stage == stage ? name_in_file(key, theirs) : NULL;
+        for (int i = 0; i < 2 && name != NULL; i++) {
+            CLF__TRY(read_field((char *)config + key->fields[i], json, key, name));
         }
     }
     return CLF_OK;

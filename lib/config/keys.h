@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "config/config.h"
+#include "config/word.h"
 
 /* Of a model, a head or a frame. */
 enum { CLF__CONFIG_MOST_WIDTH = 65536 };
@@ -17,7 +18,7 @@ enum clf__key_stage {
     CLF__KEY_SIZE,    /* first, and written even where it is the preset's */
     CLF__KEY_KIND,    /* first */
     CLF__KEY_RATE,    /* once "dropout" is known, which is the default */
-    CLF__KEY_SWITCH,  /* in our own folders alone; a family of Hugging Face's fixes it */
+    CLF__KEY_SWITCH,  /* in our own folders; a family of Hugging Face's fixes it unless it lists the key */
     CLF__KEY_DERIVED, /* the same, over what was worked out from the others */
     CLF__KEY_DECODING /* from generation_config.json, or from config.json where a folder has only that */
 };
@@ -32,12 +33,6 @@ enum {
     CLF__KEY_SHOWN = 8,        /* inspect shows its field */
     CLF__KEY_OF_SINUSOID = 16, /* but only where positions are of this kind */
     CLF__KEY_OF_RELATIVE = 32
-};
-
-/* A word and what it stands for. The first word of a value is the one that is shown. */
-struct clf__key_word {
-    const char *word;
-    int value;
 };
 
 struct clf__config_key {
@@ -56,13 +51,11 @@ extern const struct clf__config_key clf__config_keys[];
 /* NULL: there is none of this name, of length bytes. */
 const struct clf__config_key *clf__config_key_find(const char *name, size_t length);
 
-/* Reads the keys of a stage; those that are missing stay as they are. */
+/* Reads the keys of a stage by the names of a family of Hugging Face's, or of our own folders (NULL); those
+ * that are missing stay as they are. */
+struct clf__family;
 clf_status clf__config_read_stage(struct clf__config *config, const struct clf__json *json,
-                                  enum clf__key_stage stage);
-
-/* One of several words; *out stays as it is where the key is missing. */
-clf_status clf__config_read_word(const struct clf__json *json, const char *name,
-                                 const struct clf__key_word *words, int *out);
+                                  enum clf__key_stage stage, const struct clf__family *theirs);
 
 /* The value of its field; NULL where there is no memory. The caller releases it. */
 json_t *clf__config_key_value(const struct clf__config *config, const struct clf__config_key *key);

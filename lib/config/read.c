@@ -8,9 +8,12 @@
 /* transformers writes all of them: without one, the weights are hardly those of the default. */
 static void warn_of_missing_sizes(const struct clf__config *config, const struct clf__json *json)
 {
+    const struct clf__family *family = clf__family_of(config->system);
     for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
-        if (key->stage == CLF__KEY_SIZE && !clf__json_has(json, key->name)) {
-            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; the default %d is taken", json->path, key->name,
+        int is_optional;
+        const char *name = clf__family_key_name(family, key->name, &is_optional);
+        if (key->stage == CLF__KEY_SIZE && name && !is_optional && !clf__json_has(json, name)) {
+            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; the default %d is taken", json->path, name,
                      *(const int *)((const char *)config + key->fields[0]));
         }
     }
@@ -20,7 +23,7 @@ static clf_status read_preset(enum clf__system *system, const struct clf__json *
 {
     struct clf__key_word presets[] = {
 #define PRESET_WORD(name, word) {#word, CLF__##name},
-        CLF__SYSTEM_LIST(PRESET_WORD){NULL, 0}
+        CLF__PRESET_LIST(PRESET_WORD){NULL, 0}
 #undef PRESET_WORD
     };
     if (!clf__json_has(json, "preset")) {
@@ -33,22 +36,54 @@ static clf_status read_preset(enum clf__system *system, const struct clf__json *
     return CLF_OK;
 }
 
+/* The folder's class may be one that has an encoder or a decoder alone, or another head. */
+static clf_status check_class(const struct clf__json *json)
+{
+    const json_t *first = json_array_get(json_object_get(json->root, "architectures"), 0);
+    const char *word = json_is_string(first) ? json_string_value(first) : "";
+    const char *what = clf__family_refused_class(word);
+    if (what) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: \"architectures\" says %.64s: %s; clformer runs encoder-decoders that "
+                         "generate text",
+                         json->path, word, what);
+    }
+    int is_whole = 1;
+    CLF__TRY(clf__json_bool(json, "is_encoder_decoder", &is_whole));
+    if (!is_whole) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: \"is_encoder_decoder\" is false: the folder holds an encoder or a decoder "
+                         "alone; clformer runs encoder-decoders",
+                         json->path);
+    }
+    return CLF_OK;
+}
+
 static clf_status read_system(enum clf__system *system, int *is_ours, const struct clf__json *json)
 {
-    static const char known[] =
-        "\"marian\", as in the MarianMT folders of Hugging Face, and \"clformer\", as in "
-        "what `clformer train` writes with its other presets";
+    char known[256];
     const char *type = NULL;
+    clf__family_list_types(known, sizeof known);
     CLF__TRY(clf__json_string(json, "model_type", &type));
     if (type == NULL) {
-        return clf__fail(CLF_FORMAT, "%s: \"model_type\" is missing; supported are %s", json->path, known);
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"model_type\" is missing; supported are clformer, as `clformer train` writes "
+                         "it, and of Hugging Face %s",
+                         json->path, known);
     }
     *is_ours = strcmp(type, "clformer") == 0;
-    if (!*is_ours && !clf__family_find_type(system, type)) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: \"model_type\" is \"%.64s\"; supported are %s", json->path,
-                         type, known);
+    if (*is_ours) {
+        return read_preset(system, json);
     }
-    return *is_ours ? read_preset(system, json) : CLF_OK;
+    if (!clf__family_find_type(system, type)) {
+        const char *what = clf__family_refused_type(type);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: \"model_type\" is \"%.64s\"%s%s; supported are the encoder-decoders clformer, as "
+            "`clformer train` writes it, and of Hugging Face %s",
+            json->path, type, what ? ", " : "", what ? what : "", known);
+    }
+    return check_class(json);
 }
 
 /* An id, or -1 where the file says null. */
@@ -66,7 +101,7 @@ static clf_status read_ids(struct clf__config *config, const struct clf__json *j
     CLF__TRY(read_id(json, "pad_token_id", &config->pad_id));
     CLF__TRY(read_id(json, "bos_token_id", &config->start_id));
     CLF__TRY(clf__config_read_end_id(json, &config->end_id));
-    if (is_ours) {
+    if (is_ours || config->decoder_start_id < 0) { /* transformers' fallback */
         config->decoder_start_id = config->start_id;
     }
     return clf__json_int(json, "decoder_start_token_id", 0, CLF__MAX_VOCABULARY - 1,
@@ -103,6 +138,10 @@ static clf_status read_vocabularies(struct clf__config *config, const struct clf
 static clf_status read_tied_sharing(struct clf__config *config, const struct clf__json *json)
 {
     int share = 1, tie = 1;
+    if (clf__family_of(config->system)->ties_by_file) { /* which is not read yet */
+        config->share_source_target = config->share_target_output = 1;
+        return CLF_OK;
+    }
     CLF__TRY(clf__json_bool(json, "share_encoder_decoder_embeddings", &share));
     CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
     if (share && config->target_vocabulary != config->source_vocabulary) {
@@ -159,19 +198,20 @@ static clf_status read_scale(struct clf__config_choices *choices, const struct c
 
 /* "dropout" is the embedding's too, and in some families the activation's, where these have no key of their
  * own; attention weights keep theirs. */
-static clf_status read_dropout(struct clf__config *config, const struct clf__json *json)
+static clf_status read_dropout(struct clf__config *config, const struct clf__json *json,
+                               const struct clf__family *theirs)
 {
     config->embedding_dropout = config->dropout;
     if (clf__family_of(config->system)->drops_activations) {
         config->activation_dropout = config->dropout;
     }
-    return clf__config_read_stage(config, json, CLF__KEY_RATE);
+    return clf__config_read_stage(config, json, CLF__KEY_RATE, theirs);
 }
 
 /* What was derived may be said outright: the scales, and the framing of a source line. */
 static clf_status read_derived(struct clf__config *config, const struct clf__json *json)
 {
-    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DERIVED));
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DERIVED, NULL));
     int start = config->source_start_id >= 0, end = config->source_end_id >= 0;
     CLF__TRY(clf__json_bool(json, "source_starts_with_bos", &start));
     CLF__TRY(clf__json_bool(json, "source_ends_with_eos", &end));
@@ -186,7 +226,7 @@ static clf_status read_derived(struct clf__config *config, const struct clf__jso
 static clf_status read_ours(struct clf__config *config, struct clf__config_choices *choices,
                             const struct clf__json *json)
 {
-    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SWITCH));
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SWITCH, NULL));
     CLF__TRY(clf__json_int(json, "d_k", 1, CLF__CONFIG_MOST_WIDTH, &choices->key_width));
     return clf__json_int(json, "d_v", 1, CLF__CONFIG_MOST_WIDTH, &choices->value_width);
 }
@@ -198,17 +238,22 @@ clf_status clf__config_read(struct clf__config *config, const struct clf__json *
     CLF__TRY(read_system(&system, &is_ours, json));
     struct clf__config_choices choices;
     clf__config_preset_start(config, &choices, system);
-    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SIZE));
-    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_KIND));
+    const struct clf__family *theirs = is_ours ? NULL : clf__family_of(system);
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SIZE, theirs));
+    CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_KIND, theirs));
     if (is_ours) {
         CLF__TRY(read_ours(config, &choices, json));
     } else {
         warn_of_missing_sizes(config, json);
+        CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SWITCH, theirs));
     }
     CLF__TRY(read_vocabularies(config, json));
     CLF__TRY(read_ids(config, json, is_ours));
-    CLF__TRY(read_dropout(config, json));
+    CLF__TRY(read_dropout(config, json, theirs));
     CLF__TRY(read_scale(&choices, json));
+    if (theirs && theirs->read) {
+        CLF__TRY(theirs->read(config, &choices, json));
+    }
     CLF__TRY(is_ours ? read_sharing(config, json) : read_tied_sharing(config, json));
     clf__config_derive(config, &choices);
     return is_ours ? read_derived(config, json) : CLF_OK;

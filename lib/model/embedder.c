@@ -1,5 +1,7 @@
 #include "model/embedder.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "model/relative.h"
 #include "ops/positions.h"
@@ -31,9 +33,8 @@ static clf_status write_sinusoids(struct clf__tensor table, const struct clf__co
         int left = table.rows - first, count = left < at_once ? left : at_once;
         clf__sinusoid_table(rows, first + config->position_offset - places.first, count, table.columns,
                             config->sinusoid_layout, config->sinusoid_frequency);
-        if (first == 0 && places.pad == 0) {
-            clf__sinusoid_table(rows, config->pad_id, 1, table.columns, config->sinusoid_layout,
-                                config->sinusoid_frequency);
+        if (first == 0 && places.pad == 0) { /* a pad token has no position, as in fairseq */
+            memset(rows, 0, width * sizeof *rows);
         }
         status = clf__buffer_write(table.buffer, (size_t)first * width * sizeof *rows,
                                    (size_t)count * width * sizeof *rows, rows);

@@ -19,7 +19,8 @@ static struct clf__initial initial_of(const struct clf__config *config, enum clf
     if (role == CLF__GAIN || role == CLF__SHIFT) {
         return clf__initial_constant(role == CLF__GAIN ? 1.0f : 0.0f);
     }
-    return clf__family_of(config->system)->initial(config, role, shape);
+    const struct clf__family *family = clf__family_of(config->system);
+    return family->initial ? family->initial(config, role, shape) : clf__initial_constant(0.0f);
 }
 
 static struct clf__parameter *add(struct writer *writer, enum clf__role role, const struct clf__shape *shape,

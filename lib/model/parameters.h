@@ -54,9 +54,9 @@ struct clf__parameters;
 /* Checks the whole checkpoint against the list, by the system's own names, or by the canonical ones where a
  * stored name begins with "model.": a missing, unknown or wrongly shaped tensor, or one whose
  * copies of a shared weight differ, is CLF_FORMAT naming tensor and file. Ignored: the system's buffers and
- * frozen tables. */
-clf_status clf__parameters_load(struct clf__parameters **out, const struct clf__config *config,
-                                const char *folder);
+ * frozen tables. Settles in *config what a family leaves to the file: whether the projection is the
+ * embedding. */
+clf_status clf__parameters_load(struct clf__parameters **out, struct clf__config *config, const char *folder);
 void clf__parameters_free(struct clf__parameters *parameters);
 const struct clf__parameter_list *clf__parameters_list(const struct clf__parameters *parameters);
 

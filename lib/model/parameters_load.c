@@ -136,15 +136,14 @@ static clf_status find_stored(const struct loading *loading, struct entry *entry
     int count = list_roles(loading->config, entry->parameter->name, roles);
     char stored[NAME_BYTES], wanted[NAME_BYTES] = "";
     for (int i = 0; i < count; i++) {
-        if (!clf__names_stored(loading->names, roles[i], stored, sizeof stored)) {
-            continue;
-        }
-        if (wanted[0] == '\0') {
-            memcpy(wanted, stored, sizeof wanted);
-        }
-        const struct clf__stored_tensor *tensor = clf__checkpoint_find(loading->checkpoint, stored);
-        if (tensor) {
-            CLF__TRY(claim(loading, entry, tensor));
+        for (int n = 0; clf__names_stored(loading->names, roles[i], n, stored, sizeof stored); n++) {
+            if (wanted[0] == '\0') {
+                memcpy(wanted, stored, sizeof wanted);
+            }
+            const struct clf__stored_tensor *tensor = clf__checkpoint_find(loading->checkpoint, stored);
+            if (tensor) {
+                CLF__TRY(claim(loading, entry, tensor));
+            }
         }
     }
     const struct clf__stored_tensor *unshared = find_unshared(loading, entry->parameter->name);
@@ -197,23 +196,47 @@ static clf_status find_all(struct clf__parameters *parameters, const struct load
     return check_unknown(loading);
 }
 
-static clf_status load(struct clf__parameters *parameters, const struct clf__config *config,
-                       const char *folder)
+static const struct clf__stored_tensor *find_by_name(const struct loading *loading, const char *canonical)
 {
-    CLF__TRY(clf__parameter_list_create(&parameters->list, config));
-    CLF__TRY(
-        clf__allocate(&parameters->entries, (size_t)parameters->list.count, sizeof *parameters->entries));
+    char stored[NAME_BYTES];
+    return clf__names_stored(loading->names, canonical, 0, stored, sizeof stored)
+               ? clf__checkpoint_find(loading->checkpoint, stored)
+               : NULL;
+}
+
+/* Some of transformers' classes tie the projection to the embedding whatever config.json says: unless the
+ * file holds both and they differ. */
+static clf_status settle_tie(struct clf__config *config, const struct loading *loading)
+{
+    if (!family_of(loading)->ties_by_file) {
+        return CLF_OK;
+    }
+    const struct clf__stored_tensor *projection = find_by_name(loading, "lm_head.weight"), *embedding;
+    embedding = find_by_name(loading, clf__target_embedding_name(config));
+    int same = 1;
+    if (projection && embedding) {
+        CLF__TRY(clf__stored_tensor_same(&same, projection, embedding));
+    }
+    config->share_target_output = same;
+    return CLF_OK;
+}
+
+static clf_status load(struct clf__parameters *parameters, struct clf__config *config, const char *folder)
+{
     CLF__TRY(clf__checkpoint_open(&parameters->checkpoint, folder));
     const struct clf__checkpoint *checkpoint = parameters->checkpoint;
     struct loading loading = {config, checkpoint, choose_names(checkpoint, config->system), NULL};
+    CLF__TRY(settle_tie(config, &loading));
+    CLF__TRY(clf__parameter_list_create(&parameters->list, config));
+    CLF__TRY(
+        clf__allocate(&parameters->entries, (size_t)parameters->list.count, sizeof *parameters->entries));
     CLF__TRY(clf__allocate(&loading.claimed, (size_t)clf__checkpoint_count(checkpoint), 1));
     clf_status status = find_all(parameters, &loading);
     clf__free(loading.claimed);
     return status;
 }
 
-clf_status clf__parameters_load(struct clf__parameters **out, const struct clf__config *config,
-                                const char *folder)
+clf_status clf__parameters_load(struct clf__parameters **out, struct clf__config *config, const char *folder)
 {
     *out = NULL;
     struct clf__parameters *parameters = NULL;

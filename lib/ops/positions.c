@@ -42,7 +42,14 @@ clf_status clf__positions_backward(struct clf__tensor dtable, struct clf__tensor
 void clf__sinusoid_table(float *table, int first, int positions, int width, enum clf__sinusoid_layout layout,
                          enum clf__sinusoid_frequency frequency)
 {
-    int pairs = (width + 1) / 2; /* the last one is a sine alone where the width is odd */
+    /* The last pair is a sine alone where the width is odd; but tensor2tensor and fairseq, whose arrangement
+     * halves by last is, have zeros there. */
+    int has_zeros =
+        layout == CLF__SINUSOID_HALVES && frequency == CLF__SINUSOID_BY_LAST && width % 2 == 1 && width > 1;
+    int pairs = has_zeros ? width / 2 : (width + 1) / 2;
+    for (int p = 0; p < positions && has_zeros; p++) {
+        table[(size_t)(p + 1) * (size_t)width - 1] = 0;
+    }
     for (int i = 0; i < pairs; i++) {
         double exponent = frequency == CLF__SINUSOID_BY_WIDTH ? 2.0 * i / width
                           : pairs > 1                         ? (double)i / (pairs - 1)

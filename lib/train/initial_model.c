@@ -145,7 +145,7 @@ static clf_status read_parameter(void *user, int index, float *target)
     return clf__parameters_read(parameters, clf__parameters_list(parameters)->items[index].name, target);
 }
 
-static clf_status copy_weights(const char *folder, const struct clf__config *config, const char *from)
+static clf_status copy_weights(const char *folder, struct clf__config *config, const char *from)
 {
     char *path = NULL;
     struct clf__parameters *parameters = NULL;

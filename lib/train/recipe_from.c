@@ -50,7 +50,12 @@ clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
         return clf__fail_in(status, "from");
     }
     const char *preset = clf__system_word(config.system);
+    int is_trained = clf__system_is_preset(config.system);
     clf__config_free(&config);
+    if (!is_trained) {
+        return clf__fail(CLF_UNSUPPORTED, "from: %s is a model of %s, which runs but is not trained yet",
+                         folder.items[0], preset);
+    }
     return take(recipe, preset, folder.items[0]);
 }
 

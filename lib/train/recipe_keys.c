@@ -23,9 +23,9 @@
  * bound. */
 #define LEAST_EPSILON 1e-18
 
-/* The families' words with "|" between them, in the order of enum clf__system. */
+/* The presets' words with "|" between them, in the order of enum clf__system. */
 #define PRESET(name, word) "|" #word
-#define PRESETS            (&CLF__SYSTEM_LIST(PRESET)[1])
+#define PRESETS            (&CLF__PRESET_LIST(PRESET)[1])
 
 #define FIXED    CLF__CHANGE_NEVER
 #define OF_MODEL CLF__CHANGE_OF_MODEL

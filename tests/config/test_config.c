@@ -267,8 +267,21 @@ static void test_missing_and_unreadable(void **state)
 static void test_unknown_systems(void **state)
 {
     (void)state;
-    expect_bad_config("\"model_type\": \"bart\"", "", NULL, CLF_UNSUPPORTED,
-                      "\"bart\"; supported are \"marian\", as in");
+    expect_bad_config(
+        "\"model_type\": \"gpt2\"", "", NULL, CLF_UNSUPPORTED,
+        "\"gpt2\", a model of a decoder alone; supported are the encoder-decoders clformer, as "
+        "`clformer train` writes it, and of Hugging Face marian, bart, mbart, m2m_100, pegasus, ");
+    expect_bad_config("\"model_type\": \"nllb-moe\"", "", NULL, CLF_UNSUPPORTED, "a mixture of experts;");
+    expect_bad_config("\"model_type\": \"mystery\"", "", NULL, CLF_UNSUPPORTED, "\"mystery\"; supported");
+    expect_bad_config("\"model_type\": \"t5\"", "\"architectures\": [\"T5EncoderModel\"]", NULL,
+                      CLF_UNSUPPORTED, "T5EncoderModel: an encoder alone");
+    expect_bad_config("\"model_type\": \"bart\"", "\"is_encoder_decoder\": false", NULL, CLF_UNSUPPORTED,
+                      "is_encoder_decoder");
+    expect_bad_config("\"model_type\": \"t5\"", "\"feed_forward_proj\": \"gated-tanh\"", NULL,
+                      CLF_UNSUPPORTED,
+                      "\"feed_forward_proj\" is \"gated-tanh\"; supported: relu, gated-gelu");
+    expect_bad_config("\"model_type\": \"t5\"", "\"num_heads\": 0", NULL, CLF_FORMAT, "num_heads");
+    expect_bad_config("\"model_type\": \"mt5\"", "\"d_kv\": 0", NULL, CLF_FORMAT, "d_kv");
     expect_bad_config("\"d_model\": 4", "", NULL, CLF_FORMAT, "model_type");
     expect_bad_config("\"model_type\": 7", "", NULL, CLF_FORMAT, "model_type");
     expect_bad_config("\"model_type\": \"clformer\"", "", NULL, CLF_FORMAT, "preset");

@@ -76,8 +76,9 @@ static void test_other_formats(void **state)
         "{\"model_type\": \"bert\", \"architectures\": [\"BertModel\"], \"hidden\": 8}";
     process_write(folder, "config.json", bert, sizeof bert - 1);
     struct process_result result = load(folder);
-    assert_refused(result, 1,
-                   "\"model_type\" is \"bert\"; supported are \"marian\", as in the MarianMT folders");
+    assert_refused(
+        result, 1,
+        "\"model_type\" is \"bert\", a model of an encoder alone; supported are the encoder-decoders");
     result = run_clformer(NULL, process_format("inspect %s", folder));
     assert_int_equal(result.status, 1);
     assert_non_null(

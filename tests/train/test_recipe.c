@@ -63,7 +63,7 @@ static void test_the_table_says_its_defaults(void **state)
         }
     }
 #define CHECK_FAMILY(name, word) check_family_defaults(CLF__##name);
-    CLF__SYSTEM_LIST(CHECK_FAMILY)
+    CLF__PRESET_LIST(CHECK_FAMILY)
     int exception_count;
     const struct clf__recipe_exception *exceptions = clf__recipe_exceptions(&exception_count);
     for (int i = 0; i < exception_count; i++) {

@@ -1,5 +1,6 @@
 #include "config/family/family.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* clang-format off */
@@ -21,6 +22,48 @@ const struct clf__family *clf__family_of(enum clf__system system)
 const char *clf__system_word(enum clf__system system)
 {
     return rows[system].word;
+}
+
+int clf__system_is_preset(enum clf__system system)
+{
+#define FAMILY_ONE(name, word) +1
+    return (int)system < 0 CLF__PRESET_LIST(FAMILY_ONE);
+}
+
+static const struct clf__family_key *find_key(const struct clf__family *family, const char *ours)
+{
+    for (const struct clf__family_key *key = family->keys; key != NULL && key->ours != NULL; key++) {
+        if (strcmp(key->ours, ours) == 0) {
+            return key;
+        }
+    }
+    return NULL;
+}
+
+const char *clf__family_key_name(const struct clf__family *family, const char *ours, int *is_optional)
+{
+    const struct clf__family_key *key = find_key(family, ours);
+    if (is_optional) {
+        *is_optional = key != NULL && key->is_optional;
+    }
+    return key ? key->theirs : ours;
+}
+
+int clf__family_has_key(const struct clf__family *family, const char *ours)
+{
+    return find_key(family, ours) != NULL;
+}
+
+void clf__family_list_types(char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && used < size; i++) {
+        const char *type = rows[i].family->hugging_face;
+        if (type) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", type);
+        }
+    }
 }
 
 int clf__family_find(enum clf__system *out, const char *word)

@@ -31,16 +31,29 @@ struct clf__family_default {
     const char *key, *fallback;
 };
 
+/* A key of config.json that a family's folders have under another name, or that they choose where those of
+ * other families do not. */
+struct clf__family_key {
+    const char *ours, *theirs; /* theirs NULL: they have no such key */
+    int is_optional;           /* it may be left out where every family's folder holds it */
+};
+
 struct clf__family {
     /* The model_type of Hugging Face's folders, whose keys its own arrangement fixes but for sizes; NULL: a
      * folder of ours ("clformer"), which names the preset and may choose every key. */
     const char *hugging_face;
     /* Where config.json has no key: changes of the paper's values. NULL: none. */
     void (*start)(struct clf__config *config, struct clf__config_choices *choices);
+    /* Ends with one without a name; NULL: all keys have our names, and none but every family's is read. */
+    const struct clf__family_key *keys;
+    /* Reads what takes more than a key's other name, once everything but the sharing is read. NULL: nothing.
+     */
+    clf_status (*read)(struct clf__config *config, struct clf__config_choices *choices,
+                       const struct clf__json *json);
     /* Writes what a new folder says beside sizes and ids; returns not 0 where there is no memory. NULL: the
      * preset's name. */
     int (*describe)(json_t *config, json_t *generation, const struct clf__model_description *description);
-    /* How a parameter begins. */
+    /* How a parameter begins. NULL where no new model is made. */
     struct clf__initial (*initial)(const struct clf__config *config, enum clf__role role,
                                    const struct clf__shape *shape);
     const struct clf__tensor_names *names; /* what its own code calls its tensors */
@@ -62,6 +75,7 @@ struct clf__family {
     int begins_with_zero_pad;         /* that row begins as zeros */
     int has_fixed_logits_bias;        /* final_logits_bias is a constant, zeros where the file has none */
     int stores_embeddings_variously;  /* one matrix for embeddings that are not shared, or a spare one */
+    int ties_by_file;                 /* the projection is the embedding unless the file holds another one */
     /* Training. */
     struct clf__family_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */
     int drops_before_norm;        /* dropout comes before the norm of the embedding sum */
@@ -72,11 +86,24 @@ struct clf__family {
 };
 
 const struct clf__family *clf__family_of(enum clf__system system);
+/* What a family's folders call a key: NULL, they have none. *is_optional, where it is not NULL. */
+const char *clf__family_key_name(const struct clf__family *family, const char *ours, int *is_optional);
+/* Whether its folders choose a key that others do not. */
+int clf__family_has_key(const struct clf__family *family, const char *ours);
 /* By the preset's name, and by a model_type of Hugging Face's; 0: there is none. */
 int clf__family_find(enum clf__system *out, const char *word);
 int clf__family_find_type(enum clf__system *out, const char *model_type);
 
+/* The model_types of Hugging Face that are read, for a message; cut to size. */
+void clf__family_list_types(char *text, size_t size);
+/* Says of a model_type or of the class that a folder was saved from what it is, where it is known to be no
+ * encoder-decoder of text or one that is not supported; NULL: nothing is known of it. */
+const char *clf__family_refused_type(const char *model_type);
+const char *clf__family_refused_class(const char *architecture);
+
 /* Parts of several families' values. */
+/* BART's sizes, ids and biases, which its kin begin with. */
+void clf__family_start_bart(struct clf__config *config, struct clf__config_choices *choices);
 void clf__family_bias_projections(struct clf__config *config);
 void clf__family_greedy(struct clf__config *config, int max_length);
 /* <s>, <pad>, </s>, <unk>, as the BART family has them. */

@@ -5,9 +5,15 @@
 
 #include "base/ascii.h"
 
-static const char *const frozen[] = {".embed_positions.weight", NULL};
+/* Sinusoids that were saved, and what old versions of fairseq left. */
+static const char *const frozen[] = {".embed_positions.weight", ".embed_positions.weights", "coder.version",
+                                     NULL};
 
 const struct clf__tensor_names clf__names_canonical = {NULL, 0, frozen};
+
+static const struct clf__name_rule bare[] = {{"model.*", "*"}, {"*", "*"}};
+
+const struct clf__tensor_names clf__names_bare = {bare, sizeof bare / sizeof *bare, frozen};
 
 static const char marks[] = {'@', '#', '*'};
 
@@ -56,15 +62,16 @@ static void write_name(const struct match *match, const char *pattern, char *sto
     }
 }
 
-int clf__names_stored(const struct clf__tensor_names *names, const char *canonical, char *stored, size_t size)
+int clf__names_stored(const struct clf__tensor_names *names, const char *canonical, int choice, char *stored,
+                      size_t size)
 {
     if (!names->rules) {
         snprintf(stored, size, "%s", canonical);
-        return 1;
+        return choice == 0;
     }
     for (int i = 0; i < names->rule_count; i++) {
         struct match match = {.lengths = {0}};
-        if (matches(&match, names->rules[i].canonical, canonical)) {
+        if (matches(&match, names->rules[i].canonical, canonical) && choice-- == 0) {
             write_name(&match, names->rules[i].stored, stored, size);
             return 1;
         }

@@ -19,9 +19,12 @@ struct clf__tensor_names {
 
 /* The BART family's names: MarianMT's, and those of the folders that we write. */
 extern const struct clf__tensor_names clf__names_canonical;
+/* The same without `model.` in front, as in folders saved from a model without its head. */
+extern const struct clf__tensor_names clf__names_bare;
 
-/* The stored name of a canonical one, cut to size; 0 where the system has none. */
-int clf__names_stored(const struct clf__tensor_names *names, const char *canonical, char *stored,
+/* The stored name of a canonical one, cut to size: where a system has several, the first, second ... by
+ * `choice` from 0; 0 where there is no more. */
+int clf__names_stored(const struct clf__tensor_names *names, const char *canonical, int choice, char *stored,
                       size_t size);
 
 int clf__names_are_frozen(const struct clf__tensor_names *names, const char *stored);

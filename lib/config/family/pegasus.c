@@ -1,0 +1,24 @@
+/* Pegasus (Zhang et al. 2020), as Hugging Face's folders have it. */
+#include "config/family/family.h"
+
+static void start(struct clf__config *config, struct clf__config_choices *choices)
+{
+    clf__family_start_bart(config, choices);
+    config->sinusoid_layout = CLF__SINUSOID_HALVES;
+    config->norm_first = config->norm_final = 1;
+    config->pad_id = config->decoder_start_id = 0;
+    config->start_id = -1;
+    config->end_id = 1;
+}
+
+const struct clf__family clf__family_pegasus = {
+    .hugging_face = "pegasus",
+    .start = start,
+    .names = &clf__names_bare,
+    .specials = {.first = {"<pad>", "</s>"}},
+    .has_no_start_token = 1,
+    .searches_all_positions = 1,
+    .keeps_pad_row = 1,
+    .stores_embeddings_variously = 1,
+    .has_fixed_logits_bias = 1,
+};

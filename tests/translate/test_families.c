@@ -1,0 +1,123 @@
+/* Every family of Hugging Face's on random models: the ids that generate() gives, greedy and by beams. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <clformer/clformer.h>
+
+#include "base/file.h"
+#include "support/model_fixture.h"
+#include "support/support.h"
+
+enum { LONGEST = 1024 };
+
+/* The words of vocab.json for ids, as `pieces` take them. */
+static struct clf_line write_words(const json_t *ids)
+{
+    char *text = support_array(LONGEST, 1);
+    size_t used = 0;
+    for (size_t i = 0; i < json_array_size(ids); i++) {
+        used += (size_t)snprintf(text + used, LONGEST - used, "w%d ",
+                                 (int)json_integer_value(json_array_get(ids, i)));
+        assert_true(used < LONGEST);
+    }
+    return (struct clf_line){text, used};
+}
+
+static void choose(struct clf_translate_options *options, const struct clf_model *model, const json_t *json)
+{
+    clf_translate_options_init(options, model);
+    const json_t *n_best = json_object_get(json, "num_return_sequences"),
+                 *penalty = json_object_get(json, "length_penalty");
+    options->pieces = 1;
+    options->beam = (int)json_integer_value(json_object_get(json, "num_beams"));
+    options->n_best = n_best ? (int)json_integer_value(n_best) : 1;
+    options->length_penalty = penalty ? json_real_value(penalty) : options->length_penalty;
+    if (json_is_true(json_object_get(json, "early_stopping"))) {
+        options->early_stopping = CLF_STOP_TRUE;
+    }
+}
+
+static void check_line(const struct clf_translation *actual, const json_t *expected, int beam,
+                       const char *name, size_t line)
+{
+    assert_int_equal(actual->status, CLF_OK);
+    assert_int_equal(actual->count, json_array_size(expected));
+    for (int n = 0; n < actual->count; n++) {
+        const struct clf_hypothesis *one = &actual->hypotheses[n];
+        const json_t *wanted = json_array_get(expected, (size_t)n), *ids = json_object_get(wanted, "ids");
+        double score = json_real_value(json_object_get(wanted, "score"));
+        int same = one->count == (int)json_array_size(ids);
+        for (int i = 0; same && i < one->count; i++) {
+            same = one->ids[i] == json_integer_value(json_array_get(ids, (size_t)i));
+        }
+        if (!same || (beam > 1 && fabs((double)one->score - score) > 1e-4)) {
+            fail_msg("%s, line %zu, hypothesis %d of %d beams: \"%s\" with score %.6f, expected %.6f", name,
+                     line + 1, n + 1, beam, one->text, (double)one->score, score);
+        }
+    }
+}
+
+static void check_record(struct clf_model *model, const json_t *record, const char *name)
+{
+    const json_t *sources = json_object_get(record, "sources"), *outputs = json_object_get(record, "outputs");
+    size_t count = json_array_size(sources);
+    struct clf_line *lines = support_array(count, sizeof *lines);
+    for (size_t i = 0; i < count; i++) {
+        lines[i] = write_words(json_array_get(sources, i));
+    }
+    struct clf_translate_options options;
+    choose(&options, model, json_object_get(record, "options"));
+    struct clf_translator *translator;
+    struct clf_translation *translations;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_translate(&translations, translator, lines, (int)count));
+    for (size_t i = 0; i < count; i++) {
+        check_line(&translations[i], json_array_get(outputs, i), options.beam, name, i);
+    }
+    clf_translations_free(translations, (int)count);
+    clf_translator_free(translator);
+}
+
+static void check_folder(struct clf_device *device, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "models/%s/generated.json", name);
+    json_t *records = json_load_file(support_fixture(path), 0, NULL);
+    snprintf(path, sizeof path, "models/%s", name);
+    struct clf_model *model;
+    assert_ok(clf_model_load(&model, device, support_fixture(path), NULL));
+    assert_true(json_array_size(records) > 0);
+    for (size_t i = 0; i < json_array_size(records); i++) {
+        check_record(model, json_array_get(records, i), name);
+    }
+    json_decref(records);
+    clf_model_free(model);
+    support_free_all();
+}
+
+static void test_generated(void **state)
+{
+    (void)state;
+    const char *const *names = model_fixture_names();
+    int checked = 0;
+    for (int i = 0; names[i] != NULL; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "models/%s/generated.json", names[i]);
+        if (!clf__file_exists(support_fixture(path)) || (support_small() && strchr(names[i], '-'))) {
+            continue;
+        }
+        print_message("%s\n", names[i]);
+        check_folder(support_device(CLF_FORM_AUTO), names[i]);
+        checked++;
+    }
+    assert_true(checked >= 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_generated, support_teardown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
