@@ -26,8 +26,9 @@ const char *clf__system_word(enum clf__system system)
 
 int clf__system_is_preset(enum clf__system system)
 {
-#define FAMILY_ONE(name, word) +1
-    return (int)system < 0 CLF__PRESET_LIST(FAMILY_ONE);
+#define FAMILY_NUMBER(name, word) CLF__##name,
+    static const enum clf__system presets[] = {CLF__PRESET_LIST(FAMILY_NUMBER)};
+    return (size_t)system < sizeof presets / sizeof *presets; /* they come first */
 }
 
 static const struct clf__family_key *find_key(const struct clf__family *family, const char *ours)
