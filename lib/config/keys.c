@@ -146,34 +146,29 @@ const struct clf__config_key *clf__config_key_find(const char *name, size_t leng
 
 _Static_assert(sizeof(enum clf__norm_kind) == sizeof(int), "an enumeration is read as an int");
 
-static clf_status read_real(const struct clf__json *json, const struct clf__config_key *key, float *field)
+static clf_status read_real(const struct clf__json *json, const struct clf__config_key *key, const char *name,
+                            float *field)
 {
     double value = *field;
-    CLF__TRY(clf__json_double(json, key->name, key->low, key->high, &value));
+    CLF__TRY(clf__json_double(json, name, key->low, key->high, &value));
     *field = (float)value;
     return CLF_OK;
 }
 
-static clf_status read_field(void *field, const struct clf__json *json, const struct clf__config_key *named,
+static clf_status read_field(void *field, const struct clf__json *json, const struct clf__config_key *key,
                              const char *name)
 {
-    const struct clf__config_key there = {.name = name,
-                                          .type = named->type,
-                                          .low = named->low,
-                                          .high = named->high,
-                                          .words = named->words},
-                                 *key = &there;
     switch (key->type) {
     case CLF__KEY_WHOLE:
-        return clf__json_int(json, key->name, (long long)key->low, (long long)key->high, field);
+        return clf__json_int(json, name, (long long)key->low, (long long)key->high, field);
     case CLF__KEY_REAL:
-        return read_real(json, key, field);
+        return read_real(json, key, name, field);
     case CLF__KEY_FLAG:
-        return clf__json_bool(json, key->name, field);
+        return clf__json_bool(json, name, field);
     case CLF__KEY_WORD:
         break;
     }
-    return clf__config_read_word(json, key->name, key->words, field);
+    return clf__config_read_word(json, name, key->words, field);
 }
 
 /* What the file calls a key; NULL: it has none that is read. */

@@ -5,21 +5,12 @@
 /* What transformers' MarianConfig defaults to. */
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
-    choices->scale = CLF__SCALE_NONE;
+    clf__family_start_bart(config, choices);
     config->source_vocabulary = config->target_vocabulary = 58101;
-    config->d_model = 1024;
-    config->encoder_layers = config->decoder_layers = 12;
-    config->encoder_heads = config->decoder_heads = 16;
-    config->encoder_ffn = config->decoder_ffn = 4096;
     config->sinusoid_layout = CLF__SINUSOID_HALVES;
-    config->norm_epsilon = 1e-5f;
-    clf__family_bias_projections(config);
-    config->activation = CLF__GELU_ERF;
-    config->logits_bias = 1;
     config->pad_id = config->decoder_start_id = 58100;
     config->start_id = -1;
     config->end_id = 0;
-    clf__family_greedy(config, config->decoder_max_positions);
 }
 
 /* What transformers needs to know, and how the models of OPUS-MT are arranged where its own defaults are

@@ -74,8 +74,8 @@ void clf__t5_start(struct clf__config *config, struct clf__config_choices *choic
     clf__family_greedy(config, LONGEST_OUTPUT);
 }
 
-/* The word is the activation's, behind "gated-" where the feed-forward is. transformers takes the exact GELU
- * for "gelu" alone. */
+/* The activation's word, with "gated-" before it where the feed-forward has a gate. transformers takes the
+ * exact GELU for "gelu" alone. */
 static clf_status read_feed_forward(struct clf__config *config, const struct clf__json *json)
 {
     enum { GATED = 1 << 8 };
