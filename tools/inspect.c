@@ -14,6 +14,43 @@ static const char help[] =
     "  $ clformer inspect tools/models/fr-en-small\n"
     "  $ clformer inspect --json tools/models/fr-en-small | jq '.unusual'\n";
 
+enum { VALUE_COLUMN = 36, LINE_WIDTH = 100 };
+
+/* A list of words, with lines that begin where the first one does. */
+static void print_words(const json_t *words)
+{
+    int column = VALUE_COLUMN;
+    size_t index;
+    json_t *word;
+    json_array_foreach(words, index, word)
+    {
+        int length = (int)json_string_length(word);
+        if (index > 0 && column + 1 + length > LINE_WIDTH) {
+            printf("\n%*s", (int)VALUE_COLUMN, "");
+            column = VALUE_COLUMN;
+        } else if (index > 0) {
+            printf(" ");
+            column++;
+        }
+        printf("%s", json_string_value(word));
+        column += length;
+    }
+    printf("%s", index == 0 ? "none" : "");
+}
+
+static int is_words(const json_t *value)
+{
+    size_t index;
+    json_t *word;
+    json_array_foreach(value, index, word)
+    {
+        if (!json_is_string(word)) {
+            return 0;
+        }
+    }
+    return json_is_array(value);
+}
+
 static void print_value(const json_t *value)
 {
     if (json_is_string(value)) {
@@ -33,7 +70,11 @@ static void print_object(const char *title, const json_t *object)
     json_object_foreach((json_t *)object, key, value)
     {
         printf("  %-32s  ", key);
-        print_value(value);
+        if (is_words(value)) {
+            print_words(value);
+        } else {
+            print_value(value);
+        }
         printf("\n");
     }
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "shared/command.h"
-#include "shared/nearest.h"
 #include "shared/terminal_guard.h"
 
 static const struct verb verbs[] = {
@@ -75,11 +75,11 @@ static const struct verb *find_verb(const char *name)
 
 static int report_no_verb(const char *name)
 {
-    struct nearest nearest = nearest_begin(name, (int)strlen(name));
+    struct clf__nearest nearest = clf__nearest_begin(name, (int)strlen(name));
     for (int i = 0; i < VERB_COUNT; i++) {
-        nearest_try(&nearest, verbs[i].name);
+        clf__nearest_try(&nearest, verbs[i].name);
     }
-    nearest_try(&nearest, "help");
+    clf__nearest_try(&nearest, "help");
     return nearest.best != NULL
                ? report_wrong_call("there is no verb \"%s\"; did you mean %s? `clformer --help` lists them",
                                    name, nearest.best)

@@ -37,12 +37,8 @@ static int print_json(const struct stream *stream, const struct clf_score *score
                   result_tokens(stream->setup.model, score->ids, score->count), "ids",
                   result_ids(score->ids, score->count), "score", total, "log_probability", total,
                   "token_log_probabilities", token_scores(score));
-    if (object != NULL && score->status != CLF_OK &&
-        json_object_set_new(object, "error", result_text(score->problem, strlen(score->problem))) != 0) {
-        json_decref(object);
-        object = NULL;
-    }
-    return result_print(object);
+    return result_print(
+        result_remarks(object, score->cut_from, score->status != CLF_OK ? score->problem : NULL));
 }
 
 static clf_status score_window(struct stream *stream)

@@ -16,7 +16,10 @@ static const char help[] =
     "  $ clformer translate -m tools/models/fr-en-small --beam 5 --n-best 3 --json < french.txt\n\n"
     "With --n-best N > 1 a line gives N lines of `line number <tab> score <tab> text`; with --json the\n"
     "object holds them in `n_best`. A line that cannot be translated gives an empty line, its number and\n"
-    "the reason on standard error, and exit status 1 at the end.\n";
+    "the reason on standard error, and exit status 1 at the end. A line that is too long for the model is\n"
+    "cut; that is said, with --json in `cut_from`, and gives exit status 3.\n\n"
+    "A model of several languages takes them by its own codes or short ones:\n"
+    "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 
 static json_t *hypothesis_object(const struct clf_model *model, const struct clf_hypothesis *hypothesis)
 {
@@ -49,15 +52,12 @@ static int print_json(const struct stream *stream, const struct clf_translation 
     if (!failed && stream->flags.translate.n_best > 1) {
         failed = json_object_set_new(object, "n_best", n_best_array(stream->setup.model, translation)) != 0;
     }
-    if (!failed && translation->status != CLF_OK) {
-        failed = json_object_set_new(object, "error",
-                                     result_text(translation->problem, strlen(translation->problem))) != 0;
-    }
     if (failed) {
         json_decref(object);
         object = NULL;
     }
-    return result_print(object);
+    return result_print(result_remarks(object, translation->cut_from,
+                                       translation->status != CLF_OK ? translation->problem : NULL));
 }
 
 /* A translation is one line, whatever the model made of it. */

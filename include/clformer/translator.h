@@ -53,6 +53,10 @@ struct clf_translate_options {
     /* Asked between steps: non-zero ends the work with CLF_INTERRUPTED. May be NULL. */
     int (*interrupted)(void *user);
     void *user;
+    /* Of a model with several languages, its own codes or short ones where they are unambiguous (pt for
+     * por_Latn). NULL: the source language of the model's folder; and for the target what the folder forces
+     * (forced_first) or says. */
+    const char *source_language, *target_language;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */
@@ -107,7 +111,8 @@ struct clf_stage_times {
  * @param out     receives it; free it with clf_translator_free() before its model.
  * @param model   borrowed for the translator's life.
  * @param options copied, the list of suppressed ids too; NULL takes the model's values.
- * @return CLF_BAD_ARGUMENT naming the option that is out of range, and for a model that is NULL.
+ * @return CLF_BAD_ARGUMENT naming the option that is out of range or the language that the model does not
+ * have, and for a model that is NULL.
  */
 clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
                                  const struct clf_translate_options *options);

@@ -210,5 +210,6 @@ struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config
         .pad_id = config->pad_id,
         .start_id = config->start_id,
         .end_id = config->end_id,
+        .class_name = clf__family_of(config->system)->tokenizer_class,
     };
 }

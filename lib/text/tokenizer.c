@@ -3,29 +3,11 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/segmenters/segmenter.h"
-#include "text/vocabulary.h"
+#include "text/tokenizer_internal.h"
 
 enum { MAX_SHOWN_WORD = 80 };
-
-/* One language: how its text is cut and which ids its pieces have. */
-struct side {
-    const struct clf__segmenter *segmenter;
-    void *state;                              /* the segmenter's */
-    const struct clf__vocabulary *vocabulary; /* NULL: this side is not text, and has no segmenter */
-    int32_t unknown_id;                       /* or -1 */
-};
-
-struct clf__tokenizer {
-    struct clf__tokenizer_options options;
-    struct clf__vocabulary vocabulary, target_vocabulary; /* the second where they are separate */
-    struct side source, target;
-    int max_length;
-};
 
 void clf__ids_free(struct clf__ids *ids)
 {
@@ -47,156 +29,6 @@ clf_status clf__ids_append(struct clf__ids *ids, int32_t id)
     return CLF_OK;
 }
 
-/* Adds to the sentence what to do about a file that the model needs. */
-static clf_status needed(clf_status status)
-{
-    if (status == CLF_FILE) {
-        clf__fail(CLF_FILE, "%s; download it again, or save the model with its tokenizer", clf_last_error());
-    }
-    return status;
-}
-
-static clf_status load_vocabulary(struct clf__vocabulary *out, const char *folder, const char *name, int size)
-{
-    char *path = NULL;
-    CLF__TRY(clf__path_join(&path, folder, name));
-    clf_status status = clf__vocabulary_load(out, path, size);
-    clf__free(path);
-    return needed(status);
-}
-
-/* What tokenizer_config.json says: *unknown_token and what the folder gets are borrowed from it. */
-static clf_status read_config(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
-                              const char **unknown_token, const struct clf__json *config)
-{
-    /* transformers writes 10^30 where there is no limit. */
-    double max_length = 0;
-    CLF__TRY(clf__json_double(config, "model_max_length", 1, 1e300, &max_length));
-    tokenizer->max_length = max_length < INT_MAX ? (int)max_length : 0;
-    CLF__TRY(clf__segmenter_read_config(folder, config));
-    /* A token is a string, or an object in files of transformers 4. */
-    const json_t *token = json_object_get(json_object_get(config->root, "unk_token"), "content");
-    if (json_is_string(token)) {
-        *unknown_token = json_string_value(token);
-        return CLF_OK;
-    }
-    return clf__json_string(config, "unk_token", unknown_token);
-}
-
-static clf_status find_unknown(struct side *side, const char *token)
-{
-    if (!side->vocabulary) {
-        return CLF_OK;
-    }
-    side->unknown_id = clf__vocabulary_id(side->vocabulary, token, strlen(token));
-    if (side->unknown_id < 0 && side->segmenter->has_model) {
-        return clf__fail(CLF_FORMAT, "%s: has no \"%s\", which stands for unknown pieces",
-                         side->vocabulary->path, token);
-    }
-    return CLF_OK;
-}
-
-static clf_status load_vocabularies(struct clf__tokenizer *tokenizer, const char *folder)
-{
-    const struct clf__tokenizer_options *options = &tokenizer->options;
-    tokenizer->target.vocabulary = &tokenizer->vocabulary;
-    if (options->separate) {
-        CLF__TRY(load_vocabulary(&tokenizer->target_vocabulary, folder, "target_vocab.json",
-                                 options->target_vocabulary));
-        tokenizer->target.vocabulary = &tokenizer->target_vocabulary;
-    }
-    if (options->source_vocabulary > 0) {
-        tokenizer->source.vocabulary = &tokenizer->vocabulary;
-        CLF__TRY(load_vocabulary(&tokenizer->vocabulary, folder, "vocab.json", options->source_vocabulary));
-    } else if (!options->separate) {
-        CLF__TRY(load_vocabulary(&tokenizer->vocabulary, folder, "vocab.json", options->target_vocabulary));
-    }
-    if (tokenizer->target.vocabulary->size != options->target_vocabulary) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: has %d pieces, the model's configuration says %d for the target; download or "
-                         "save both again",
-                         tokenizer->target.vocabulary->path, tokenizer->target.vocabulary->size,
-                         options->target_vocabulary);
-    }
-    return CLF_OK;
-}
-
-static clf_status open_segmenter(struct side *side, const struct clf__segmenter *segmenter,
-                                 const struct clf__segmenter_folder *folder, int target)
-{
-    if (side->vocabulary) {
-        if (segmenter->open) {
-            CLF__TRY(needed(segmenter->open(&side->state, folder, target)));
-        }
-        side->segmenter = segmenter;
-    }
-    return CLF_OK;
-}
-
-static clf_status load_sides(struct clf__tokenizer *tokenizer, const struct clf__segmenter_folder *folder,
-                             const char *unknown_token)
-{
-    struct side *source = &tokenizer->source, *target = &tokenizer->target;
-    const struct clf__segmenter *segmenter;
-    CLF__TRY(clf__segmenter_choose(&segmenter, folder, target->vocabulary));
-    CLF__TRY(open_segmenter(source, segmenter, folder, 0));
-    CLF__TRY(open_segmenter(target, segmenter, folder, 1));
-    CLF__TRY(find_unknown(source, unknown_token));
-    return find_unknown(target, unknown_token);
-}
-
-static clf_status load(struct clf__tokenizer *tokenizer, const char *path)
-{
-    CLF__TRY(load_vocabularies(tokenizer, path));
-    struct clf__segmenter_folder folder = {.path = path};
-    const char *unknown_token = "<unk>";
-    struct clf__json config;
-    clf_status status = clf__json_find_in(&config, path, "tokenizer_config.json");
-    if (status == CLF_OK && config.root) {
-        status = read_config(tokenizer, &folder, &unknown_token, &config);
-    }
-    if (status == CLF_OK) {
-        status = load_sides(tokenizer, &folder, unknown_token);
-    }
-    clf__json_free(&config);
-    return status;
-}
-
-clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
-                               const struct clf__tokenizer_options *options)
-{
-    *out = NULL;
-    struct clf__tokenizer *tokenizer = NULL;
-    CLF__TRY(clf__allocate(&tokenizer, 1, sizeof *tokenizer));
-    tokenizer->options = *options;
-    tokenizer->source.unknown_id = tokenizer->target.unknown_id = -1;
-    clf_status status = load(tokenizer, folder);
-    if (status != CLF_OK) {
-        clf__tokenizer_free(tokenizer);
-        return status;
-    }
-    *out = tokenizer;
-    return CLF_OK;
-}
-
-static void close_segmenter(struct side *side)
-{
-    if (side->segmenter) {
-        side->segmenter->free(side->state);
-    }
-}
-
-void clf__tokenizer_free(struct clf__tokenizer *tokenizer)
-{
-    if (tokenizer) {
-        close_segmenter(&tokenizer->source);
-        close_segmenter(&tokenizer->target);
-        clf__vocabulary_free(&tokenizer->vocabulary);
-        clf__vocabulary_free(&tokenizer->target_vocabulary);
-        clf__free(tokenizer);
-    }
-}
-
 int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer)
 {
     return tokenizer->max_length;
@@ -209,7 +41,7 @@ const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenize
 
 /* Where the pieces of a text go. */
 struct sink {
-    const struct side *side;
+    const struct clf__tokenizer_side *side;
     struct clf__ids *ids;
 };
 
@@ -228,11 +60,30 @@ static clf_status add_piece(void *user, const char *piece, size_t length)
     return clf__ids_append(sink->ids, id);
 }
 
-/* start_id and end_id stand before and after the ids of a text, -1 for nothing. */
-static clf_status add_framed(struct sink *sink, int32_t start_id, int32_t end_id, const char *text,
-                             size_t size, int pieces)
+/* Special tokens and languages that are written in a text are found first; what is between them is cut. */
+static clf_status add_text(const struct clf__tokenizer *tokenizer, struct sink *sink, const char *text,
+                           size_t size)
 {
-    const struct side *side = sink->side;
+    const struct clf__tokenizer_side *side = sink->side;
+    while (size > 0) {
+        size_t before = size, length = 0;
+        int32_t id = clf__found_pieces_next(&tokenizer->found, &before, &length, text, size);
+        if (before > 0) {
+            CLF__TRY(side->segmenter->segment(side->state, text, before, add_piece, sink));
+        }
+        if (id >= 0) {
+            CLF__TRY(clf__ids_append(sink->ids, id));
+        }
+        text += before + length;
+        size -= before + length;
+    }
+    return CLF_OK;
+}
+
+static clf_status add_checked(const struct clf__tokenizer *tokenizer, struct sink *sink, const char *text,
+                              size_t size, int pieces)
+{
+    const struct clf__tokenizer_side *side = sink->side;
     size_t valid = clf__utf8_valid_prefix(text, size);
     if (valid != size) {
         return clf__fail(CLF_TEXT, "the line's byte at offset %zu is not UTF-8", valid);
@@ -240,23 +91,62 @@ static clf_status add_framed(struct sink *sink, int32_t start_id, int32_t end_id
     if (!side->vocabulary) {
         return clf__fail(CLF_UNSUPPORTED, "this model's source is not text");
     }
-    if (start_id >= 0) {
-        CLF__TRY(clf__ids_append(sink->ids, start_id));
+    return pieces ? clf__segmenter_words.segment(NULL, text, size, add_piece, sink)
+                  : add_text(tokenizer, sink, text, size);
+}
+
+static clf_status add_ids(struct clf__ids *ids, const int32_t *added)
+{
+    for (int i = 0; i < CLF__MOST_FRAMING && added[i] >= 0; i++) {
+        CLF__TRY(clf__ids_append(ids, added[i]));
     }
-    CLF__TRY(pieces ? clf__segmenter_words.segment(NULL, text, size, add_piece, sink)
-                    : side->segmenter->segment(side->state, text, size, add_piece, sink));
-    return end_id >= 0 ? clf__ids_append(sink->ids, end_id) : CLF_OK;
+    return CLF_OK;
+}
+
+static clf_status add_source(const struct clf__tokenizer *tokenizer, const struct clf__framing *framing,
+                             struct sink *sink, const char *text, size_t size, int pieces)
+{
+    CLF__TRY(add_ids(sink->ids, framing->before));
+    CLF__TRY(add_checked(tokenizer, sink, text, size, pieces));
+    return add_ids(sink->ids, framing->behind);
+}
+
+clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
+                                        const struct clf__framing *framing, struct clf__ids *ids,
+                                        const char *text, size_t size, int pieces)
+{
+    struct sink sink = {&tokenizer->source, ids};
+    ids->count = 0;
+    clf_status status;
+    if (framing->word == NULL) {
+        status = add_source(tokenizer, framing, &sink, text, size, pieces);
+    } else {
+        char *whole = NULL;
+        size_t before = strlen(framing->word) + 1;
+        CLF__TRY(clf__allocate(&whole, before + size, 1));
+        memcpy(stpcpy(whole, framing->word), " ", 1);
+        memcpy(whole + before, text, size);
+        status = add_source(tokenizer, framing, &sink, whole, before + size, pieces);
+        clf__free(whole);
+    }
+    if (status != CLF_OK) {
+        ids->count = 0;
+    }
+    return status;
 }
 
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
                                  const char *text, size_t size, int target, int pieces)
 {
-    const struct clf__tokenizer_options *options = &tokenizer->options;
-    struct sink sink = {target ? &tokenizer->target : &tokenizer->source, ids};
-    int32_t start_id = target ? -1 : options->source_start_id;
-    int32_t end_id = target ? options->end_id : options->source_end_id;
+    if (!target) {
+        return clf__tokenizer_encode_source(tokenizer, &tokenizer->framing, ids, text, size, pieces);
+    }
+    struct sink sink = {&tokenizer->target, ids};
     ids->count = 0;
-    clf_status status = add_framed(&sink, start_id, end_id, text, size, pieces);
+    clf_status status = add_checked(tokenizer, &sink, text, size, pieces);
+    if (status == CLF_OK && tokenizer->options.end_id >= 0) {
+        status = clf__ids_append(ids, tokenizer->options.end_id);
+    }
     if (status != CLF_OK) {
         ids->count = 0;
     }
@@ -267,7 +157,9 @@ clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct 
 static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int pieces)
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;
-    return id == options->pad_id || id == options->start_id || id == options->end_id ||
+    const struct clf__vocabulary *vocabulary = tokenizer->target.vocabulary;
+    return (!pieces && (vocabulary->marks[id] & CLF__PIECE_SPECIAL) != 0) || id == options->pad_id ||
+           id == options->start_id || id == options->end_id ||
            (!pieces && tokenizer->target.segmenter->has_model && id == tokenizer->target.unknown_id);
 }
 
@@ -298,7 +190,7 @@ clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **
     CLF__TRY(clf__allocate(&list, (size_t)count, sizeof *list));
     clf_status status = choose_pieces(tokenizer, list, &chosen, ids, count, pieces);
     if (status == CLF_OK) {
-        const struct side *target = &tokenizer->target;
+        const struct clf__tokenizer_side *target = &tokenizer->target;
         status = pieces ? clf__segmenter_words.join(NULL, text, list, chosen)
                         : target->segmenter->join(target->state, text, list, chosen);
     }

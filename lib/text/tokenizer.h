@@ -18,14 +18,45 @@ struct clf__tokenizer_options {
     int source_start_id;          /* put before a source, or -1 */
     int source_end_id;            /* put after a source, or -1 */
     int pad_id, start_id, end_id; /* of the target: never part of a text; -1 for none */
+    const char *class_name;       /* where the folder's files say none; NULL: none */
 };
 
-/* Loads vocab.json, target_vocab.json, tokenizer_config.json and what the segmenter needs (text/segmenters/
- * segmenter.h says which one) of a folder. A vocabulary must hold the ids 0 .. size-1 once each; anything
- * else names the file. */
+/* Loads tokenizer_config.json, and the files of the class that it names (text/classes/class.h); without a
+ * class, or without its model, vocab.json, target_vocab.json and what the segmenter needs
+ * (text/segmenters/segmenter.h says which one). A vocabulary must hold the ids 0 .. size-1 once each;
+ * anything else names the file. With a class's model, rows behind its pieces are specials. */
 clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
                                const struct clf__tokenizer_options *options);
 void clf__tokenizer_free(struct clf__tokenizer *tokenizer);
+
+enum { CLF__MOST_FRAMING = 2 };
+
+/* What languages do to a source and to the target's beginning. */
+struct clf__framing {
+    int32_t before[CLF__MOST_FRAMING], behind[CLF__MOST_FRAMING]; /* ids around a source; -1 for none */
+    const char *word;      /* goes before a source's text, or NULL; the tokenizer's */
+    int32_t forced_first;  /* id of the first generated token, or -1 */
+    int32_t decoder_start; /* id that the decoder starts with, or -1: the model's */
+};
+
+/* For two languages by their codes or short ones, of which each may be NULL: the folder's source, and no
+ * target. One that the model does not have, or is not told, is CLF_BAD_ARGUMENT. */
+clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__tokenizer *tokenizer,
+                                const char *source_language, const char *target_language);
+/* How many ids stand around a source: one that has no others is empty. */
+int clf__framing_count(const struct clf__framing *framing);
+
+/* How many languages there are, and the code of one. */
+int clf__tokenizer_languages(const struct clf__tokenizer *tokenizer);
+const char *clf__tokenizer_language(const struct clf__tokenizer *tokenizer, int index);
+/* The folder's, or NULL. */
+const char *clf__tokenizer_source_language(const struct clf__tokenizer *tokenizer);
+const char *clf__tokenizer_target_language(const struct clf__tokenizer *tokenizer);
+int clf__tokenizer_is_language(const struct clf__tokenizer *tokenizer, int32_t id);
+/* Whether the target's beginning says its language. */
+int clf__tokenizer_needs_target(const struct clf__tokenizer *tokenizer);
+/* The name of its class, or NULL. */
+const char *clf__tokenizer_class_name(const struct clf__tokenizer *tokenizer);
 
 /* tokenizer_config.json's model_max_length, or 0 where it says none. */
 int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer);
@@ -44,9 +75,14 @@ clf_status clf__ids_append(struct clf__ids *ids, int32_t id);
  * them and no start token: what a decoder should generate. Text is valid UTF-8 of size bytes (NUL bytes count
  * as white space); not valid is CLF_TEXT with the byte's offset. With source.spm a leading >>code<< is one
  * token, as in transformers: one that the vocabulary does not know is the unknown id. pieces: the line is
- * pieces between white space (--tokens), an unknown one the unknown id, as in text. */
+ * pieces between white space (--tokens), an unknown one the unknown id, as in text. With a class's model,
+ * special tokens and languages that are written in a text are those tokens, as in transformers. */
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
                                  const char *text, size_t size, int target, int pieces);
+/* A source with a framing of this tokenizer. */
+clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
+                                        const struct clf__framing *framing, struct clf__ids *ids,
+                                        const char *text, size_t size, int pieces);
 
 /* The text of generated ids, or their pieces with spaces between; start, end and pad left out. The caller
  * frees *text. */

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "text/pieces.h"
 
 enum { MAX_FILE_BYTES = 1 << 28 };
 
@@ -39,7 +40,8 @@ static clf_status make_slots(struct clf__piece_slots *out, int room, const void 
     memset(slots.items, 0xFF, slots.count * sizeof *slots.items);
     for (int i = 0; i < count; i++) {
         const char *piece = *(const char *const *)((const char *)items + (size_t)i * stride);
-        slots.items[find_slot(&slots, items, stride, piece, strlen(piece))] = i;
+        int32_t *item = &slots.items[find_slot(&slots, items, stride, piece, strlen(piece))];
+        *item = *item < 0 ? i : *item;
     }
     clf__free(out->items);
     *out = slots;
@@ -88,7 +90,15 @@ static clf_status place_pieces(struct clf__vocabulary *vocabulary, json_t *root)
     return CLF_OK;
 }
 
-/* Copies the pieces out of the JSON and makes the hash table. */
+/* The marks, all none, and the hash table. */
+static clf_status finish(struct clf__vocabulary *vocabulary)
+{
+    CLF__TRY(clf__allocate(&vocabulary->marks, (size_t)vocabulary->size, sizeof *vocabulary->marks));
+    return make_slots(&vocabulary->slots, vocabulary->size, vocabulary->pieces, sizeof *vocabulary->pieces,
+                      vocabulary->size);
+}
+
+/* Copies the pieces out of the JSON. */
 static clf_status own_pieces(struct clf__vocabulary *vocabulary)
 {
     size_t bytes = 0;
@@ -103,8 +113,7 @@ static clf_status own_pieces(struct clf__vocabulary *vocabulary)
         vocabulary->pieces[id] = end;
         end += length;
     }
-    return make_slots(&vocabulary->slots, vocabulary->size, vocabulary->pieces, sizeof *vocabulary->pieces,
-                      vocabulary->size);
+    return finish(vocabulary);
 }
 
 static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
@@ -146,12 +155,48 @@ clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, i
     return CLF_OK;
 }
 
+static clf_status take(struct clf__vocabulary *vocabulary, struct clf__pieces *pieces, const char *path)
+{
+    CLF__TRY(clf__copy_string(&vocabulary->path, path));
+    if (pieces->count < 1 || pieces->count > CLF__MAX_VOCABULARY) {
+        return clf__fail(CLF_FORMAT, "%s: holds %d pieces; 1 to %d can be used", path, pieces->count,
+                         (int)CLF__MAX_VOCABULARY);
+    }
+    vocabulary->size = pieces->count;
+    vocabulary->text = pieces->text;
+    pieces->text = NULL;
+    CLF__TRY(clf__allocate(&vocabulary->pieces, (size_t)vocabulary->size, sizeof *vocabulary->pieces));
+    const char *piece = vocabulary->text;
+    for (int id = 0; id < vocabulary->size; id++) {
+        vocabulary->pieces[id] = piece;
+        piece += strlen(piece) + 1;
+    }
+    CLF__TRY(finish(vocabulary));
+    memcpy(vocabulary->marks, pieces->marks, (size_t)vocabulary->size);
+    return CLF_OK;
+}
+
+clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__pieces *pieces, const char *path)
+{
+    *out = (struct clf__vocabulary){0};
+    struct clf__vocabulary vocabulary = {.size = 0};
+    clf_status status = take(&vocabulary, pieces, path);
+    clf__pieces_free(pieces);
+    if (status != CLF_OK) {
+        clf__vocabulary_free(&vocabulary);
+        return status;
+    }
+    *out = vocabulary;
+    return CLF_OK;
+}
+
 void clf__vocabulary_free(struct clf__vocabulary *vocabulary)
 {
     clf__free(vocabulary->path);
     clf__free(vocabulary->text);
     clf__free(vocabulary->pieces);
     clf__free(vocabulary->slots.items);
+    clf__free(vocabulary->marks);
     *vocabulary = (struct clf__vocabulary){0};
 }
 

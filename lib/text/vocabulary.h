@@ -11,6 +11,8 @@
 /* The most pieces that any vocabulary has here. */
 enum { CLF__MAX_VOCABULARY = 1 << 24 };
 
+struct clf__pieces;
+
 /* A hash table with open addressing over pieces that stand elsewhere. */
 struct clf__piece_slots {
     int32_t *items; /* (count) the number of a piece, or -1 */
@@ -22,6 +24,7 @@ struct clf__vocabulary {
     char *text;                    /* every piece, NUL-terminated, in the order of ids */
     const char **pieces;           /* (size) into text */
     struct clf__piece_slots slots; /* of ids */
+    uint8_t *marks;                /* (size) what text/pieces.h says of a piece */
     int size;
 };
 
@@ -29,6 +32,9 @@ struct clf__vocabulary {
  * there are. */
 clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, int size);
 void clf__vocabulary_free(struct clf__vocabulary *vocabulary);
+
+/* Makes one of pieces that came from `path`, and empties the list. Of two equal pieces the first is found. */
+clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__pieces *pieces, const char *path);
 
 /* The id of a piece of length bytes, or -1. */
 int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *piece, size_t length);

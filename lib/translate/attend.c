@@ -20,10 +20,9 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
 {
     if (target != NULL) {
         double start = clf__seconds();
-        CLF__TRY(clf__tokenizer_encode(translator->model->tokenizer, ids, target->text, target->size, 1,
-                                       translator->options.pieces));
-        int limit = translator->model->info.max_target_length;
-        warn_of_cut("target", "tokens", clf__ids_cut(ids, limit), limit);
+        int cut;
+        CLF__TRY(clf__target_read(ids, &cut, translator, target));
+        warn_of_cut("target", "tokens", cut, translator->model->info.max_target_length);
         translator->times.tokenize += clf__seconds() - start;
         return CLF_OK;
     }
@@ -117,7 +116,7 @@ static clf_status make_maps(struct clf_attention_maps *maps, struct clf_translat
     maps->target_count = target->count;
     /* Inputs are the labels moved by one: the start token in front, the last label out. */
     memmove(target->data + 1, target->data, (size_t)(target->count - 1) * sizeof *target->data);
-    target->data[0] = config->decoder_start_id;
+    target->data[0] = translator->decoder_start_id;
     CLF__TRY(name_tokens(maps, translator->model, source, target->data));
     CLF__TRY(allocate_maps(maps, config));
     return run(maps, translator, source, target->data);

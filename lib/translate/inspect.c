@@ -131,20 +131,35 @@ static json_t *piece(const char *string)
     return string != NULL ? clf__inspect_text(string) : json_null();
 }
 
+static json_t *language_array(const struct clf__tokenizer *tokenizer)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < clf__tokenizer_languages(tokenizer); i++) {
+        if (json_array_append_new(array, clf__inspect_text(clf__tokenizer_language(tokenizer, i))) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
 static json_t *tokenizer_object(const struct inspection *inspection)
 {
     const struct clf__config *config = &inspection->config;
     const struct clf__tokenizer *tokenizer = inspection->tokenizer;
     int limit = clf__tokenizer_max_length(tokenizer);
     const char *kind = clf__tokenizer_segmenter(tokenizer)->name;
-    return json_pack("{s:s, s:b, s:i, s:i, s:o, s:o, s:o, s:o}", "kind",
-                     config->feature_size > 0 ? "frames" : kind, "separate_vocabularies",
-                     config->separate_vocabularies, "source_pieces", config->source_vocabulary,
-                     "target_pieces", config->target_vocabulary, "model_max_length",
-                     limit > 0 ? json_integer(limit) : json_null(), "end_piece",
-                     piece(clf__tokenizer_target_piece(tokenizer, config->end_id)), "pad_piece",
-                     piece(clf__tokenizer_target_piece(tokenizer, config->pad_id)), "decoder_start_piece",
-                     piece(clf__tokenizer_target_piece(tokenizer, config->decoder_start_id)));
+    return json_pack(
+        "{s:s, s:o, s:b, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
+        config->feature_size > 0 ? "frames" : kind, "class", piece(clf__tokenizer_class_name(tokenizer)),
+        "separate_vocabularies", config->separate_vocabularies, "source_pieces", config->source_vocabulary,
+        "target_pieces", config->target_vocabulary, "model_max_length",
+        limit > 0 ? json_integer(limit) : json_null(), "end_piece",
+        piece(clf__tokenizer_target_piece(tokenizer, config->end_id)), "pad_piece",
+        piece(clf__tokenizer_target_piece(tokenizer, config->pad_id)), "decoder_start_piece",
+        piece(clf__tokenizer_target_piece(tokenizer, config->decoder_start_id)), "source_language",
+        piece(clf__tokenizer_source_language(tokenizer)), "target_language",
+        piece(clf__tokenizer_target_language(tokenizer)), "languages", language_array(tokenizer));
 }
 
 static clf_status say_of_tokenizer(struct inspection *inspection)

@@ -25,7 +25,9 @@ clf_status clf__model_borrow(struct clf_model **out, struct clf__transformer *tr
 struct clf_translator {
     struct clf_model *model;
     struct clf_translate_options options;
-    struct clf__search_options search;  /* `suppressed` owned */
+    struct clf__framing framing;       /* by the languages of the options */
+    struct clf__search_options search; /* `suppressed` owned */
+    int decoder_start_id;
     int max_lines;                      /* under search at a time, or of a batch that is scored */
     int max_banned;                     /* ids of a row at one step */
     struct clf__session *session;       /* for searching; made at the first translation */
@@ -45,6 +47,11 @@ void clf__source_free(struct clf__source *source);
 
 /* Reads a line into a source, cut at the model's limit. */
 clf_status clf__source_read(struct clf__source *out, const struct clf_translator *translator,
+                            const struct clf_line *line);
+
+/* Reads a given target: the token that is forced to be first, its own, the end token; cut at the model's
+ * limit. *cut_from: as in struct clf_translation. */
+clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,
                             const struct clf_line *line);
 
 /* Cuts ids to `limit`, keeping the last one (the end token). Returns the count before, or 0 where nothing was

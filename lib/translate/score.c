@@ -47,9 +47,8 @@ static clf_status read_source(struct clf__source *source, struct clf_score *resu
 static clf_status read_target(struct clf__ids *ids, struct clf_score *result,
                               const struct clf_translator *translator, const struct clf_line *line)
 {
-    CLF__TRY(clf__tokenizer_encode(translator->model->tokenizer, ids, line->text, line->size, 1,
-                                   translator->options.pieces));
-    int cut = clf__ids_cut(ids, target_limit(translator));
+    int cut;
+    CLF__TRY(clf__target_read(ids, &cut, translator, line));
     if (cut > result->cut_from) {
         result->cut_from = cut;
         result->cut_is_target = 1;
@@ -106,15 +105,19 @@ static clf_status join_targets(struct joined_targets *out, const struct work *wo
         size_t bytes = (size_t)target->count * sizeof *target->data;
         memcpy(out->labels + out->first[i], target->data, bytes);
         memcpy(out->inputs + out->first[i] + 1, target->data, bytes - sizeof *target->data);
-        out->inputs[out->first[i]] = work->translator->model->transformer->config.decoder_start_id;
+        out->inputs[out->first[i]] = work->translator->decoder_start_id;
     }
     return CLF_OK;
 }
 
-static clf_status keep_score(struct clf_score *result, const struct joined_targets *joined, int index)
+static clf_status keep_score(struct clf_score *result, const struct joined_targets *joined, int index,
+                             int is_first_forced)
 {
     int first = joined->first[index], count = joined->first[index + 1] - first;
     double sum = 0.0;
+    if (is_first_forced) { /* it is given, and so certain */
+        joined->log_probabilities[first] = 0;
+    }
     for (int t = 0; t < count; t++) {
         sum += (double)joined->log_probabilities[first + t];
     }
@@ -155,7 +158,8 @@ static clf_status force_batch(struct work *work, struct joined_targets *joined, 
     times->decode += clf__seconds() - encoded;
     times->target_tokens += joined->first[count];
     for (int i = 0; i < count; i++) {
-        CLF__TRY(keep_score(&work->results[order[i]], joined, i));
+        CLF__TRY(
+            keep_score(&work->results[order[i]], joined, i, work->translator->options.forced_first >= 0));
     }
     times->batches++;
     times->lines += count;

@@ -59,9 +59,9 @@ static clf_status read_tokens(struct clf__source *out, const struct clf_translat
                               const struct clf_line *line)
 {
     const struct clf_model *model = translator->model;
-    CLF__TRY(clf__tokenizer_encode(model->tokenizer, &out->ids, line->text, line->size, 0,
-                                   translator->options.pieces));
-    if (out->ids.count <= clf__config_framing(&model->transformer->config)) {
+    CLF__TRY(clf__tokenizer_encode_source(model->tokenizer, &translator->framing, &out->ids, line->text,
+                                          line->size, translator->options.pieces));
+    if (out->ids.count <= clf__framing_count(&translator->framing)) {
         return CLF_OK; /* white space that Unicode has beside ASCII's: blank, too */
     }
     out->cut_from = clf__ids_cut(&out->ids, model->info.max_source_length);
@@ -83,6 +83,21 @@ clf_status clf__source_read(struct clf__source *out, const struct clf_translator
         clf__source_free(out);
     }
     return status;
+}
+
+clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,
+                            const struct clf_line *line)
+{
+    const struct clf_model *model = translator->model;
+    CLF__TRY(
+        clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1, translator->options.pieces));
+    if (translator->options.forced_first >= 0) {
+        CLF__TRY(clf__ids_append(out, -1)); /* room */
+        memmove(out->data + 1, out->data, (size_t)(out->count - 1) * sizeof *out->data);
+        out->data[0] = translator->options.forced_first;
+    }
+    *cut_from = clf__ids_cut(out, model->info.max_target_length);
+    return CLF_OK;
 }
 
 clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *sources, const int *order,

@@ -60,6 +60,7 @@ static clf_status choose_search(struct clf_translator *translator)
     search->length_penalty = options->length_penalty;
     search->early_stopping = (enum clf__early_stopping)options->early_stopping;
     search->renormalize = options->renormalize;
+    search->start_id = translator->framing.decoder_start >= 0 ? translator->decoder_start_id : own->start_id;
     search->prefix = &options->forced_first;
     search->prefix_count = options->forced_first == -1 ? 0 : 1;
     search->forced_last = options->forced_last;
@@ -81,6 +82,38 @@ static clf_status choose_search(struct clf_translator *translator)
     search->suppressed_count = (int)(own_count + more);
     CLF__TRY(clf__search_check(search)); /* from here on the bans of all beams of a line fit an int */
     translator->max_banned = (int)clf__bans_limit(search);
+    return CLF_OK;
+}
+
+/* Languages, of which the options or the folder say which. A target's whose language nobody says may become
+ * anything. */
+static clf_status choose_languages(struct clf_translator *translator)
+{
+    struct clf_translate_options *options = &translator->options;
+    const struct clf__config *config = &translator->model->transformer->config;
+    const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
+    const char *target = options->target_language;
+    if (target == NULL && clf__tokenizer_needs_target(tokenizer) &&
+        !clf__tokenizer_is_language(tokenizer, options->forced_first) &&
+        !clf__tokenizer_is_language(tokenizer, config->decoder_start_id)) {
+        target = clf__tokenizer_target_language(tokenizer);
+        if (target == NULL) {
+            clf__log(CLF_LOG_WARNING,
+                     "%s: has %d languages, and nothing says into which to translate; name one "
+                     "(--target-language)",
+                     translator->model->folder, clf__tokenizer_languages(tokenizer));
+        }
+    }
+    CLF__TRY(clf__tokenizer_frame(&translator->framing, tokenizer, options->source_language, target));
+    int32_t first = translator->framing.forced_first, start = translator->framing.decoder_start;
+    if (first >= 0 && options->forced_first != config->forced_first && options->forced_first != first) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the target language \"%.40s\" is the first token, and another one (%d) is forced; "
+                         "choose one",
+                         target, (int)options->forced_first);
+    }
+    options->forced_first = first >= 0 ? first : options->forced_first;
+    translator->decoder_start_id = start >= 0 ? start : config->decoder_start_id;
     return CLF_OK;
 }
 
@@ -202,6 +235,9 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
         status = check_options(translator);
     }
     if (status == CLF_OK) {
+        status = choose_languages(translator);
+    }
+    if (status == CLF_OK) {
         status = choose_search(translator);
     }
     if (status == CLF_OK) {
@@ -211,7 +247,8 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
         clf_translator_free(translator);
         return status;
     }
-    /* The caller's list was copied into the search's. */
+    /* The caller's list was copied into the search's, and what languages do is known. */
+    translator->options.source_language = translator->options.target_language = NULL;
     translator->options.suppressed = NULL;
     translator->options.suppressed_count = 0;
     *out = translator;

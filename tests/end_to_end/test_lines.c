@@ -30,15 +30,19 @@ static void test_long_line(void **state)
     }
     strcpy(input + size, "\nMerci.\n");
     struct process_result result = run_clformer(input, TRANSLATE "--beam 1");
-    assert_int_equal(result.status, 0);
+    assert_int_equal(result.status, 3);
     assert_int_equal(process_count(result.output, "\n"), 2);
     assert_int_equal(process_count(result.output, "\nThanks.\n"), 1);
-    assert_int_equal(process_count(result.errors, "\n"), 1);
+    assert_int_equal(process_count(result.errors, "\n"), 2);
+    assert_non_null(strstr(result.errors, "\nclformer: 1 of 2 lines were cut to the model's limit\n"));
     assert_non_null(strstr(result.errors, "warning: line 1: the source's "));
     assert_non_null(strstr(result.errors, " tokens were cut to the model's limit of 256\n"));
     result = run_clformer(input, TRANSLATE "--beam 1 --quiet");
-    assert_int_equal(result.status, 0);
+    assert_int_equal(result.status, 3);
     assert_int_equal(result.errors_size, 0);
+    result = run_clformer(input, TRANSLATE "--beam 1 --quiet --json");
+    assert_int_equal(result.status, 3);
+    assert_int_equal(process_count(result.output, "\"cut_from\":"), 1);
 }
 
 /* What is kept of a line ends between two characters. */
@@ -56,7 +60,7 @@ static void test_cut_inside_a_character(void **state)
         }
         strcpy(stpcpy(input + KEPT - width + 1, characters[i]), "\nMerci.\n");
         struct process_result result = run_clformer(input, TRANSLATE "--beam 1 --max-length 8");
-        assert_int_equal(result.status, 0);
+        assert_int_equal(result.status, 3);
         assert_non_null(strstr(result.output, "\nThanks.\n"));
         assert_non_null(strstr(result.errors, "line 1: only the first 4194304 bytes of it were read"));
     }

@@ -147,11 +147,12 @@ static void test_cut_scores(void **state)
     process_write(folder, "long", words, strlen(words));
     struct process_result result =
         run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/long %s/short", folder, folder));
-    assert_int_equal(result.status, 0);
+    assert_int_equal(result.status, 3);
+    assert_non_null(strstr(result.errors, "clformer: 1 of 1 lines were cut to the model's limit\n"));
     assert_non_null(
         strstr(result.errors, "line 1: the source's 401 tokens were cut to the model's limit of 256\n"));
     result = run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/short %s/long", folder, folder));
-    assert_int_equal(result.status, 0);
+    assert_int_equal(result.status, 3);
     assert_non_null(
         strstr(result.errors, "line 1: the target's 401 tokens were cut to the model's limit of 256\n"));
     /* frames: a header of 128 bytes, then 201 times 80 zeros */
@@ -166,7 +167,7 @@ static void test_cut_scores(void **state)
     result = run_clformer(NULL, process_format("score --tokens -m " CLF_SOURCE_FOLDER
                                                "/tests/fixtures/models/speech %s/paths %s/text",
                                                folder, folder));
-    assert_int_equal(result.status, 0);
+    assert_int_equal(result.status, 3);
     assert_non_null(strstr(result.errors, "the source's 201 frames were cut to the model's limit of 200\n"));
 }
 

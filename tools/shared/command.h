@@ -7,7 +7,7 @@
 #include <clformer/clformer.h>
 
 /* Exit statuses. */
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_CALL = 2 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_CALL = 2, EXIT_CUT = 3 };
 
 /* One verb: `run` gets the arguments from the verb on. */
 struct verb {
@@ -46,6 +46,7 @@ struct flags {
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
     int pieces;
+    const char *source_language, *target_language;
     /* bench */
     int stage, repeats;
     int merge;
@@ -66,7 +67,7 @@ enum {
     TAKES_MODEL = 1,
     TAKES_DEVICE = 2,
     TAKES_SEARCH = 4, /* beams, lengths, bans */
-    TAKES_LINES = 8,  /* --batch-tokens, --tokens */
+    TAKES_LINES = 8,  /* --batch-tokens, --tokens, --source-language, --target-language */
     TAKES_JSON = 16,
     TAKES_OUTPUT = 32, /* a page */
     TAKES_BENCH = 64,  /* with a model that need not be named */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "config/config.h"
 #include "shared/command.h"
-#include "shared/nearest.h"
 #include "tuning/levels.h"
 
 enum kind { FLAG_SWITCH, FLAG_TEXT, FLAG_COUNT, FLAG_REAL, FLAG_CHOICE };
@@ -94,6 +94,10 @@ static const struct flag table[] = {
      "log-softmax again without the banned tokens (the model's)"},
     {"batch-tokens", 0, TAKES_LINES, FLAG_COUNT, FIELD(batch_tokens), "N",
      "source tokens worked on at a time (2048)"},
+    {"source-language", 's', TAKES_LINES, FLAG_TEXT, FIELD(source_language), "CODE",
+     "of a model with several languages: its own code, or a short one (the model's)"},
+    {"target-language", 't', TAKES_LINES, FLAG_TEXT, FIELD(target_language), "CODE",
+     "into which it translates; `clformer inspect` lists the codes (the model's)"},
     {"tokens", 0, TAKES_LINES | TAKES_BENCH, FLAG_SWITCH, FIELD(pieces), NULL,
      "lines are pieces with white space between them, not text"},
     {"words", 0, TAKES_BLEU, FLAG_CHOICE, FIELD(words), "13a|spaces",
@@ -237,16 +241,16 @@ static void set_defaults(struct flags *flags)
 /* Names the flag that is nearest to a word; train's are the keys of its recipe, too. */
 static int report_no_flag(const char *verb, const char *argument, int length, int takes)
 {
-    struct nearest nearest = nearest_begin(argument, length);
+    struct clf__nearest nearest = clf__nearest_begin(argument, length);
     for (int i = 0; i < FLAG_TOTAL; i++) {
         if (is_taken(&table[i], takes)) {
-            nearest_try(&nearest, table[i].name);
+            clf__nearest_try(&nearest, table[i].name);
         }
     }
     int count = 0;
     const struct clf_recipe_key *keys = (takes & TAKES_TRAIN) ? clf_recipe_keys(&count) : NULL;
     for (int i = 0; i < count; i++) {
-        nearest_try(&nearest, keys[i].name);
+        clf__nearest_try(&nearest, keys[i].name);
     }
     return nearest.best != NULL
                ? report_wrong_call("%s has no flag %.*s; did you mean --%s? `clformer %s --help` lists them",

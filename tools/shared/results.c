@@ -54,6 +54,20 @@ json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int cou
     return array;
 }
 
+json_t *result_remarks(json_t *object, int cut_from, const char *problem)
+{
+    int failed = object == NULL;
+    failed |= !failed && cut_from > 0 && json_object_set_new(object, "cut_from", json_integer(cut_from)) != 0;
+    if (problem != NULL && !failed) {
+        failed = json_object_set_new(object, "error", result_text(problem, strlen(problem))) != 0;
+    }
+    if (failed) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
 int result_print(json_t *object)
 {
     if (object == NULL) {

@@ -15,6 +15,9 @@ json_t *result_append(json_t *array, json_t *value);
 json_t *result_ids(const int32_t *ids, int count);
 json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int count);
 
+/* Adds how long a line was before it was cut (0: it was not) and what its problem is (NULL: none); of NULL,
+ * NULL. */
+json_t *result_remarks(json_t *object, int cut_from, const char *problem);
 /* Prints one object as a line and releases it. NULL means that memory ran
  * out, and says so. Returns an exit status. */
 int result_print(json_t *object);

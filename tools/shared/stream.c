@@ -56,7 +56,10 @@ void stream_report_line(struct stream *stream, int index, clf_status status, con
         progress_clear(&stream->progress);
         fprintf(stderr, "clformer: line %lld: %s\n", number, problem);
         stream->failed_lines++;
-    } else if (cut.from > 0 && !stream->flags.quiet) {
+        return;
+    }
+    stream->cut_lines += cut.from > 0;
+    if (cut.from > 0 && !stream->flags.quiet) {
         const struct clf_model_info *info = clf_model_describe(stream->setup.model);
         progress_clear(&stream->progress);
         fprintf(stderr, "clformer: warning: line %lld: the %s's %d %s were cut to the model's limit of %d\n",
@@ -87,6 +90,16 @@ static int window_lines(const struct stream *stream, int usual)
     return clf_model_describe(stream->setup.model)->feature_size > 0 ? FRAMES_WINDOW_LINES : usual;
 }
 
+/* What a status of several thousand lines stands for is said last, where it is seen. */
+static int report_incomplete(const struct stream *stream)
+{
+    if (stream->cut_lines > 0 && !stream->flags.quiet) {
+        fprintf(stderr, "clformer: %lld of %lld lines were cut to the model's limit\n", stream->cut_lines,
+                stream->lines_printed);
+    }
+    return stream->failed_lines > 0 ? EXIT_FAILED : stream->cut_lines > 0 ? EXIT_CUT : EXIT_DONE;
+}
+
 static int run_windows(struct stream *stream, stream_function *work)
 {
     struct line_reader *first = &stream->readers[0];
@@ -109,7 +122,7 @@ static int run_windows(struct stream *stream, stream_function *work)
         limits.lines = window_lines(stream, WINDOW_LINES);
     }
     progress_clear(&stream->progress);
-    return status == EXIT_DONE && stream->failed_lines > 0 ? EXIT_FAILED : status;
+    return status == EXIT_DONE ? report_incomplete(stream) : status;
 }
 
 static void print_times(const struct stream *stream)

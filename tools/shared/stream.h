@@ -16,7 +16,7 @@ struct stream {
     int sides;                           /* 1, or 2 where line i of one belongs to line i of the other */
     struct clf_translator *translator;
     struct progress progress;
-    int failed_lines; /* that could not be used */
+    long long failed_lines, cut_lines; /* that could not be used, or only a part of them */
     long long lines_printed;
 };
 
@@ -25,7 +25,7 @@ typedef clf_status stream_function(struct stream *stream);
 
 /* Opens what the flags name, then reads and works until the end, an interrupt, or a failure, which it
  * reports. With --verbose it tells the time of each stage, and of each kernel. Returns an exit status: failed
- * where a line could not be used. */
+ * where a line could not be used, EXIT_CUT where all could but a line was cut. */
 int stream_run(struct stream *stream, stream_function *work);
 void stream_free(struct stream *stream); /* with the readers, the flags and what was opened */
 

@@ -58,7 +58,7 @@ struct clf__family {
                                    const struct clf__shape *shape);
     const struct clf__tensor_names *names; /* what its own code calls its tensors */
     struct clf__specials specials;
-    const char *tokenizer_class; /* of tokenizer_config.json, for SentencePiece; NULL: none */
+    const char *tokenizer_class; /* where tokenizer_config.json says none, for SentencePiece; NULL: none */
     /* Where each side's words have a vocabulary of their own; NULL: the same. */
     const struct clf__specials *separate_specials;
 

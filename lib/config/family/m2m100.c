@@ -30,6 +30,7 @@ const struct clf__family clf__family_m2m100 = {
     .read = read,
     .names = &clf__names_bare,
     .specials = CLF__BART_SPECIALS,
+    .tokenizer_class = "M2M100Tokenizer",
     .searches_all_positions = 1,
     .keeps_pad_row = 1,
     .stores_embeddings_variously = 1,

@@ -15,6 +15,7 @@ const struct clf__family clf__family_mbart = {
     .start = start,
     .names = &clf__names_bare,
     .specials = CLF__BART_SPECIALS,
+    .tokenizer_class = "MBartTokenizer",
     .searches_all_positions = 1,
     .keeps_pad_row = 1,
     .stores_embeddings_variously = 1,

@@ -19,6 +19,7 @@ const struct clf__family clf__family_mt5 = {
     .read = clf__t5_read,
     .names = &clf__t5_names,
     .specials = {.first = {"<pad>", "</s>", "<unk>"}},
+    .tokenizer_class = "T5Tokenizer",
     .has_no_start_token = 1,
     .ties_by_file = 1,
 };

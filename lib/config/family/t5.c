@@ -126,6 +126,7 @@ const struct clf__family clf__family_t5 = {
     .read = read,
     .names = &clf__t5_names,
     .specials = {.first = {"<pad>", "</s>", "<unk>"}},
+    .tokenizer_class = "T5Tokenizer",
     .has_no_start_token = 1,
     .ties_by_file = 1,
 };

@@ -8,6 +8,7 @@
 #include "base/status.h"
 
 struct clf__json;
+struct clf__pieces;
 struct clf__vocabulary;
 
 /* Called with each piece in turn; a failure ends the cutting and is its result. */
@@ -19,6 +20,8 @@ struct clf__segmenter_folder {
     int cleans_up;              /* clean_up_tokenization_spaces */
     int splits_words;           /* pre_tokenizer is WhitespaceSplit */
     const char *word_delimiter; /* word_delimiter_token, or NULL */
+    const char *model;          /* SentencePiece's file for both sides; NULL: source.spm and target.spm */
+    int joins_plainly;          /* what clf__tokenizer_class says */
 };
 
 struct clf__segmenter {
@@ -31,6 +34,9 @@ struct clf__segmenter {
      * read is CLF_FILE. */
     clf_status (*open)(void **state, const struct clf__segmenter_folder *folder, int target);
     void (*free)(void *state);
+    /* Adds all pieces of the model but the first `skipped`, in the order of its own ids. NULL: it has none.
+     */
+    clf_status (*add_pieces)(const void *state, struct clf__pieces *pieces, int skipped);
     /* The pieces of valid UTF-8; NUL bytes are white space. */
     clf_status (*segment)(const void *state, const char *text, size_t size, clf__piece_function *function,
                           void *user);
@@ -43,7 +49,7 @@ extern const struct clf__segmenter clf__segmenter_words;
 /* Characters, with a delimiter where white space was. Their state is the delimiter: segment takes a string.
  */
 extern const struct clf__segmenter clf__segmenter_characters;
-/* Pieces of source.spm and target.spm. */
+/* Pieces of SentencePiece's models. */
 extern const struct clf__segmenter clf__segmenter_sentencepiece;
 
 /* Which one a folder has: choose.c. First what its tokenizer_config.json says, which the folder borrows. */

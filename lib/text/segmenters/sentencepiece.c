@@ -1,7 +1,8 @@
-/* This follows transformers' MarianTokenizer (5.23). Text is not changed before its pieces are cut:
- * MarianTokenizer holds a punctuation normaliser of sacremoses, but encoding never calls it, and the recorded
- * ids of tests/fixtures/fr-en-small agree. A text that begins with >>something<< has that taken off as one
- * token. One difference is meant: a "</s>" or "<pad>" written in a text is text. */
+/* With source.spm and target.spm, this follows transformers' MarianTokenizer (5.23). Text is not changed
+ * before its pieces are cut: MarianTokenizer holds a punctuation normaliser of sacremoses, but encoding never
+ * calls it, and the recorded ids of tests/fixtures/fr-en-small agree. A text that begins with >>something<<
+ * has that taken off as one token. One difference is meant: a "</s>" or "<pad>" written in a text is text.
+ * With one model for both sides, what is found in a text before it is cut is the tokenizer's matter. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -16,7 +17,8 @@ enum { MAX_PART = 1 << 15 };
 
 struct state {
     struct clf__sentencepiece *model;
-    int cleans_up;
+    int cleans_up, joins_plainly;
+    int takes_code; /* a text may begin with >>something<< */
 };
 
 static void sentencepiece_free(void *state)
@@ -30,10 +32,13 @@ static clf_status sentencepiece_open(void **state, const struct clf__segmenter_f
 {
     struct state *side = NULL;
     char *path = NULL;
-    CLF__TRY(clf__path_join(&path, folder->path, target ? "target.spm" : "source.spm"));
+    const char *name = folder->model != NULL ? folder->model : target ? "target.spm" : "source.spm";
+    CLF__TRY(clf__path_join(&path, folder->path, name));
     clf_status status = clf__allocate(&side, 1, sizeof *side);
     if (status == CLF_OK) {
         side->cleans_up = folder->cleans_up;
+        side->joins_plainly = folder->joins_plainly;
+        side->takes_code = folder->model == NULL;
         status = clf__sentencepiece_read(&side->model, path);
     }
     clf__free(path);
@@ -43,6 +48,12 @@ static clf_status sentencepiece_open(void **state, const struct clf__segmenter_f
     }
     *state = side;
     return CLF_OK;
+}
+
+static clf_status sentencepiece_add_pieces(const void *state, struct clf__pieces *pieces, int skipped)
+{
+    const struct state *side = state;
+    return clf__sentencepiece_add_pieces(side->model, pieces, skipped);
 }
 
 /* The length of a >>code<< that a text begins with, or 0. */
@@ -96,8 +107,9 @@ static clf_status segment_parts(const struct clf__sentencepiece *model, const ch
 static clf_status sentencepiece_segment(const void *state, const char *text, size_t size,
                                         clf__piece_function *function, void *user)
 {
-    const struct clf__sentencepiece *model = ((const struct state *)state)->model;
-    size_t code = code_length(text, size);
+    const struct state *side = state;
+    const struct clf__sentencepiece *model = side->model;
+    size_t code = side->takes_code ? code_length(text, size) : 0;
     if (code > 0) {
         CLF__TRY(function(user, text, code));
     }
@@ -116,11 +128,33 @@ static clf_status sentencepiece_segment(const void *state, const char *text, siz
     return status;
 }
 
+/* As the Metaspace decoder of Hugging Face's tokenizers: every mark is a space, but those of the first piece,
+ * which are nothing. */
+static clf_status join_plainly(char **text, const char *const *pieces, int count)
+{
+    size_t bytes = 1;
+    for (int i = 0; i < count; i++) {
+        bytes += strlen(pieces[i]);
+    }
+    CLF__TRY(clf__allocate(text, bytes, 1));
+    char *end = *text;
+    for (int i = 0; i < count; i++) {
+        strcpy(end, pieces[i]);
+        clf__text_replace(end, "\u2581", i == 0 ? "" : " ");
+        end += strlen(end);
+    }
+    return CLF_OK;
+}
+
 static clf_status sentencepiece_join(const void *state, char **text, const char *const *pieces, int count)
 {
     const struct state *side = state;
-    CLF__TRY(clf__sentencepiece_decode(side->model, text, pieces, count));
-    clf__text_strip(*text);
+    if (side->joins_plainly) {
+        CLF__TRY(join_plainly(text, pieces, count));
+    } else {
+        CLF__TRY(clf__sentencepiece_decode(side->model, text, pieces, count));
+        clf__text_strip(*text);
+    }
     if (side->cleans_up) {
         clf__text_clean_up(*text);
     }
@@ -132,6 +166,7 @@ const struct clf__segmenter clf__segmenter_sentencepiece = {
     .has_model = 1,
     .open = sentencepiece_open,
     .free = sentencepiece_free,
+    .add_pieces = sentencepiece_add_pieces,
     .segment = sentencepiece_segment,
     .join = sentencepiece_join,
 };

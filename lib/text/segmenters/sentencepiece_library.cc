@@ -30,6 +30,7 @@ void SetMinLogLevel(int level);
 struct clf__sentencepiece {
     sentencepiece::SentencePieceProcessor processor;
     std::string path;
+    std::vector<bool> user_defined;                   /* of each piece, as the file has them */
     std::string normaliser_bytes, denormaliser_bytes; /* what the tables below borrow */
     clf__spm_tables tables;
 };
@@ -61,12 +62,14 @@ template <typename Body> clf_status guard(const char *path, Body body) noexcept
  * bucket, loading takes the square of their number. */
 struct Buckets {
     std::unordered_set<std::string_view> pieces;
+    std::vector<bool> user_defined; /* of each piece */
     const char *path;
 };
 
-clf_status add_to_bucket(void *user, const char *piece, size_t length)
+clf_status add_to_bucket(void *user, const char *piece, size_t length, int is_user_defined)
 {
     auto buckets = static_cast<Buckets *>(user);
+    buckets->user_defined.push_back(is_user_defined != 0);
     auto place = buckets->pieces.insert(std::string_view(piece, length)).first;
     if (buckets->pieces.bucket_size(buckets->pieces.bucket(*place)) > MOST_IN_BUCKET) {
         return clf__fail(CLF_FORMAT, "%s: is made to load slowly (its pieces share hashes); do not use it",
@@ -95,11 +98,12 @@ clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *
     CLF__TRY(clf__spm_check(&tables, static_cast<const uint8_t *>(bytes), size, path));
     clf__sentencepiece *model = nullptr;
     clf_status status = guard(path, [&] {
-        Buckets buckets = {{}, path};
+        Buckets buckets = {{}, {}, path};
         CLF__TRY(clf__spm_pieces(static_cast<const uint8_t *>(bytes), size, add_to_bucket, &buckets));
         sentencepiece::logging::SetMinLogLevel(LOG_ONLY_FATAL);
         model = new clf__sentencepiece;
         model->path = path;
+        model->user_defined = buckets.user_defined;
         model->tables = tables;
         own_table(&model->tables.normaliser, &model->normaliser_bytes);
         own_table(&model->tables.denormaliser, &model->denormaliser_bytes);
@@ -145,6 +149,26 @@ clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf
                 const std::string &piece = model->processor.IdToPiece(id);
                 CLF__TRY(function(user, piece.data(), piece.size()));
             }
+        }
+        return CLF_OK;
+    });
+}
+
+clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model, struct clf__pieces *pieces,
+                                         int skipped)
+{
+    const sentencepiece::SentencePieceProcessor &processor = model->processor;
+    auto user_defined = [&](int id) {
+        size_t index = static_cast<size_t>(id);
+        return index < model->user_defined.size() && model->user_defined[index];
+    };
+    return guard(model->path.c_str(), [&] {
+        for (int id = skipped; id < processor.GetPieceSize(); id++) {
+            const std::string &piece = processor.IdToPiece(id);
+            int marks = processor.IsControl(id) ? CLF__PIECE_FOUND | CLF__PIECE_SPECIAL
+                        : user_defined(id)      ? CLF__PIECE_FOUND
+                                                : 0;
+            CLF__TRY(clf__pieces_add(pieces, piece.data(), piece.size(), marks));
         }
         return CLF_OK;
     });

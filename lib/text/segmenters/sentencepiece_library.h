@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "text/pieces.h"
 #include "text/segmenters/segmenter.h"
 
 struct clf__sentencepiece;
@@ -20,6 +21,10 @@ void clf__sentencepiece_free(struct clf__sentencepiece *model);
 /* Goes through the pieces of text: not the unknown one, nor those that are none. */
 clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__piece_function *function,
                                      void *user);
+/* Adds all pieces but the first `skipped`, in the order of their ids. What transformers finds in a text
+ * before it cuts is marked so: control pieces, which are special, and user-defined ones. */
+clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model, struct clf__pieces *pieces,
+                                         int skipped);
 
 /* How much of a text, cut between characters, the model normalises to so little that it can be cut at once:
  * SentencePiece's time grows with the square of a run of unknown characters. Where that is next to nothing of

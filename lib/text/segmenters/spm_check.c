@@ -145,6 +145,13 @@ static clf_status add_symbol(struct check *check, struct clf__span text)
     return CLF_OK;
 }
 
+/* The library drops the upper half of a type, and leaves it as it was where it does not know one. */
+static int says_user_defined(const struct field *field)
+{
+    return field->number == PIECE_TYPE && field->wire_type == WIRE_VARINT &&
+           (uint32_t)field->varint == TYPE_USER_DEFINED;
+}
+
 static clf_status check_piece(struct check *check, struct clf__span piece)
 {
     struct clf__span text = {0};
@@ -157,9 +164,7 @@ static clf_status check_piece(struct check *check, struct clf__span piece)
         if (is_bytes(&field, PIECE_TEXT)) {
             text = field.value;
         }
-        /* The library drops the upper half, and leaves the type as it was where it does not know one. */
-        is_symbol |= field.number == PIECE_TYPE && field.wire_type == WIRE_VARINT &&
-                     (uint32_t)field.varint == TYPE_USER_DEFINED;
+        is_symbol |= says_user_defined(&field);
     }
     if (text.size > MAX_PIECE_BYTES) {
         return damaged(check, "a piece has more than 4,096 bytes");
@@ -258,7 +263,7 @@ clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, siz
     return status;
 }
 
-clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__piece_function *function, void *user)
+clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__spm_piece_function *function, void *user)
 {
     struct clf__span model = {bytes, size};
     struct field piece, field;
@@ -267,12 +272,14 @@ clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__piece_functio
             continue;
         }
         struct clf__span text = {0};
+        int is_symbol = 0;
         while (next_field(&piece.value, &field)) {
             if (is_bytes(&field, PIECE_TEXT)) {
                 text = field.value;
             }
+            is_symbol |= says_user_defined(&field);
         }
-        CLF__TRY(function(user, (const char *)text.bytes, text.size));
+        CLF__TRY(function(user, (const char *)text.bytes, text.size, is_symbol));
     }
     return CLF_OK;
 }

@@ -22,6 +22,7 @@ struct clf__spm_tables {
 clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, size_t size, const char *path);
 
 /* Goes through the pieces of a file that was checked, in their order. */
-clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__piece_function *function, void *user);
+typedef clf_status clf__spm_piece_function(void *user, const char *piece, size_t length, int is_user_defined);
+clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__spm_piece_function *function, void *user);
 
 #endif

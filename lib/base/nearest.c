@@ -1,4 +1,4 @@
-#include "shared/nearest.h"
+#include "base/nearest.h"
 
 #include <string.h>
 
@@ -30,16 +30,16 @@ static int distance(const char *a, int a_length, const char *b, int b_length)
     return rows[a_length % 3][b_length];
 }
 
-struct nearest nearest_begin(const char *word, int length)
+struct clf__nearest clf__nearest_begin(const char *word, int length)
 {
     while (length > 0 && *word == '-') {
         word++;
         length--;
     }
-    return (struct nearest){.word = word, .length = length, .distance = MOST_LETTERS};
+    return (struct clf__nearest){.word = word, .length = length, .distance = MOST_LETTERS};
 }
 
-void nearest_try(struct nearest *nearest, const char *candidate)
+void clf__nearest_try(struct clf__nearest *nearest, const char *candidate)
 {
     int length = (int)strlen(candidate);
     if (nearest->length < 2 || nearest->length > MOST_LETTERS || length > MOST_LETTERS) {

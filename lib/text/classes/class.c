@@ -1,0 +1,29 @@
+/* What the classes share. */
+#include "text/classes/class.h"
+
+#include "base/json.h"
+
+enum { DEFAULT_EXTRA_IDS = 100, MOST_EXTRA_IDS = 1 << 16 };
+
+clf_status clf__class_read_settings(struct clf__class_settings *out, const struct clf__json *config, int rows)
+{
+    *out = (struct clf__class_settings){.rows = rows, .extra_ids = DEFAULT_EXTRA_IDS};
+    if (config->root == NULL) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__json_int(config, "extra_ids", 0, MOST_EXTRA_IDS, &out->extra_ids));
+    CLF__TRY(clf__json_bool(config, "legacy_behaviour", &out->legacy_behaviour));
+    CLF__TRY(clf__json_string(config, "language_codes", &out->language_codes));
+    CLF__TRY(clf__json_string(config, "src_lang", &out->source_language));
+    return clf__json_string(config, "tgt_lang", &out->target_language);
+}
+
+clf_status clf__class_add_languages(struct clf__pieces *pieces, const struct clf__tokenizer_class *of,
+                                    const char *const *codes)
+{
+    for (; *codes != NULL; codes++) {
+        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_FOUND | CLF__PIECE_LANGUAGE,
+                                    "%s%s%s", of->language_opens, *codes, of->language_closes));
+    }
+    return CLF_OK;
+}

@@ -1,0 +1,10 @@
+/* MarianTokenizer: ids of vocab.json, and >>code<< before a source for several target languages. */
+#include "text/classes/class.h"
+
+const struct clf__tokenizer_class clf__class_marian = {
+    .name = "MarianTokenizer",
+    .language_opens = ">>",
+    .language_closes = "<<",
+    .finds_languages = 1,
+    .place = CLF__LANGUAGE_IN_TEXT,
+};

@@ -1,0 +1,24 @@
+/* PegasusTokenizer: 105 pieces of its own, two of them in place of the model's first. */
+#include "text/classes/class.h"
+
+static clf_status before(struct clf__pieces *pieces)
+{
+    enum { FIRST_UNKNOWN = 2, LAST_UNKNOWN = 102, MARKS = CLF__PIECE_SPECIAL | CLF__PIECE_FOUND };
+    static const char *const named[] = {"<pad>", "</s>", "<mask_1>", "<mask_2>"};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        CLF__TRY(clf__pieces_format(pieces, MARKS, "%s", named[i]));
+    }
+    for (int i = FIRST_UNKNOWN; i <= LAST_UNKNOWN; i++) {
+        CLF__TRY(clf__pieces_format(pieces, MARKS, "<unk_%d>", i));
+    }
+    return CLF_OK;
+}
+
+const struct clf__tokenizer_class clf__class_pegasus = {
+    .name = "PegasusTokenizer",
+    .model = "spiece.model",
+    .skipped = 2,
+    .before = before,
+    .specials = {"<unk>"},
+    .joins_plainly = 1,
+};

@@ -1,0 +1,25 @@
+/* T5Tokenizer: the model's own ids, then sentinels for masked spans, the last one first. MADLAD-400's models
+ * hold pieces <2xx>, which begin a text that is to become xx. mT5 says that it
+ * has no sentinels behind its pieces. */
+#include "text/classes/class.h"
+
+static clf_status behind(struct clf__pieces *pieces, const struct clf__class_settings *settings)
+{
+    /* Those for which the model has no row cannot be read. */
+    for (int i = settings->extra_ids - 1; i >= 0 && pieces->count < settings->rows; i--) {
+        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_FOUND, "<extra_id_%d>", i));
+    }
+    return CLF_OK;
+}
+
+const struct clf__tokenizer_class clf__class_t5 = {
+    .name = "T5Tokenizer",
+    .model = "spiece.model",
+    .behind = behind,
+    .specials = {"<pad>", "</s>", "<unk>"},
+    .joins_plainly = 1,
+    .language_opens = "<2",
+    .language_closes = ">",
+    .finds_languages = 1,
+    .place = CLF__LANGUAGE_IN_TEXT,
+};

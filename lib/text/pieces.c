@@ -1,0 +1,50 @@
+#include "text/pieces.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { FIRST_CAPACITY = 1024, MAX_FORMATTED = 64 };
+
+void clf__pieces_free(struct clf__pieces *pieces)
+{
+    clf__free(pieces->text);
+    clf__free(pieces->marks);
+    *pieces = (struct clf__pieces){0};
+}
+
+clf_status clf__pieces_add(struct clf__pieces *pieces, const char *piece, size_t length, int marks)
+{
+    if (pieces->count > INT_MAX / 2 || memchr(piece, '\0', length) != NULL) {
+        return clf__fail(CLF_FORMAT, "piece %d %s", pieces->count,
+                         pieces->count > INT_MAX / 2 ? "is one too many" : "holds a NUL byte");
+    }
+    if (pieces->count == pieces->capacity) {
+        int capacity = pieces->capacity > 0 ? 2 * pieces->capacity : FIRST_CAPACITY;
+        CLF__TRY(clf__resize(&pieces->marks, (size_t)capacity, sizeof *pieces->marks));
+        pieces->capacity = capacity;
+    }
+    if (pieces->bytes_capacity - pieces->bytes < length + 1) {
+        size_t capacity = 2 * (pieces->bytes_capacity + length + FIRST_CAPACITY);
+        CLF__TRY(clf__resize(&pieces->text, capacity, 1));
+        pieces->bytes_capacity = capacity;
+    }
+    memcpy(pieces->text + pieces->bytes, piece, length);
+    pieces->text[pieces->bytes + length] = '\0';
+    pieces->bytes += length + 1;
+    pieces->marks[pieces->count++] = (uint8_t)marks;
+    return CLF_OK;
+}
+
+clf_status clf__pieces_format(struct clf__pieces *pieces, int marks, const char *format, ...)
+{
+    char piece[MAX_FORMATTED];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(piece, sizeof piece, format, arguments);
+    va_end(arguments);
+    return clf__pieces_add(pieces, piece, (size_t)length, marks);
+}

@@ -1,0 +1,31 @@
+/* A growing list of pieces, in the order of their ids. */
+#ifndef CLF_TEXT_PIECES_H
+#define CLF_TEXT_PIECES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* What is said of a piece beside its text. */
+enum {
+    CLF__PIECE_SPECIAL = 1,  /* a text that is made of pieces leaves it out */
+    CLF__PIECE_FOUND = 2,    /* written in a text, it is this piece, before anything is cut */
+    CLF__PIECE_LANGUAGE = 4, /* it names a language */
+};
+
+/* Zeroed at first. */
+struct clf__pieces {
+    char *text; /* every piece, NUL-terminated */
+    size_t bytes, bytes_capacity;
+    uint8_t *marks; /* (count) */
+    int count, capacity;
+};
+void clf__pieces_free(struct clf__pieces *pieces);
+
+/* Adds length bytes without NUL, or a formatted piece. */
+clf_status clf__pieces_add(struct clf__pieces *pieces, const char *piece, size_t length, int marks);
+clf_status clf__pieces_format(struct clf__pieces *pieces, int marks, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
