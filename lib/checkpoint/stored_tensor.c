@@ -3,15 +3,39 @@
 #include "base/half.h"
 #include "base/memory.h"
 #include "checkpoint/little_endian.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/stored_tensor.h"
 
 /* Values that wait to be converted: they lie in a cache. */
 enum { PIECE_BYTES = 1 << 17 };
+
+static const struct clf__element_type types[] = {
+    {"F64", 8, CLF__STORED_F64},       {"F32", 4, CLF__STORED_F32},      {"F16", 2, CLF__STORED_F16},
+    {"BF16", 2, CLF__STORED_BF16},     {"C64", 8, CLF__STORED_OTHER},    {"I64", 8, CLF__STORED_OTHER},
+    {"U64", 8, CLF__STORED_OTHER},     {"I32", 4, CLF__STORED_OTHER},    {"U32", 4, CLF__STORED_OTHER},
+    {"I16", 2, CLF__STORED_OTHER},     {"U16", 2, CLF__STORED_OTHER},    {"I8", 1, CLF__STORED_OTHER},
+    {"U8", 1, CLF__STORED_OTHER},      {"BOOL", 1, CLF__STORED_OTHER},   {"F8_E4M3", 1, CLF__STORED_OTHER},
+    {"F8_E5M2", 1, CLF__STORED_OTHER}, {"F8_E8M0", 1, CLF__STORED_OTHER}};
+
+const struct clf__element_type *clf__element_type_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(types[i].name, name) == 0) {
+            return &types[i];
+        }
+    }
+    return NULL;
+}
 
 clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
                                    const struct clf__stored_tensor *b)
 {
     *out = a->type == b->type && a->size == b->size;
+    if (*out && (a->is_strided || b->is_strided)) { /* two names of one view, or told apart */
+        *out = a->source == b->source && a->offset == b->offset && a->dimensions == b->dimensions &&
+               a->is_strided == b->is_strided && memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
+               memcmp(a->strides, b->strides, sizeof a->strides) == 0;
+        return CLF_OK;
+    }
     return *out ? clf__file_same(out, a->source, a->offset, b->source, b->offset, a->size) : CLF_OK;
 }
 
@@ -64,6 +88,43 @@ static clf_status read_others(const struct clf__stored_tensor *tensor, float *ta
     return status;
 }
 
+/* The elements from `offset` on, one after the other. */
+static clf_status read_run(const struct clf__stored_tensor *tensor, uint64_t offset, size_t size,
+                           float *target)
+{
+    struct clf__stored_tensor run = *tensor;
+    run.offset = offset;
+    run.size = size;
+    return tensor->type == CLF__STORED_F32 ? read_fp32(&run, target) : read_others(&run, target);
+}
+
+static uint64_t element_bytes(const struct clf__stored_tensor *tensor)
+{
+    return tensor->type == CLF__STORED_F64 ? 8 : tensor->type == CLF__STORED_F32 ? 4 : 2;
+}
+
+/* Reads what the tensor spans, then takes its elements from there. */
+static clf_status read_strided(const struct clf__stored_tensor *tensor, float *target)
+{
+    size_t count = tensor->size / element_bytes(tensor), span = 1;
+    for (int i = 0; i < tensor->dimensions; i++) {
+        span += (size_t)(tensor->shape[i] - 1) * (size_t)tensor->strides[i];
+    }
+    float *values = NULL;
+    CLF__TRY(clf__allocate(&values, span, sizeof *values));
+    clf_status status = read_run(tensor, tensor->offset, span * element_bytes(tensor), values);
+    for (size_t i = 0; status == CLF_OK && i < count; i++) {
+        size_t left = i, at = 0;
+        for (int k = tensor->dimensions - 1; k >= 0; k--) {
+            at += left % (size_t)tensor->shape[k] * (size_t)tensor->strides[k];
+            left /= (size_t)tensor->shape[k];
+        }
+        target[i] = values[at];
+    }
+    clf__free(values);
+    return status;
+}
+
 clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target)
 {
     if (tensor->type == CLF__STORED_OTHER) {
@@ -72,5 +133,6 @@ clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, floa
             "%s: tensor \"%.200s\" has dtype %s, not a float of 16, 32 or 64 bits; save it as one",
             tensor->file, tensor->name, tensor->type_name);
     }
-    return tensor->type == CLF__STORED_F32 ? read_fp32(tensor, target) : read_others(tensor, target);
+    return tensor->is_strided ? read_strided(tensor, target)
+                              : read_run(tensor, tensor->offset, tensor->size, target);
 }

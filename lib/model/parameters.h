@@ -3,7 +3,7 @@
 #define CLF_MODEL_PARAMETERS_H
 
 #include "base/status.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/checkpoint.h"
 #include "config/config.h"
 #include "config/initial.h"
 

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "checkpoint/safetensors.h"
+#include "checkpoint/checkpoint.h"
 #include "config/config.h"
 
 /* A configuration as a JSON object, by the keys of config.json where it has them; NULL without memory. */

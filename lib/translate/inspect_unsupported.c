@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/checkpoint.h"
 #include "translate/inspect_internal.h"
 
 /* The keys of config.json; none where there is no such file, or none that can be read. */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "checkpoint/safetensors.h"
+#include "checkpoint/checkpoint.h"
 
 /* Writes <folder>/<name>: a header and data_size bytes that count 0, 1, 2, ... */
 static void write_safetensors(const char *folder, const char *name, const char *header, size_t data_size)
@@ -191,8 +191,8 @@ static void test_no_file(void **state)
     struct clf__checkpoint *checkpoint;
     const char *folder = support_temporary_folder();
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE, "model.safetensors.index.json");
-    folder_write_text(folder, "pytorch_model.bin", "");
-    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE, "convert pytorch_model.bin");
+    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE,
+                 "nor pytorch_model.bin beside it; download it");
     assert_fails(clf__checkpoint_open(&checkpoint, "/nonexistent"), CLF_FILE,
                  "/nonexistent/model.safetensors");
     static const char *const names[] = {"model.safetensors.index.json", "model.safetensors"};

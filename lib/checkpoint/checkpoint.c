@@ -1,0 +1,244 @@
+#include "checkpoint/checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "checkpoint/format.h"
+
+/* Values of an index: one a tensor. */
+enum { MAX_INDEX_BYTES = 100000000, MAX_VALUES = 1 << 20, MAX_SHARDS = 512 };
+
+/* In the order in which they are looked for. */
+static const struct format {
+    const char *file, *index;
+    clf_status (*open)(struct clf__shard *shard, struct clf__tensor_list *list);
+} formats[] = {
+    {"model.safetensors", "model.safetensors.index.json", clf__safetensors_open},
+    {"pytorch_model.bin", "pytorch_model.bin.index.json", clf__pytorch_open},
+};
+
+struct clf__checkpoint {
+    char *path; /* of the file or the index */
+    const struct format *format;
+    struct clf__shard *shards;
+    int shard_count;
+    struct clf__tensor_list list; /* sorted by name when open */
+};
+
+static int by_name(const void *left, const void *right)
+{
+    const struct clf__stored_tensor *a = left, *b = right;
+    return strcmp(a->name, b->name);
+}
+
+static clf_status add_shard(struct clf__checkpoint *checkpoint, const char *folder, const char *name)
+{
+    for (int i = 0; i < checkpoint->shard_count; i++) {
+        if (strcmp(checkpoint->shards[i].name, name) == 0) {
+            return CLF_OK;
+        }
+    }
+    if (checkpoint->shard_count == MAX_SHARDS) {
+        return clf__fail(CLF_FORMAT, "%s: names more than %d files; download or save it again",
+                         checkpoint->path, MAX_SHARDS);
+    }
+    size_t count = (size_t)checkpoint->shard_count + 1;
+    CLF__TRY(clf__resize(&checkpoint->shards, count, sizeof *checkpoint->shards));
+    struct clf__shard *shard = &checkpoint->shards[checkpoint->shard_count++];
+    *shard = (struct clf__shard){0};
+    CLF__TRY(clf__copy_string(&shard->name, name));
+    return clf__path_join(&shard->path, folder, name);
+}
+
+static clf_status sort_tensors(struct clf__checkpoint *checkpoint)
+{
+    struct clf__stored_tensor *tensors = checkpoint->list.items;
+    qsort(tensors, (size_t)checkpoint->list.count, sizeof *tensors, by_name);
+    for (int i = 1; i < checkpoint->list.count; i++) {
+        if (strcmp(tensors[i - 1].name, tensors[i].name) == 0) {
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is in %s too; download or save both again",
+                             tensors[i].file, tensors[i].name, tensors[i - 1].file);
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status open_single(struct clf__checkpoint *checkpoint, const char *folder, const char *name)
+{
+    CLF__TRY(add_shard(checkpoint, folder, name));
+    CLF__TRY(checkpoint->format->open(&checkpoint->shards[0], &checkpoint->list));
+    return sort_tensors(checkpoint);
+}
+
+/* A shard lies in the folder itself. */
+static int is_plain_name(const char *name)
+{
+    return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static clf_status check_index(const struct clf__checkpoint *checkpoint, const json_t *weight_map)
+{
+    const char *name;
+    json_t *file;
+    json_object_foreach((json_t *)weight_map, name, file)
+    {
+        const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, name);
+        const char *found = tensor ? strrchr(tensor->file, '/') : NULL;
+        if (!found || strcmp(found + 1, json_string_value(file)) != 0) {
+            return clf__fail(CLF_FORMAT,
+                             "%s: tensor \"%.200s\" is not in %.200s; download or save both again",
+                             checkpoint->path, name, json_string_value(file));
+        }
+    }
+    for (int i = 0; i < checkpoint->list.count; i++) {
+        if (!json_object_get(weight_map, checkpoint->list.items[i].name)) {
+            return clf__fail(
+                CLF_FORMAT, "%s: tensor \"%.200s\" of %s is missing from it; download or save both again",
+                checkpoint->path, checkpoint->list.items[i].name, checkpoint->list.items[i].file);
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status open_indexed(struct clf__checkpoint *checkpoint, const char *folder,
+                               const struct clf__json *index)
+{
+    const json_t *weight_map = json_object_get(index->root, "weight_map");
+    if (!json_is_object(weight_map) || json_object_size(weight_map) == 0) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"weight_map\" is no object with tensors; download or save it again",
+                         index->path);
+    }
+    const char *name;
+    json_t *file;
+    json_object_foreach((json_t *)weight_map, name, file)
+    {
+        if (!json_is_string(file) || !is_plain_name(json_string_value(file))) {
+            return clf__fail(CLF_FORMAT,
+                             "%s: tensor \"%.200s\" is not mapped to a file name inside the folder; download "
+                             "or save it again",
+                             index->path, name);
+        }
+        CLF__TRY(add_shard(checkpoint, folder, json_string_value(file)));
+    }
+    for (int i = 0; i < checkpoint->shard_count; i++) {
+        clf_status status = checkpoint->format->open(&checkpoint->shards[i], &checkpoint->list);
+        if (status == CLF_FILE) {
+            return clf__fail(status, "%s names a shard: %s%s", index->path, clf_last_error(),
+                             clf__file_is_missing(checkpoint->shards[i].path) ? "; download or save it again"
+                                                                              : "");
+        }
+        CLF__TRY(status);
+    }
+    CLF__TRY(sort_tensors(checkpoint));
+    return check_index(checkpoint, weight_map);
+}
+
+static clf_status open_with_index(struct clf__checkpoint *checkpoint, const char *folder)
+{
+    struct clf__json index;
+    struct clf__json_limits limits = {MAX_INDEX_BYTES, MAX_VALUES};
+    CLF__TRY(clf__json_load(&index, checkpoint->path, limits));
+    clf_status status = open_indexed(checkpoint, folder, &index);
+    clf__json_free(&index);
+    return status;
+}
+
+/* The first of a format's two files that is in the folder; *found: there is one. */
+static clf_status open_format(struct clf__checkpoint *checkpoint, const char *folder, int *found)
+{
+    const char *const names[] = {checkpoint->format->file, checkpoint->format->index};
+    for (int i = 0; i < 2; i++) {
+        CLF__TRY(clf__file_find(found, folder, names[i]));
+        if (*found) {
+            clf__free(checkpoint->path);
+            checkpoint->path = NULL;
+            CLF__TRY(clf__path_join(&checkpoint->path, folder, names[i]));
+            return i == 0 ? open_single(checkpoint, folder, names[i]) : open_with_index(checkpoint, folder);
+        }
+    }
+    return CLF_OK;
+}
+
+/* name NULL: the weights of a model folder, in one file or several. */
+static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *folder, const char *name)
+{
+    checkpoint->format = &formats[0];
+    CLF__TRY(clf__path_join(&checkpoint->path, folder, name != NULL ? name : formats[0].file));
+    if (name != NULL) {
+        return open_single(checkpoint, folder, name);
+    }
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        int found;
+        checkpoint->format = &formats[i];
+        CLF__TRY(open_format(checkpoint, folder, &found));
+        if (found) {
+            return CLF_OK;
+        }
+    }
+    return clf__fail(
+        CLF_FILE,
+        "%s: no such file, and neither model.safetensors.index.json nor pytorch_model.bin beside it; "
+        "download it, or save the model again",
+        checkpoint->path);
+}
+
+clf_status clf__checkpoint_open(struct clf__checkpoint **out, const char *folder)
+{
+    return clf__checkpoint_open_file(out, folder, NULL);
+}
+
+clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *folder, const char *name)
+{
+    *out = NULL;
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    clf_status status = open_folder(*out, folder, name);
+    if (status != CLF_OK) {
+        clf__checkpoint_close(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+void clf__checkpoint_close(struct clf__checkpoint *checkpoint)
+{
+    if (!checkpoint) {
+        return;
+    }
+    for (int i = 0; i < checkpoint->shard_count; i++) {
+        struct clf__shard *shard = &checkpoint->shards[i];
+        json_decref(shard->header);
+        clf__free(shard->names);
+        clf__file_close(&shard->file);
+        clf__free(shard->path);
+        clf__free(shard->name);
+    }
+    clf__free(checkpoint->shards);
+    clf__free(checkpoint->list.items);
+    clf__free(checkpoint->path);
+    clf__free(checkpoint);
+}
+
+const struct clf__stored_tensor *clf__checkpoint_find(const struct clf__checkpoint *checkpoint,
+                                                      const char *name)
+{
+    struct clf__stored_tensor wanted = {.name = name};
+    return bsearch(&wanted, checkpoint->list.items, (size_t)checkpoint->list.count, sizeof wanted, by_name);
+}
+
+int clf__checkpoint_count(const struct clf__checkpoint *checkpoint)
+{
+    return checkpoint->list.count;
+}
+
+const struct clf__stored_tensor *clf__checkpoint_at(const struct clf__checkpoint *checkpoint, int index)
+{
+    return index >= 0 && index < checkpoint->list.count ? &checkpoint->list.items[index] : NULL;
+}
+
+const char *clf__checkpoint_path(const struct clf__checkpoint *checkpoint)
+{
+    return checkpoint->path;
+}

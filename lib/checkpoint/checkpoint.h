@@ -1,0 +1,25 @@
+/* The weights of a model folder: safetensors, or what torch.save() wrote, in one file or in the shards that
+ * an index names. */
+#ifndef CLF_CHECKPOINT_CHECKPOINT_H
+#define CLF_CHECKPOINT_CHECKPOINT_H
+
+#include "checkpoint/stored_tensor.h"
+
+struct clf__checkpoint;
+
+/* Opens <folder>/model.safetensors, or the shards of its index; without them pytorch_model.bin, or its
+ * shards. Every length, offset and shape is checked against the files before anything is read. */
+clf_status clf__checkpoint_open(struct clf__checkpoint **out, const char *folder);
+/* The same with the safetensors file <folder>/<name> alone, whatever else is there; name NULL: as above. */
+clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *folder, const char *name);
+void clf__checkpoint_close(struct clf__checkpoint *checkpoint);
+
+/* NULL when absent; borrowed. */
+const struct clf__stored_tensor *clf__checkpoint_find(const struct clf__checkpoint *checkpoint,
+                                                      const char *name);
+int clf__checkpoint_count(const struct clf__checkpoint *checkpoint);
+const struct clf__stored_tensor *clf__checkpoint_at(const struct clf__checkpoint *checkpoint, int index);
+/* Where messages point: the path of the file or of the index. */
+const char *clf__checkpoint_path(const struct clf__checkpoint *checkpoint);
+
+#endif

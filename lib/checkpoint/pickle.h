@@ -1,0 +1,36 @@
+/* The tensors that a pickle of torch.save() describes, read without executing anything. */
+#ifndef CLF_CHECKPOINT_PICKLE_H
+#define CLF_CHECKPOINT_PICKLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "checkpoint/stored_tensor.h"
+
+/* Bytes of the pickle, not NUL-terminated. */
+struct clf__pickled_text {
+    const char *bytes;
+    size_t size;
+};
+
+struct clf__pickled_tensor {
+    struct clf__pickled_text name;
+    struct clf__pickled_text storage; /* data/<storage> holds its elements */
+    const struct clf__element_type *type;
+    int64_t storage_elements;
+    int64_t offset; /* in elements */
+    int dimensions;
+    int64_t shape[CLF__TENSOR_DIMENSIONS], strides[CLF__TENSOR_DIMENSIONS]; /* in elements */
+};
+
+/* Called with each tensor of the state dict; a failure ends the reading and is its result. */
+typedef clf_status clf__pickled_function(void *user, const struct clf__pickled_tensor *tensor);
+
+/* Reads protocol 2 with the opcodes and globals of a state dict of tensors; any other is CLF_UNSUPPORTED,
+ * named. A checkpoint of a training holds the state dict under one of torch's usual names. `path` is for the
+ * messages. */
+clf_status clf__pickle_read(const uint8_t *bytes, size_t size, const char *path,
+                            clf__pickled_function *function, void *user);
+
+#endif

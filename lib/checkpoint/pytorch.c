@@ -1,0 +1,244 @@
+/* Files of torch.save(): a zip archive of a pickle, which says what tensors there are, and of their storages.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "checkpoint/format.h"
+#include "checkpoint/pickle.h"
+#include "checkpoint/zip.h"
+
+enum {
+    MAX_NAME = 1024,
+    MAX_TOP = 256,
+    MAX_PATH = MAX_TOP + 64,
+    MAX_PICKLE = 1 << 23,
+    MAX_NAMES = 1 << 26,
+    MAX_TENSORS = 1 << 20
+};
+
+/* What is read while an archive is open. */
+struct opening {
+    struct clf__shard *shard;
+    struct clf__tensor_list *list;
+    struct clf__zip zip;
+    char top[MAX_TOP]; /* the folder in the archive that everything lies in, with its stroke */
+    size_t name_bytes, name_capacity;
+    int capacity;
+};
+
+static clf_status damaged(const struct opening *opening, const char *name, size_t length, const char *what)
+{
+    return clf__fail(CLF_FORMAT, "%s: tensor \"%.*s\" %s; download it again", opening->shard->path,
+                     (int)(length < 200 ? length : 200), name, what);
+}
+
+/* The last element of a tensor that has any, in its storage; the storage's size: one lies outside. */
+static int64_t find_last(const struct clf__pickled_tensor *tensor)
+{
+    int64_t last = tensor->offset, room = tensor->storage_elements;
+    for (int i = 0; i < tensor->dimensions; i++) {
+        int64_t steps = tensor->shape[i] - 1;
+        if (steps > 0 && tensor->strides[i] > (room - last) / steps) {
+            return room;
+        }
+        last += steps * tensor->strides[i];
+    }
+    return last;
+}
+
+/* Shape, strides and size; the offset is in the storage already. */
+static clf_status measure(struct clf__stored_tensor *out, const struct opening *opening,
+                          const struct clf__pickled_tensor *tensor)
+{
+    int64_t elements = 1, contiguous = 1;
+    out->dimensions = tensor->dimensions;
+    for (int i = 0; i < tensor->dimensions; i++) {
+        int64_t size = tensor->shape[i];
+        if (size > 0 && elements > INT64_MAX / size) {
+            return damaged(opening, tensor->name.bytes, tensor->name.size,
+                           "has a shape of too many elements");
+        }
+        elements *= size;
+        out->shape[i] = size;
+        out->strides[i] = tensor->strides[i];
+    }
+    if (elements > tensor->storage_elements ||
+        (elements > 0 && find_last(tensor) >= tensor->storage_elements)) {
+        return damaged(opening, tensor->name.bytes, tensor->name.size, "lies outside its storage");
+    }
+    for (int i = tensor->dimensions - 1; i >= 0 && elements > 0; i--) {
+        out->is_strided |= tensor->shape[i] > 1 && tensor->strides[i] != contiguous;
+        contiguous *= tensor->shape[i];
+    }
+    out->size = (size_t)elements * tensor->type->bytes;
+    return CLF_OK;
+}
+
+static const struct clf__zip_entry *find_entry(const struct opening *opening, const char *name)
+{
+    char path[MAX_PATH];
+    snprintf(path, sizeof path, "%s%s", opening->top, name);
+    return clf__zip_find(&opening->zip, path);
+}
+
+static clf_status find_storage(struct clf__stored_tensor *out, const struct opening *opening,
+                               const struct clf__pickled_tensor *tensor)
+{
+    char name[64];
+    int is_short =
+        tensor->storage.size < 32 && memchr(tensor->storage.bytes, '\0', tensor->storage.size) == NULL;
+    snprintf(name, sizeof name, "data/%.*s", is_short ? (int)tensor->storage.size : 0, tensor->storage.bytes);
+    const struct clf__zip_entry *entry = is_short ? find_entry(opening, name) : NULL;
+    uint64_t bytes = tensor->type->bytes;
+    if (entry == NULL || (uint64_t)tensor->storage_elements > entry->size / bytes) {
+        return damaged(opening, tensor->name.bytes, tensor->name.size, "has no storage of its size");
+    }
+    if (tensor->offset > tensor->storage_elements) {
+        return damaged(opening, tensor->name.bytes, tensor->name.size, "lies outside its storage");
+    }
+    out->offset = entry->offset + (uint64_t)tensor->offset * bytes;
+    return CLF_OK;
+}
+
+/* Names stand one after the other in a block that may move while it grows: until the end a tensor has its
+ * place there. */
+static clf_status keep_name(struct clf__stored_tensor *out, struct opening *opening,
+                            const struct clf__pickled_text *name)
+{
+    struct clf__shard *shard = opening->shard;
+    if (name->size > MAX_NAME || memchr(name->bytes, '\0', name->size) != NULL ||
+        clf__utf8_valid_prefix(name->bytes, name->size) != name->size) {
+        return damaged(opening, name->bytes, name->size, "has a name that is no text of at most 1,024 bytes");
+    }
+    size_t wanted = opening->name_bytes + name->size + 1;
+    if (wanted > MAX_NAMES) {
+        return damaged(opening, name->bytes, name->size, "is one of too many");
+    }
+    if (wanted > opening->name_capacity) {
+        CLF__TRY(clf__resize(&shard->names, 2 * wanted, 1));
+        opening->name_capacity = 2 * wanted;
+    }
+    memcpy(shard->names + opening->name_bytes, name->bytes, name->size);
+    shard->names[wanted - 1] = '\0';
+    out->name = NULL;
+    opening->name_bytes = wanted;
+    return CLF_OK;
+}
+
+static clf_status add_tensor(void *user, const struct clf__pickled_tensor *tensor)
+{
+    struct opening *opening = user;
+    struct clf__tensor_list *list = opening->list;
+    struct clf__stored_tensor stored = {.file = opening->shard->path,
+                                        .type_name = tensor->type->name,
+                                        .type = tensor->type->storage,
+                                        .source = &opening->shard->file};
+    if (list->count - opening->shard->first >= MAX_TENSORS) {
+        return damaged(opening, tensor->name.bytes, tensor->name.size, "is one of too many");
+    }
+    CLF__TRY(keep_name(&stored, opening, &tensor->name));
+    CLF__TRY(find_storage(&stored, opening, tensor));
+    CLF__TRY(measure(&stored, opening, tensor));
+    if (list->count >= opening->capacity) {
+        int capacity = 2 * list->count + 256;
+        CLF__TRY(clf__resize(&list->items, (size_t)capacity, sizeof *list->items));
+        opening->capacity = capacity;
+    }
+    list->items[list->count++] = stored;
+    return CLF_OK;
+}
+
+/* The archive's one top folder has any name. */
+static clf_status find_top(struct opening *opening)
+{
+    static const char pickle[] = "data.pkl";
+    for (int i = 0; i < opening->zip.count; i++) {
+        const char *name = opening->zip.entries[i].name, *stroke = strchr(name, '/');
+        if (stroke != NULL && strcmp(stroke + 1, pickle) == 0 && (size_t)(stroke - name) < MAX_TOP - 1) {
+            memcpy(opening->top, name, (size_t)(stroke - name) + 1);
+            return CLF_OK;
+        }
+    }
+    return clf__fail(CLF_FORMAT,
+                     "%s: is a zip archive without data.pkl, not one of torch.save(); download it again",
+                     opening->shard->path);
+}
+
+static clf_status check_byte_order(const struct opening *opening)
+{
+    char word[8] = "little";
+    const struct clf__zip_entry *entry = find_entry(opening, "byteorder");
+    if (entry != NULL) {
+        memset(word, 0, sizeof word);
+        CLF__TRY(clf__file_read_at(&opening->shard->file, entry->offset, word,
+                                   entry->size < sizeof word ? (size_t)entry->size : sizeof word - 1));
+    }
+    return strcmp(word, "little") == 0
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED, "%s: its numbers are not little-endian; save it as safetensors",
+                           opening->shard->path);
+}
+
+static clf_status read_pickle(struct opening *opening)
+{
+    const struct clf__zip_entry *entry = find_entry(opening, "data.pkl");
+    const char *path = opening->shard->path;
+    if (entry->size > MAX_PICKLE) {
+        return clf__fail(CLF_FORMAT, "%s: its pickle has %llu bytes, more than %d; save it as safetensors",
+                         path, (unsigned long long)entry->size, (int)MAX_PICKLE);
+    }
+    uint8_t *bytes = NULL;
+    CLF__TRY(clf__allocate(&bytes, (size_t)entry->size, 1));
+    clf_status status = clf__file_read_at(&opening->shard->file, entry->offset, bytes, (size_t)entry->size);
+    if (status == CLF_OK) {
+        status = clf__pickle_read(bytes, (size_t)entry->size, path, add_tensor, opening);
+    }
+    clf__free(bytes);
+    return status;
+}
+
+/* Before torch 1.6 there was no archive. */
+static clf_status refuse_legacy(const struct clf__shard *shard)
+{
+    static const uint8_t magic[] = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c,
+                                    0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
+    uint8_t bytes[sizeof magic] = {0};
+    if (shard->file.size < sizeof bytes) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__file_read_at(&shard->file, 0, bytes, sizeof bytes));
+    return memcmp(bytes, magic, sizeof magic) != 0
+               ? CLF_OK
+               : clf__fail(
+                     CLF_UNSUPPORTED,
+                     "%s: has the format of torch before 1.6; load it with torch and save it as safetensors",
+                     shard->path);
+}
+
+static clf_status read_archive(struct opening *opening)
+{
+    CLF__TRY(find_top(opening));
+    CLF__TRY(check_byte_order(opening));
+    return read_pickle(opening);
+}
+
+clf_status clf__pytorch_open(struct clf__shard *shard, struct clf__tensor_list *list)
+{
+    struct opening opening = {.shard = shard, .list = list, .capacity = list->count};
+    CLF__TRY(clf__file_open(&shard->file, shard->path));
+    CLF__TRY(refuse_legacy(shard));
+    CLF__TRY(clf__zip_open(&opening.zip, &shard->file));
+    shard->first = list->count;
+    clf_status status = read_archive(&opening);
+    clf__zip_close(&opening.zip);
+    CLF__TRY(status);
+    shard->count = list->count - shard->first;
+    const char *name = shard->names;
+    for (int i = shard->first; i < list->count; i++) {
+        list->items[i].name = name;
+        name += strlen(name) + 1;
+    }
+    return CLF_OK;
+}

@@ -1,0 +1,48 @@
+/* A tensor of a file, and its values as floats. */
+#ifndef CLF_CHECKPOINT_STORED_TENSOR_H
+#define CLF_CHECKPOINT_STORED_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/file.h"
+
+#define CLF__TENSOR_DIMENSIONS 8
+
+enum clf__storage { CLF__STORED_F64, CLF__STORED_F32, CLF__STORED_F16, CLF__STORED_BF16, CLF__STORED_OTHER };
+
+/* A tensor of an opened checkpoint; its bytes are read when they are asked for. */
+struct clf__stored_tensor {
+    const char *name;
+    const char *file;      /* path, for messages */
+    const char *type_name; /* as the file says: "F16" */
+    enum clf__storage type;
+    int dimensions;
+    int64_t shape[CLF__TENSOR_DIMENSIONS];
+    const struct clf__file *source;
+    uint64_t offset; /* of its first byte in the file */
+    size_t size;     /* of all its values */
+    /* Its rows do not lie one after the other: element (i, j, ...) is i * strides[0] + j * strides[1] + ...
+     * elements behind the first. */
+    int is_strided;
+    int64_t strides[CLF__TENSOR_DIMENSIONS];
+};
+
+/* What files call their types. */
+struct clf__element_type {
+    const char *name; /* as safetensors: "F16" */
+    uint64_t bytes;   /* of an element */
+    enum clf__storage storage;
+};
+/* NULL where there is none of that name. */
+const struct clf__element_type *clf__element_type_find(const char *name);
+
+/* Whether two have the same type and the same bytes. */
+clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
+                                   const struct clf__stored_tensor *b);
+
+/* Converts to fp32. target holds as many floats as the shape says. A type that is no float is CLF_FORMAT, a
+ * file that became shorter CLF_FILE. */
+clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target);
+
+#endif

@@ -1,0 +1,17 @@
+/* Zip archives as torch.save() writes them, and others. */
+#ifndef CLF_TESTS_ZIP_FIXTURE_H
+#define CLF_TESTS_ZIP_FIXTURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct zip_file {
+    const char *name;
+    const void *bytes;
+    size_t size;
+};
+
+/* An archive of stored files; the bytes live until support_free_all(). */
+uint8_t *zip_make(size_t *size, const struct zip_file *files, int count);
+
+#endif
