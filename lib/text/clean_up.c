@@ -38,6 +38,13 @@ size_t clf__text_space(const char *text)
     return is_quad ? 3 : 0;
 }
 
+size_t clf__text_space_in(const char *text, size_t size)
+{
+    char head[4] = {0};
+    memcpy(head, text, size < 3 ? size : 3);
+    return clf__text_space(head);
+}
+
 void clf__text_strip_end(char *text)
 {
     size_t end = 0;

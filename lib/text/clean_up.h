@@ -6,6 +6,8 @@
 
 /* The bytes of the white space (Python's str.isspace()) at text, 0 where there is none. */
 size_t clf__text_space(const char *text);
+/* The same of a text of size bytes, 1 at least, that need not end in NUL. */
+size_t clf__text_space_in(const char *text, size_t size);
 /* In place: white space at the end goes. */
 void clf__text_strip_end(char *text);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "text/clean_up.h"
 #include "text/pieces.h"
 #include "text/vocabulary.h"
 
@@ -66,6 +67,34 @@ clf_status clf__found_pieces_collect(struct clf__found_pieces *out, const struct
     return status;
 }
 
+/* The white space that a piece takes with it on its right. */
+static size_t spaces_behind(const struct clf__found_pieces *found, int32_t id, const char *text, size_t size)
+{
+    size_t spaces = 0;
+    if ((found->vocabulary->marks[id] & CLF__PIECE_EATS_RIGHT) == 0) {
+        return 0;
+    }
+    for (size_t space = 1; spaces < size && space > 0; spaces += space) {
+        space = clf__text_space_in(text + spaces, size - spaces);
+    }
+    return spaces;
+}
+
+size_t clf__found_pieces_eaten(const struct clf__found_pieces *found, int32_t id, const char *text,
+                               size_t before)
+{
+    if ((found->vocabulary->marks[id] & CLF__PIECE_EATS_LEFT) == 0) {
+        return 0;
+    }
+    size_t kept = 0; /* the end of the last character that is no space */
+    for (size_t at = 0; at < before;) {
+        size_t space = clf__text_space_in(text + at, before - at);
+        at += space > 0 ? space : 1;
+        kept = space > 0 ? kept : at;
+    }
+    return before - kept;
+}
+
 int32_t clf__found_pieces_next(const struct clf__found_pieces *found, size_t *before, size_t *length,
                                const char *text, size_t size)
 {
@@ -76,7 +105,7 @@ int32_t clf__found_pieces_next(const struct clf__found_pieces *found, size_t *be
             size_t bytes = strlen(piece);
             if (bytes <= size - i && memcmp(text + i, piece, bytes) == 0) {
                 *before = i;
-                *length = bytes;
+                *length = bytes + spaces_behind(found, found->ids[k], text + i + bytes, size - i - bytes);
                 return found->ids[k];
             }
         }

@@ -24,5 +24,8 @@ void clf__found_pieces_free(struct clf__found_pieces *found);
  * it and are its own. -1: there is none. */
 int32_t clf__found_pieces_next(const struct clf__found_pieces *found, size_t *before, size_t *length,
                                const char *text, size_t size);
+/* How much white space before it such a piece takes with it, of the `before` bytes there. */
+size_t clf__found_pieces_eaten(const struct clf__found_pieces *found, int32_t id, const char *text,
+                               size_t before);
 
 #endif

@@ -9,9 +9,11 @@
 
 /* What is said of a piece beside its text. */
 enum {
-    CLF__PIECE_SPECIAL = 1,  /* a text that is made of pieces leaves it out */
-    CLF__PIECE_FOUND = 2,    /* written in a text, it is this piece, before anything is cut */
-    CLF__PIECE_LANGUAGE = 4, /* it names a language */
+    CLF__PIECE_SPECIAL = 1,   /* a text that is made of pieces leaves it out */
+    CLF__PIECE_FOUND = 2,     /* written in a text, it is this piece, before anything is cut */
+    CLF__PIECE_LANGUAGE = 4,  /* it names a language */
+    CLF__PIECE_EATS_LEFT = 8, /* white space beside it is a part of it */
+    CLF__PIECE_EATS_RIGHT = 16,
 };
 
 /* Zeroed at first. */

@@ -68,8 +68,9 @@ static clf_status add_text(const struct clf__tokenizer *tokenizer, struct sink *
     while (size > 0) {
         size_t before = size, length = 0;
         int32_t id = clf__found_pieces_next(&tokenizer->found, &before, &length, text, size);
-        if (before > 0) {
-            CLF__TRY(side->segmenter->segment(side->state, text, before, add_piece, sink));
+        size_t eaten = id >= 0 ? clf__found_pieces_eaten(&tokenizer->found, id, text, before) : 0;
+        if (before > eaten) {
+            CLF__TRY(side->segmenter->segment(side->state, text, before - eaten, add_piece, sink));
         }
         if (id >= 0) {
             CLF__TRY(clf__ids_append(sink->ids, id));

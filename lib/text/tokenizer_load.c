@@ -158,7 +158,9 @@ static int added_token(const struct whole_model *whole, int id, const char **pie
     const json_t *all = json_object_get(whole->config, "added_tokens_decoder");
     const json_t *token = json_object_get(all, key);
     *piece = json_string_value(json_object_get(token, "content"));
-    return CLF__PIECE_FOUND | (json_is_true(json_object_get(token, "special")) ? CLF__PIECE_SPECIAL : 0);
+    return CLF__PIECE_FOUND | (json_is_true(json_object_get(token, "special")) ? CLF__PIECE_SPECIAL : 0) |
+           (json_is_true(json_object_get(token, "lstrip")) ? CLF__PIECE_EATS_LEFT : 0) |
+           (json_is_true(json_object_get(token, "rstrip")) ? CLF__PIECE_EATS_RIGHT : 0);
 }
 
 /* Rows of the model behind its pieces: tokens that were added to it, and others that stand for nothing. */
@@ -184,11 +186,14 @@ static clf_status add_other_rows(struct whole_model *whole)
 /* Marks what the class and the folder call special. */
 static clf_status mark_specials(struct whole_model *whole, struct clf__vocabulary *vocabulary)
 {
-    const char *const *special = whole->tokenizer->class->specials;
+    const struct clf__tokenizer_class *class = whole->tokenizer->class;
+    const char *const *special = class->specials;
     for (; *special != NULL; special++) {
         int32_t id = clf__vocabulary_id(vocabulary, *special, strlen(*special));
         if (id >= 0) {
-            vocabulary->marks[id] |= CLF__PIECE_SPECIAL | CLF__PIECE_FOUND;
+            int eats_left = class->spaces_before != NULL && strcmp(*special, class->spaces_before) == 0;
+            vocabulary->marks[id] |=
+                (uint8_t)(CLF__PIECE_SPECIAL | CLF__PIECE_FOUND | (eats_left ? CLF__PIECE_EATS_LEFT : 0));
         }
     }
     for (int id = 0;
@@ -233,7 +238,8 @@ static clf_status load_whole_model(struct whole_model *whole, const char *unknow
 {
     struct clf__tokenizer *tokenizer = whole->tokenizer;
     struct clf__tokenizer_side *source = &tokenizer->source, *target = &tokenizer->target;
-    const struct clf__segmenter *segmenter = &clf__segmenter_sentencepiece;
+    const struct clf__segmenter *segmenter = tokenizer->class->segmenter;
+    segmenter = segmenter != NULL ? segmenter : &clf__segmenter_sentencepiece;
     CLF__TRY(needed(segmenter->open(&source->state, whole->folder, 0)));
     source->segmenter = segmenter;
     CLF__TRY(make_vocabulary(whole));
@@ -292,12 +298,16 @@ static clf_status load_parts(struct clf__tokenizer *tokenizer, struct clf__segme
     if (class != NULL) {
         folder->model = class->model;
         folder->joins_plainly = class->joins_plainly;
+        folder->adds_prefix_space = class->adds_prefix_space;
         folder->cleans_up = folder->cleans_up && !class->never_cleans_up;
         tokenizer->place =
             settings.legacy_behaviour && class->may_be_behind ? CLF__LANGUAGE_BEHIND : class->place;
         CLF__TRY(
             keep_language(&tokenizer->source_language, settings.source_language, class->source_language));
         CLF__TRY(keep_language(&tokenizer->target_language, settings.target_language, NULL));
+    }
+    if (config->root != NULL) {
+        CLF__TRY(clf__json_bool(config, "add_prefix_space", &folder->adds_prefix_space));
     }
     if (folder->model != NULL) {
         CLF__TRY(clf__file_find(&has_model, folder->path, folder->model));

@@ -23,6 +23,7 @@ const struct clf__family clf__family_blenderbot = {
     .start = start,
     .names = &clf__names_bare,
     .specials = {.first = {"<pad>", "<s>", "</s>"}},
+    .tokenizer_class = "BlenderbotTokenizer",
     .searches_all_positions = 1,
     .keeps_pad_row = 1,
     .stores_embeddings_variously = 1,

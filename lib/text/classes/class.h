@@ -7,6 +7,7 @@
 #include "text/pieces.h"
 
 struct clf__json;
+struct clf__segmenter;
 
 /* What tokenizer_config.json says to classes; strings are borrowed from it. */
 struct clf__class_settings {
@@ -29,14 +30,17 @@ enum clf__language_place {
 enum { CLF__MOST_CLASS_SPECIALS = 6 };
 
 struct clf__tokenizer_class {
-    const char *name;   /* without the "Fast" of some folders */
-    const char *model;  /* SentencePiece's file, for both sides; NULL: source.spm and target.spm */
+    const char *name;  /* without the "Fast" of some folders */
+    const char *model; /* the segmenter's file, for both sides; NULL: source.spm and target.spm */
+    const struct clf__segmenter *segmenter; /* NULL: SentencePiece */
     int has_vocabulary; /* vocab.json says the ids; else pieces have them in the model's order */
     int skipped;        /* so many of the model's first pieces are left out */
     /* Adds the pieces before the model's, and those behind. NULL: none. */
     clf_status (*before)(struct clf__pieces *pieces);
     clf_status (*behind)(struct clf__pieces *pieces, const struct clf__class_settings *settings);
     const char *specials[CLF__MOST_CLASS_SPECIALS + 1]; /* wherever they stand; ends with NULL */
+    const char *spaces_before;                          /* one of them takes white space before it; or NULL */
+    int adds_prefix_space;                              /* unless "add_prefix_space" says something else */
     int joins_plainly;   /* pieces are put together as they are, and their marks made spaces */
     int never_cleans_up; /* whatever clean_up_tokenization_spaces says */
     /* Languages: a piece is the code between these. */
@@ -53,7 +57,8 @@ const struct clf__tokenizer_class *clf__tokenizer_class_find(const char *name);
 
 /* The rows of list.c. */
 extern const struct clf__tokenizer_class clf__class_marian, clf__class_mbart, clf__class_mbart50,
-    clf__class_nllb, clf__class_m2m100, clf__class_pegasus, clf__class_t5;
+    clf__class_nllb, clf__class_m2m100, clf__class_pegasus, clf__class_t5, clf__class_bart,
+    clf__class_roberta, clf__class_blenderbot;
 
 /* Adds languages of a list that ends with NULL. */
 clf_status clf__class_add_languages(struct clf__pieces *pieces, const struct clf__tokenizer_class *of,

@@ -17,11 +17,11 @@ typedef clf_status clf__piece_function(void *user, const char *piece, size_t len
 /* A model folder, and what its tokenizer_config.json says to segmenters. */
 struct clf__segmenter_folder {
     const char *path;
-    int cleans_up;              /* clean_up_tokenization_spaces */
-    int splits_words;           /* pre_tokenizer is WhitespaceSplit */
-    const char *word_delimiter; /* word_delimiter_token, or NULL */
-    const char *model;          /* SentencePiece's file for both sides; NULL: source.spm and target.spm */
-    int joins_plainly;          /* what clf__tokenizer_class says */
+    int cleans_up;                        /* clean_up_tokenization_spaces */
+    int splits_words;                     /* pre_tokenizer is WhitespaceSplit */
+    const char *word_delimiter;           /* word_delimiter_token, or NULL */
+    const char *model;                    /* the file for both sides; NULL: source.spm and target.spm */
+    int joins_plainly, adds_prefix_space; /* what clf__tokenizer_class says */
 };
 
 struct clf__segmenter {
@@ -51,6 +51,9 @@ extern const struct clf__segmenter clf__segmenter_words;
 extern const struct clf__segmenter clf__segmenter_characters;
 /* Pieces of SentencePiece's models. */
 extern const struct clf__segmenter clf__segmenter_sentencepiece;
+
+/* Byte pairs of merges.txt. */
+extern const struct clf__segmenter clf__segmenter_byte_level;
 
 /* Which one a folder has: choose.c. First what its tokenizer_config.json says, which the folder borrows. */
 clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config);

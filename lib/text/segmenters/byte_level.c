@@ -1,0 +1,190 @@
+/* The tokenizers of GPT-2 and BART: words by GPT-2's pattern (Radford et al. 2019, encoder.py), each cut into
+ * byte pairs. */
+#include "text/segmenters/segmenter.h"
+
+#include <string.h>
+
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "text/segmenters/byte_pairs.h"
+
+struct state {
+    struct clf__byte_pairs pairs;
+    int adds_prefix_space;
+};
+
+static void byte_level_free(void *state)
+{
+    struct state *side = state;
+    clf__byte_pairs_free(&side->pairs);
+    clf__free(side);
+}
+
+static clf_status byte_level_open(void **state, const struct clf__segmenter_folder *folder, int target)
+{
+    (void)target;
+    struct state *side = NULL;
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder->path, folder->model));
+    clf_status status = clf__allocate(&side, 1, sizeof *side);
+    if (status == CLF_OK) {
+        side->adds_prefix_space = folder->adds_prefix_space;
+        status = clf__byte_pairs_read(&side->pairs, path);
+    }
+    clf__free(path);
+    if (status != CLF_OK) {
+        clf__free(side);
+        return status;
+    }
+    *state = side;
+    return CLF_OK;
+}
+
+enum kind { OTHER, LETTER, NUMBER, SPACE, END };
+
+/* What the character at `at` is; *next: where it ends. */
+static enum kind kind_at(const char *text, size_t size, size_t at, size_t *next)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    UChar32 character;
+    if (at >= size) {
+        return END;
+    }
+    *next = at;
+    U8_NEXT(bytes, *next, size, character);
+    uint32_t mask = U_MASK(u_charType(character));
+    return (mask & U_GC_L_MASK) != 0    ? LETTER
+           : (mask & U_GC_N_MASK) != 0  ? NUMBER
+           : u_isUWhiteSpace(character) ? SPACE
+                                        : OTHER;
+}
+
+/* 's 't 're 've 'm 'll 'd */
+static size_t contraction(const char *text, size_t size)
+{
+    static const char *const endings[] = {"s", "t", "re", "ve", "m", "ll", "d"};
+    for (size_t i = 0; text[0] == '\'' && i < sizeof endings / sizeof *endings; i++) {
+        size_t length = strlen(endings[i]);
+        if (length < size && memcmp(text + 1, endings[i], length) == 0) {
+            return 1 + length;
+        }
+    }
+    return 0;
+}
+
+/* White space, of which the last goes with the word behind it. */
+static size_t spaces(const char *text, size_t size)
+{
+    size_t end = 0, last = 0, next = 0;
+    while (kind_at(text, size, end, &next) == SPACE) {
+        last = end;
+        end = next;
+    }
+    return end < size && last > 0 ? last : end;
+}
+
+/* How many bytes the next word has: size is 1 at least. */
+static size_t word_length(const char *text, size_t size)
+{
+    size_t length = contraction(text, size);
+    if (length > 0) {
+        return length;
+    }
+    size_t start = text[0] == ' ', end = 0;
+    enum kind kind = kind_at(text, size, start, &end);
+    if (kind == SPACE || kind == END) {
+        return spaces(text, size);
+    }
+    size_t next = end;
+    while (kind_at(text, size, end, &next) == kind) {
+        end = next;
+    }
+    return end;
+}
+
+static clf_status cut_words(const struct state *side, struct clf__byte_pairs_work *work, const char *text,
+                            size_t size, clf__piece_function *function, void *user)
+{
+    for (size_t length; size > 0; text += length, size -= length) {
+        length = word_length(text, size);
+        CLF__TRY(clf__byte_pairs_cut(&side->pairs, work, text, length, function, user));
+    }
+    return CLF_OK;
+}
+
+static clf_status byte_level_segment(const void *state, const char *text, size_t size,
+                                     clf__piece_function *function, void *user)
+{
+    const struct state *side = state;
+    struct clf__byte_pairs_work work = {NULL};
+    char *spaced = NULL;
+    if (side->adds_prefix_space && size > 0 && text[0] != ' ') {
+        CLF__TRY(clf__allocate(&spaced, size + 1, 1));
+        spaced[0] = ' ';
+        memcpy(spaced + 1, text, size);
+        text = spaced;
+        size++;
+    }
+    clf_status status = cut_words(side, &work, text, size, function, user);
+    clf__byte_pairs_work_free(&work);
+    clf__free(spaced);
+    return status;
+}
+
+/* Bytes that are no UTF-8 become U+FFFD, one for each part that could have begun a character. */
+static clf_status repair(char **out, const char *bytes, size_t size)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    CLF__TRY(clf__allocate(out, 3 * size + 1, 1));
+    char *end = *out;
+    for (size_t at = 0; at < size;) {
+        size_t next = at;
+        UChar32 character;
+        U8_NEXT((const uint8_t *)bytes, next, size, character);
+        const char *from = character < 0 ? replacement : character == 0 ? " " : bytes + at;
+        size_t length = character < 0 ? sizeof replacement - 1 : next - at;
+        memcpy(end, from, length);
+        end += length;
+        at = next;
+    }
+    *end = '\0';
+    return CLF_OK;
+}
+
+static clf_status byte_level_join(const void *state, char **text, const char *const *pieces, int count)
+{
+    (void)state;
+    size_t most = 0, size = 0;
+    for (int i = 0; i < count; i++) {
+        most += strlen(pieces[i]);
+    }
+    char *bytes = NULL;
+    CLF__TRY(clf__allocate(&bytes, most, 1));
+    for (int i = 0; i < count; i++) {
+        const char *piece = pieces[i];
+        int byte = 0;
+        size_t before = size;
+        while (*piece != '\0' && (byte = clf__byte_pairs_byte(&piece)) >= 0) {
+            bytes[size++] = (char)byte;
+        }
+        if (byte < 0) { /* a piece of other characters, such as an added token, is itself */
+            memcpy(bytes + before, pieces[i], strlen(pieces[i]));
+            size = before + strlen(pieces[i]);
+        }
+    }
+    clf_status status = repair(text, bytes, size);
+    clf__free(bytes);
+    return status;
+}
+
+const struct clf__segmenter clf__segmenter_byte_level = {
+    .name = "byte-level",
+    .has_model = 1,
+    .open = byte_level_open,
+    .free = byte_level_free,
+    .segment = byte_level_segment,
+    .join = byte_level_join,
+};
