@@ -119,7 +119,7 @@ static clf_status byte_level_segment(const void *state, const char *text, size_t
                                      clf__piece_function *function, void *user)
 {
     const struct state *side = state;
-    struct clf__byte_pairs_work work = {NULL};
+    struct clf__byte_pairs_work work = {.capacity = 0};
     char *spaced = NULL;
     if (side->adds_prefix_space && size > 0 && text[0] != ' ') {
         CLF__TRY(clf__allocate(&spaced, size + 1, 1));

@@ -205,7 +205,7 @@ void clf__byte_pairs_work_free(struct clf__byte_pairs_work *work)
 {
     clf__free(work->links);
     clf__free(work->heap);
-    *work = (struct clf__byte_pairs_work){NULL};
+    *work = (struct clf__byte_pairs_work){.capacity = 0};
 }
 
 static int is_before(const struct clf__byte_pairs_step *a, const struct clf__byte_pairs_step *b)
