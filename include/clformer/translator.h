@@ -57,6 +57,9 @@ struct clf_translate_options {
      * por_Latn). NULL: the source language of the model's folder; and for the target what the folder forces
      * (forced_first) or says. */
     const char *source_language, *target_language;
+    /* As in transformers: so many ids in a row never come twice in a translation, its start token counted,
+     * and none of the source's come in it. 0: they may. Of frames the second must be 0. */
+    int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */

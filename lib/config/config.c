@@ -189,6 +189,7 @@ clf_status clf__config_load(struct clf__config *out, const char *folder)
 void clf__config_free(struct clf__config *config)
 {
     clf__free((void *)config->generation.suppressed);
+    clf__free((void *)config->generation.begin_suppressed);
     clf__free((void *)config->generation.bad_words);
     clf__free((void *)config->generation.bad_word_offsets);
     *config = (struct clf__config){0};

@@ -69,21 +69,22 @@ static clf_status read_forced(const struct clf__json *json, const char *key, int
     return CLF_OK;
 }
 
-static clf_status read_suppressed(struct clf__search_options *options, const struct clf__json *json)
+/* A list of ids, owned by the options even where reading it fails. */
+static clf_status read_id_list(const int32_t **out, int *out_count, const struct clf__json *json,
+                               const char *key, int vocabulary)
 {
     const json_t *array;
-    CLF__TRY(get_array(json, "suppress_tokens", &array));
+    CLF__TRY(get_array(json, key, &array));
     size_t count = json_array_size(array);
     if (count == 0) {
         return CLF_OK;
     }
     int32_t *ids = NULL;
     CLF__TRY(clf__allocate(&ids, count, sizeof *ids));
-    options->suppressed = ids;
-    options->suppressed_count = (int)count;
+    *out = ids;
+    *out_count = (int)count;
     for (size_t i = 0; i < count; i++) {
-        CLF__TRY(
-            read_element(json, "suppress_tokens", json_array_get(array, i), options->vocabulary, &ids[i]));
+        CLF__TRY(read_element(json, key, json_array_get(array, i), vocabulary, &ids[i]));
     }
     return CLF_OK;
 }
@@ -208,20 +209,10 @@ static void warn_of_others(const struct clf__json *json)
         const char *key;
         double neutral;
     } others[] = {
-        {"no_repeat_ngram_size", 0},
-        {"encoder_no_repeat_ngram_size", 0},
-        {"repetition_penalty", 1},
-        {"diversity_penalty", 0},
-        {"encoder_repetition_penalty", 1},
-        {"num_beam_groups", 1},
-        {"penalty_alpha", 0},
-        {"exponential_decay_length_penalty", 0},
-        {"guidance_scale", 1},
-        {"begin_suppress_tokens", 0},
-        {"sequence_bias", 0},
-        {"force_words_ids", 0},
-        {"stop_strings", 0},
-        {"max_time", 0},
+        {"repetition_penalty", 1}, {"diversity_penalty", 0}, {"encoder_repetition_penalty", 1},
+        {"num_beam_groups", 1},    {"penalty_alpha", 0},     {"exponential_decay_length_penalty", 0},
+        {"guidance_scale", 1},     {"sequence_bias", 0},     {"force_words_ids", 0},
+        {"stop_strings", 0},       {"max_time", 0},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const json_t *value = json_object_get(json->root, others[i].key);
@@ -258,7 +249,10 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
     CLF__TRY(read_early_stopping(options, json));
     CLF__TRY(read_forced(json, "forced_bos_token_id", vocabulary, &config->forced_first));
     CLF__TRY(read_forced(json, "forced_eos_token_id", vocabulary, &options->forced_last));
-    CLF__TRY(read_suppressed(options, json));
+    CLF__TRY(
+        read_id_list(&options->suppressed, &options->suppressed_count, json, "suppress_tokens", vocabulary));
+    CLF__TRY(read_id_list(&options->begin_suppressed, &options->begin_suppressed_count, json,
+                          "begin_suppress_tokens", vocabulary));
     CLF__TRY(check_forced(options, json, "forced_bos_token_id", config->forced_first));
     CLF__TRY(check_forced(options, json, "forced_eos_token_id", options->forced_last));
     CLF__TRY(read_bad_words(options, json));

@@ -122,6 +122,8 @@ const struct clf__config_key clf__config_keys[] = {
     KEY("length_rule", WORD, DECODING, generation.length_rule, 0, 0, rules, OURS | CLF__KEY_GENERATION),
     DECODING("renormalize_logits", FLAG, renormalize, 0, 1, NULL),
     DECODING("min_length", WHOLE, min_length, 0, MAX_TOKENS, NULL),
+    DECODING("no_repeat_ngram_size", WHOLE, no_repeat_ngram, 0, MAX_TOKENS, NULL),
+    DECODING("encoder_no_repeat_ngram_size", WHOLE, source_no_repeat_ngram, 0, MAX_TOKENS, NULL),
     ALONE("early_stopping", EVERY | CLF__KEY_GENERATION),
     ALONE("max_length", EVERY | CLF__KEY_GENERATION),
     ALONE("max_new_tokens", EVERY | CLF__KEY_GENERATION),

@@ -34,6 +34,8 @@ struct clf__search_source {
     int running_count, finished_count;
     int32_t *always_banned; /* (limits.banned) ascending */
     int always_banned_count;
+    const int32_t *given; /* (given_count) the source's ids, where they were given */
+    int given_count;
     int forced;    /* the only id allowed at this step, or -1 */
     int first_row; /* of the step; unused where the token is forced */
     int done;

@@ -18,7 +18,7 @@ struct processor {
     /* Adds the ids that it bans at every step; asked once a source. */
     void (*ban_always)(struct id_list *banned, const struct clf__search_options *options);
     /* Adds the ids that it bans after a hypothesis. */
-    void (*ban)(struct id_list *banned, const struct clf__search_options *options,
+    void (*ban)(struct id_list *banned, const struct clf__search_source *source,
                 const struct clf__beam *beam);
     /* The only id that it allows as the token after `generated` others, stronger than all bans; or -1. */
     int (*force)(const struct clf__search_options *options, int generated);
@@ -48,18 +48,23 @@ static void insert(struct id_list *list, int32_t id)
 
 /* --- Suppressed ids. --- */
 
-static clf_status check_suppressed(const struct clf__search_options *options)
+static clf_status check_list(const struct clf__search_options *options, const int32_t *ids, int count)
 {
-    if (options->suppressed_count < 0 || (options->suppressed_count > 0 && options->suppressed == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d suppressed ids without a list", options->suppressed_count);
+    if (count < 0 || (count > 0 && ids == NULL)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%d suppressed ids without a list", count);
     }
-    for (int i = 0; i < options->suppressed_count; i++) {
-        if (!clf__is_id(options, options->suppressed[i])) {
-            return clf__fail(CLF_BAD_ARGUMENT, "the suppressed id %d is outside the vocabulary of %d",
-                             options->suppressed[i], options->vocabulary);
+    for (int i = 0; i < count; i++) {
+        if (!clf__is_id(options, ids[i])) {
+            return clf__fail(CLF_BAD_ARGUMENT, "the suppressed id %d is outside the vocabulary of %d", ids[i],
+                             options->vocabulary);
         }
     }
     return CLF_OK;
+}
+
+static clf_status check_suppressed(const struct clf__search_options *options)
+{
+    return check_list(options, options->suppressed, options->suppressed_count);
 }
 
 static size_t limit_suppressed(const struct clf__search_options *options)
@@ -72,6 +77,76 @@ static void ban_suppressed(struct id_list *banned, const struct clf__search_opti
     for (int i = 0; i < options->suppressed_count; i++) {
         insert(banned, options->suppressed[i]);
     }
+}
+
+/* --- Ids that do not come first. --- */
+
+static clf_status check_begin_suppressed(const struct clf__search_options *options)
+{
+    return check_list(options, options->begin_suppressed, options->begin_suppressed_count);
+}
+
+static size_t limit_begin_suppressed(const struct clf__search_options *options)
+{
+    return (size_t)options->begin_suppressed_count;
+}
+
+static void ban_begin_suppressed(struct id_list *banned, const struct clf__search_source *source,
+                                 const struct clf__beam *beam)
+{
+    const struct clf__search_options *options = source->options;
+    for (int i = 0; beam->length == options->prefix_count && i < options->begin_suppressed_count; i++) {
+        insert(banned, options->begin_suppressed[i]);
+    }
+}
+
+/* --- n ids in a row that were there before. --- */
+
+static clf_status check_ngram(const struct clf__search_options *options)
+{
+    int own = options->no_repeat_ngram, source = options->source_no_repeat_ngram;
+    return own >= 0 && source >= 0
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT, "%d ids in a row that do not come again: it is 0 or more",
+                           own < 0 ? own : source);
+}
+
+static size_t limit_ngram(const struct clf__search_options *options)
+{
+    return options->no_repeat_ngram > 0 ? (size_t)options->max_length : 0;
+}
+
+static size_t limit_source_ngram(const struct clf__search_options *options)
+{
+    return options->source_no_repeat_ngram > 0 ? (size_t)options->source_limit : 0;
+}
+
+/* Bans what stands in a list behind the latest n - 1 ids of the beam. */
+static void ban_seen(struct id_list *banned, const int32_t *list, int count, int n,
+                     const struct clf__beam *beam)
+{
+    int before = n - 1, held = beam->length + 1; /* the start token too */
+    if (n == 0 || before > held) {
+        return;
+    }
+    const int32_t *latest = beam->ids + held - before;
+    for (int i = 0; i + before < count; i++) {
+        if (memcmp(list + i, latest, (size_t)before * sizeof *list) == 0) {
+            insert(banned, list[i + before]);
+        }
+    }
+}
+
+static void ban_ngram(struct id_list *banned, const struct clf__search_source *source,
+                      const struct clf__beam *beam)
+{
+    ban_seen(banned, beam->ids, beam->length + 1, source->options->no_repeat_ngram, beam);
+}
+
+static void ban_source_ngram(struct id_list *banned, const struct clf__search_source *source,
+                             const struct clf__beam *beam)
+{
+    ban_seen(banned, source->given, source->given_count, source->options->source_no_repeat_ngram, beam);
 }
 
 /* --- Bad words. --- */
@@ -122,9 +197,10 @@ static int would_complete(const struct clf__beam *beam, const int32_t *word, int
     return before <= held && memcmp(beam->ids + held - before, word, (size_t)before * sizeof *word) == 0;
 }
 
-static void ban_last_ids(struct id_list *banned, const struct clf__search_options *options,
+static void ban_last_ids(struct id_list *banned, const struct clf__search_source *source,
                          const struct clf__beam *beam)
 {
+    const struct clf__search_options *options = source->options;
     for (int i = 0; i < options->bad_word_count; i++) {
         const int32_t *word = options->bad_words + options->bad_word_offsets[i];
         int word_length = options->bad_word_offsets[i + 1] - options->bad_word_offsets[i];
@@ -142,9 +218,10 @@ static size_t limit_early_end(const struct clf__search_options *options)
     return 1;
 }
 
-static void ban_early_end(struct id_list *banned, const struct clf__search_options *options,
+static void ban_early_end(struct id_list *banned, const struct clf__search_source *source,
                           const struct clf__beam *beam)
 {
+    const struct clf__search_options *options = source->options;
     if (beam->length + 1 < options->min_length) {
         insert(banned, options->end_id);
     }
@@ -200,6 +277,9 @@ static int force_prefix(const struct clf__search_options *options, int generated
 static const struct processor processors[] = {
     {.check = check_suppressed, .limit = limit_suppressed, .ban_always = ban_suppressed},
     {.check = check_bad_words, .limit = limit_bad_words, .ban_always = ban_single_ids, .ban = ban_last_ids},
+    {.check = check_begin_suppressed, .limit = limit_begin_suppressed, .ban = ban_begin_suppressed},
+    {.check = check_ngram, .limit = limit_ngram, .ban = ban_ngram},
+    {.limit = limit_source_ngram, .ban = ban_source_ngram},
     {.limit = limit_early_end, .ban = ban_early_end},
     {.check = check_forced_last, .force = force_last},
     {.check = check_prefix, .force = force_prefix},
@@ -240,7 +320,7 @@ int clf__bans_write(int32_t *banned, const struct clf__search_source *source, co
     memcpy(banned, source->always_banned, (size_t)list.count * sizeof *banned);
     for (const struct processor *each = processors; each < processors_end; each++) {
         if (each->ban != NULL) {
-            each->ban(&list, source->options, beam);
+            each->ban(&list, source, beam);
         }
     }
     return list.count;

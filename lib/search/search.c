@@ -124,11 +124,19 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     source->running_count = 1;
     source->finished_count = 0;
     source->done = 0;
+    source->given = NULL;
+    source->given_count = 0;
     source->always_banned_count = clf__bans_prepare(source->always_banned, options);
     struct clf__beam *beam = &source->running[0];
     *beam = (struct clf__beam){.ids = beam->ids};
     beam->ids[0] = options->start_id;
     return CLF_OK;
+}
+
+void clf__search_give_source(struct clf__search *search, int slot, const int32_t *ids, int count)
+{
+    search->sources[slot].given = ids;
+    search->sources[slot].given_count = count;
 }
 
 /* What was finished or, where nothing was, what was running. */

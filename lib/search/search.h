@@ -54,7 +54,12 @@ struct clf__search_options {
     int forced_last;           /* id forced at max_length, or -1; stronger than the prefix */
     const int32_t *suppressed; /* ids never generated */
     int suppressed_count;
-    int bad_word_count; /* of the two lists that follow */
+    const int32_t *begin_suppressed; /* ids that do not come first, behind the prefix */
+    int begin_suppressed_count;
+    int no_repeat_ngram;        /* no n ids in a row come twice, the start token counted; 0: they may */
+    int source_no_repeat_ngram; /* no n ids in a row of the source come; 0: they may */
+    int source_limit;           /* ids of a source at most, where the latter is not 0 */
+    int bad_word_count;         /* of the two lists that follow */
     /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). Of length 1:
      * always banned, unless it is the end id alone, which is ignored; longer: the last id is banned where the
      * ids before it, the start token among them, are the latest. Forced tokens are stronger than these. */
@@ -140,6 +145,10 @@ int clf__search_is_free(const struct clf__search *search, int slot);
  * has no room for them. */
 clf_status clf__search_add(struct clf__search *search, int slot, const struct clf__search_options *options,
                            int tag);
+
+/* The ids of the source at a slot, framed, for what looks at them: they stay the caller's until its result is
+ * taken. */
+void clf__search_give_source(struct clf__search *search, int slot, const int32_t *ids, int count);
 
 /* The step that the sources under search need next. Without rows it needs no model, as where every next token
  * is forced and nothing follows it. */

@@ -133,8 +133,10 @@ static clf_status admit(struct work *work)
     CLF__TRY(clf__translator_go_on(translator));
     CLF__TRY(encode(work, fitting));
     for (int i = 0; i < fitting; i++) {
-        CLF__TRY(
-            clf__search_add(work->search, work->slots[i], &translator->search, work->order[work->next++]));
+        int line = work->order[work->next++], slot = work->slots[i];
+        CLF__TRY(clf__search_add(work->search, slot, &translator->search, line));
+        clf__search_give_source(work->search, slot, work->sources[line].ids.data,
+                                work->sources[line].ids.count);
     }
     return CLF_OK;
 }

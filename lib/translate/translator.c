@@ -36,6 +36,8 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
         .forced_first = model->transformer->config.forced_first,
         .forced_last = search->forced_last,
         .batch_tokens = DEFAULT_BATCH_TOKENS,
+        .no_repeat_ngram_size = search->no_repeat_ngram,
+        .encoder_no_repeat_ngram_size = search->source_no_repeat_ngram,
     };
     memset(options, 0, size);
     memcpy(options, &own, clf__smaller_size(size, sizeof own));
@@ -60,6 +62,9 @@ static clf_status choose_search(struct clf_translator *translator)
     search->length_penalty = options->length_penalty;
     search->early_stopping = (enum clf__early_stopping)options->early_stopping;
     search->renormalize = options->renormalize;
+    search->no_repeat_ngram = options->no_repeat_ngram_size;
+    search->source_no_repeat_ngram = options->encoder_no_repeat_ngram_size;
+    search->source_limit = translator->model->info.max_source_length;
     search->start_id = translator->framing.decoder_start >= 0 ? translator->decoder_start_id : own->start_id;
     search->prefix = &options->forced_first;
     search->prefix_count = options->forced_first == -1 ? 0 : 1;
@@ -128,6 +133,11 @@ static clf_status check_options(const struct clf_translator *translator)
     if (options->batch_tokens < 1 || options->batch_tokens > MAX_BATCH_TOKENS) {
         return clf__fail(CLF_BAD_ARGUMENT, "batch size of %d tokens: it is 1 to %d", options->batch_tokens,
                          (int)MAX_BATCH_TOKENS);
+    }
+    if (options->encoder_no_repeat_ngram_size != 0 && translator->model->info.feature_size > 0) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the source is frames, of which no tokens in a row can be kept out (%d)",
+                         options->encoder_no_repeat_ngram_size);
     }
     int count = options->suppressed_count;
     if (count < 0 || (count > 0 && options->suppressed == NULL)) {

@@ -45,14 +45,20 @@ static void test_generation_warnings(void **state)
 {
     (void)state;
     folder_log_start();
-    struct clf__config c =
-        load_config(marian_config, "\"max_position_embeddings\": 50",
-                    "\"do_sample\": true, \"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.0, "
-                    "\"max_length\": 512, \"force_words_ids\": [], \"max_time\": 2.5");
+    struct clf__config c = load_config(
+        marian_config, "\"max_position_embeddings\": 50",
+        "\"do_sample\": true, \"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.0, "
+        "\"diversity_penalty\": 0.5, \"encoder_no_repeat_ngram_size\": 4, \"begin_suppress_tokens\": [2, 3], "
+        "\"max_length\": 512, \"force_words_ids\": [], \"max_time\": 2.5");
     folder_log_stop();
     assert_int_equal(c.generation.max_length, 50);
     assert_non_null(strstr(folder_logged, "do_sample"));
-    assert_non_null(strstr(folder_logged, "no_repeat_ngram_size"));
+    assert_int_equal(c.generation.no_repeat_ngram, 3);
+    assert_int_equal(c.generation.source_no_repeat_ngram, 4);
+    assert_int_equal(c.generation.begin_suppressed_count, 2);
+    assert_int_equal(c.generation.begin_suppressed[1], 3);
+    assert_null(strstr(folder_logged, "no_repeat_ngram_size"));
+    assert_non_null(strstr(folder_logged, "\"diversity_penalty\" is not applied"));
     assert_non_null(strstr(folder_logged, "511"));
     assert_non_null(strstr(folder_logged, "\"max_time\" is not applied"));
     assert_null(strstr(folder_logged, "repetition_penalty"));

@@ -35,6 +35,9 @@ static void choose(struct clf_translate_options *options, const struct clf_model
     options->beam = (int)json_integer_value(json_object_get(json, "num_beams"));
     options->n_best = n_best ? (int)json_integer_value(n_best) : 1;
     options->length_penalty = penalty ? json_real_value(penalty) : options->length_penalty;
+    options->no_repeat_ngram_size = (int)json_integer_value(json_object_get(json, "no_repeat_ngram_size"));
+    options->encoder_no_repeat_ngram_size =
+        (int)json_integer_value(json_object_get(json, "encoder_no_repeat_ngram_size"));
     if (json_is_true(json_object_get(json, "early_stopping"))) {
         options->early_stopping = CLF_STOP_TRUE;
     }

@@ -41,6 +41,7 @@ struct flags {
     struct clf_model_options model_options;
     /* Flags that override the model's own values; negative or NULL where they were not given. */
     int beam, n_best, min_length, max_length, batch_tokens, renormalize;
+    int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
     double length_penalty;
     int has_length_penalty;
     int length_rule, early_stopping;

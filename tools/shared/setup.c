@@ -100,6 +100,8 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     override(&options->max_length, flags->max_length);
     override(&options->batch_tokens, flags->batch_tokens);
     override(&options->renormalize, flags->renormalize);
+    override(&options->no_repeat_ngram_size, flags->no_repeat_ngram_size);
+    override(&options->encoder_no_repeat_ngram_size, flags->encoder_no_repeat_ngram_size);
     if (flags->length_rule >= 0) {
         options->length_rule = (clf_length_rule)flags->length_rule;
     }
