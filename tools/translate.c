@@ -111,7 +111,7 @@ int verb_translate(int argc, char **argv)
 {
     struct stream stream = {.sides = 1};
     line_reader_use_stdin(&stream.readers[0]);
-    int takes = TAKES_MODEL | TAKES_DEVICE | TAKES_SEARCH | TAKES_LINES | TAKES_JSON;
+    int takes = TAKES_MODEL | TAKES_DEVICE | TAKES_SEARCH | TAKES_LINES | TAKES_TEXTS | TAKES_JSON;
     int status = flags_parse(&stream.flags, argc, argv, takes, help);
     if (status < 0) {
         status = flags_operands(&stream.flags, 0, 0, "translate reads standard input and takes only flags");

@@ -60,6 +60,11 @@ struct clf_translate_options {
     /* As in transformers: so many ids in a row never come twice in a translation, its start token counted,
      * and none of the source's come in it. 0: they may. Of frames the second must be 0. */
     int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
+    /* clf_translate() translates each sentence of a line (ICU's rules for the source language) by itself,
+     * also halves of one that is too long for the model, and keeps the white space between them. Ids are
+     * those of all sentences, end tokens included, scores their sums. Neither for pieces nor frames, nor with
+     * n_best above 1. */
+    int split_sentences;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */

@@ -10,7 +10,7 @@
 #include "text/classes/class.h"
 #include "text/vocabulary.h"
 
-enum { FIRST_CAPACITY = 16, MAX_CODE = 32 };
+enum { FIRST_CAPACITY = 16, MAX_CODE = CLF__LANGUAGE_BYTES };
 
 void clf__languages_free(struct clf__languages *languages)
 {
@@ -102,6 +102,12 @@ static struct parts parts_of(const char *code)
         *c = *c == '-' ? '_' : *c;
     }
     return parts;
+}
+
+void clf__language_shorten(char short_code[CLF__LANGUAGE_BYTES], const char *code)
+{
+    struct parts parts = parts_of(code);
+    memcpy(short_code, parts.language, sizeof parts.language);
 }
 
 /* Whether a model's code may be what is wanted; what is not said of script and country may be anything. */

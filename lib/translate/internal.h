@@ -33,7 +33,9 @@ struct clf_translator {
     struct clf__session *session;       /* for searching; made at the first translation */
     struct clf__session *force_session; /* for scoring; made at the first score */
     struct clf_stage_times times;
-    int is_working; /* callbacks of a call may come back */
+    struct clf__sentence_rules *sentence_rules; /* NULL: lines are not split */
+    int warns_of_sentences;                     /* a line of several sentences is warned of yet */
+    int is_working;                             /* callbacks of a call may come back */
 };
 
 /* One source that was read: ids or frames. */
@@ -81,7 +83,7 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
 clf_status clf__translator_begin(struct clf_translator *translator);
 void clf__translator_end(struct clf_translator *translator);
 
-/* clf_translate() within a call. */
+/* clf_translate() of whole lines, within a call. */
 clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
                           const struct clf_line *lines, int count);
 

@@ -2,7 +2,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
+#include "text/sentences.h"
 #include "translate/internal.h"
 
 /* The lines of one call while they are worked on. */
@@ -207,6 +209,17 @@ static clf_status search(struct work *work)
     return status;
 }
 
+/* Once: a model of sentences leaves out what it does not know how to say in one. */
+static void warn_of_sentences(struct clf_translator *translator, const struct clf_line *line)
+{
+    if (translator->warns_of_sentences && clf__sentences_are_several(line->text, line->size)) {
+        translator->warns_of_sentences = 0;
+        clf__log(CLF_LOG_WARNING, "a line holds several sentences, of which a model of single ones may leave "
+                                  "some out; split_sentences "
+                                  "(--split-sentences) translates each by itself");
+    }
+}
+
 static clf_status read_sources(struct work *work, const struct clf_line *lines)
 {
     double start = clf__seconds();
@@ -215,6 +228,7 @@ static clf_status read_sources(struct work *work, const struct clf_line *lines)
         struct clf__source *source = &work->sources[i];
         CLF__TRY(clf__line_problem(clf__source_read(source, work->translator, &lines[i]), &result->status,
                                    &result->problem));
+        warn_of_sentences(work->translator, &lines[i]);
         result->cut_from = source->cut_from;
         result->source_count = source->length;
         work->translator->times.lines += source->length == 0; /* the others count when they are done */
@@ -267,16 +281,6 @@ clf_status clf__translate(struct clf_translation **out, struct clf_translator *t
     }
     *out = work.results;
     return CLF_OK;
-}
-
-clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
-                         const struct clf_line *lines, int count)
-{
-    *out = NULL;
-    CLF__TRY(clf__translator_begin(translator));
-    clf_status status = clf__translate(out, translator, lines, count);
-    clf__translator_end(translator);
-    return status;
 }
 
 void clf_translations_free(struct clf_translation *translations, int count)

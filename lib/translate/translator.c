@@ -8,8 +8,10 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "config/family/family.h"
 #include "config/sides.h"
 #include "device/caps.h"
+#include "text/sentences.h"
 #include "translate/internal.h"
 
 enum {
@@ -120,6 +122,28 @@ static clf_status choose_languages(struct clf_translator *translator)
     options->forced_first = first >= 0 ? first : options->forced_first;
     translator->decoder_start_id = start >= 0 ? start : config->decoder_start_id;
     return CLF_OK;
+}
+
+static clf_status choose_sentences(struct clf_translator *translator)
+{
+    const struct clf_translate_options *options = &translator->options;
+    translator->warns_of_sentences =
+        !options->split_sentences && !options->pieces &&
+        !clf__family_of(translator->model->transformer->config.system)->reads_texts;
+    if (!options->split_sentences) {
+        return CLF_OK;
+    }
+    const char *problem = options->pieces                            ? "are pieces"
+                          : translator->model->info.feature_size > 0 ? "are frames"
+                          : options->n_best > 1                      ? "have several translations"
+                                                                     : NULL;
+    if (problem != NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "lines are not split into sentences where they %s", problem);
+    }
+    const char *language = options->source_language;
+    return clf__sentence_rules_open(
+        &translator->sentence_rules,
+        language != NULL ? language : clf__tokenizer_text_language(translator->model->tokenizer));
 }
 
 static clf_status check_options(const struct clf_translator *translator)
@@ -248,6 +272,9 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
         status = choose_languages(translator);
     }
     if (status == CLF_OK) {
+        status = choose_sentences(translator);
+    }
+    if (status == CLF_OK) {
         status = choose_search(translator);
     }
     if (status == CLF_OK) {
@@ -278,6 +305,7 @@ void clf_translator_free(struct clf_translator *translator)
     clf__session_free(translator->session);
     clf__session_free(translator->force_session);
     clf__free((void *)translator->search.suppressed);
+    clf__sentence_rules_free(translator->sentence_rules);
     clf__free(translator);
 }
 

@@ -48,6 +48,7 @@ struct flags {
     const char *forced_first, *forced_last, *suppress;
     int pieces;
     const char *source_language, *target_language;
+    int split_sentences;
     /* bench */
     int stage, repeats;
     int merge;
@@ -78,6 +79,7 @@ enum {
     TAKES_TRAIN = 1024,
     TAKES_BLEU = 2048,
     TAKES_AVERAGE = 4096,
+    TAKES_TEXTS = 8192, /* --split-sentences */
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong

@@ -102,6 +102,8 @@ static const struct flag table[] = {
      "of a model with several languages: its own code, or a short one (the model's)"},
     {"target-language", 't', TAKES_LINES, FLAG_TEXT, FIELD(target_language), "CODE",
      "into which it translates; `clformer inspect` lists the codes (the model's)"},
+    {"split-sentences", 0, TAKES_TEXTS, FLAG_SWITCH, FIELD(split_sentences), NULL,
+     "translate each sentence of a line by itself, and halves of one that is too long"},
     {"tokens", 0, TAKES_LINES | TAKES_BENCH, FLAG_SWITCH, FIELD(pieces), NULL,
      "lines are pieces with white space between them, not text"},
     {"words", 0, TAKES_BLEU, FLAG_CHOICE, FIELD(words), "13a|spaces",

@@ -112,6 +112,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
         options->length_penalty = flags->length_penalty;
     }
     options->pieces = flags->pieces;
+    options->split_sentences = flags->split_sentences;
     options->source_language = flags->source_language;
     options->target_language = flags->target_language;
     options->interrupted = signals_interrupted;

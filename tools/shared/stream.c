@@ -19,6 +19,7 @@ static int is_interrupted(void *user)
     unsigned long long bytes = stream->readers[0].bytes;
     if (window->count > 0 && bytes >= window->size) {
         double share = (double)(lines - before) / window->count;
+        share = share < 1 ? share : 1; /* sentences count as lines until theirs is whole */
         bytes -= (unsigned long long)((1.0 - share) * (double)window->size);
     }
     progress_update(&stream->progress, lines, bytes);

@@ -15,6 +15,7 @@ const struct clf__family clf__family_bart = {
     .names = &clf__names_bare,
     .specials = CLF__BART_SPECIALS,
     .tokenizer_class = "BartTokenizer",
+    .reads_texts = 1,
     .frames_sources = 1,
     .searches_all_positions = 1,
     .keeps_pad_row = 1,

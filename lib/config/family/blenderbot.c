@@ -24,6 +24,7 @@ const struct clf__family clf__family_blenderbot = {
     .names = &clf__names_bare,
     .specials = {.first = {"<pad>", "<s>", "</s>"}},
     .tokenizer_class = "BlenderbotTokenizer",
+    .reads_texts = 1,
     .searches_all_positions = 1,
     .keeps_pad_row = 1,
     .stores_embeddings_variously = 1,

@@ -17,6 +17,7 @@ const struct clf__family clf__family_pegasus = {
     .names = &clf__names_bare,
     .specials = {.first = {"<pad>", "</s>"}},
     .tokenizer_class = "PegasusTokenizer",
+    .reads_texts = 1,
     .has_no_start_token = 1,
     .searches_all_positions = 1,
     .keeps_pad_row = 1,

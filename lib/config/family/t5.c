@@ -127,6 +127,7 @@ const struct clf__family clf__family_t5 = {
     .names = &clf__t5_names,
     .specials = {.first = {"<pad>", "</s>", "<unk>"}},
     .tokenizer_class = "T5Tokenizer",
+    .reads_texts = 1,
     .has_no_start_token = 1,
     .ties_by_file = 1,
 };

@@ -14,6 +14,7 @@ clf_status clf__class_read_settings(struct clf__class_settings *out, const struc
     CLF__TRY(clf__json_int(config, "extra_ids", 0, MOST_EXTRA_IDS, &out->extra_ids));
     CLF__TRY(clf__json_bool(config, "legacy_behaviour", &out->legacy_behaviour));
     CLF__TRY(clf__json_string(config, "language_codes", &out->language_codes));
+    CLF__TRY(clf__json_string(config, "source_lang", &out->source_language)); /* MarianTokenizer's word */
     CLF__TRY(clf__json_string(config, "src_lang", &out->source_language));
     return clf__json_string(config, "tgt_lang", &out->target_language);
 }

@@ -1,0 +1,38 @@
+/* Where the sentences of a text begin and end, by ICU's rules (Unicode Standard Annex 29, section 5) and,
+ * where it has them, the abbreviations of a language that end none. */
+#ifndef CLF_TEXT_SENTENCES_H
+#define CLF_TEXT_SENTENCES_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* A part of a text, without the white space around it. */
+struct clf__part {
+    size_t start, size;
+};
+struct clf__part_list {
+    struct clf__part *items;
+    int count, capacity;
+};
+clf_status clf__part_list_add(struct clf__part_list *list, struct clf__part part);
+void clf__part_list_free(struct clf__part_list *list);
+
+struct clf__sentence_rules;
+
+/* Rules of a language, by any code that a model may have for it; NULL: of none. */
+clf_status clf__sentence_rules_open(struct clf__sentence_rules **out, const char *language);
+void clf__sentence_rules_free(struct clf__sentence_rules *rules);
+
+/* Adds the sentences of a text, in their order; white space alone has none. */
+clf_status clf__sentences_find(struct clf__sentence_rules *rules, struct clf__part_list *out,
+                               const char *text, size_t size);
+
+/* Whether a text looks like several sentences: an end of one inside, behind a word that is no abbreviation.
+ * Quick and rough, for a warning. */
+int clf__sentences_are_several(const char *text, size_t size);
+
+/* A text's part [start, end) without the white space around it; size 0 where there is nothing else. */
+struct clf__part clf__part_trim(const char *text, size_t start, size_t end);
+
+#endif

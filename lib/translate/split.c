@@ -1,0 +1,198 @@
+/* Texts of several sentences: each is translated by itself, and what stood between them stands there again.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "text/clean_up.h"
+#include "text/sentences.h"
+#include "translate/internal.h"
+
+/* The lines of one call, and their parts one after the other. */
+struct split {
+    struct clf_translator *translator;
+    const struct clf_line *lines;
+    int count;
+    struct clf__part_list parts; /* of all lines */
+    int *first;                  /* (count + 1) of each line's parts */
+    struct clf_line *sources;    /* (parts.count) */
+};
+
+/* Where to halve a part: at the white space nearest to its middle. 0: there is none. */
+static size_t find_middle(const char *text, size_t size)
+{
+    size_t best = 0, middle = size / 2;
+    for (size_t at = 1; at < size; at++) {
+        size_t away = at < middle ? middle - at : at - middle,
+               nearest = best < middle ? middle - best : best - middle;
+        if (clf__text_space_in(text + at, size - at) > 0 && (best == 0 || away < nearest)) {
+            best = at;
+        }
+    }
+    return best;
+}
+
+/* Whether a part has more tokens than the model takes. */
+static clf_status is_too_long(int *out, const struct split *split, const char *text, size_t size)
+{
+    enum { TOKENS_A_BYTE = 4 }; /* more than any normaliser makes of what people write */
+    struct clf__source source;
+    const struct clf_line line = {text, size};
+    *out = 0;
+    if (size < (size_t)split->translator->model->info.max_source_length / TOKENS_A_BYTE) {
+        return CLF_OK;
+    }
+    clf_status status = clf__source_read(&source, split->translator, &line);
+    if (status == CLF_OK) {
+        *out = source.cut_from > 0;
+        clf__source_free(&source);
+    }
+    return status == CLF_TEXT ? CLF_OK : status; /* that is told when it is translated */
+}
+
+/* A part, or its halves, where it is too long, and theirs. */
+static clf_status add_part(struct split *split, const char *text, struct clf__part part)
+{
+    int is_long;
+    CLF__TRY(is_too_long(&is_long, split, text + part.start, part.size));
+    size_t middle = is_long ? find_middle(text + part.start, part.size) : 0;
+    if (middle == 0) {
+        return clf__part_list_add(&split->parts, part);
+    }
+    struct clf__part left = clf__part_trim(text, part.start, part.start + middle);
+    struct clf__part right = clf__part_trim(text, part.start + middle, part.start + part.size);
+    CLF__TRY(add_part(split, text, left));
+    return right.size > 0 ? add_part(split, text, right) : CLF_OK;
+}
+
+static clf_status find_parts(struct split *split)
+{
+    struct clf__part_list sentences = {.count = 0};
+    clf_status status = clf__allocate(&split->first, (size_t)split->count + 1, sizeof *split->first);
+    for (int i = 0; status == CLF_OK && i < split->count; i++) {
+        sentences.count = 0;
+        status = clf__sentences_find(split->translator->sentence_rules, &sentences, split->lines[i].text,
+                                     split->lines[i].size);
+        for (int k = 0; status == CLF_OK && k < sentences.count; k++) {
+            status = add_part(split, split->lines[i].text, sentences.items[k]);
+        }
+        split->first[i + 1] = split->parts.count;
+    }
+    clf__part_list_free(&sentences);
+    CLF__TRY(status);
+    CLF__TRY(clf__allocate(&split->sources, (size_t)split->parts.count, sizeof *split->sources));
+    for (int i = 0; i < split->count; i++) {
+        for (int k = split->first[i]; k < split->first[i + 1]; k++) {
+            split->sources[k] = (struct clf_line){split->lines[i].text + split->parts.items[k].start,
+                                                  split->parts.items[k].size};
+        }
+    }
+    return CLF_OK;
+}
+
+/* Scripts that put no space between sentences begin here: U+2E80. */
+static int is_ideographic(const char *text)
+{
+    return strcmp(text, "\xe2\xba\x80") >= 0;
+}
+
+/* What stands before part k of a line: what stood there, or a space where sentences without one between
+ * become some that have it. */
+static clf_status add_gap(char **text, const struct split *split, int line, int k, const char *next)
+{
+    const struct clf__part *parts = split->parts.items;
+    int is_first = k == split->first[line];
+    size_t start = is_first ? 0 : parts[k - 1].start + parts[k - 1].size, size = parts[k].start - start;
+    if (size == 0 && !is_first && !is_ideographic(next)) {
+        return clf__append(text, " ");
+    }
+    return clf__append(text, "%.*s", (int)size, split->lines[line].text + start);
+}
+
+static clf_status add_ids(struct clf_hypothesis *whole, const struct clf_hypothesis *part)
+{
+    CLF__TRY(clf__resize(&whole->ids, (size_t)whole->count + (size_t)part->count, sizeof *whole->ids));
+    memcpy(whole->ids + whole->count, part->ids, (size_t)part->count * sizeof *part->ids);
+    whole->count += part->count;
+    whole->score += part->score;
+    whole->log_probability += part->log_probability;
+    return CLF_OK;
+}
+
+/* The first part that failed stands for its line. */
+static clf_status take_problem(struct clf_translation *line, const struct clf_translation *part)
+{
+    if (line->status != CLF_OK || part->status == CLF_OK) {
+        return CLF_OK;
+    }
+    line->status = part->status;
+    return clf__copy_string(&line->problem, part->problem);
+}
+
+static clf_status join_line(struct clf_translation *out, const struct split *split, int line,
+                            const struct clf_translation *parts)
+{
+    int first = split->first[line], last = split->first[line + 1];
+    for (int k = first; k < last; k++) {
+        CLF__TRY(take_problem(out, &parts[k]));
+        out->cut_from = parts[k].cut_from > out->cut_from ? parts[k].cut_from : out->cut_from;
+        out->source_count += parts[k].source_count;
+    }
+    if (first == last || out->status != CLF_OK) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__allocate(&out->hypotheses, 1, sizeof *out->hypotheses));
+    out->count = 1;
+    struct clf_hypothesis *whole = &out->hypotheses[0];
+    CLF__TRY(clf__copy_string(&whole->text, ""));
+    for (int k = first; k < last; k++) {
+        const char *text = parts[k].count > 0 ? parts[k].hypotheses[0].text : "";
+        CLF__TRY(add_gap(&whole->text, split, line, k, text));
+        CLF__TRY(clf__append(&whole->text, "%s", text));
+        CLF__TRY(parts[k].count > 0 ? add_ids(whole, &parts[k].hypotheses[0]) : CLF_OK);
+    }
+    const struct clf__part *end = &split->parts.items[last - 1];
+    const struct clf_line *source = &split->lines[line];
+    return clf__append(&whole->text, "%.*s", (int)(source->size - end->start - end->size),
+                       source->text + end->start + end->size);
+}
+
+static clf_status translate_parts(struct clf_translation **out, struct split *split)
+{
+    struct clf_translation *parts;
+    CLF__TRY(find_parts(split));
+    CLF__TRY(clf__translate(&parts, split->translator, split->sources, split->parts.count));
+    clf_status status = clf__allocate(out, (size_t)split->count, sizeof **out);
+    for (int i = 0; status == CLF_OK && i < split->count; i++) {
+        status = join_line(&(*out)[i], split, i, parts);
+    }
+    split->translator->times.lines += split->count - split->parts.count;
+    clf_translations_free(parts, split->parts.count);
+    return status;
+}
+
+static clf_status translate_split(struct clf_translation **out, struct clf_translator *translator,
+                                  const struct clf_line *lines, int count)
+{
+    CLF__TRY(clf__translator_check_lines(lines, count));
+    struct split split = {.translator = translator, .lines = lines, .count = count};
+    clf_status status = translate_parts(out, &split);
+    clf__part_list_free(&split.parts);
+    clf__free(split.first);
+    clf__free(split.sources);
+    if (status != CLF_OK) {
+        clf_translations_free(*out, count);
+        *out = NULL;
+    }
+    return status;
+}
+
+clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
+                         const struct clf_line *lines, int count)
+{
+    *out = NULL;
+    CLF__TRY(clf__translator_begin(translator));
+    clf_status status = translator->sentence_rules != NULL ? translate_split(out, translator, lines, count)
+                                                           : clf__translate(out, translator, lines, count);
+    clf__translator_end(translator);
+    return status;
+}

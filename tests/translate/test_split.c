@@ -1,0 +1,168 @@
+/* Lines of several sentences: each is what it is alone, and what stood between them stays. */
+#include <string.h>
+
+#include <clformer/clformer.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "support/support.h"
+
+static struct clf_model *model;
+
+static int load(void **state)
+{
+    (void)state;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO),
+                             CLF_SOURCE_FOLDER "/tools/models/fr-en-small", NULL));
+    return 0;
+}
+
+static int unload(void **state)
+{
+    clf_model_free(model);
+    return support_teardown(state);
+}
+
+static struct clf_translator *create(int splits)
+{
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    clf_translate_options_init(&options, model);
+    options.beam = 1;
+    options.split_sentences = splits;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    return translator;
+}
+
+static struct clf_translation *translate(struct clf_translator *translator, const char *const *texts,
+                                         int count)
+{
+    struct clf_line lines[8];
+    struct clf_translation *translations;
+    for (int i = 0; i < count; i++) {
+        lines[i] = (struct clf_line){texts[i], strlen(texts[i])};
+    }
+    assert_ok(clf_translate(&translations, translator, lines, count));
+    return translations;
+}
+
+static void test_sentences(void **state)
+{
+    (void)state;
+    static const char *const alone[] = {"Je suis étudiant.", "Il a deux chats !", "Où est M. Dupont ?"};
+    static const char *const together[] = {" Je suis étudiant.  Il a deux chats !\nOù est M. Dupont ? ", "",
+                                           "Je suis étudiant.", "  "};
+    struct clf_translator *single = create(0), *split = create(1);
+    struct clf_translation *expected = translate(single, alone, 3), *actual = translate(split, together, 4);
+    const char *parts[] = {expected[0].hypotheses[0].text, expected[1].hypotheses[0].text,
+                           expected[2].hypotheses[0].text};
+    char *whole;
+    assert_ok(clf__format(&whole, " %s  %s\n%s ", parts[0], parts[1], parts[2]));
+    const struct clf_hypothesis *joined = &actual[0].hypotheses[0];
+    assert_string_equal(joined->text, whole);
+    int count = 0;
+    double log_probability = 0;
+    for (int i = 0; i < 3; i++) {
+        const struct clf_hypothesis *part = &expected[i].hypotheses[0];
+        assert_memory_equal(joined->ids + count, part->ids, (size_t)part->count * sizeof *part->ids);
+        count += part->count;
+        log_probability += part->log_probability;
+    }
+    assert_int_equal(joined->count, count);
+    assert_float_equal(joined->log_probability, log_probability, 1e-9);
+    assert_int_equal(actual[1].count, 0);
+    assert_string_equal(actual[2].hypotheses[0].text, parts[0]);
+    assert_int_equal(actual[3].count, 0);
+    assert_int_equal(clf_translator_times(split)->lines, 4);
+    clf__free(whole);
+    clf_translations_free(expected, 3);
+    clf_translations_free(actual, 4);
+    clf_translator_free(single);
+    clf_translator_free(split);
+}
+
+/* A sentence over the limit is halved until its parts fit; one without white space can only be cut. */
+static void test_long_sentences(void **state)
+{
+    (void)state;
+    char *words = support_array(4096, 1), *letters = support_array(4096, 1);
+    while (strlen(words) < 2000) {
+        strcat(words, "chat ");
+    }
+    memset(letters, 'x', 2000);
+    const char *const lines[] = {words, letters};
+    struct clf_translator *split = create(1), *single = create(0);
+    struct clf_translation *actual = translate(split, lines, 2), *cut = translate(single, lines, 2);
+    assert_int_equal(actual[0].cut_from, 0);
+    assert_true(actual[0].source_count > 256 && cut[0].source_count == 256 && cut[0].cut_from > 256);
+    assert_true(actual[1].cut_from > 256);
+    clf_translations_free(actual, 2);
+    clf_translations_free(cut, 2);
+    clf_translator_free(split);
+    clf_translator_free(single);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    clf_translate_options_init(&options, model);
+    options.split_sentences = options.pieces = 1;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
+                 "where they are pieces");
+    options.pieces = 0;
+    options.beam = options.n_best = 2;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
+                 "have several translations");
+}
+
+static void test_bad_line(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"Je suis. \xff Il est.", "Merci."};
+    struct clf_translator *split = create(1);
+    struct clf_translation *actual = translate(split, lines, 2);
+    assert_int_equal(actual[0].status, CLF_TEXT);
+    assert_non_null(strstr(actual[0].problem, "is not UTF-8"));
+    assert_int_equal(actual[0].count, 0);
+    assert_int_equal(actual[1].count, 1);
+    clf_translations_free(actual, 2);
+    clf_translator_free(split);
+}
+
+static int warnings;
+
+static void count_warnings(void *user, clf_log_level level, const char *message)
+{
+    (void)user;
+    warnings += level == CLF_LOG_WARNING && strstr(message, "several sentences") != NULL;
+}
+
+static void test_warned_once(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"Merci.", "Je suis malade. Merci.", "Il est malade. Merci."};
+    clf_log_set(count_warnings, NULL);
+    for (int splits = 0; splits < 2; splits++) {
+        struct clf_translator *translator = create(splits);
+        warnings = 0;
+        clf_translations_free(translate(translator, lines, 1), 1);
+        assert_int_equal(warnings, 0);
+        clf_translations_free(translate(translator, lines, 3), 3);
+        clf_translations_free(translate(translator, lines, 3), 3);
+        assert_int_equal(warnings, !splits);
+        clf_translator_free(translator);
+    }
+    clf_log_set(NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sentences),   cmocka_unit_test(test_long_sentences),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_bad_line),
+        cmocka_unit_test(test_warned_once),
+    };
+    return cmocka_run_group_tests(tests, load, unload);
+}
