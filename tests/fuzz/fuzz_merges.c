@@ -1,0 +1,69 @@
+/* Any bytes as merges.txt: a failure that names the file, or pairs that cut a text into pieces which join to
+ * it again. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "text/segmenters/segmenter.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MAX_PIECES = 256 };
+
+struct pieces {
+    char *texts[MAX_PIECES];
+    int count;
+};
+
+static clf_status keep(void *user, const char *piece, size_t length)
+{
+    struct pieces *pieces = user;
+    if (pieces->count == MAX_PIECES) {
+        abort(); /* more than the text has bytes */
+    }
+    return clf__copy_bytes(&pieces->texts[pieces->count++], piece, length);
+}
+
+static void cut_and_join(const void *state)
+{
+    static const char text[] = "  Je suis là... aaaaaaaaaaaab abab\tabc'll 12 日本 \xF0\x9F\x98\x80x";
+    const struct clf__segmenter *segmenter = &clf__segmenter_byte_level;
+    struct pieces pieces = {.count = 0};
+    char *joined;
+    if (segmenter->segment(state, text, sizeof text - 1, keep, &pieces) != CLF_OK ||
+        segmenter->join(state, &joined, (const char *const *)pieces.texts, pieces.count) != CLF_OK ||
+        strcmp(joined, text) != 0) {
+        abort();
+    }
+    clf__free(joined);
+    for (int i = 0; i < pieces.count; i++) {
+        clf__free(pieces.texts[i]);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char folder[] = "/tmp/fuzz_merges.XXXXXX", path[64];
+    if (!mkdtemp(folder)) {
+        abort();
+    }
+    snprintf(path, sizeof path, "%s/merges.txt", folder);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
+        abort();
+    }
+    struct clf__segmenter_folder settings = {.path = folder, .model = "merges.txt"};
+    void *state;
+    clf_status status = clf__segmenter_byte_level.open(&state, &settings, 0);
+    if (status == CLF_OK) {
+        cut_and_join(state);
+        clf__segmenter_byte_level.free(state);
+    } else if (status != CLF_FORMAT || strstr(clf_last_error(), path) == NULL) {
+        abort();
+    }
+    unlink(path);
+    rmdir(folder);
+    return 0;
+}
