@@ -1,5 +1,6 @@
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -133,7 +134,7 @@ struct whole_model {
     struct clf__tokenizer *tokenizer;
     const struct clf__segmenter_folder *folder;
     const struct clf__class_settings *settings;
-    const json_t *config; /* tokenizer_config.json, or NULL */
+    json_t *config; /* tokenizer_config.json, or NULL */
     struct clf__pieces pieces;
 };
 
@@ -150,14 +151,8 @@ static clf_status add_vocabulary(struct whole_model *whole)
     return status;
 }
 
-/* What "added_tokens_decoder" says of one id: *piece NULL, nothing. */
-static int added_token(const struct whole_model *whole, int id, const char **piece)
+static int marks_of(const json_t *token)
 {
-    char key[16];
-    snprintf(key, sizeof key, "%d", id);
-    const json_t *all = json_object_get(whole->config, "added_tokens_decoder");
-    const json_t *token = json_object_get(all, key);
-    *piece = json_string_value(json_object_get(token, "content"));
     return CLF__PIECE_FOUND | (json_is_true(json_object_get(token, "special")) ? CLF__PIECE_SPECIAL : 0) |
            (json_is_true(json_object_get(token, "lstrip")) ? CLF__PIECE_EATS_LEFT : 0) |
            (json_is_true(json_object_get(token, "rstrip")) ? CLF__PIECE_EATS_RIGHT : 0);
@@ -175,10 +170,44 @@ static clf_status add_other_rows(struct whole_model *whole)
                          whole->folder->path, whole->folder->model, pieces->count, rows);
     }
     while (pieces->count < rows) {
-        const char *piece;
-        int id = pieces->count, marks = added_token(whole, id, &piece);
-        CLF__TRY(piece != NULL ? clf__pieces_add(pieces, piece, strlen(piece), marks)
-                               : clf__pieces_format(pieces, CLF__PIECE_SPECIAL, "<unused_%d>", id));
+        char id[16];
+        snprintf(id, sizeof id, "%d", pieces->count);
+        const json_t *token = json_object_get(json_object_get(whole->config, "added_tokens_decoder"), id);
+        const char *piece = json_string_value(json_object_get(token, "content"));
+        CLF__TRY(piece != NULL ? clf__pieces_add(pieces, piece, strlen(piece), marks_of(token))
+                               : clf__pieces_format(pieces, CLF__PIECE_SPECIAL, "<unused_%s>", id));
+    }
+    return CLF_OK;
+}
+
+/* What "added_tokens_decoder" says of pieces, by their ids; of ids without a row it says nothing that
+ * matters. */
+static clf_status mark_added(struct whole_model *whole, struct clf__vocabulary *vocabulary)
+{
+    const char *key;
+    json_t *token;
+    json_object_foreach(json_object_get(whole->config, "added_tokens_decoder"), key, token)
+    {
+        char *end;
+        long id = strtol(key, &end, 10);
+        const char *piece = json_string_value(json_object_get(token, "content"));
+        if (end == key || *end != '\0' || id < 0 || piece == NULL) {
+            return clf__fail(
+                CLF_FORMAT,
+                "%s/tokenizer_config.json: \"added_tokens_decoder\" holds \"%.40s\", which is no id with a "
+                "token; download it again",
+                whole->folder->path, key);
+        }
+        if (id < vocabulary->size && strcmp(piece, vocabulary->pieces[id]) != 0) {
+            return clf__fail(CLF_FORMAT,
+                             "%s/tokenizer_config.json: \"added_tokens_decoder\" says that %ld is \"%.80s\", "
+                             "%s that it is "
+                             "\"%.80s\"; download or save both again",
+                             whole->folder->path, id, piece, whole->folder->model, vocabulary->pieces[id]);
+        }
+        if (id < vocabulary->size) {
+            vocabulary->marks[id] |= (uint8_t)marks_of(token);
+        }
     }
     return CLF_OK;
 }
@@ -196,21 +225,7 @@ static clf_status mark_specials(struct whole_model *whole, struct clf__vocabular
                 (uint8_t)(CLF__PIECE_SPECIAL | CLF__PIECE_FOUND | (eats_left ? CLF__PIECE_EATS_LEFT : 0));
         }
     }
-    for (int id = 0;
-         json_is_object(json_object_get(whole->config, "added_tokens_decoder")) && id < vocabulary->size;
-         id++) {
-        const char *piece;
-        int marks = added_token(whole, id, &piece);
-        if (piece != NULL && strcmp(piece, vocabulary->pieces[id]) != 0) {
-            return clf__fail(
-                CLF_FORMAT,
-                "%s/tokenizer_config.json: \"added_tokens_decoder\" says that %d is \"%.80s\", %s that it is "
-                "\"%.80s\"; download or save both again",
-                whole->folder->path, id, piece, whole->folder->model, vocabulary->pieces[id]);
-        }
-        vocabulary->marks[id] |= (uint8_t)(piece != NULL ? marks : 0);
-    }
-    return CLF_OK;
+    return mark_added(whole, vocabulary);
 }
 
 static clf_status make_vocabulary(struct whole_model *whole)

@@ -1,65 +1,10 @@
-/* Any bytes as model.safetensors: a failure that names the file, or tensors that lie inside it and read as
- * many values as their shapes say. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/memory.h"
-#include "checkpoint/checkpoint.h"
+/* Any bytes as model.safetensors. */
+#include "fuzz/weights.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void write_file(const char *path, const uint8_t *data, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
-        abort();
-    }
-}
-
-static void read_tensor(const struct clf__stored_tensor *tensor)
-{
-    size_t count = 1;
-    for (int i = 0; i < tensor->dimensions; i++) {
-        count *= (size_t)tensor->shape[i];
-    }
-    float *values;
-    if (clf__allocate(&values, count, sizeof *values) != CLF_OK) {
-        abort(); /* no more elements than the file has bytes */
-    }
-    clf_status status = clf__stored_tensor_read(tensor, values);
-    if ((status != CLF_OK) != (tensor->type == CLF__STORED_OTHER)) {
-        abort();
-    }
-    clf__free(values);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char folder[] = "/tmp/fuzz_safetensors.XXXXXX", path[64];
-    if (!mkdtemp(folder)) {
-        abort();
-    }
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    write_file(path, data, size);
-    struct clf__checkpoint *checkpoint;
-    clf_status status = clf__checkpoint_open(&checkpoint, folder);
-    if (status != CLF_OK) {
-        if (status != CLF_FORMAT || strstr(clf_last_error(), path) == NULL) {
-            abort();
-        }
-    } else {
-        for (int i = 0; i < clf__checkpoint_count(checkpoint); i++) {
-            const struct clf__stored_tensor *tensor = clf__checkpoint_at(checkpoint, i);
-            if (tensor->size > size || clf__checkpoint_find(checkpoint, tensor->name) != tensor) {
-                abort();
-            }
-            read_tensor(tensor);
-        }
-        clf__checkpoint_close(checkpoint);
-    }
-    unlink(path);
-    rmdir(folder);
+    fuzz_weights("model.safetensors", CLF_FORMAT, data, size);
     return 0;
 }

@@ -1,0 +1,69 @@
+/* Any bytes as a file of weights: a failure that names the file, or tensors that lie inside it and read as
+ * many values as their shapes say. */
+#ifndef CLF_FUZZ_WEIGHTS_H
+#define CLF_FUZZ_WEIGHTS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "checkpoint/checkpoint.h"
+
+static inline void fuzz_write_file(const char *path, const uint8_t *data, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
+        abort();
+    }
+}
+
+static inline void fuzz_read_tensor(const struct clf__stored_tensor *tensor)
+{
+    size_t count = 1;
+    for (int i = 0; i < tensor->dimensions; i++) {
+        count *= (size_t)tensor->shape[i];
+    }
+    float *values;
+    if (clf__allocate(&values, count, sizeof *values) != CLF_OK) {
+        abort(); /* no more elements than the file has bytes */
+    }
+    clf_status status = clf__stored_tensor_read(tensor, values);
+    if ((status != CLF_OK) != (tensor->type == CLF__STORED_OTHER)) {
+        abort();
+    }
+    clf__free(values);
+}
+
+/* Opens a folder that has nothing but these bytes under this name. `refused`: another failure than
+ * CLF_FORMAT. */
+static inline void fuzz_weights(const char *name, clf_status refused, const uint8_t *data, size_t size)
+{
+    char folder[] = "/tmp/fuzz_weights.XXXXXX", path[64];
+    if (!mkdtemp(folder)) {
+        abort();
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    fuzz_write_file(path, data, size);
+    struct clf__checkpoint *checkpoint;
+    clf_status status = clf__checkpoint_open(&checkpoint, folder);
+    if (status != CLF_OK) {
+        if ((status != CLF_FORMAT && status != refused) || strstr(clf_last_error(), path) == NULL) {
+            abort();
+        }
+    } else {
+        for (int i = 0; i < clf__checkpoint_count(checkpoint); i++) {
+            const struct clf__stored_tensor *tensor = clf__checkpoint_at(checkpoint, i);
+            if (tensor->size > size || clf__checkpoint_find(checkpoint, tensor->name) != tensor) {
+                abort();
+            }
+            fuzz_read_tensor(tensor);
+        }
+        clf__checkpoint_close(checkpoint);
+    }
+    unlink(path);
+    rmdir(folder);
+}
+
+#endif
