@@ -10,7 +10,7 @@
 #include "checkpoint/pickle_machine.h"
 
 /* A value, and a cell of what holds it, take some hundred bytes for each of the pickle's at most. */
-enum { MAX_BYTES = 1 << 23, MAX_MEMO = 1 << 22, MAX_LONG_BYTES = 8, STORAGE_PARTS = 5, TENSOR_PARTS = 6 };
+enum { MAX_BYTES = 1 << 22, MAX_MEMO = 1 << 22, MAX_LONG_BYTES = 8, STORAGE_PARTS = 5, TENSOR_PARTS = 6 };
 
 enum global { ORDERED_DICT, REBUILD_TENSOR, REBUILD_PARAMETER, FIRST_STORAGE };
 

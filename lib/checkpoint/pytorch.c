@@ -13,9 +13,9 @@ enum {
     MAX_NAME = 1024,
     MAX_TOP = 256,
     MAX_PATH = MAX_TOP + 64,
-    MAX_PICKLE = 1 << 23,
+    MAX_PICKLE = 1 << 22,
     MAX_NAMES = 1 << 26,
-    MAX_TENSORS = 1 << 20
+    MAX_TENSORS = 1 << 17
 };
 
 /* What is read while an archive is open. */
