@@ -17,6 +17,7 @@ static const struct format {
 } formats[] = {
     {"model.safetensors", "model.safetensors.index.json", clf__safetensors_open},
     {"pytorch_model.bin", "pytorch_model.bin.index.json", clf__pytorch_open},
+    {"model.bin", NULL, clf__ctranslate2_open},
 };
 
 struct clf__checkpoint {
@@ -24,7 +25,10 @@ struct clf__checkpoint {
     const struct format *format;
     struct clf__shard *shards;
     int shard_count;
-    struct clf__tensor_list list; /* sorted by name when open */
+    struct clf__tensor_list list;   /* sorted by name when open */
+    struct clf__tensor_list mapped; /* what clf__checkpoint_map() makes */
+    int mapped_capacity;
+    struct clf__names names; /* of these */
 };
 
 static int by_name(const void *left, const void *right)
@@ -150,7 +154,7 @@ static clf_status open_with_index(struct clf__checkpoint *checkpoint, const char
 static clf_status open_format(struct clf__checkpoint *checkpoint, const char *folder, int *found)
 {
     const char *const names[] = {checkpoint->format->file, checkpoint->format->index};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && names[i] != NULL; i++) {
         CLF__TRY(clf__file_find(found, folder, names[i]));
         if (*found) {
             clf__free(checkpoint->path);
@@ -168,6 +172,9 @@ static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *fo
     checkpoint->format = &formats[0];
     CLF__TRY(clf__path_join(&checkpoint->path, folder, name != NULL ? name : formats[0].file));
     if (name != NULL) {
+        for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+            checkpoint->format = strcmp(formats[i].file, name) == 0 ? &formats[i] : checkpoint->format;
+        }
         return open_single(checkpoint, folder, name);
     }
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -211,12 +218,15 @@ void clf__checkpoint_close(struct clf__checkpoint *checkpoint)
         struct clf__shard *shard = &checkpoint->shards[i];
         json_decref(shard->header);
         clf__free(shard->names);
+        clf__names_free(&shard->name_list);
         clf__file_close(&shard->file);
         clf__free(shard->path);
         clf__free(shard->name);
     }
     clf__free(checkpoint->shards);
     clf__free(checkpoint->list.items);
+    clf__free(checkpoint->mapped.items);
+    clf__names_free(&checkpoint->names);
     clf__free(checkpoint->path);
     clf__free(checkpoint);
 }
@@ -241,4 +251,36 @@ const struct clf__stored_tensor *clf__checkpoint_at(const struct clf__checkpoint
 const char *clf__checkpoint_path(const struct clf__checkpoint *checkpoint)
 {
     return checkpoint->path;
+}
+
+struct clf__specification clf__checkpoint_specification(const struct clf__checkpoint *checkpoint)
+{
+    return checkpoint->shards[0].specification;
+}
+
+clf_status clf__checkpoint_add(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor,
+                               const char *name)
+{
+    struct clf__tensor_list *mapped = &checkpoint->mapped;
+    if (mapped->count == checkpoint->mapped_capacity) {
+        checkpoint->mapped_capacity = 2 * checkpoint->mapped_capacity + 64;
+        CLF__TRY(clf__resize(&mapped->items, (size_t)checkpoint->mapped_capacity, sizeof *mapped->items));
+    }
+    CLF__TRY(clf__names_add(&checkpoint->names, name));
+    struct clf__stored_tensor *added = &mapped->items[mapped->count++];
+    *added = *tensor;
+    added->name = checkpoint->names.items[checkpoint->names.count - 1];
+    return CLF_OK;
+}
+
+clf_status clf__checkpoint_map(struct clf__checkpoint *checkpoint, clf__tensor_mapper *map, void *user)
+{
+    for (int i = 0; i < checkpoint->list.count; i++) {
+        CLF__TRY(map(checkpoint, &checkpoint->list.items[i], user));
+    }
+    clf__free(checkpoint->list.items);
+    checkpoint->list = checkpoint->mapped;
+    checkpoint->mapped = (struct clf__tensor_list){.items = NULL, .count = 0};
+    checkpoint->mapped_capacity = 0;
+    return sort_tensors(checkpoint);
 }

@@ -1,5 +1,5 @@
 /* The weights of a model folder: safetensors, or what torch.save() wrote, in one file or in the shards that
- * an index names. */
+ * an index names; or the files of other engines. */
 #ifndef CLF_CHECKPOINT_CHECKPOINT_H
 #define CLF_CHECKPOINT_CHECKPOINT_H
 
@@ -8,9 +8,11 @@
 struct clf__checkpoint;
 
 /* Opens <folder>/model.safetensors, or the shards of its index; without them pytorch_model.bin, or its
- * shards. Every length, offset and shape is checked against the files before anything is read. */
+ * shards; without those model.bin. Every length, offset and shape is checked against the files before
+ * anything is read. */
 clf_status clf__checkpoint_open(struct clf__checkpoint **out, const char *folder);
-/* The same with the safetensors file <folder>/<name> alone, whatever else is there; name NULL: as above. */
+/* The same with the file <folder>/<name> alone, whatever else is there: safetensors unless another format's
+ * name is that; name NULL: as above. */
 clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *folder, const char *name);
 void clf__checkpoint_close(struct clf__checkpoint *checkpoint);
 
@@ -21,5 +23,21 @@ int clf__checkpoint_count(const struct clf__checkpoint *checkpoint);
 const struct clf__stored_tensor *clf__checkpoint_at(const struct clf__checkpoint *checkpoint, int index);
 /* Where messages point: the path of the file or of the index. */
 const char *clf__checkpoint_path(const struct clf__checkpoint *checkpoint);
+
+/* What the file of another engine says of itself; of others all is zero. */
+struct clf__specification {
+    const char *name; /* borrowed; NULL: it is of no other engine */
+    int version, revision;
+};
+struct clf__specification clf__checkpoint_specification(const struct clf__checkpoint *checkpoint);
+
+/* Called with each tensor: adds what is to stand in its place, in any number, by clf__checkpoint_add(). */
+typedef clf_status clf__tensor_mapper(struct clf__checkpoint *checkpoint,
+                                      const struct clf__stored_tensor *tensor, void *user);
+/* Gives its tensors other names, and makes several of one. */
+clf_status clf__checkpoint_map(struct clf__checkpoint *checkpoint, clf__tensor_mapper *map, void *user);
+/* Adds a tensor under a name that is copied. */
+clf_status clf__checkpoint_add(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor,
+                               const char *name);
 
 #endif

@@ -4,15 +4,17 @@
 
 #include <jansson.h>
 
-#include "checkpoint/stored_tensor.h"
+#include "checkpoint/checkpoint.h"
 
 /* One file. */
 struct clf__shard {
     char *name; /* inside the folder */
     char *path;
     struct clf__file file;
-    json_t *header; /* of safetensors: owns the tensors' names */
-    char *names;    /* of the others */
+    json_t *header;              /* of safetensors: owns the tensors' names */
+    char *names;                 /* of torch's: the same, one after the other */
+    struct clf__names name_list; /* of the others */
+    struct clf__specification specification;
     int first, count;
 };
 
@@ -25,5 +27,6 @@ struct clf__tensor_list {
 /* Open shard->path and add its tensors. What they leave on failure the shard owns. */
 clf_status clf__safetensors_open(struct clf__shard *shard, struct clf__tensor_list *list);
 clf_status clf__pytorch_open(struct clf__shard *shard, struct clf__tensor_list *list);
+clf_status clf__ctranslate2_open(struct clf__shard *shard, struct clf__tensor_list *list);
 
 #endif

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "base/half.h"
@@ -11,8 +12,8 @@ enum { PIECE_BYTES = 1 << 17 };
 static const struct clf__element_type types[] = {
     {"F64", 8, CLF__STORED_F64},       {"F32", 4, CLF__STORED_F32},      {"F16", 2, CLF__STORED_F16},
     {"BF16", 2, CLF__STORED_BF16},     {"C64", 8, CLF__STORED_OTHER},    {"I64", 8, CLF__STORED_OTHER},
-    {"U64", 8, CLF__STORED_OTHER},     {"I32", 4, CLF__STORED_OTHER},    {"U32", 4, CLF__STORED_OTHER},
-    {"I16", 2, CLF__STORED_OTHER},     {"U16", 2, CLF__STORED_OTHER},    {"I8", 1, CLF__STORED_OTHER},
+    {"U64", 8, CLF__STORED_OTHER},     {"I32", 4, CLF__STORED_I32},      {"U32", 4, CLF__STORED_OTHER},
+    {"I16", 2, CLF__STORED_I16},       {"U16", 2, CLF__STORED_OTHER},    {"I8", 1, CLF__STORED_I8},
     {"U8", 1, CLF__STORED_OTHER},      {"BOOL", 1, CLF__STORED_OTHER},   {"F8_E4M3", 1, CLF__STORED_OTHER},
     {"F8_E5M2", 1, CLF__STORED_OTHER}, {"F8_E8M0", 1, CLF__STORED_OTHER}};
 
@@ -26,16 +27,52 @@ const struct clf__element_type *clf__element_type_find(const char *name)
     return NULL;
 }
 
+static size_t element_bytes(enum clf__storage type)
+{
+    static const size_t bytes[] = {8, 4, 2, 2, 1, 2, 4, 1}; /* by enum clf__storage */
+    return bytes[type];
+}
+
+int clf__stored_tensor_is_real(const struct clf__stored_tensor *tensor)
+{
+    return tensor->type < CLF__STORED_I8 || (tensor->type < CLF__STORED_OTHER && tensor->scales.count > 0);
+}
+
+struct clf__stored_tensor clf__stored_tensor_part(const struct clf__stored_tensor *tensor, int part,
+                                                  int parts)
+{
+    struct clf__stored_tensor out = *tensor;
+    out.shape[0] /= parts;
+    out.size /= (size_t)parts;
+    out.offset += (uint64_t)part * out.size;
+    if (out.scales.count > 1) {
+        out.scales.count /= parts;
+        out.scales.offset += (uint64_t)part * (uint64_t)out.scales.count * sizeof(float);
+    }
+    return out;
+}
+
+static int is_same_place(const struct clf__stored_tensor *a, const struct clf__stored_tensor *b)
+{
+    return a->source == b->source && a->offset == b->offset && a->dimensions == b->dimensions &&
+           a->is_strided == b->is_strided && memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
+           (!a->is_strided || memcmp(a->strides, b->strides, sizeof a->strides) == 0);
+}
+
+static int same_scales(const struct clf__stored_tensor *a, const struct clf__stored_tensor *b)
+{
+    return a->scales.count == b->scales.count && a->scales.offset == b->scales.offset &&
+           !(a->scales.value < b->scales.value) && !(a->scales.value > b->scales.value);
+}
+
 clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
                                    const struct clf__stored_tensor *b)
 {
-    *out = a->type == b->type && a->size == b->size;
-    if (*out && (a->is_strided || b->is_strided)) { /* two names of one view, or told apart */
-        *out = a->source == b->source && a->offset == b->offset && a->dimensions == b->dimensions &&
-               a->is_strided == b->is_strided && memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
-               memcmp(a->strides, b->strides, sizeof a->strides) == 0;
+    *out = a->type == b->type && a->size == b->size && same_scales(a, b);
+    if (!*out || is_same_place(a, b)) {
         return CLF_OK;
     }
+    *out = !a->is_strided && !b->is_strided; /* else they are told apart by their places alone */
     return *out ? clf__file_same(out, a->source, a->offset, b->source, b->offset, a->size) : CLF_OK;
 }
 
@@ -68,12 +105,21 @@ static void convert(float *target, const uint8_t *bytes, size_t count, enum clf_
     for (size_t i = 0; type == CLF__STORED_BF16 && i < count; i++) {
         target[i] = clf__float_of_bf16((uint16_t)clf__read_16(bytes + 2 * i));
     }
+    for (size_t i = 0; type == CLF__STORED_I8 && i < count; i++) {
+        target[i] = (float)(int8_t)bytes[i];
+    }
+    for (size_t i = 0; type == CLF__STORED_I16 && i < count; i++) {
+        target[i] = (float)(int16_t)clf__read_16(bytes + 2 * i);
+    }
+    for (size_t i = 0; type == CLF__STORED_I32 && i < count; i++) {
+        target[i] = (float)(int32_t)clf__read_32(bytes + 4 * i);
+    }
 }
 
 /* Of another size, a piece at a time. */
 static clf_status read_others(const struct clf__stored_tensor *tensor, float *target)
 {
-    size_t width = tensor->type == CLF__STORED_F64 ? 8 : 2;
+    size_t width = element_bytes(tensor->type);
     uint8_t *bytes = NULL;
     CLF__TRY(clf__allocate(&bytes, PIECE_BYTES, 1));
     clf_status status = CLF_OK;
@@ -98,21 +144,16 @@ static clf_status read_run(const struct clf__stored_tensor *tensor, uint64_t off
     return tensor->type == CLF__STORED_F32 ? read_fp32(&run, target) : read_others(&run, target);
 }
 
-static uint64_t element_bytes(const struct clf__stored_tensor *tensor)
-{
-    return tensor->type == CLF__STORED_F64 ? 8 : tensor->type == CLF__STORED_F32 ? 4 : 2;
-}
-
 /* Reads what the tensor spans, then takes its elements from there. */
 static clf_status read_strided(const struct clf__stored_tensor *tensor, float *target)
 {
-    size_t count = tensor->size / element_bytes(tensor), span = 1;
+    size_t count = tensor->size / element_bytes(tensor->type), span = 1;
     for (int i = 0; i < tensor->dimensions; i++) {
         span += (size_t)(tensor->shape[i] - 1) * (size_t)tensor->strides[i];
     }
     float *values = NULL;
     CLF__TRY(clf__allocate(&values, span, sizeof *values));
-    clf_status status = read_run(tensor, tensor->offset, span * element_bytes(tensor), values);
+    clf_status status = read_run(tensor, tensor->offset, span * element_bytes(tensor->type), values);
     for (size_t i = 0; status == CLF_OK && i < count; i++) {
         size_t left = i, at = 0;
         for (int k = tensor->dimensions - 1; k >= 0; k--) {
@@ -125,6 +166,32 @@ static clf_status read_strided(const struct clf__stored_tensor *tensor, float *t
     return status;
 }
 
+/* Divides by the scales. */
+static clf_status unscale(const struct clf__stored_tensor *tensor, float *target)
+{
+    size_t count = tensor->size / element_bytes(tensor->type), rows = (size_t)tensor->scales.count;
+    float *scales;
+    CLF__TRY(clf__allocate(&scales, rows, sizeof *scales));
+    clf_status status = CLF_OK;
+    scales[0] = tensor->scales.value;
+    if (!(scales[0] > 0.0f)) {
+        struct clf__stored_tensor stored = {
+            .source = tensor->source, .offset = tensor->scales.offset, .size = rows * sizeof *scales};
+        status = read_fp32(&stored, scales);
+    }
+    for (size_t r = 0; status == CLF_OK && r < rows; r++) {
+        if (!(scales[r] > 0.0f) || !isfinite(scales[r])) {
+            status = clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" has the scale %g; download it again",
+                               tensor->file, tensor->name, (double)scales[r]);
+        }
+        for (size_t i = r * (count / rows); status == CLF_OK && i < (r + 1) * (count / rows); i++) {
+            target[i] /= scales[r];
+        }
+    }
+    clf__free(scales);
+    return status;
+}
+
 clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target)
 {
     if (tensor->type == CLF__STORED_OTHER) {
@@ -133,6 +200,7 @@ clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, floa
             "%s: tensor \"%.200s\" has dtype %s, not a float of 16, 32 or 64 bits; save it as one",
             tensor->file, tensor->name, tensor->type_name);
     }
-    return tensor->is_strided ? read_strided(tensor, target)
-                              : read_run(tensor, tensor->offset, tensor->size, target);
+    CLF__TRY(tensor->is_strided ? read_strided(tensor, target)
+                                : read_run(tensor, tensor->offset, tensor->size, target));
+    return tensor->scales.count > 0 ? unscale(tensor, target) : CLF_OK;
 }

@@ -9,7 +9,23 @@
 
 #define CLF__TENSOR_DIMENSIONS 8
 
-enum clf__storage { CLF__STORED_F64, CLF__STORED_F32, CLF__STORED_F16, CLF__STORED_BF16, CLF__STORED_OTHER };
+enum clf__storage {
+    CLF__STORED_F64,
+    CLF__STORED_F32,
+    CLF__STORED_F16,
+    CLF__STORED_BF16,
+    CLF__STORED_I8, /* whole numbers: a weight only with scales */
+    CLF__STORED_I16,
+    CLF__STORED_I32,
+    CLF__STORED_OTHER
+};
+
+/* What quantized weights were multiplied by: a value is stored / scale. */
+struct clf__stored_scales {
+    int count;       /* one for all values, or one a row; 0: there are none */
+    float value;     /* the scale, where it is one and the file does not hold it; else 0 */
+    uint64_t offset; /* of the first one, fp32, in the tensor's own file */
+};
 
 /* A tensor of an opened checkpoint; its bytes are read when they are asked for. */
 struct clf__stored_tensor {
@@ -26,7 +42,14 @@ struct clf__stored_tensor {
      * elements behind the first. */
     int is_strided;
     int64_t strides[CLF__TENSOR_DIMENSIONS];
+    struct clf__stored_scales scales;
 };
+
+/* Whether its values are real numbers: floats, or whole numbers with scales. */
+int clf__stored_tensor_is_real(const struct clf__stored_tensor *tensor);
+/* The `part`-th of `parts` equal groups of its rows; its name stays. The tensor is not strided. */
+struct clf__stored_tensor clf__stored_tensor_part(const struct clf__stored_tensor *tensor, int part,
+                                                  int parts);
 
 /* What files call their types. */
 struct clf__element_type {
@@ -41,8 +64,8 @@ const struct clf__element_type *clf__element_type_find(const char *name);
 clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
                                    const struct clf__stored_tensor *b);
 
-/* Converts to fp32. target holds as many floats as the shape says. A type that is no float is CLF_FORMAT, a
- * file that became shorter CLF_FILE. */
+/* Converts to fp32. target holds as many floats as the shape says. Whole numbers without scales stay what
+ * they are. A type that is no number is CLF_FORMAT, a file that became shorter CLF_FILE. */
 clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target);
 
 #endif

@@ -102,31 +102,8 @@ clf_status clf__config_parse(struct clf__config *config, const struct clf__json 
     return check_start(config, decoding, config->generation.start_id);
 }
 
-/* Fails where the folder is what CTranslate2's converters write. */
-static clf_status refuse_ctranslate2(const char *folder)
-{
-    static const char *const vocabularies[] = {"shared_vocabulary.json", "shared_vocabulary.txt",
-                                               "source_vocabulary.json", "source_vocabulary.txt",
-                                               "vocabulary.json",        "vocabulary.txt"};
-    int has_weights = 0, has_other = 0, has_vocabulary = 0;
-    CLF__TRY(clf__file_exists_in(&has_weights, folder, "model.bin"));
-    CLF__TRY(clf__file_exists_in(&has_other, folder, "model.safetensors"));
-    for (size_t i = 0; has_weights && !has_other && i < sizeof vocabularies / sizeof *vocabularies; i++) {
-        CLF__TRY(clf__file_exists_in(&has_vocabulary, folder, vocabularies[i]));
-        if (has_vocabulary) {
-            return clf__fail(
-                CLF_UNSUPPORTED,
-                "%s: is a CTranslate2 model (model.bin and %s), which is not supported yet; take the "
-                "folder that it was converted from",
-                folder, vocabularies[i]);
-        }
-    }
-    return CLF_OK;
-}
-
 static clf_status load(struct clf__config *config, const char *folder)
 {
-    CLF__TRY(refuse_ctranslate2(folder));
     struct clf__json json = {0}, generation = {0};
     clf_status status = clf__json_load_in(&json, folder, "config.json");
     if (status == CLF_FILE) {

@@ -28,7 +28,8 @@
     X(PEGASUS, pegasus)                                                                                      \
     X(BLENDERBOT, blenderbot)                                                                                \
     X(T5, t5)                                                                                                \
-    X(MT5, mt5)
+    X(MT5, mt5)                                                                                              \
+    X(TRANSFORMER, transformer)
 
 enum clf__system {
 #define CLF__SYSTEM_ENUM(name, word) CLF__##name,

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "config/family/family.h"
+#include "formats/format.h"
 #include "model/parameters.h"
 #include "model/tree.h"
 
@@ -83,7 +84,7 @@ static void write_shape(const struct clf__stored_tensor *tensor, char *text, siz
 static clf_status check_stored(const struct clf__stored_tensor *tensor,
                                const struct clf__parameter *parameter)
 {
-    if (tensor->type == CLF__STORED_OTHER) {
+    if (!clf__stored_tensor_is_real(tensor)) {
         return clf__fail(CLF_FORMAT,
                          "%s: tensor \"%s\" has dtype %s, not a float of 16, 32 or 64 bits; save it as one",
                          tensor->file, tensor->name, tensor->type_name);
@@ -223,7 +224,7 @@ static clf_status settle_tie(struct clf__config *config, const struct loading *l
 
 static clf_status load(struct clf__parameters *parameters, struct clf__config *config, const char *folder)
 {
-    CLF__TRY(clf__checkpoint_open(&parameters->checkpoint, folder));
+    CLF__TRY(clf__format_open_weights(&parameters->checkpoint, folder));
     const struct clf__checkpoint *checkpoint = parameters->checkpoint;
     struct loading loading = {config, checkpoint, choose_names(checkpoint, config->system), NULL};
     CLF__TRY(settle_tie(config, &loading));

@@ -6,6 +6,7 @@
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/caps.h"
+#include "formats/format.h"
 #include "model/stacks.h"
 
 struct clf__stacks clf__transformer_stacks(struct clf__transformer *transformer)
@@ -48,7 +49,7 @@ clf_status clf__transformer_load_weights(struct clf__transformer *transformer, c
 
 static clf_status configure(struct clf__transformer *transformer, const char *folder)
 {
-    CLF__TRY(clf__config_load(&transformer->config, folder));
+    CLF__TRY(clf__format_read_config(&transformer->config, folder));
     return clf__config_check_heads(&transformer->config, transformer->device, folder, 0);
 }
 

@@ -12,5 +12,8 @@ void clf__greedy_advance(const struct clf__search *search, struct clf__search_so
     }
     best.score = (float)best.log_probability;
     clf__beam_extend(beam, beam, &best);
+    if (options->divides_greedy) {
+        beam->score /= clf__length_divisor(options, beam->length);
+    }
     source->done = best.id == options->end_id || beam->length == options->max_length;
 }

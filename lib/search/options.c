@@ -48,7 +48,8 @@ static clf_status check_ids(const struct clf__search_options *options)
     if (options->vocabulary < 1) {
         return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary of %d ids", options->vocabulary);
     }
-    if (!clf__is_id(options, options->start_id) || !clf__is_id(options, options->end_id)) {
+    int has_start = options->start_id == -1 || clf__is_id(options, options->start_id);
+    if (!has_start || !clf__is_id(options, options->end_id)) {
         return clf__fail(CLF_BAD_ARGUMENT, "start id %d or end id %d is outside the vocabulary of %d",
                          options->start_id, options->end_id, options->vocabulary);
     }

@@ -43,10 +43,11 @@ struct clf__search_options {
     int beams;  /* 1 = greedy; at most CLF__SEARCH_BEAMS_LIMIT */
     int n_best; /* hypotheses returned a source, <= beams */
     int vocabulary;
-    int start_id, end_id;
+    int start_id, end_id;       /* start -1: the decoder starts with zeros in place of a token's embedding */
     int min_length, max_length; /* 0 <= min <= max, max >= 1 */
     enum clf__length_rule length_rule;
     double length_penalty;
+    int divides_greedy; /* a greedy hypothesis' score goes by the length rule, too */
     enum clf__early_stopping early_stopping;
     int renormalize;           /* log-softmax again after the banned ids are gone */
     const int32_t *prefix;     /* ids of the first generated tokens */

@@ -104,12 +104,23 @@ static clf_status add_ids(struct clf__ids *ids, const int32_t *added)
     return CLF_OK;
 }
 
+/* Pieces may come with their end, as CTranslate2's users write them. */
+static int ends_with(const struct clf__ids *ids, const int32_t *added)
+{
+    int count = 0;
+    while (count < CLF__MOST_FRAMING && added[count] >= 0) {
+        count++;
+    }
+    return count > 0 && ids->count >= count &&
+           memcmp(ids->data + ids->count - count, added, (size_t)count * sizeof *added) == 0;
+}
+
 static clf_status add_source(const struct clf__tokenizer *tokenizer, const struct clf__framing *framing,
                              struct sink *sink, const char *text, size_t size, int pieces)
 {
     CLF__TRY(add_ids(sink->ids, framing->before));
     CLF__TRY(add_checked(tokenizer, sink, text, size, pieces));
-    return add_ids(sink->ids, framing->behind);
+    return pieces && ends_with(sink->ids, framing->behind) ? CLF_OK : add_ids(sink->ids, framing->behind);
 }
 
 clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "formats/format.h"
 #include "model/parameters.h"
 #include "text/segmenters/segmenter.h"
 #include "text/tokenizer.h"
@@ -180,11 +181,10 @@ static clf_status say_of_tokenizer(struct inspection *inspection)
 
 static clf_status read_folder(struct inspection *inspection)
 {
-    CLF__TRY(clf__config_load(&inspection->config, inspection->folder));
-    CLF__TRY(clf__json_load_in(&inspection->file, inspection->folder, "config.json"));
+    CLF__TRY(clf__format_read_config(&inspection->config, inspection->folder));
+    CLF__TRY(clf__json_find_in(&inspection->file, inspection->folder, "config.json"));
     CLF__TRY(clf__parameters_load(&inspection->parameters, &inspection->config, inspection->folder));
-    struct clf__tokenizer_options options = clf__tokenizer_options_of(&inspection->config);
-    return clf__tokenizer_load(&inspection->tokenizer, inspection->folder, &options);
+    return clf__format_load_tokenizer(&inspection->tokenizer, inspection->folder, &inspection->config);
 }
 
 static clf_status describe(json_t **out, struct inspection *inspection)

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "base/task.h"
 #include "device/caps.h"
+#include "formats/format.h"
 #include "program/ahead.h"
 #include "translate/internal.h"
 
@@ -36,7 +37,7 @@ static void describe(struct clf_model *model)
 
 struct tokenizer_job {
     const char *folder;
-    struct clf__tokenizer_options options;
+    const struct clf__config *config;
     struct clf__tokenizer *tokenizer;
     struct clf__failure failure;
 };
@@ -44,7 +45,7 @@ struct tokenizer_job {
 static void *load_tokenizer(void *argument)
 {
     struct tokenizer_job *job = argument;
-    job->failure = clf__failure_keep(clf__tokenizer_load(&job->tokenizer, job->folder, &job->options));
+    job->failure = clf__failure_keep(clf__format_load_tokenizer(&job->tokenizer, job->folder, job->config));
     return NULL;
 }
 
@@ -52,8 +53,7 @@ static void *load_tokenizer(void *argument)
 static clf_status load_parts(struct clf_model *model)
 {
     struct clf__transformer *transformer = model->transformer;
-    struct tokenizer_job job = {.folder = model->folder,
-                                .options = clf__tokenizer_options_of(&transformer->config)};
+    struct tokenizer_job job = {.folder = model->folder, .config = &transformer->config};
     struct clf__task task;
     int is_beside = clf__task_begin(&task, load_tokenizer, &job);
     clf_status status = clf__transformer_load_weights(transformer, model->folder);

@@ -13,6 +13,8 @@ struct clf__model_description;
 
 /* The preset of a new model where nothing else is said. */
 #define CLF__DEFAULT_PRESET "marian"
+/* The family of models that their files describe whole. */
+#define CLF__DESCRIBED_FAMILY "transformer"
 /* The words of "length_rule" that are a family's own. */
 /* clang-format off */
 #define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_JADORE }

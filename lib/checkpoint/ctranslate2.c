@@ -1,0 +1,272 @@
+/* model.bin of CTranslate2: variables one after the other, without alignment, then aliases (its
+ * models/model.cc and specs/model_spec.py). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "checkpoint/format.h"
+#include "checkpoint/little_endian.h"
+
+enum { LATEST_VERSION = 6, MAX_VARIABLES = 1 << 15 };
+
+/* int16 weights of version 1 have no scale in the file. */
+static const float old_int16_scale = 1000.0f;
+
+/* By the byte in the file, from version 4 on. */
+static const char *const types[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
+
+struct reader {
+    struct clf__shard *shard;
+    struct clf__tensor_list *list;
+    uint64_t at;  /* in the file */
+    int capacity; /* of the list */
+};
+
+static clf_status damaged(const struct reader *reader, const char *what)
+{
+    return clf__fail(CLF_FORMAT, "%s: %s, near byte %llu; download or convert it again", reader->shard->path,
+                     what, (unsigned long long)reader->at);
+}
+
+static clf_status read_bytes(struct reader *reader, void *target, size_t size)
+{
+    if (size > reader->shard->file.size - reader->at) {
+        return damaged(reader, "it ends inside its list of variables");
+    }
+    CLF__TRY(clf__file_read_at(&reader->shard->file, reader->at, target, size));
+    reader->at += size;
+    return CLF_OK;
+}
+
+/* A number of 1, 2 or 4 bytes. */
+static clf_status read_number(struct reader *reader, size_t size, uint32_t *out)
+{
+    uint8_t bytes[4] = {0};
+    CLF__TRY(read_bytes(reader, bytes, size));
+    *out = clf__read_32(bytes);
+    return CLF_OK;
+}
+
+/* *out is the shard's. */
+static clf_status read_name(struct reader *reader, const char **out)
+{
+    char name[1 << 16];
+    uint32_t length;
+    CLF__TRY(read_number(reader, 2, &length));
+    CLF__TRY(read_bytes(reader, name, length));
+    if (length == 0 || memchr(name, '\0', length) != name + length - 1) {
+        return damaged(reader, "a name does not end where its length says");
+    }
+    struct clf__names *names = &reader->shard->name_list;
+    CLF__TRY(clf__names_add(names, name));
+    *out = names->items[names->count - 1];
+    return CLF_OK;
+}
+
+static clf_status read_specification(struct reader *reader)
+{
+    struct clf__shard *shard = reader->shard;
+    uint32_t version, revision = 1;
+    CLF__TRY(read_number(reader, 4, &version));
+    if (version < 1 || version > LATEST_VERSION) {
+        return clf__fail(version == 0 || version > 1000 ? CLF_FORMAT : CLF_UNSUPPORTED,
+                         "%s: begins with %u, which is no version of CTranslate2's format from 1 to %d; "
+                         "download it again, or convert the model with a release that is known",
+                         shard->path, version, LATEST_VERSION);
+    }
+    shard->specification = (struct clf__specification){.name = "", .version = (int)version};
+    if (version >= 2) {
+        CLF__TRY(read_name(reader, &shard->specification.name));
+        CLF__TRY(read_number(reader, 4, &revision));
+    }
+    shard->specification.revision = revision < 1000 ? (int)revision : 1000;
+    return CLF_OK;
+}
+
+static clf_status read_shape(struct reader *reader, struct clf__stored_tensor *tensor, uint64_t *elements)
+{
+    uint32_t rank, extent;
+    CLF__TRY(read_number(reader, 1, &rank));
+    if (rank > CLF__TENSOR_DIMENSIONS) {
+        return damaged(reader, "a variable has more than 8 dimensions");
+    }
+    tensor->dimensions = (int)rank;
+    *elements = 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        CLF__TRY(read_number(reader, 4, &extent));
+        tensor->shape[i] = extent;
+        if (__builtin_mul_overflow(*elements, (uint64_t)extent, elements)) {
+            return damaged(reader, "a variable's shape is larger than any file");
+        }
+    }
+    return CLF_OK;
+}
+
+/* Its type and size: before version 4 an element's width tells the type. */
+static clf_status read_type(struct reader *reader, struct clf__stored_tensor *tensor, uint64_t elements)
+{
+    static const char *const by_width[] = {NULL, "I8", "I16", NULL, "F32"};
+    uint32_t code, size;
+    CLF__TRY(read_number(reader, 1, &code));
+    CLF__TRY(read_number(reader, 4, &size));
+    const char *name = NULL;
+    if (reader->shard->specification.version >= 4) {
+        name = code < sizeof types / sizeof *types ? types[code] : NULL;
+    } else {
+        name = code < sizeof by_width / sizeof *by_width ? by_width[code] : NULL;
+    }
+    if (name == NULL) {
+        return damaged(reader, "a variable has a type that CTranslate2 does not have");
+    }
+    const struct clf__element_type *type = clf__element_type_find(name);
+    tensor->type_name = type->name;
+    tensor->type = type->storage;
+    uint64_t bytes = reader->shard->specification.version >= 4 ? size : size * type->bytes;
+    if (bytes / type->bytes != elements || bytes % type->bytes != 0) {
+        return damaged(reader, "a variable's size and shape do not agree");
+    }
+    tensor->size = (size_t)bytes;
+    tensor->offset = reader->at;
+    if (bytes > reader->shard->file.size - reader->at) {
+        return damaged(reader, "it ends inside a variable's values");
+    }
+    reader->at += bytes;
+    return CLF_OK;
+}
+
+static clf_status add(struct reader *reader, const struct clf__stored_tensor *tensor)
+{
+    struct clf__tensor_list *list = reader->list;
+    if (list->count == reader->capacity) {
+        reader->capacity = 2 * reader->capacity + 64;
+        CLF__TRY(clf__resize(&list->items, (size_t)reader->capacity, sizeof *list->items));
+    }
+    list->items[list->count++] = *tensor;
+    return CLF_OK;
+}
+
+static clf_status read_count(struct reader *reader, uint32_t *count)
+{
+    CLF__TRY(read_number(reader, 4, count));
+    return *count <= MAX_VARIABLES ? CLF_OK
+                                   : damaged(reader, "it says that it holds more than 32,768 variables");
+}
+
+static clf_status read_variables(struct reader *reader)
+{
+    uint32_t count;
+    CLF__TRY(read_count(reader, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        struct clf__stored_tensor tensor = {.file = reader->shard->path, .source = &reader->shard->file};
+        uint64_t elements = 0;
+        CLF__TRY(read_name(reader, &tensor.name));
+        CLF__TRY(read_shape(reader, &tensor, &elements));
+        CLF__TRY(read_type(reader, &tensor, elements));
+        CLF__TRY(add(reader, &tensor));
+    }
+    return CLF_OK;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct clf__stored_tensor *a = left, *b = right;
+    return strcmp(a->name, b->name);
+}
+
+/* Among the variables, which are sorted; NULL: there is none. */
+static struct clf__stored_tensor *find(const struct reader *reader, const char *name, int count)
+{
+    struct clf__stored_tensor wanted = {.name = name};
+    return bsearch(&wanted, reader->list->items + reader->shard->first, (size_t)count, sizeof wanted,
+                   by_name);
+}
+
+/* Gives a quantized weight its scales: one a row, or one for all. */
+static clf_status find_scales(const struct reader *reader, struct clf__stored_tensor *weight, int count)
+{
+    if (weight->type == CLF__STORED_I16 && reader->shard->specification.version < 2) {
+        weight->scales = (struct clf__stored_scales){.count = 1, .value = old_int16_scale};
+        return CLF_OK;
+    }
+    char name[1 << 16];
+    size_t length = strlen(weight->name), ending = strlen("weight");
+    int is_whole = weight->type == CLF__STORED_I8 || weight->type == CLF__STORED_I16;
+    if (!is_whole || length < ending || strcmp(weight->name + length - ending, "weight") != 0) {
+        return CLF_OK;
+    }
+    snprintf(name, sizeof name, "%.60000s_scale", weight->name);
+    const struct clf__stored_tensor *scales = find(reader, name, count);
+    if (scales == NULL) {
+        return clf__fail(CLF_FORMAT, "%s: \"%.200s\" has no scales; download or convert it again",
+                         weight->file, weight->name);
+    }
+    size_t values = scales->size / sizeof(float);
+    int fits = values == 1 || (weight->dimensions > 0 && values == (uint64_t)weight->shape[0]);
+    if (scales->type != CLF__STORED_F32 || !fits) {
+        return clf__fail(CLF_FORMAT, "%s: \"%.200s\" has %zu scales of %s; one a row of fp32 is expected",
+                         weight->file, weight->name, values, scales->type_name);
+    }
+    weight->scales = (struct clf__stored_scales){.count = (int)values, .offset = scales->offset};
+    return CLF_OK;
+}
+
+/* The scales went into their weights. */
+static void drop_scales(const struct reader *reader)
+{
+    struct clf__tensor_list *list = reader->list;
+    const char ending[] = "/weight_scale";
+    int kept = reader->shard->first;
+    for (int i = kept; i < list->count; i++) {
+        size_t length = strlen(list->items[i].name);
+        int is_scale =
+            length >= sizeof ending && strcmp(list->items[i].name + length + 1 - sizeof ending, ending) == 0;
+        if (!is_scale) {
+            list->items[kept++] = list->items[i];
+        }
+    }
+    list->count = kept;
+}
+
+/* Another name of a variable, whose scales it has too. */
+static clf_status read_aliases(struct reader *reader, int variables)
+{
+    uint32_t count;
+    CLF__TRY(read_count(reader, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        const char *alias, *name;
+        CLF__TRY(read_name(reader, &alias));
+        CLF__TRY(read_name(reader, &name));
+        const struct clf__stored_tensor *variable = find(reader, name, variables);
+        if (variable == NULL) {
+            return clf__fail(CLF_FORMAT,
+                             "%s: says that \"%.200s\" is \"%.200s\", which is not there; download it again",
+                             reader->shard->path, alias, name);
+        }
+        struct clf__stored_tensor tensor = *variable;
+        tensor.name = alias;
+        CLF__TRY(add(reader, &tensor));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__ctranslate2_open(struct clf__shard *shard, struct clf__tensor_list *list)
+{
+    struct reader reader = {.shard = shard, .list = list, .capacity = list->count};
+    CLF__TRY(clf__file_open(&shard->file, shard->path));
+    shard->first = list->count;
+    CLF__TRY(read_specification(&reader));
+    CLF__TRY(read_variables(&reader));
+    int variables = list->count - shard->first;
+    struct clf__stored_tensor *first = list->items + shard->first;
+    qsort(first, (size_t)variables, sizeof *first, by_name);
+    for (int i = 0; i < variables; i++) {
+        CLF__TRY(find_scales(&reader, &first[i], variables));
+    }
+    if (shard->specification.version >= 3) {
+        CLF__TRY(read_aliases(&reader, variables));
+    }
+    drop_scales(&reader);
+    shard->count = list->count - shard->first;
+    return reader.at == shard->file.size ? CLF_OK : damaged(&reader, "something follows its variables");
+}

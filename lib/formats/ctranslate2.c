@@ -1,0 +1,503 @@
+/* Folders that CTranslate2's converters write (its models/transformer.cc, specs/transformer_spec.py). */
+#include "formats/ctranslate2.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "config/build.h"
+#include "config/family/family.h"
+#include "config/keys.h"
+
+enum {
+    LATEST_REVISION = 7,
+    NAME_BYTES = 160,
+    LONGEST_SOURCE = 1024, /* CTranslate2's max_input_length, where no table says less */
+    NO_LIMIT = 1 << 20,
+    MOST_LAYERS = 1024,
+};
+
+/* What reading a configuration needs. */
+struct reading {
+    struct clf__config *config;
+    const struct clf__checkpoint *weights;
+    const char *path; /* of model.bin */
+};
+
+static const char *const sides[] = {"encoder", "decoder"};
+
+/* --- Settings --- */
+
+/* Those that are read below, and those that change nothing here. */
+static const char *const known_settings[] = {"num_heads",
+                                             "pre_norm",
+                                             "activation",
+                                             "scale_embeddings",
+                                             "multiply_by_sqrt_depth",
+                                             "start_from_zero_embedding",
+                                             "queries_scale",
+                                             "scale_outputs",
+                                             "relative_attention_max_distance",
+                                             "alignment_layer",
+                                             "alignment_heads",
+                                             "embeddings_merge",
+                                             "alibi_use_positive_positions",
+                                             "scale_alibi"};
+/* Those that may be there as long as they are 0. */
+static const char *const refused_settings[] = {"alibi", "multi_query_attention"};
+/* Texts and switches of files before version 6 (ctranslate2_text.c). */
+static const char *const text_settings[] = {"unk_token",
+                                            "bos_token",
+                                            "eos_token",
+                                            "with_source_bos",
+                                            "with_source_eos",
+                                            "with_target_bos",
+                                            "user_decoder_start_tokens"};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static int is_listed(const char *word, const char *const *list, size_t count)
+{
+    size_t i = 0;
+    while (i < count && strcmp(list[i], word) != 0) {
+        i++;
+    }
+    return i < count;
+}
+
+static clf_status check_setting(const struct clf__stored_tensor *setting)
+{
+    const char *slash = strrchr(setting->name, '/'), *word = slash != NULL ? slash + 1 : setting->name;
+    int is_refused = is_listed(word, refused_settings, COUNT(refused_settings));
+    if (is_listed(word, known_settings, COUNT(known_settings)) ||
+        is_listed(word, text_settings, COUNT(text_settings))) {
+        return CLF_OK;
+    }
+    float value = 1.0f;
+    if (is_refused && setting->dimensions == 0) {
+        CLF__TRY(clf__stored_tensor_read(setting, &value));
+    }
+    return is_refused && value == 0.0f
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED,
+                           "%s: \"%.100s\" is set, which is not supported; take the folder that it was "
+                           "converted from",
+                           setting->file, setting->name);
+}
+
+static clf_status check_settings(const struct reading *reading)
+{
+    for (int i = 0; i < clf__checkpoint_count(reading->weights); i++) {
+        const struct clf__stored_tensor *tensor = clf__checkpoint_at(reading->weights, i);
+        if (clf__ctranslate2_is_setting(tensor)) {
+            CLF__TRY(check_setting(tensor));
+        }
+    }
+    return CLF_OK;
+}
+
+/* A number of one side, or before revision 5 of the whole model. NULL: neither has it. */
+static const struct clf__stored_tensor *find_setting(const struct reading *reading, int side,
+                                                     const char *word)
+{
+    char name[2 * NAME_BYTES];
+    snprintf(name, sizeof name, "%s/%s", sides[side], word);
+    const struct clf__stored_tensor *setting = clf__checkpoint_find(reading->weights, name);
+    setting = setting != NULL ? setting : clf__checkpoint_find(reading->weights, word);
+    return setting != NULL && setting->dimensions == 0 ? setting : NULL;
+}
+
+static clf_status read_setting(const struct reading *reading, int side, const char *word, float fallback,
+                               float *out)
+{
+    const struct clf__stored_tensor *setting = find_setting(reading, side, word);
+    *out = fallback;
+    return setting != NULL ? clf__stored_tensor_read(setting, out) : CLF_OK;
+}
+
+static clf_status read_int(const struct reading *reading, int side, const char *word, int low, int high,
+                           int *out)
+{
+    float value;
+    CLF__TRY(read_setting(reading, side, word, (float)*out, &value));
+    if (!(value >= (float)low) || !(value <= (float)high)) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s/%s\" is %g, not one of %d to %d; download it again",
+                         reading->path, sides[side], word, (double)value, low, high);
+    }
+    *out = (int)value;
+    return CLF_OK;
+}
+
+/* --- What the tensors' names and shapes say --- */
+
+static const struct clf__stored_tensor *find(const struct reading *reading, int side, const char *rest)
+{
+    char name[2 * NAME_BYTES];
+    snprintf(name, sizeof name, "model.%s.%s", sides[side], rest);
+    return clf__checkpoint_find(reading->weights, name);
+}
+
+/* Its rows and columns; a weight that is missing is CLF_FORMAT. */
+static clf_status read_shape(const struct reading *reading, int side, const char *rest, int *rows,
+                             int *columns)
+{
+    const struct clf__stored_tensor *tensor = find(reading, side, rest);
+    if (tensor == NULL || tensor->dimensions != 2 || tensor->shape[0] < 1 || tensor->shape[1] < 1 ||
+        tensor->shape[0] > CLF__MAX_VOCABULARY || tensor->shape[1] > CLF__CONFIG_MOST_WIDTH) {
+        return clf__fail(CLF_FORMAT, "%s: the matrix that is \"model.%s.%s\" here is %s; download it again",
+                         reading->path, sides[side], rest, tensor == NULL ? "missing" : "no matrix");
+    }
+    *rows = (int)tensor->shape[0];
+    *columns = (int)tensor->shape[1];
+    return CLF_OK;
+}
+
+static int count_layers(const struct reading *reading, int side)
+{
+    int count = 0;
+    char rest[NAME_BYTES];
+    do {
+        snprintf(rest, sizeof rest, "layers.%d.self_attn.q_proj.weight", count);
+    } while (find(reading, side, rest) != NULL && ++count < MOST_LAYERS);
+    return count;
+}
+
+static int same_place(const struct clf__stored_tensor *a, const struct clf__stored_tensor *b)
+{
+    return a != NULL && b != NULL && a->offset == b->offset;
+}
+
+static clf_status read_sizes(const struct reading *reading)
+{
+    struct clf__config *config = reading->config;
+    int d_model = 0, keys = 0, width;
+    CLF__TRY(read_shape(reading, 0, "embed_tokens.weight", &config->source_vocabulary, &config->d_model));
+    CLF__TRY(read_shape(reading, 1, "embed_tokens.weight", &config->target_vocabulary, &d_model));
+    config->encoder_layers = count_layers(reading, 0);
+    config->decoder_layers = count_layers(reading, 1);
+    if (config->encoder_layers == 0 || config->decoder_layers == 0) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: has no layers of %s; clformer runs encoder-decoders",
+                         reading->path, sides[config->encoder_layers != 0]);
+    }
+    CLF__TRY(read_shape(reading, 0, "layers.0.fc1.weight", &config->encoder_ffn, &width));
+    CLF__TRY(read_shape(reading, 1, "layers.0.fc1.weight", &config->decoder_ffn, &width));
+    /* TransformerBig alone has another number of heads where none is stored. */
+    const char *name = clf__checkpoint_specification(reading->weights).name;
+    int heads = name != NULL && strcmp(name, "TransformerBig") == 0 ? 16 : 8;
+    config->encoder_heads = config->decoder_heads = heads;
+    CLF__TRY(read_int(reading, 0, "num_heads", 1, CLF__CONFIG_MOST_WIDTH, &config->encoder_heads));
+    CLF__TRY(read_int(reading, 1, "num_heads", 1, CLF__CONFIG_MOST_WIDTH, &config->decoder_heads));
+    CLF__TRY(read_shape(reading, 0, "layers.0.self_attn.q_proj.weight", &keys, &width));
+    if (keys % config->encoder_heads != 0 || keys % config->decoder_heads != 0) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: %d columns of keys are not divided by %d and %d heads; download it "
+                         "again",
+                         reading->path, keys, config->encoder_heads, config->decoder_heads);
+    }
+    config->encoder_key_width = config->encoder_value_width = keys / config->encoder_heads;
+    config->decoder_key_width = config->decoder_value_width = keys / config->decoder_heads;
+    return CLF_OK;
+}
+
+/* Both sides have it or neither. */
+static clf_status read_switch(const struct reading *reading, const char *rest, int *out)
+{
+    int encoder = find(reading, 0, rest) != NULL, decoder = find(reading, 1, rest) != NULL;
+    *out = encoder;
+    return encoder == decoder
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED,
+                           "%s: \"%s\" is in the %s alone, which is not supported; take the folder that it "
+                           "was converted from",
+                           reading->path, rest, sides[!encoder]);
+}
+
+/* The same number on both sides. */
+static clf_status read_shared(const struct reading *reading, const char *word, int high, int fallback,
+                              int *out)
+{
+    int encoder = fallback, decoder = fallback;
+    CLF__TRY(read_int(reading, 0, word, 0, high, &encoder));
+    CLF__TRY(read_int(reading, 1, word, 0, high, &decoder));
+    *out = encoder;
+    return encoder == decoder
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED,
+                           "%s: \"%s\" is %d in the encoder and %d in the decoder, which is not supported",
+                           reading->path, word, encoder, decoder);
+}
+
+static clf_status read_norms(const struct reading *reading, float epsilon)
+{
+    struct clf__config *config = reading->config;
+    CLF__TRY(read_switch(reading, "layer_norm.weight", &config->norm_final));
+    CLF__TRY(read_switch(reading, "layernorm_embedding.weight", &config->norm_embedding));
+    CLF__TRY(read_shared(reading, "pre_norm", 1, 1, &config->norm_first));
+    int has_shift = find(reading, 0, "layers.0.self_attn_layer_norm.bias") != NULL;
+    config->norm = has_shift ? CLF__NORM_LAYER : CLF__NORM_RMS;
+    config->norm_epsilon = has_shift ? 1e-5f : 1e-6f;
+    config->norm_epsilon = epsilon > 0.0f ? epsilon : config->norm_epsilon;
+    return CLF_OK;
+}
+
+/* CTranslate2's codes. */
+static clf_status read_activation(const struct reading *reading)
+{
+    static const struct {
+        enum clf__activation activation;
+        const char *refused;
+    } codes[] = {{CLF__RELU, NULL},
+                 {CLF__GELU_TANH, NULL},
+                 {CLF__SILU, NULL},
+                 {CLF__GELU_ERF, NULL},
+                 {CLF__RELU, "GELU's sigmoid form"},
+                 {CLF__RELU, "tanh"},
+                 {CLF__RELU, "the sigmoid"}};
+    int code = 0;
+    CLF__TRY(read_shared(reading, "activation", (int)COUNT(codes) - 1, 0, &code));
+    if (codes[code].refused != NULL) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: its activation is %s, which is not supported", reading->path,
+                         codes[code].refused);
+    }
+    reading->config->activation = codes[code].activation;
+    CLF__TRY(read_switch(reading, "layers.0.fc_gate.weight", &reading->config->ffn_gated));
+    return read_switch(reading, "layers.0.fc1.bias", &reading->config->ffn_bias);
+}
+
+/* The factor of the queries: 1 / sqrt(K) unless it is stored. */
+static clf_status read_attention(const struct reading *reading)
+{
+    struct clf__config *config = reading->config;
+    float usual = 1.0f / sqrtf((float)config->encoder_key_width), scale;
+    int has_bias = 0;
+    CLF__TRY(read_switch(reading, "layers.0.self_attn.q_proj.bias", &has_bias));
+    config->query_bias = config->key_bias = config->value_bias = has_bias;
+    CLF__TRY(read_switch(reading, "layers.0.self_attn.out_proj.bias", &config->output_bias));
+    CLF__TRY(read_setting(reading, 0, "layer_0/self_attention/queries_scale", usual, &scale));
+    config->attention_scaled = fabsf(scale - usual) < 1e-6f * usual;
+    if (!config->attention_scaled && fabsf(scale - 1.0f) > 1e-6f) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: \"queries_scale\" is %g; only 1 and 1/sqrt of a head's width are supported",
+                         reading->path, (double)scale);
+    }
+    return CLF_OK;
+}
+
+/* --- Positions and embeddings --- */
+
+static clf_status read_positions(const struct reading *reading, int side, enum clf__positions_kind *kind,
+                                 int *limit)
+{
+    int width;
+    struct clf__config *config = reading->config;
+    const struct clf__stored_tensor *bias = find(reading, side, "relative_attention_bias.weight");
+    if (find(reading, side, "embed_positions.weight") != NULL) {
+        *kind = CLF__POSITIONS_LEARNED;
+        return read_shape(reading, side, "embed_positions.weight", limit, &width);
+    }
+    *limit = side == 0 ? LONGEST_SOURCE : NO_LIMIT;
+    *kind = bias != NULL ? CLF__POSITIONS_RELATIVE : CLF__POSITIONS_SINUSOID;
+    if (bias == NULL) {
+        config->position_offset = 1; /* OpenNMT-tf counts from 1 */
+        return CLF_OK;
+    }
+    CLF__TRY(read_shape(reading, side, "relative_attention_bias.weight", &config->relative_buckets, &width));
+    return read_int(reading, side, "layer_0/self_attention/relative_attention_max_distance", 1, NO_LIMIT,
+                    &config->relative_distance);
+}
+
+static clf_status read_both_positions(const struct reading *reading)
+{
+    struct clf__config *config = reading->config;
+    CLF__TRY(read_positions(reading, 0, &config->encoder_positions, &config->encoder_max_positions));
+    CLF__TRY(read_positions(reading, 1, &config->decoder_positions, &config->decoder_max_positions));
+    if (config->encoder_positions != config->decoder_positions) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: encoder and decoder have positions of different kinds, which is not supported",
+                         reading->path);
+    }
+    return CLF_OK;
+}
+
+/* A whole number is a switch, and what is not stored is one that is on. */
+static clf_status read_embedding_scale(const struct reading *reading, int side, float *out)
+{
+    const struct clf__stored_tensor *setting = find_setting(reading, side, "scale_embeddings");
+    setting = setting != NULL ? setting : find_setting(reading, side, "embeddings/multiply_by_sqrt_depth");
+    float value = 1.0f;
+    int is_switch = setting == NULL || setting->type >= CLF__STORED_I8;
+    if (setting != NULL) {
+        CLF__TRY(clf__stored_tensor_read(setting, &value));
+    }
+    *out = !is_switch ? value : value != 0.0f ? sqrtf((float)reading->config->d_model) : 1.0f;
+    return CLF_OK;
+}
+
+static clf_status read_embeddings(const struct reading *reading)
+{
+    struct clf__config *config = reading->config;
+    const struct clf__stored_tensor *projection = clf__checkpoint_find(reading->weights, "lm_head.weight");
+    const struct clf__stored_tensor *source = find(reading, 0, "embed_tokens.weight");
+    const struct clf__stored_tensor *target = find(reading, 1, "embed_tokens.weight");
+    config->share_source_target = same_place(source, target);
+    config->share_target_output = same_place(target, projection);
+    config->logits_bias = clf__checkpoint_find(reading->weights, "final_logits_bias") != NULL;
+    CLF__TRY(read_embedding_scale(reading, 0, &config->encoder_embedding_scale));
+    CLF__TRY(read_embedding_scale(reading, 1, &config->decoder_embedding_scale));
+    return read_setting(reading, 1, "scale_outputs", 1.0f, &config->output_scale);
+}
+
+/* --- Tokens and decoding --- */
+
+static clf_status find_token(int *id, const struct clf__vocabulary *vocabulary, const char *token,
+                             int is_needed)
+{
+    *id = token != NULL ? clf__vocabulary_id(vocabulary, token, strlen(token)) : -1;
+    return *id >= 0 || !is_needed
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT, "%s: has no \"%.80s\", which ends a line; download it again",
+                           vocabulary->path, token != NULL ? token : "eos_token");
+}
+
+static clf_status set_tokens(const struct reading *reading, const struct clf__ctranslate2_tokens *tokens,
+                             const struct clf__ctranslate2_vocabulary *vocabulary)
+{
+    struct clf__config *config = reading->config;
+    const struct clf__vocabulary *source = &vocabulary->source;
+    const struct clf__vocabulary *target = vocabulary->target.size > 0 ? &vocabulary->target : source;
+    int zero = 0, source_id = -1;
+    CLF__TRY(find_token(&config->end_id, target, tokens->end, 1));
+    CLF__TRY(find_token(&config->start_id, target, tokens->start, 0));
+    CLF__TRY(find_token(&config->decoder_start_id, target, tokens->decoder_start, 0));
+    CLF__TRY(read_int(reading, 1, "start_from_zero_embedding", 0, 1, &zero));
+    if (zero) { /* an id without a row is zeros */
+        config->decoder_start_id = -1;
+    } else if (config->decoder_start_id < 0) {
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: the vocabulary does not have the token that the decoder starts with, \"%.80s\"; "
+            "take the folder that it was converted from",
+            reading->path, tokens->decoder_start != NULL ? tokens->decoder_start : "null");
+    }
+    CLF__TRY(find_token(&source_id, source, tokens->end, tokens->adds_end));
+    config->source_end_id = tokens->adds_end ? source_id : -1;
+    CLF__TRY(find_token(&source_id, source, tokens->start, tokens->adds_start));
+    config->source_start_id = tokens->adds_start ? source_id : -1;
+    config->separate_vocabularies = vocabulary->target.size > 0;
+    return CLF_OK;
+}
+
+/* CTranslate2's own defaults. */
+static void set_generation(struct clf__config *config)
+{
+    enum { LONGEST_OUTPUT = 256, BEAMS = 2 };
+    int limit = config->decoder_max_positions;
+    config->generation = (struct clf__search_options){
+        .beams = BEAMS,
+        .n_best = 1,
+        .vocabulary = config->target_vocabulary,
+        .start_id = config->decoder_start_id,
+        .end_id = config->end_id,
+        .min_length = 2, /* one token and the end */
+        .max_length = limit < LONGEST_OUTPUT ? limit : LONGEST_OUTPUT,
+        .length_rule = CLF__LENGTH_HUGGINGFACE,
+        .length_penalty = 1.0,
+        .early_stopping = CLF__STOP_TRUE,
+        .renormalize = 1,
+        .divides_greedy = 1,
+        .forced_last = -1,
+    };
+}
+
+static clf_status read_text(const struct reading *reading, const char *folder)
+{
+    struct clf__ctranslate2_tokens tokens;
+    struct clf__ctranslate2_vocabulary vocabulary = {.source = {.size = 0}};
+    CLF__TRY(clf__ctranslate2_read_tokens(&tokens, folder, reading->weights));
+    clf_status status = clf__ctranslate2_load_vocabulary(&vocabulary, folder, tokens.unknown);
+    if (status == CLF_OK) {
+        status = set_tokens(reading, &tokens, &vocabulary);
+    }
+    if (status == CLF_OK) {
+        status = read_norms(reading, tokens.norm_epsilon);
+    }
+    clf__ctranslate2_free_vocabulary(&vocabulary);
+    clf__ctranslate2_free_tokens(&tokens);
+    return status;
+}
+
+static clf_status check_specification(const struct reading *reading)
+{
+    static const char *const known[] = {"", "TransformerBase", "TransformerBig", "TransformerSpec"};
+    struct clf__specification specification = clf__checkpoint_specification(reading->weights);
+    if (!is_listed(specification.name, known, COUNT(known))) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: is a %.60s; clformer runs encoder-decoders (TransformerSpec)",
+                         reading->path, specification.name);
+    }
+    return specification.revision <= LATEST_REVISION
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED,
+                           "%s: has revision %d of %s; up to %d are known: convert it with an older release",
+                           reading->path, specification.revision, specification.name, LATEST_REVISION);
+}
+
+static clf_status read_all(const struct reading *reading, const char *folder)
+{
+    CLF__TRY(check_specification(reading));
+    CLF__TRY(check_settings(reading));
+    CLF__TRY(read_sizes(reading));
+    CLF__TRY(read_activation(reading));
+    CLF__TRY(read_attention(reading));
+    CLF__TRY(read_both_positions(reading));
+    CLF__TRY(read_embeddings(reading));
+    CLF__TRY(read_text(reading, folder));
+    set_generation(reading->config);
+    return CLF_OK;
+}
+
+static clf_status read_config(struct clf__config *out, const char *folder)
+{
+    struct clf__config_choices choices;
+    struct clf__checkpoint *weights;
+    enum clf__system system = (enum clf__system)0;
+    clf__family_find(&system, CLF__DESCRIBED_FAMILY);
+    clf__config_preset_start(out, &choices, system);
+    CLF__TRY(clf__ctranslate2_open_model(&weights, folder, 0));
+    struct reading reading = {out, weights, clf__checkpoint_path(weights)};
+    clf_status status = read_all(&reading, folder);
+    clf__checkpoint_close(weights);
+    return status;
+}
+
+static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
+{
+    return clf__ctranslate2_open_model(out, folder, 1);
+}
+
+/* model.bin with a vocabulary, and no weights of Hugging Face's. */
+static clf_status find_folder(int *is_one, const char *folder)
+{
+    static const char *const vocabularies[] = {"shared_vocabulary.json", "shared_vocabulary.txt",
+                                               "source_vocabulary.json", "source_vocabulary.txt",
+                                               "vocabulary.json",        "vocabulary.txt"};
+    int has_other;
+    *is_one = 0;
+    CLF__TRY(clf__file_exists_in(is_one, folder, "model.bin"));
+    CLF__TRY(clf__file_exists_in(&has_other, folder, "model.safetensors"));
+    int may_be = *is_one && !has_other;
+    *is_one = 0;
+    for (size_t i = 0; may_be && !*is_one && i < COUNT(vocabularies); i++) {
+        CLF__TRY(clf__file_exists_in(is_one, folder, vocabularies[i]));
+    }
+    return CLF_OK;
+}
+
+const struct clf__format clf__format_ctranslate2 = {
+    .name = "CTranslate2",
+    .find = find_folder,
+    .read_config = read_config,
+    .open_weights = open_weights,
+    .load_tokenizer = clf__ctranslate2_load_tokenizer,
+};

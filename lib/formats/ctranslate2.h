@@ -1,0 +1,33 @@
+/* What the files of a CTranslate2 folder have in common. */
+#ifndef CLF_FORMATS_CTRANSLATE2_H
+#define CLF_FORMATS_CTRANSLATE2_H
+
+#include "formats/format.h"
+#include "text/vocabulary.h"
+
+/* Opens model.bin and gives its variables canonical names. Settings keep theirs, or are left out. */
+clf_status clf__ctranslate2_open_model(struct clf__checkpoint **out, const char *folder, int weights_alone);
+int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor);
+
+/* Tokens of config.json, or of model.bin before version 6, and how a source is framed. */
+struct clf__ctranslate2_tokens {
+    char *unknown, *start, *end, *decoder_start; /* NULL: there is none */
+    int adds_start, adds_end;                    /* around a source */
+    float norm_epsilon;                          /* 0: it says none */
+};
+clf_status clf__ctranslate2_read_tokens(struct clf__ctranslate2_tokens *out, const char *folder,
+                                        const struct clf__checkpoint *weights);
+void clf__ctranslate2_free_tokens(struct clf__ctranslate2_tokens *tokens);
+
+/* A folder's vocabulary, of one side or of both. */
+struct clf__ctranslate2_vocabulary {
+    struct clf__vocabulary source, target; /* target of size 0: the source's */
+};
+clf_status clf__ctranslate2_load_vocabulary(struct clf__ctranslate2_vocabulary *out, const char *folder,
+                                            const char *unknown);
+void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabulary);
+
+clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out, const char *folder,
+                                           const struct clf__config *config);
+
+#endif

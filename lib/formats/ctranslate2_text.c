@@ -1,0 +1,344 @@
+/* The vocabularies and tokens of CTranslate2's folders (its models/model_reader.cc, vocabulary.cc). A token
+ * is looked up by its text: ids of SentencePiece's models are never used. */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "formats/ctranslate2.h"
+#include "text/pieces.h"
+#include "text/tokenizer_make.h"
+
+enum { MAX_VOCABULARY_BYTES = 1 << 28, MAX_TOKEN_BYTES = 4096 };
+
+/* --- Tokens --- */
+
+/* A text of the root, as one int8 a byte. */
+static clf_status read_text(char **out, const struct clf__checkpoint *weights, const char *name,
+                            const char *fallback)
+{
+    const struct clf__stored_tensor *stored = clf__checkpoint_find(weights, name);
+    if (stored == NULL) {
+        return clf__copy_string(out, fallback);
+    }
+    if (stored->type != CLF__STORED_I8 || stored->dimensions != 1 || stored->size > MAX_TOKEN_BYTES) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is no text; download it again", stored->file, name);
+    }
+    CLF__TRY(clf__allocate(out, stored->size + 1, 1));
+    clf_status status = clf__file_read_at(stored->source, stored->offset, *out, stored->size);
+    if (status != CLF_OK) {
+        clf__free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+static clf_status read_switch(int *out, const struct clf__checkpoint *weights, const char *name, int fallback)
+{
+    const struct clf__stored_tensor *stored = clf__checkpoint_find(weights, name);
+    float value = (float)fallback;
+    if (stored != NULL && stored->dimensions == 0) {
+        CLF__TRY(clf__stored_tensor_read(stored, &value));
+    }
+    *out = value != 0.0f;
+    return CLF_OK;
+}
+
+/* Before version 6. */
+static clf_status read_old_tokens(struct clf__ctranslate2_tokens *out, const struct clf__checkpoint *weights)
+{
+    int starts, chooses;
+    CLF__TRY(read_text(&out->unknown, weights, "unk_token", "<unk>"));
+    CLF__TRY(read_text(&out->start, weights, "bos_token", "<s>"));
+    CLF__TRY(read_text(&out->end, weights, "eos_token", "</s>"));
+    CLF__TRY(read_switch(&out->adds_start, weights, "with_source_bos", 0));
+    CLF__TRY(read_switch(&out->adds_end, weights, "with_source_eos", 0));
+    CLF__TRY(read_switch(&starts, weights, "with_target_bos", 1));
+    CLF__TRY(read_switch(&chooses, weights, "user_decoder_start_tokens", 0));
+    return chooses ? CLF_OK : clf__copy_string(&out->decoder_start, starts ? out->start : out->end);
+}
+
+static clf_status keep_token(char **out, const struct clf__json *json, const char *key)
+{
+    const char *token = NULL;
+    CLF__TRY(clf__json_string(json, key, &token));
+    return token != NULL ? clf__copy_string(out, token) : CLF_OK;
+}
+
+static clf_status read_new_tokens(struct clf__ctranslate2_tokens *out, const struct clf__json *json)
+{
+    double epsilon = 0.0;
+    CLF__TRY(keep_token(&out->unknown, json, "unk_token"));
+    CLF__TRY(keep_token(&out->start, json, "bos_token"));
+    CLF__TRY(keep_token(&out->end, json, "eos_token"));
+    CLF__TRY(keep_token(&out->decoder_start, json, "decoder_start_token"));
+    CLF__TRY(clf__json_bool(json, "add_source_bos", &out->adds_start));
+    CLF__TRY(clf__json_bool(json, "add_source_eos", &out->adds_end));
+    CLF__TRY(clf__json_double(json, "layer_norm_epsilon", 0, 1, &epsilon));
+    out->norm_epsilon = (float)epsilon;
+    return CLF_OK;
+}
+
+static clf_status read_tokens(struct clf__ctranslate2_tokens *out, const char *folder,
+                              const struct clf__checkpoint *weights)
+{
+    if (clf__checkpoint_specification(weights).version < 6) {
+        return read_old_tokens(out, weights);
+    }
+    struct clf__json json;
+    CLF__TRY(clf__json_load_in(&json, folder, "config.json"));
+    clf_status status = read_new_tokens(out, &json);
+    clf__json_free(&json);
+    return status;
+}
+
+clf_status clf__ctranslate2_read_tokens(struct clf__ctranslate2_tokens *out, const char *folder,
+                                        const struct clf__checkpoint *weights)
+{
+    *out = (struct clf__ctranslate2_tokens){.adds_start = 0};
+    clf_status status = read_tokens(out, folder, weights);
+    if (status != CLF_OK) {
+        clf__ctranslate2_free_tokens(out);
+    }
+    return status;
+}
+
+void clf__ctranslate2_free_tokens(struct clf__ctranslate2_tokens *tokens)
+{
+    clf__free(tokens->unknown);
+    clf__free(tokens->start);
+    clf__free(tokens->end);
+    clf__free(tokens->decoder_start);
+    *tokens = (struct clf__ctranslate2_tokens){.adds_start = 0};
+}
+
+/* --- Vocabularies --- */
+
+static clf_status add_listed(struct clf__pieces *pieces, const char *text, size_t size, const char *path)
+{
+    json_t *root;
+    struct clf__json_limits limits = {MAX_VOCABULARY_BYTES, CLF__MAX_VOCABULARY};
+    CLF__TRY(clf__json_parse(&root, text, size, path, limits));
+    clf_status status = json_is_array(root)
+                            ? CLF_OK
+                            : clf__fail(CLF_FORMAT, "%s: is no list of tokens; download it again", path);
+    for (size_t i = 0; status == CLF_OK && i < json_array_size(root); i++) {
+        const json_t *token = json_array_get(root, i);
+        status = json_is_string(token)
+                     ? clf__pieces_add(pieces, json_string_value(token), json_string_length(token), 0)
+                     : clf__fail(CLF_FORMAT, "%s: token %zu is no string; download it again", path, i);
+    }
+    json_decref(root);
+    return status;
+}
+
+/* One a line; of line ends with a carriage return before them, all have one or it is a token's. */
+static clf_status add_lines(struct clf__pieces *pieces, const char *text, size_t size)
+{
+    size_t returns = 0, lines = 0;
+    const char *end = text + size, *next;
+    for (const char *line = text; line < end; line = next + 1, lines++) {
+        next = memchr(line, '\n', (size_t)(end - line));
+        next = next != NULL ? next : end;
+        returns += next > line && next[-1] == '\r';
+    }
+    for (const char *line = text; line < end; line = next + 1) {
+        next = memchr(line, '\n', (size_t)(end - line));
+        next = next != NULL ? next : end;
+        size_t length = (size_t)(next - line) - (returns == lines);
+        CLF__TRY(clf__pieces_add(pieces, line, length, 0));
+    }
+    return CLF_OK;
+}
+
+/* CTranslate2 adds the unknown token where a file has none. */
+static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__pieces *pieces, const char *path,
+                                    const char *unknown)
+{
+    const char *piece = pieces->text;
+    int i = 0;
+    for (; i < pieces->count && strcmp(piece, unknown) != 0; i++) {
+        piece += strlen(piece) + 1;
+    }
+    if (i == pieces->count) {
+        CLF__TRY(clf__pieces_add(pieces, unknown, strlen(unknown), 0));
+    }
+    return clf__vocabulary_take(out, pieces, path);
+}
+
+static clf_status load_file(struct clf__vocabulary *out, const char *path, int is_json, const char *unknown)
+{
+    char *text;
+    size_t size;
+    struct clf__pieces pieces = {.text = NULL};
+    CLF__TRY(clf__file_read(&text, &size, path, MAX_VOCABULARY_BYTES));
+    clf_status status = CLF_OK;
+    if (!is_json && memchr(text, '\0', size) != NULL) {
+        status = clf__fail(CLF_FORMAT, "%s: holds a NUL byte; download it again", path);
+    } else {
+        status = is_json ? add_listed(&pieces, text, size, path) : add_lines(&pieces, text, size);
+    }
+    clf__free(text);
+    if (status == CLF_OK) {
+        status = finish_vocabulary(out, &pieces, path, unknown);
+    }
+    clf__pieces_free(&pieces);
+    return status;
+}
+
+/* <name>.json, else <name>.txt; *found: one is there. */
+static clf_status load_named(struct clf__vocabulary *out, int *found, const char *folder, const char *name,
+                             const char *unknown)
+{
+    static const char *const endings[] = {"json", "txt"};
+    *found = 0;
+    for (int i = 0; i < 2 && !*found; i++) {
+        char *file, *path = NULL;
+        CLF__TRY(clf__format(&file, "%s.%s", name, endings[i]));
+        clf_status status = clf__file_find(found, folder, file);
+        if (status == CLF_OK && *found) {
+            status = clf__path_join(&path, folder, file);
+        }
+        if (status == CLF_OK && *found) {
+            status = load_file(out, path, i == 0, unknown);
+        }
+        clf__free(path);
+        clf__free(file);
+        CLF__TRY(status);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__ctranslate2_load_vocabulary(struct clf__ctranslate2_vocabulary *out, const char *folder,
+                                            const char *unknown)
+{
+    int found;
+    *out = (struct clf__ctranslate2_vocabulary){.source = {.size = 0}};
+    unknown = unknown != NULL ? unknown : "<unk>";
+    CLF__TRY(load_named(&out->source, &found, folder, "shared_vocabulary", unknown));
+    if (found) {
+        return CLF_OK;
+    }
+    clf_status status = load_named(&out->source, &found, folder, "source_vocabulary", unknown);
+    if (status == CLF_OK && found) {
+        status = load_named(&out->target, &found, folder, "target_vocabulary", unknown);
+    }
+    if (status == CLF_OK && !found) {
+        status = clf__fail(CLF_FILE,
+                           "%s: neither shared_vocabulary.json nor source_vocabulary.json and "
+                           "target_vocabulary.json (or .txt) are there; download them",
+                           folder);
+    }
+    if (status != CLF_OK) {
+        clf__ctranslate2_free_vocabulary(out);
+    }
+    return status;
+}
+
+void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabulary)
+{
+    clf__vocabulary_free(&vocabulary->source);
+    clf__vocabulary_free(&vocabulary->target);
+}
+
+/* --- The tokenizer --- */
+
+/* A model of text beside the weights; else words are pieces, one between white space. */
+static clf_status find_model(struct clf__tokenizer_material *material)
+{
+    static const char *const whole[] = {"sentencepiece.model", "spm.model", "sentencepiece.bpe.model",
+                                        "spiece.model", "source.spm"};
+    int found = 0;
+    const char *folder = material->folder.path;
+    CLF__TRY(clf__file_find(&found, folder, "target.spm"));
+    if (found) {
+        material->segmenter = &clf__segmenter_sentencepiece;
+        return CLF_OK;
+    }
+    for (size_t i = 0; i < sizeof whole / sizeof *whole && !found; i++) {
+        CLF__TRY(clf__file_find(&found, folder, whole[i]));
+        material->folder.model = found ? whole[i] : NULL;
+    }
+    material->segmenter = found ? &clf__segmenter_sentencepiece : &clf__segmenter_words;
+    return CLF_OK;
+}
+
+/* Converters of Hugging Face's folders leave the end of a source to whoever calls; those are the models whose
+ * SentencePiece files have two names. */
+static void frame_source(struct clf__tokenizer_material *material)
+{
+    struct clf__tokenizer_options *options = &material->options;
+    int is_apart = material->segmenter == &clf__segmenter_sentencepiece && material->folder.model == NULL;
+    if (is_apart && options->source_end_id < 0) {
+        const struct clf__vocabulary *target =
+            material->target.size > 0 ? &material->target : &material->source;
+        const char *end = target->pieces[options->end_id];
+        options->source_end_id = clf__vocabulary_id(&material->source, end, strlen(end));
+    }
+}
+
+/* The start token is shown among pieces, as any other but the end; a text leaves it out. */
+static void hide_start(struct clf__tokenizer_material *material)
+{
+    const struct clf__vocabulary *target = material->target.size > 0 ? &material->target : &material->source;
+    if (material->options.start_id >= 0 && material->segmenter->has_model) {
+        target->marks[material->options.start_id] |= CLF__PIECE_SPECIAL;
+    }
+    material->options.start_id = -1;
+}
+
+static clf_status check_size(const struct clf__vocabulary *vocabulary, int rows)
+{
+    return vocabulary->size == rows
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT,
+                           "%s: has %d tokens, and model.bin %d rows of embeddings; download or convert both "
+                           "again",
+                           vocabulary->path, vocabulary->size, rows);
+}
+
+static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokenizer_material *material)
+{
+    const struct clf__vocabulary *target = material->target.size > 0 ? &material->target : &material->source;
+    CLF__TRY(check_size(&material->source, material->options.source_vocabulary));
+    CLF__TRY(check_size(target, material->options.target_vocabulary));
+    CLF__TRY(find_model(material));
+    hide_start(material);
+    frame_source(material);
+    return clf__tokenizer_make(out, material);
+}
+
+static clf_status read_unknown(char **out, const char *folder)
+{
+    struct clf__checkpoint *weights;
+    struct clf__ctranslate2_tokens tokens;
+    CLF__TRY(clf__ctranslate2_open_model(&weights, folder, 0));
+    clf_status status = clf__ctranslate2_read_tokens(&tokens, folder, weights);
+    clf__checkpoint_close(weights);
+    CLF__TRY(status);
+    status = clf__copy_string(out, tokens.unknown != NULL ? tokens.unknown : "<unk>");
+    clf__ctranslate2_free_tokens(&tokens);
+    return status;
+}
+
+clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out, const char *folder,
+                                           const struct clf__config *config)
+{
+    char *unknown;
+    struct clf__ctranslate2_vocabulary vocabulary;
+    *out = NULL;
+    CLF__TRY(read_unknown(&unknown, folder));
+    clf_status status = clf__ctranslate2_load_vocabulary(&vocabulary, folder, unknown);
+    if (status == CLF_OK) {
+        struct clf__tokenizer_material material = {.options = clf__tokenizer_options_of(config),
+                                                   .folder = {.path = folder},
+                                                   .source = vocabulary.source,
+                                                   .target = vocabulary.target,
+                                                   .unknown = unknown};
+        status = make_tokenizer(out, &material);
+        clf__vocabulary_free(&material.source);
+        clf__vocabulary_free(&material.target);
+    }
+    clf__free(unknown);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* The formats of model folders: Hugging Face's, and those of other engines. Each gives one configuration, one
+ * checkpoint under the canonical names (model/parameters.h) and one tokenizer, so that whoever runs the model
+ * need not know which it was. */
+#ifndef CLF_FORMATS_FORMAT_H
+#define CLF_FORMATS_FORMAT_H
+
+#include "checkpoint/checkpoint.h"
+#include "config/config.h"
+#include "text/tokenizer.h"
+
+struct clf__format {
+    const char *name; /* as `clformer inspect` says it */
+    /* Whether a folder, which exists, is one. NULL: every folder that is no other's. */
+    clf_status (*find)(int *is_one, const char *folder);
+    /* Ends with clf__config_free() on failure too. */
+    clf_status (*read_config)(struct clf__config *out, const char *folder);
+    clf_status (*open_weights)(struct clf__checkpoint **out, const char *folder);
+    clf_status (*load_tokenizer)(struct clf__tokenizer **out, const char *folder,
+                                 const struct clf__config *config);
+};
+
+/* The rows of formats.c. */
+extern const struct clf__format clf__format_ctranslate2, clf__format_hugging_face;
+
+/* The one that a path is; CLF_FILE unless it is a folder. */
+clf_status clf__format_of(const struct clf__format **out, const char *path);
+
+/* What the format of a folder does. */
+clf_status clf__format_read_config(struct clf__config *out, const char *folder);
+clf_status clf__format_open_weights(struct clf__checkpoint **out, const char *folder);
+clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *folder,
+                                      const struct clf__config *config);
+
+#endif

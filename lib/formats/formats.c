@@ -1,0 +1,49 @@
+#include <stddef.h>
+
+#include "formats/format.h"
+
+/* In the order in which they are asked. */
+static const struct clf__format *const formats[] = {&clf__format_ctranslate2, &clf__format_hugging_face};
+
+clf_status clf__format_of(const struct clf__format **out, const char *path)
+{
+    *out = NULL;
+    CLF__TRY(clf__config_check_folder(path));
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && *out == NULL; i++) {
+        int is_one = 1;
+        if (formats[i]->find != NULL) {
+            CLF__TRY(formats[i]->find(&is_one, path));
+        }
+        *out = is_one ? formats[i] : NULL;
+    }
+    return CLF_OK;
+}
+
+clf_status clf__format_read_config(struct clf__config *out, const char *folder)
+{
+    const struct clf__format *format;
+    *out = (struct clf__config){0};
+    CLF__TRY(clf__format_of(&format, folder));
+    clf_status status = format->read_config(out, folder);
+    if (status != CLF_OK) {
+        clf__config_free(out);
+    }
+    return status;
+}
+
+clf_status clf__format_open_weights(struct clf__checkpoint **out, const char *folder)
+{
+    const struct clf__format *format;
+    *out = NULL;
+    CLF__TRY(clf__format_of(&format, folder));
+    return format->open_weights(out, folder);
+}
+
+clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *folder,
+                                      const struct clf__config *config)
+{
+    const struct clf__format *format;
+    *out = NULL;
+    CLF__TRY(clf__format_of(&format, folder));
+    return format->load_tokenizer(out, folder, config);
+}

@@ -1,0 +1,150 @@
+/* CTranslate2's folders on random models: the tokens and scores that CTranslate2 gives, greedy and by beams,
+ * in every version of the file. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <clformer/clformer.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "support/support.h"
+
+enum { LONGEST = 1024, LONGEST_OUTPUT = 20 };
+
+static const char *const folders[] = {
+    "post-norm", "pre-norm",  "t5",        "embedding-norm", "gated",          "version-1",
+    "version-2", "version-3", "version-4", "version-5",      "version-1-int16"};
+
+static const char *folder_of(const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "formats/ctranslate2/%s", name);
+    return support_fixture(path);
+}
+
+/* The tokens with spaces between. */
+static char *join(const json_t *tokens)
+{
+    char *text = support_array(LONGEST, 1);
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < json_array_size(tokens); i++) {
+        used += (size_t)snprintf(text + used, LONGEST - used, "%s%s", i > 0 ? " " : "",
+                                 json_string_value(json_array_get(tokens, i)));
+        assert_true(used < LONGEST);
+    }
+    return text;
+}
+
+static void check_line(const struct clf_translation *actual, const json_t *expected, const char *name,
+                       size_t line)
+{
+    assert_int_equal(actual->status, CLF_OK);
+    assert_int_equal(actual->count, json_array_size(expected));
+    for (int n = 0; n < actual->count; n++) {
+        const json_t *wanted = json_array_get(expected, (size_t)n);
+        const char *text = join(json_object_get(wanted, "tokens"));
+        double score = json_real_value(json_object_get(wanted, "score"));
+        const struct clf_hypothesis *one = &actual->hypotheses[n];
+        if (strcmp(one->text, text) != 0 || fabs((double)one->score - score) > 1e-4) {
+            fail_msg("%s, line %zu, hypothesis %d: \"%s\" with score %.6f, expected \"%s\" with %.6f", name,
+                     line + 1, n + 1, one->text, (double)one->score, text, score);
+        }
+    }
+}
+
+static void check_beams(struct clf_model *model, const json_t *cases, int beams, const char *name)
+{
+    char key[16];
+    size_t count = json_array_size(cases);
+    struct clf_line *lines = support_array(count, sizeof *lines);
+    for (size_t i = 0; i < count; i++) {
+        lines[i].text = join(json_object_get(json_array_get(cases, i), "source"));
+        lines[i].size = strlen(lines[i].text);
+    }
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    struct clf_translation *translations;
+    clf_translate_options_init(&options, model);
+    assert_int_equal(options.beam, 2); /* CTranslate2's own */
+    options.pieces = 1;
+    options.beam = options.n_best = beams;
+    options.max_length = LONGEST_OUTPUT;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_translate(&translations, translator, lines, (int)count));
+    snprintf(key, sizeof key, "beam%d", beams);
+    for (size_t i = 0; i < count; i++) {
+        check_line(&translations[i], json_object_get(json_array_get(cases, i), key), name, i);
+    }
+    clf_translations_free(translations, (int)count);
+    clf_translator_free(translator);
+}
+
+static void test_translations(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char path[300];
+        snprintf(path, sizeof path, "formats/ctranslate2/%s/expected.json", folders[i]);
+        json_t *cases = json_load_file(support_fixture(path), 0, NULL);
+        assert_true(json_array_size(cases) > 0);
+        struct clf_model *model;
+        assert_ok(clf_model_load(&model, device, folder_of(folders[i]), NULL));
+        check_beams(model, cases, 1, folders[i]);
+        check_beams(model, cases, 4, folders[i]);
+        clf_model_free(model);
+        json_decref(cases);
+    }
+}
+
+/* A copy of a folder in which one file is another. */
+static const char *change(const char *name, const char *file, const char *text)
+{
+    static const char *const kept[] = {"config.json", "shared_vocabulary.json", "model.bin"};
+    const char *copy = support_temporary_folder();
+    char *path = NULL;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        char *from = NULL;
+        assert_ok(clf__path_join(&from, folder_of(name), kept[i]));
+        assert_ok(clf__path_join(&path, copy, kept[i]));
+        assert_ok(clf__file_copy(path, from));
+        clf__free(from);
+        clf__free(path);
+    }
+    assert_ok(clf__path_join(&path, copy, file));
+    assert_ok(clf__file_write(path, text, strlen(text)));
+    clf__free(path);
+    return copy;
+}
+
+static void check_refused(const char *folder, clf_status status, const char *part)
+{
+    char *json;
+    assert_fails(clf_inspect(&json, folder), status, part);
+}
+
+static void test_bad_folders(void **state)
+{
+    (void)state;
+    check_refused(change("post-norm", "config.json", "{\"eos_token\": \"<end>\"}"), CLF_FORMAT,
+                  "has no \"<end>\", which ends a line");
+    check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", \"<unk>\"]"), CLF_FORMAT,
+                  "shared_vocabulary.json: has 2 tokens, and model.bin 61 rows");
+    check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", 7]"), CLF_FORMAT,
+                  "token 1 is no string");
+    check_refused(change("post-norm", "shared_vocabulary.json", "{}"), CLF_FORMAT, "is no list of tokens");
+    check_refused(change("post-norm", "model.bin", "\6"), CLF_FORMAT, "model.bin: it ends inside");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_translations, support_teardown),
+        cmocka_unit_test_teardown(test_bad_folders, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
