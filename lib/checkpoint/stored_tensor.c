@@ -38,18 +38,25 @@ int clf__stored_tensor_is_real(const struct clf__stored_tensor *tensor)
     return tensor->type < CLF__STORED_I8 || (tensor->type < CLF__STORED_OTHER && tensor->scales.count > 0);
 }
 
-struct clf__stored_tensor clf__stored_tensor_part(const struct clf__stored_tensor *tensor, int part,
-                                                  int parts)
+struct clf__stored_tensor clf__stored_tensor_rows(const struct clf__stored_tensor *tensor, int64_t first,
+                                                  int64_t count)
 {
     struct clf__stored_tensor out = *tensor;
-    out.shape[0] /= parts;
-    out.size /= (size_t)parts;
-    out.offset += (uint64_t)part * out.size;
+    size_t row = tensor->shape[0] > 0 ? tensor->size / (size_t)tensor->shape[0] : 0;
+    size_t step = tensor->is_strided ? (size_t)tensor->strides[0] * element_bytes(tensor->type) : row;
+    out.shape[0] = count;
+    out.size = (size_t)count * row;
+    out.offset += (uint64_t)first * step;
     if (out.scales.count > 1) {
-        out.scales.count /= parts;
-        out.scales.offset += (uint64_t)part * (uint64_t)out.scales.count * sizeof(float);
+        out.scales.count = (int)count;
+        out.scales.offset += (uint64_t)first * sizeof(float);
     }
     return out;
+}
+
+int clf__stored_tensor_is_int8(const struct clf__stored_tensor *tensor)
+{
+    return tensor->type == CLF__STORED_I8 && tensor->scales.count > 0 && !tensor->is_strided;
 }
 
 static int is_same_place(const struct clf__stored_tensor *a, const struct clf__stored_tensor *b)
@@ -166,30 +173,52 @@ static clf_status read_strided(const struct clf__stored_tensor *tensor, float *t
     return status;
 }
 
-/* Divides by the scales. */
+/* One scale, or one a row; those that are none are refused. */
+static clf_status read_scales(const struct clf__stored_tensor *tensor, float *scales)
+{
+    size_t count = (size_t)tensor->scales.count;
+    scales[0] = tensor->scales.value;
+    if (!(scales[0] > 0.0f)) {
+        struct clf__stored_tensor stored = {
+            .source = tensor->source, .offset = tensor->scales.offset, .size = count * sizeof *scales};
+        CLF__TRY(read_fp32(&stored, scales));
+    }
+    for (size_t r = 0; r < count; r++) {
+        if (!(scales[r] > 0.0f) || !isfinite(scales[r])) {
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" has the scale %g; download it again",
+                             tensor->file, tensor->name, (double)scales[r]);
+        }
+    }
+    return CLF_OK;
+}
+
 static clf_status unscale(const struct clf__stored_tensor *tensor, float *target)
 {
     size_t count = tensor->size / element_bytes(tensor->type), rows = (size_t)tensor->scales.count;
     float *scales;
     CLF__TRY(clf__allocate(&scales, rows, sizeof *scales));
-    clf_status status = CLF_OK;
-    scales[0] = tensor->scales.value;
-    if (!(scales[0] > 0.0f)) {
-        struct clf__stored_tensor stored = {
-            .source = tensor->source, .offset = tensor->scales.offset, .size = rows * sizeof *scales};
-        status = read_fp32(&stored, scales);
-    }
+    clf_status status = read_scales(tensor, scales);
     for (size_t r = 0; status == CLF_OK && r < rows; r++) {
-        if (!(scales[r] > 0.0f) || !isfinite(scales[r])) {
-            status = clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" has the scale %g; download it again",
-                               tensor->file, tensor->name, (double)scales[r]);
-        }
-        for (size_t i = r * (count / rows); status == CLF_OK && i < (r + 1) * (count / rows); i++) {
-            target[i] /= scales[r];
+        for (size_t i = r * (count / rows); i < (r + 1) * (count / rows); i++) {
+            target[i] = tensor->scales.multiplies ? target[i] * scales[r] : target[i] / scales[r];
         }
     }
     clf__free(scales);
     return status;
+}
+
+clf_status clf__stored_tensor_read_int8(const struct clf__stored_tensor *tensor, int8_t *target,
+                                        float *factors)
+{
+    CLF__TRY(clf__file_read_at(tensor->source, tensor->offset, target, tensor->size));
+    CLF__TRY(read_scales(tensor, factors));
+    for (int64_t r = tensor->shape[0]; tensor->scales.count == 1 && r-- > 0;) {
+        factors[r] = factors[0];
+    }
+    for (int64_t r = 0; !tensor->scales.multiplies && r < tensor->shape[0]; r++) {
+        factors[r] = 1.0f / factors[r];
+    }
+    return CLF_OK;
 }
 
 clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target)

@@ -20,11 +20,12 @@ enum clf__storage {
     CLF__STORED_OTHER
 };
 
-/* What quantized weights were multiplied by: a value is stored / scale. */
+/* Of quantized weights: a value is stored / scale, or stored * scale. */
 struct clf__stored_scales {
     int count;       /* one for all values, or one a row; 0: there are none */
     float value;     /* the scale, where it is one and the file does not hold it; else 0 */
     uint64_t offset; /* of the first one, fp32, in the tensor's own file */
+    int multiplies;  /* the scale does, else it divides */
 };
 
 /* A tensor of an opened checkpoint; its bytes are read when they are asked for. */
@@ -47,9 +48,9 @@ struct clf__stored_tensor {
 
 /* Whether its values are real numbers: floats, or whole numbers with scales. */
 int clf__stored_tensor_is_real(const struct clf__stored_tensor *tensor);
-/* The `part`-th of `parts` equal groups of its rows; its name stays. The tensor is not strided. */
-struct clf__stored_tensor clf__stored_tensor_part(const struct clf__stored_tensor *tensor, int part,
-                                                  int parts);
+/* Some of its rows, which it has; the name stays. */
+struct clf__stored_tensor clf__stored_tensor_rows(const struct clf__stored_tensor *tensor, int64_t first,
+                                                  int64_t count);
 
 /* What files call their types. */
 struct clf__element_type {
@@ -67,5 +68,11 @@ clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
 /* Converts to fp32. target holds as many floats as the shape says. Whole numbers without scales stay what
  * they are. A type that is no number is CLF_FORMAT, a file that became shorter CLF_FILE. */
 clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target);
+
+/* Whether it holds int8 with scales, row after row. */
+int clf__stored_tensor_is_int8(const struct clf__stored_tensor *tensor);
+/* Such a one as it is, and for each row what its numbers are to be multiplied by. */
+clf_status clf__stored_tensor_read_int8(const struct clf__stored_tensor *tensor, int8_t *target,
+                                        float *factors);
 
 #endif

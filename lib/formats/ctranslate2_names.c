@@ -78,7 +78,8 @@ static clf_status add_parts(struct clf__checkpoint *checkpoint, const struct clf
         for (int part = 0; part < parts; part++) {
             char ours[NAME_BYTES];
             snprintf(ours, sizeof ours, "%s%s%s", prefix, rules[i].ours[part], ending);
-            struct clf__stored_tensor piece = clf__stored_tensor_part(tensor, part, parts);
+            int64_t rows = tensor->shape[0] / parts;
+            struct clf__stored_tensor piece = clf__stored_tensor_rows(tensor, part * rows, rows);
             CLF__TRY(clf__checkpoint_add(checkpoint, &piece, ours));
         }
     }

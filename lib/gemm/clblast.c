@@ -380,22 +380,30 @@ static clf_status write_rows(struct clf__weight *weight, int first, int count, c
     return clf__buffer_write(weight->buffer, bytes_of(weight, first), bytes_of(weight, count), source);
 }
 
-static clf_status write_parts(struct clf__weight *weight, const struct clf__weight_part *parts,
-                              int part_count)
+static clf_status write_stream(struct clf__weight *weight, const struct clf__weight_stream *stream)
 {
-    for (int i = 0, first = 0; i < part_count; first += parts[i++].rows) {
-        if (parts[i].rows > 0) {
-            CLF__TRY(write_rows(weight, first, parts[i].rows, parts[i].data));
+    enum { VALUES = 1 << 18 }; /* at a time */
+    int at_once = VALUES / weight->inputs + 1;
+    at_once = at_once < weight->outputs ? at_once : weight->outputs;
+    float *values = NULL;
+    CLF__TRY(clf__resize(&values, (size_t)at_once * (size_t)weight->inputs, sizeof *values));
+    clf_status status = CLF_OK;
+    for (int first = 0; first < weight->outputs && status == CLF_OK; first += at_once) {
+        int left = weight->outputs - first, count = left < at_once ? left : at_once;
+        status = stream->read(stream->user, first, count, values);
+        if (status == CLF_OK) {
+            status = write_rows(weight, first, count, values);
         }
     }
-    return CLF_OK;
+    clf__free(values);
+    return status;
 }
 
 const struct clf__gemm_provider clf__gemm_clblast = {
     .panel = 1,
     .rounds_weights = 0,
     .weight_bytes = weight_bytes,
-    .write_parts = write_parts,
+    .write_stream = write_stream,
     .read_rows = read_rows,
     .write_rows = write_rows,
     .multiply = multiply_with_epilogue,

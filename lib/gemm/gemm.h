@@ -42,6 +42,20 @@ struct clf__weight_source {
     const char *what; /* for messages */
 };
 
+/* A weight that is read as it goes to the device, some rows at a time in their order, so that the host never
+ * holds all of it. */
+struct clf__weight_stream {
+    int outputs, inputs;
+    clf_precision precision;
+    const char *what;                                                    /* for messages */
+    clf_status (*read)(void *user, int first, int count, float *target); /* (count, inputs) */
+    /* The same as int8, and what each row is multiplied by. NULL: it is not stored so. */
+    clf_status (*read_int8)(void *user, int first, int count, int8_t *target, float *factors);
+    void *user;
+};
+clf_status clf__weight_create_streamed(struct clf__weight **out, struct clf_device *device,
+                                       const struct clf__weight_stream *stream);
+
 /* A weight W (outputs, inputs), kept once on the device in the layout of the provider that serves it. */
 clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device,
                               const struct clf__weight_source *source);

@@ -50,6 +50,11 @@ struct clf__packing {
     void (*pack_row)(void *panel, int lane, const float *row, int inputs);
 };
 const struct clf__packing *clf__packing_of(clf_precision precision);
+/* The same of numbers that are int8 already. */
+void clf__pack_int8_row(void *panel, int lane, const int8_t *row, float factor, int inputs);
+/* Fails where a value is too large for the stream's precision. */
+clf_status clf__weight_check_values(const struct clf__weight_stream *stream, const float *values,
+                                    size_t count);
 
 /* What kernels take of a matrix, and of an epilogue. */
 #define CLF__MATRIX(m)   CLF__BUFFER((m).buffer), CLF__INT((int)(m).offset), CLF__INT((m).stride)
@@ -73,8 +78,7 @@ struct clf__gemm_provider {
     int panel;          /* of clf__weight_layout */
     int rounds_weights; /* products with weights in fp32 can be computed in bf16 */
     size_t (*weight_bytes)(clf_precision precision, int outputs, int inputs);
-    clf_status (*write_parts)(struct clf__weight *weight, const struct clf__weight_part *parts,
-                              int part_count);
+    clf_status (*write_stream)(struct clf__weight *weight, const struct clf__weight_stream *stream);
     /* Of weights in fp32; count > 0. */
     clf_status (*read_rows)(const struct clf__weight *weight, int first, int count, float *target);
     clf_status (*write_rows)(struct clf__weight *weight, int first, int count, const float *source);
@@ -94,8 +98,7 @@ extern const struct clf__gemm_provider clf__gemm_native, clf__gemm_clblast;
 const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision);
 
 /* weight_panels.c: the native layout. */
-clf_status clf__panels_write_parts(struct clf__weight *weight, const struct clf__weight_part *parts,
-                                   int part_count);
+clf_status clf__panels_write_stream(struct clf__weight *weight, const struct clf__weight_stream *stream);
 clf_status clf__panels_read(const struct clf__weight *weight, int first, int count, float *target);
 clf_status clf__panels_write(struct clf__weight *weight, int first, int count, const float *source);
 

@@ -1,5 +1,5 @@
 #include <limits.h>
-#include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "device/buffer.h"
@@ -45,24 +45,6 @@ void clf__weight_free(struct clf__weight *weight)
         clf__buffer_free(weight->buffer);
         clf__free(weight);
     }
-}
-
-/* A weight that no half is near would become infinite, and every line that meets it NaN. */
-static clf_status check_fits_half(const struct clf__weight_source *source)
-{
-    const float limit = 65520.0f; /* where rounding leaves the largest half, 65504 */
-    for (int i = 0; i < source->part_count; i++) {
-        size_t count = (size_t)source->parts[i].rows * (size_t)source->inputs;
-        for (size_t k = 0; k < count; k++) {
-            float value = source->parts[i].data[k];
-            if (isfinite(value) && fabsf(value) >= limit) {
-                return clf__fail(CLF_UNSUPPORTED,
-                                 "%s: a weight is %g, and fp16 ends at 65504; load the model in bf16 or fp32",
-                                 source->what, (double)value);
-            }
-        }
-    }
-    return CLF_OK;
 }
 
 clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what)
@@ -124,14 +106,42 @@ clf_status clf__weight_create_copy(struct clf__weight **out, const struct clf__w
     return CLF_OK;
 }
 
-static clf_status check_source(const struct clf__weight_source *source, long long outputs)
+clf_status clf__weight_create_streamed(struct clf__weight **out, struct clf_device *device,
+                                       const struct clf__weight_stream *stream)
 {
-    CLF__TRY(clf__weight_check(outputs, source->inputs, source->precision, source->what));
-    if (source->precision == CLF_PRECISION_INT8 && source->inputs > CLF__INT8_INPUTS) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: %d inputs; in int8 at most %d are supported", source->what,
-                         source->inputs, CLF__INT8_INPUTS);
+    struct clf__weight *weight = NULL;
+    CLF__TRY(clf__weight_check(stream->outputs, stream->inputs, stream->precision, stream->what));
+    if (stream->precision == CLF_PRECISION_INT8 && stream->inputs > CLF__INT8_INPUTS) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: %d inputs; in int8 at most %d are supported", stream->what,
+                         stream->inputs, CLF__INT8_INPUTS);
     }
-    return source->precision == CLF_PRECISION_FP16 ? check_fits_half(source) : CLF_OK;
+    CLF__TRY(clf__weight_allocate(&weight, device, stream->precision, stream->outputs, stream->inputs,
+                                  stream->what));
+    clf_status status = weight->provider->write_stream(weight, stream);
+    if (status != CLF_OK) {
+        clf__weight_free(weight);
+        return status;
+    }
+    *out = weight;
+    return CLF_OK;
+}
+
+/* The rows of the stacked parts, one after the other. */
+static clf_status read_parts(void *user, int first, int count, float *target)
+{
+    const struct clf__weight_source *source = user;
+    size_t inputs = (size_t)source->inputs;
+    for (int i = 0; i < source->part_count && count > 0; first -= source->parts[i++].rows) {
+        const struct clf__weight_part *part = &source->parts[i];
+        if (first < part->rows) {
+            int here = part->rows - first < count ? part->rows - first : count;
+            memcpy(target, part->data + (size_t)first * inputs, (size_t)here * inputs * sizeof *target);
+            target += (size_t)here * inputs;
+            first += here;
+            count -= here;
+        }
+    }
+    return CLF_OK;
 }
 
 clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device,
@@ -142,15 +152,12 @@ clf_status clf__weight_create(struct clf__weight **out, struct clf_device *devic
         int rows = source->parts[i].rows;
         outputs += rows < 0 ? LLONG_MIN / 4 / source->part_count : rows;
     }
-    struct clf__weight *weight = NULL;
-    CLF__TRY(check_source(source, outputs));
-    CLF__TRY(
-        clf__weight_allocate(&weight, device, source->precision, (int)outputs, source->inputs, source->what));
-    clf_status status = weight->provider->write_parts(weight, source->parts, source->part_count);
-    if (status != CLF_OK) {
-        clf__weight_free(weight);
-        return status;
-    }
-    *out = weight;
-    return CLF_OK;
+    CLF__TRY(clf__weight_check(outputs, source->inputs, source->precision, source->what));
+    struct clf__weight_stream stream = {.outputs = (int)outputs,
+                                        .inputs = source->inputs,
+                                        .precision = source->precision,
+                                        .what = source->what,
+                                        .read = read_parts,
+                                        .user = (void *)source};
+    return clf__weight_create_streamed(out, device, &stream);
 }

@@ -52,6 +52,34 @@ static void pack_int8(void *panel, int lane, const float *row, int inputs)
     }
 }
 
+void clf__pack_int8_row(void *panel, int lane, const int8_t *row, float factor, int inputs)
+{
+    size_t groups = ((size_t)inputs + 3) / 4;
+    float *scales = (float *)((int8_t *)panel + groups * 4 * CLF__PANEL);
+    int32_t *sums = (int32_t *)(scales + CLF__PANEL);
+    int8_t *to = (int8_t *)panel + 4 * (size_t)lane;
+    scales[lane] = factor;
+    for (int k = 0; k < inputs; k++) {
+        to[(size_t)(k / 4) * 4 * CLF__PANEL + (size_t)(k % 4)] = row[k];
+        sums[lane] += row[k];
+    }
+}
+
+/* A weight that no half is near would become infinite, and every line that meets it NaN. */
+clf_status clf__weight_check_values(const struct clf__weight_stream *stream, const float *values,
+                                    size_t count)
+{
+    const float limit = 65520.0f; /* where rounding leaves the largest half, 65504 */
+    for (size_t i = 0; stream->precision == CLF_PRECISION_FP16 && i < count; i++) {
+        if (isfinite(values[i]) && fabsf(values[i]) >= limit) {
+            return clf__fail(CLF_UNSUPPORTED,
+                             "%s: a weight is %g, and fp16 ends at 65504; load the model in bf16 or fp32",
+                             stream->what, (double)values[i]);
+        }
+    }
+    return CLF_OK;
+}
+
 const struct clf__packing *clf__packing_of(clf_precision precision)
 {
     static const struct clf__packing packings[] = {

@@ -21,55 +21,82 @@ size_t clf__weight_bytes(clf_precision precision, int outputs, int inputs)
     return clf__ceil_divide((size_t)outputs, CLF__PANEL) * panel_bytes(precision, inputs);
 }
 
-/* The rows of the stacked parts, one after the other. */
-struct row_reader {
-    const struct clf__weight_part *part;
-    int part_count;
-    int row; /* of *part */
+/* Rows on their way into panels: what is read at a time, and the panels that they become. */
+struct packer {
+    struct clf__weight *weight;
+    const struct clf__weight_stream *stream;
+    int is_int8; /* the rows come as int8 */
+    int at_once; /* rows, a multiple of CLF__PANEL */
+    void *values;
+    float *factors; /* (at_once) */
+    char *panels;
 };
 
-static const float *next_row(struct row_reader *reader, int inputs)
+static clf_status read_rows(const struct packer *packer, int first, int count)
 {
-    while (reader->part_count > 0 && reader->row == reader->part->rows) {
-        reader->part++;
-        reader->part_count--;
-        reader->row = 0;
+    const struct clf__weight_stream *stream = packer->stream;
+    if (packer->is_int8) {
+        return stream->read_int8(stream->user, first, count, packer->values, packer->factors);
     }
-    return reader->part_count > 0 ? reader->part->data + (size_t)reader->row++ * (size_t)inputs : NULL;
+    CLF__TRY(stream->read(stream->user, first, count, packer->values));
+    return clf__weight_check_values(stream, packer->values, (size_t)count * (size_t)stream->inputs);
 }
 
-/* One panel from the next rows; what lies beyond the last row or the last input is zero. */
-static void pack_panel(char *panel, struct row_reader *reader, const struct clf__weight *weight)
+/* What lies beyond the last row or the last input is zero. */
+static void pack_rows(const struct packer *packer, int count)
 {
-    const struct clf__packing *packing = clf__packing_of(weight->precision);
-    memset(panel, 0, panel_bytes(weight->precision, weight->inputs));
-    for (int lane = 0; lane < CLF__PANEL; lane++) {
-        const float *row = next_row(reader, weight->inputs);
-        if (row != NULL) {
-            packing->pack_row(panel, lane, row, weight->inputs);
+    const struct clf__packing *packing = clf__packing_of(packer->weight->precision);
+    int inputs = packer->weight->inputs;
+    size_t bytes = panel_bytes(packer->weight->precision, inputs);
+    memset(packer->panels, 0, clf__ceil_divide((size_t)count, CLF__PANEL) * bytes);
+    for (int row = 0; row < count; row++) {
+        char *panel = packer->panels + (size_t)(row / CLF__PANEL) * bytes;
+        size_t place = (size_t)row * (size_t)inputs;
+        if (packer->is_int8) {
+            clf__pack_int8_row(panel, row % CLF__PANEL, (const int8_t *)packer->values + place,
+                               packer->factors[row], inputs);
+        } else {
+            packing->pack_row(panel, row % CLF__PANEL, (const float *)packer->values + place, inputs);
         }
     }
 }
 
-clf_status clf__panels_write_parts(struct clf__weight *weight, const struct clf__weight_part *parts,
-                                   int part_count)
+static clf_status write_all(const struct packer *packer)
+{
+    struct clf__weight *weight = packer->weight;
+    size_t bytes = panel_bytes(weight->precision, weight->inputs);
+    for (int first = 0; first < weight->outputs; first += packer->at_once) {
+        int left = weight->outputs - first, count = left < packer->at_once ? left : packer->at_once;
+        CLF__TRY(read_rows(packer, first, count));
+        pack_rows(packer, count);
+        CLF__TRY(clf__buffer_write(weight->buffer, (size_t)(first / CLF__PANEL) * bytes,
+                                   clf__ceil_divide((size_t)count, CLF__PANEL) * bytes, packer->panels));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__panels_write_stream(struct clf__weight *weight, const struct clf__weight_stream *stream)
 {
     size_t bytes = panel_bytes(weight->precision, weight->inputs);
-    size_t total = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL);
-    size_t chunk = STAGING_BYTES / bytes;
+    size_t total = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL), chunk = STAGING_BYTES / bytes;
     chunk = chunk == 0 ? 1 : chunk < total ? chunk : total;
-    char *staging = NULL;
-    CLF__TRY(clf__resize(&staging, chunk, bytes)); /* as pack_panel() zeroes what it does not fill */
-    struct row_reader reader = {.part = parts, .part_count = part_count};
-    clf_status status = CLF_OK;
-    for (size_t first = 0; first < total && status == CLF_OK; first += chunk) {
-        size_t count = total - first < chunk ? total - first : chunk;
-        for (size_t i = 0; i < count; i++) {
-            pack_panel(staging + i * bytes, &reader, weight);
-        }
-        status = clf__buffer_write(weight->buffer, first * bytes, count * bytes, staging);
+    struct packer packer = {.weight = weight, .stream = stream, .at_once = (int)chunk * CLF__PANEL};
+    packer.is_int8 = weight->precision == CLF_PRECISION_INT8 && stream->read_int8 != NULL;
+    size_t values = (size_t)packer.at_once * (size_t)weight->inputs;
+    clf_status status =
+        clf__resize(&packer.panels, chunk, bytes); /* as pack_rows() zeroes what it does not fill */
+    if (status == CLF_OK) {
+        status = clf__resize(&packer.values, values, packer.is_int8 ? 1 : sizeof(float));
     }
-    clf__free(staging);
+    if (status == CLF_OK) {
+        status = clf__resize(&packer.factors, (size_t)packer.at_once, sizeof *packer.factors);
+    }
+    if (status == CLF_OK) {
+        status = write_all(&packer);
+    }
+    clf__free(packer.factors);
+    clf__free(packer.values);
+    clf__free(packer.panels);
     return status;
 }
 

@@ -16,18 +16,33 @@ clf_status clf__buffer_from_host(struct clf__buffer **out, struct clf_device *de
     return CLF_OK;
 }
 
-clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device,
-                              const struct clf__weight_source *source, const float *bias)
+/* Over a weight that becomes the layer's own. */
+static clf_status own(struct clf__linear *out, struct clf_device *device, struct clf__weight *weight,
+                      const float *bias, const char *what)
 {
-    struct clf__weight *weight;
-    CLF__TRY(clf__weight_create(&weight, device, source));
-    clf_status status = clf__linear_create_shared(out, device, weight, bias, source->what);
+    clf_status status = clf__linear_create_shared(out, device, weight, bias, what);
     if (status != CLF_OK) {
         clf__weight_free(weight);
         return status;
     }
     out->weight_is_shared = 0;
     return CLF_OK;
+}
+
+clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device,
+                              const struct clf__weight_source *source, const float *bias)
+{
+    struct clf__weight *weight;
+    CLF__TRY(clf__weight_create(&weight, device, source));
+    return own(out, device, weight, bias, source->what);
+}
+
+clf_status clf__linear_create_streamed(struct clf__linear *out, struct clf_device *device,
+                                       const struct clf__weight_stream *stream, const float *bias)
+{
+    struct clf__weight *weight;
+    CLF__TRY(clf__weight_create_streamed(&weight, device, stream));
+    return own(out, device, weight, bias, stream->what);
 }
 
 clf_status clf__linear_create_shared(struct clf__linear *out, struct clf_device *device,

@@ -17,6 +17,8 @@ struct clf__linear {
 int clf__linear_reads_bf16(const struct clf__linear *linear);
 
 /* A layer from host values. `bias` has one float an output, or is NULL. On failure nothing is left behind. */
+clf_status clf__linear_create_streamed(struct clf__linear *out, struct clf_device *device,
+                                       const struct clf__weight_stream *stream, const float *bias);
 clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device,
                               const struct clf__weight_source *source, const float *bias);
 /* The same over a weight that already lies on the device and is not owned. */

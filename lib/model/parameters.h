@@ -64,8 +64,13 @@ const struct clf__parameter_list *clf__parameters_list(const struct clf__paramet
  * list. A value that is NaN or infinite is logged as a warning that names the stored tensor. MarianMT's
  * final_logits_bias is zeros where the file has none. */
 clf_status clf__parameters_read(const struct clf__parameters *parameters, const char *name, float *target);
-/* Where it came from, for inspection; borrowed; NULL where the file has none. */
+/* Where it came from, borrowed; NULL where the file has none. */
 const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parameters *parameters,
                                                         const char *name);
+/* Reads some rows of a parameter that the file has, and adds to *odd how many values are NaN or infinite;
+ * then the warning that says so. */
+clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, int first, int count,
+                                     float *target, size_t *odd);
+void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t odd);
 
 #endif

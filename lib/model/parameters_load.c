@@ -290,19 +290,39 @@ clf_status clf__parameters_read(const struct clf__parameters *parameters, const 
     if (!entry) {
         return clf__fail(CLF_BAD_ARGUMENT, "the model has no parameter \"%s\"", name);
     }
-    size_t count = (size_t)entry->parameter->rows * (size_t)entry->parameter->columns;
     if (!entry->stored) {
+        size_t count = (size_t)entry->parameter->rows * (size_t)entry->parameter->columns;
         memset(target, 0, count * sizeof *target);
         return CLF_OK;
     }
-    CLF__TRY(clf__stored_tensor_read(entry->stored, target));
     size_t odd = 0;
-    for (size_t i = 0; i < count; i++) {
-        odd += !isfinite(target[i]);
+    CLF__TRY(clf__parameters_read_rows(entry->stored, 0, entry->parameter->rows, target, &odd));
+    clf__parameters_warn(entry->stored, odd);
+    return CLF_OK;
+}
+
+clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, int first, int count,
+                                     float *target, size_t *odd)
+{
+    struct clf__stored_tensor rows = *stored;
+    size_t values = 1;
+    if (stored->dimensions > 1 && (first > 0 || count < stored->shape[0])) {
+        rows = clf__stored_tensor_rows(stored, first, count);
     }
-    if (odd > 0) {
-        clf__log(CLF_LOG_WARNING, "%s: tensor \"%s\" holds %zu values that are NaN or infinite",
-                 entry->stored->file, entry->stored->name, odd);
+    CLF__TRY(clf__stored_tensor_read(&rows, target));
+    for (int i = 0; i < rows.dimensions; i++) {
+        values *= (size_t)rows.shape[i];
+    }
+    for (size_t i = 0; i < values; i++) {
+        *odd += !isfinite(target[i]);
     }
     return CLF_OK;
+}
+
+void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t odd)
+{
+    if (odd > 0) {
+        clf__log(CLF_LOG_WARNING, "%s: tensor \"%s\" holds %zu values that are NaN or infinite", stored->file,
+                 stored->name, odd);
+    }
 }

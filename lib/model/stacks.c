@@ -79,59 +79,114 @@ static clf_status read_values(float **out, const struct loader *loader, const ch
     return status;
 }
 
-/* The parts' values; those without a bias beside others with one get zeros. */
-static clf_status read_parts(float **weights, float *bias, const struct loader *loader,
-                             const struct clf__module *module)
+/* The stacked rows of a module's parts, as they lie in the file. */
+struct part_rows {
+    const struct clf__module *module;
+    const struct clf__stored_tensor *stored[CLF__MODULE_PARTS];
+    size_t odd[CLF__MODULE_PARTS]; /* values that are no finite numbers */
+};
+
+/* The part that has row *first of all, which becomes the row in it; at most *count are there. */
+static int find_part(const struct part_rows *rows, int *first, int *count)
 {
-    for (int i = 0, row = 0; i < module->part_count; row += module->parts[i].rows, i++) {
-        const struct clf__module_part *part = &module->parts[i];
-        if (part->weight[0] != '\0') {
-            CLF__TRY(read_values(&weights[i], loader, part->weight, part->rows, module->columns));
-        }
-        if (part->bias[0] != '\0') {
-            CLF__TRY(clf__parameters_read(loader->parameters, part->bias, bias + row));
-        }
+    const struct clf__module_part *parts = rows->module->parts;
+    int i = 0;
+    for (; *first >= parts[i].rows; i++) {
+        *first -= parts[i].rows;
+    }
+    *count = parts[i].rows - *first < *count ? parts[i].rows - *first : *count;
+    return i;
+}
+
+static clf_status read_part_rows(void *user, int first, int count, float *target)
+{
+    struct part_rows *rows = user;
+    for (int done = 0; done < count;) {
+        int row = first + done, here = count - done, part = find_part(rows, &row, &here);
+        CLF__TRY(clf__parameters_read_rows(rows->stored[part], row, here,
+                                           target + (size_t)done * (size_t)rows->module->columns,
+                                           &rows->odd[part]));
+        done += here;
     }
     return CLF_OK;
 }
 
-static clf_status create_linear(struct clf__linear *out, const struct loader *loader,
-                                const struct clf__module *module, float *const *weights, const float *bias)
+static clf_status read_part_int8(void *user, int first, int count, int8_t *target, float *factors)
 {
-    if (weights[0] == NULL) {
-        return clf__linear_create_shared(out, loader->device, loader->out.decoder->embedder.front_end.tokens,
-                                         bias, module->parts[0].bias);
+    const struct part_rows *rows = user;
+    for (int done = 0; done < count;) {
+        int row = first + done, here = count - done, part = find_part(rows, &row, &here);
+        struct clf__stored_tensor piece = clf__stored_tensor_rows(rows->stored[part], row, here);
+        CLF__TRY(clf__stored_tensor_read_int8(&piece, target + (size_t)done * (size_t)rows->module->columns,
+                                              factors + done));
+        done += here;
     }
-    struct clf__weight_part parts[CLF__MODULE_PARTS];
-    for (int i = 0; i < module->part_count; i++) {
-        parts[i] = (struct clf__weight_part){.data = weights[i], .rows = module->parts[i].rows};
-    }
-    struct clf__weight_source source = {.parts = parts,
-                                        .part_count = module->part_count,
-                                        .inputs = module->columns,
+    return CLF_OK;
+}
+
+/* Where a module's weights come from; of int8 as it is where all parts are. */
+static struct clf__weight_stream stream_of(struct part_rows *rows, const struct loader *loader,
+                                           const struct clf__module *module)
+{
+    struct clf__weight_stream stream = {.inputs = module->columns,
                                         .precision = loader->precision,
-                                        .what = module->parts[0].weight};
-    return clf__linear_create(out, loader->device, &source, bias);
+                                        .what = module->parts[0].weight,
+                                        .read = read_part_rows,
+                                        .read_int8 = read_part_int8,
+                                        .user = rows};
+    *rows = (struct part_rows){.module = module};
+    for (int i = 0; i < module->part_count; i++) {
+        stream.outputs += module->parts[i].rows;
+        rows->stored[i] = clf__parameters_stored(loader->parameters, module->parts[i].weight);
+        if (!clf__stored_tensor_is_int8(rows->stored[i])) {
+            stream.read_int8 = NULL;
+        }
+    }
+    return stream;
+}
+
+static void warn_of_odd(const struct part_rows *rows)
+{
+    for (int i = 0; i < rows->module->part_count; i++) {
+        clf__parameters_warn(rows->stored[i], rows->odd[i]);
+    }
+}
+
+/* Parts without a bias beside others with one get zeros. */
+static clf_status read_bias(float **out, const struct loader *loader, const struct clf__module *module)
+{
+    int rows = 0, has_bias = 0;
+    *out = NULL;
+    for (int i = 0; i < module->part_count; i++) {
+        rows += module->parts[i].rows;
+        has_bias |= module->parts[i].bias[0] != '\0';
+    }
+    clf_status status = has_bias ? clf__allocate(out, (size_t)rows, sizeof **out) : CLF_OK;
+    for (int i = 0, row = 0; i < module->part_count && status == CLF_OK; row += module->parts[i].rows, i++) {
+        const char *name = module->parts[i].bias;
+        status = name[0] != '\0' ? clf__parameters_read(loader->parameters, name, *out + row) : CLF_OK;
+    }
+    if (status != CLF_OK) {
+        clf__free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 static clf_status load_linear(struct clf__linear *out, const struct loader *loader,
                               const struct clf__module *module)
 {
-    float *weights[CLF__MODULE_PARTS] = {NULL}, *bias = NULL;
-    int rows = 0, has_bias = 0;
-    for (int i = 0; i < module->part_count; i++) {
-        rows += module->parts[i].rows;
-        has_bias |= module->parts[i].bias[0] != '\0';
-    }
-    clf_status status = has_bias ? clf__allocate(&bias, (size_t)rows, sizeof *bias) : CLF_OK;
-    if (status == CLF_OK) {
-        status = read_parts(weights, bias, loader, module);
-    }
-    if (status == CLF_OK) {
-        status = create_linear(out, loader, module, weights, bias);
-    }
-    for (int i = 0; i < module->part_count; i++) {
-        clf__free(weights[i]);
+    float *bias;
+    clf_status status;
+    CLF__TRY(read_bias(&bias, loader, module));
+    if (module->parts[0].weight[0] == '\0') {
+        status = clf__linear_create_shared(
+            out, loader->device, loader->out.decoder->embedder.front_end.tokens, bias, module->parts[0].bias);
+    } else {
+        struct part_rows rows;
+        struct clf__weight_stream stream = stream_of(&rows, loader, module);
+        status = clf__linear_create_streamed(out, loader->device, &stream, bias);
+        warn_of_odd(&rows);
     }
     clf__free(bias);
     if (status == CLF_OK && is_projection(module)) {
@@ -159,22 +214,25 @@ static clf_status load_norm(struct clf__norm *out, const struct loader *loader,
     return status;
 }
 
-static clf_status load_matrix(void *out, const struct loader *loader, const struct clf__module *module)
+static clf_status load_weight(struct clf__weight **out, const struct loader *loader,
+                              const struct clf__module *module)
+{
+    struct part_rows rows;
+    struct clf__weight_stream stream = stream_of(&rows, loader, module);
+    CLF__TRY(clf__weight_create_streamed(out, loader->device, &stream));
+    warn_of_odd(&rows);
+    return CLF_OK;
+}
+
+static clf_status load_table(struct clf__tensor *out, const struct loader *loader,
+                             const struct clf__module *module)
 {
     const struct clf__module_part *part = &module->parts[0];
     float *values = NULL;
     CLF__TRY(read_values(&values, loader, part->weight, part->rows, module->columns));
-    clf_status status = CLF_OK;
-    if (module->kind == CLF__MODULE_TABLE) {
-        struct clf__tensor *table = out;
-        *table = clf__tensor_floats(NULL, part->rows, module->columns);
-        status = clf__buffer_from_host(&table->buffer, loader->device, values,
-                                       (size_t)part->rows * (size_t)module->columns, part->weight);
-    } else {
-        struct clf__weight_part rows = {.data = values, .rows = part->rows};
-        struct clf__weight_source source = {&rows, 1, module->columns, loader->precision, part->weight};
-        status = clf__weight_create(out, loader->device, &source);
-    }
+    *out = clf__tensor_floats(NULL, part->rows, module->columns);
+    clf_status status = clf__buffer_from_host(&out->buffer, loader->device, values,
+                                              (size_t)part->rows * (size_t)module->columns, part->weight);
     clf__free(values);
     return status;
 }
@@ -189,13 +247,13 @@ static clf_status load_module(void *context, const struct clf__module *module)
     case CLF__MODULE_NORM:
         return load_norm(out, loader, module);
     case CLF__MODULE_WEIGHT:
-        CLF__TRY(load_matrix(out, loader, module));
+        CLF__TRY(load_weight(out, loader, module));
         share_tokens(loader->out, loader->config);
         return CLF_OK;
     case CLF__MODULE_TABLE:
         break;
     }
-    return load_matrix(out, loader, module);
+    return load_table(out, loader, module);
 }
 
 clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
