@@ -20,6 +20,7 @@ static const struct verb verbs[] = {
     {"train", "train a model from parallel text", verb_train, 1},
     {"curves", "an HTML page of the curves of training, from its logs", verb_curves, 1},
     {"average", "a model whose weights are the mean of others'", verb_average, 1},
+    {"convert", "a model with its weights as they are loaded: smaller, sooner there", verb_convert, 1},
     {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0},
     {"tune", "find what is fastest on a device, and keep it", verb_tune, 1},
 };

@@ -49,6 +49,8 @@ typedef enum clf_precision {
                          * device has dot products of bf16 and in GPU forms */
     CLF_PRECISION_INT8, /* weights in 8 bits with a scale for each output, activations in 8 bits with a
                          * scale for each row, exact sums */
+    CLF_PRECISION_AUTO, /* of a model that is loaded: what clf_convert() wrote it in, int8 where another
+                         * engine's folder holds that, else fp32 */
 } clf_precision;
 
 /* One device of a list; strings are borrowed from the list. */

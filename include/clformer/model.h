@@ -24,12 +24,12 @@ struct clf_model_info {
     int encoder_ffn, decoder_ffn;
     int source_vocabulary; /* ids; 0 where the source is frames */
     int target_vocabulary;
-    int feature_size;      /* floats a frame; 0 where the source is text */
-    int max_source_length; /* tokens, the end token included; or frames */
-    int max_target_length; /* generated tokens, the end token included */
-    int64_t parameters;    /* their number, shared ones counted once */
-    clf_precision precision;
-    uint64_t weight_bytes; /* on the device */
+    int feature_size;        /* floats a frame; 0 where the source is text */
+    int max_source_length;   /* tokens, the end token included; or frames */
+    int max_target_length;   /* generated tokens, the end token included */
+    int64_t parameters;      /* their number, shared ones counted once */
+    clf_precision precision; /* never CLF_PRECISION_AUTO */
+    uint64_t weight_bytes;   /* on the device */
 };
 
 /* How to load a model; start from CLF_MODEL_OPTIONS_INIT. */
@@ -40,15 +40,15 @@ struct clf_model_options {
 };
 #define CLF_MODEL_OPTIONS_INIT                                                                               \
     {                                                                                                        \
-        sizeof(struct clf_model_options), CLF_PRECISION_FP32, 0                                              \
+        sizeof(struct clf_model_options), CLF_PRECISION_AUTO, 0                                              \
     }
 
 /**
- * Loads a model folder: config.json, model.safetensors (or its shards) and the tokenizer's files.
+ * Loads a model folder: its configuration, its weights and the tokenizer's files.
  *
  * @param out    receives the model; free it with clf_model_free() before its device is closed.
  * @param device where the weights go; borrowed for the model's life.
- * @param folder a MarianMT folder of Hugging Face's, or one of our own systems.
+ * @param folder an encoder-decoder's folder of Hugging Face, CTranslate2 or clformer.
  * @param options NULL for the defaults.
  * @return CLF_FILE, CLF_FORMAT or CLF_UNSUPPORTED, naming file and key or tensor; CLF_DEVICE_MEMORY with the
  * sizes; CLF_BAD_ARGUMENT for an unknown precision, and for a device or folder that is NULL.

@@ -122,6 +122,21 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
  */
 clf_status clf_average(const char *output, const char *const *folders, int count, clf_precision precision);
 
+/**
+ * Writes a model to a new folder with its weights as they lie once loaded in a precision: it is smaller,
+ * loads sooner, and its translations are, bit for bit, those of that precision on the original.
+ *
+ * @param output    a folder that does not exist yet; it gets the model's other files. Those above it are made
+ * where they are missing.
+ * @param folder    a model folder of Hugging Face's or of clformer's.
+ * @param precision of the weights of products and embeddings: fp32, fp16, bf16, or int8 with a scale a row;
+ * all others are written in fp32.
+ * @return CLF_FILE or CLF_FORMAT, naming folder and tensor; CLF_UNSUPPORTED for a folder of another engine, a
+ * value too large for fp16, or one that is not finite in int8; CLF_BAD_ARGUMENT for an unknown precision, or
+ * a folder that is NULL.
+ */
+clf_status clf_convert(const char *output, const char *folder, clf_precision precision);
+
 #ifdef __cplusplus
 }
 #endif

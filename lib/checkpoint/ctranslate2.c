@@ -1,12 +1,11 @@
 /* model.bin of CTranslate2: variables one after the other, without alignment, then aliases (its
  * models/model.cc and specs/model_spec.py). */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "checkpoint/format.h"
 #include "checkpoint/little_endian.h"
+#include "checkpoint/quantized.h"
 
 enum { LATEST_VERSION = 6, MAX_VARIABLES = 1 << 15 };
 
@@ -168,76 +167,34 @@ static clf_status read_variables(struct reader *reader)
     return CLF_OK;
 }
 
-static int by_name(const void *left, const void *right)
+/* Version 1 has no scales; later all quantized weights have some. */
+static clf_status check_scales(const struct reader *reader)
 {
-    const struct clf__stored_tensor *a = left, *b = right;
-    return strcmp(a->name, b->name);
-}
-
-/* Among the variables, which are sorted; NULL: there is none. */
-static struct clf__stored_tensor *find(const struct reader *reader, const char *name, int count)
-{
-    struct clf__stored_tensor wanted = {.name = name};
-    return bsearch(&wanted, reader->list->items + reader->shard->first, (size_t)count, sizeof wanted,
-                   by_name);
-}
-
-/* Gives a quantized weight its scales: one a row, or one for all. */
-static clf_status find_scales(const struct reader *reader, struct clf__stored_tensor *weight, int count)
-{
-    if (weight->type == CLF__STORED_I16 && reader->shard->specification.version < 2) {
-        weight->scales = (struct clf__stored_scales){.count = 1, .value = old_int16_scale};
-        return CLF_OK;
+    for (int i = reader->shard->first; i < reader->list->count; i++) {
+        struct clf__stored_tensor *tensor = &reader->list->items[i];
+        int is_int16 = tensor->type == CLF__STORED_I16 && tensor->dimensions > 1;
+        if (is_int16 && reader->shard->specification.version < 2) {
+            tensor->scales = (struct clf__stored_scales){.count = 1, .value = old_int16_scale};
+        } else if (tensor->dimensions > 1 && !clf__stored_tensor_is_real(tensor)) {
+            return clf__fail(CLF_FORMAT, "%s: \"%.200s\" has no scales; download or convert it again",
+                             tensor->file, tensor->name);
+        }
     }
-    char name[1 << 16];
-    size_t length = strlen(weight->name), ending = strlen("weight");
-    int is_whole = weight->type == CLF__STORED_I8 || weight->type == CLF__STORED_I16;
-    if (!is_whole || length < ending || strcmp(weight->name + length - ending, "weight") != 0) {
-        return CLF_OK;
-    }
-    snprintf(name, sizeof name, "%.60000s_scale", weight->name);
-    const struct clf__stored_tensor *scales = find(reader, name, count);
-    if (scales == NULL) {
-        return clf__fail(CLF_FORMAT, "%s: \"%.200s\" has no scales; download or convert it again",
-                         weight->file, weight->name);
-    }
-    size_t values = scales->size / sizeof(float);
-    int fits = values == 1 || (weight->dimensions > 0 && values == (uint64_t)weight->shape[0]);
-    if (scales->type != CLF__STORED_F32 || !fits) {
-        return clf__fail(CLF_FORMAT, "%s: \"%.200s\" has %zu scales of %s; one a row of fp32 is expected",
-                         weight->file, weight->name, values, scales->type_name);
-    }
-    weight->scales = (struct clf__stored_scales){.count = (int)values, .offset = scales->offset};
     return CLF_OK;
 }
 
-/* The scales went into their weights. */
-static void drop_scales(const struct reader *reader)
-{
-    struct clf__tensor_list *list = reader->list;
-    const char ending[] = "/weight_scale";
-    int kept = reader->shard->first;
-    for (int i = kept; i < list->count; i++) {
-        size_t length = strlen(list->items[i].name);
-        int is_scale =
-            length >= sizeof ending && strcmp(list->items[i].name + length + 1 - sizeof ending, ending) == 0;
-        if (!is_scale) {
-            list->items[kept++] = list->items[i];
-        }
-    }
-    list->count = kept;
-}
-
 /* Another name of a variable, whose scales it has too. */
-static clf_status read_aliases(struct reader *reader, int variables)
+static clf_status read_aliases(struct reader *reader)
 {
+    int variables = reader->list->count - reader->shard->first;
     uint32_t count;
     CLF__TRY(read_count(reader, &count));
     for (uint32_t i = 0; i < count; i++) {
         const char *alias, *name;
         CLF__TRY(read_name(reader, &alias));
         CLF__TRY(read_name(reader, &name));
-        const struct clf__stored_tensor *variable = find(reader, name, variables);
+        const struct clf__stored_tensor *variable =
+            clf__quantized_find(reader->list->items + reader->shard->first, variables, name);
         if (variable == NULL) {
             return clf__fail(CLF_FORMAT,
                              "%s: says that \"%.200s\" is \"%.200s\", which is not there; download it again",
@@ -257,16 +214,11 @@ clf_status clf__ctranslate2_open(struct clf__shard *shard, struct clf__tensor_li
     shard->first = list->count;
     CLF__TRY(read_specification(&reader));
     CLF__TRY(read_variables(&reader));
-    int variables = list->count - shard->first;
-    struct clf__stored_tensor *first = list->items + shard->first;
-    qsort(first, (size_t)variables, sizeof *first, by_name);
-    for (int i = 0; i < variables; i++) {
-        CLF__TRY(find_scales(&reader, &first[i], variables));
-    }
+    CLF__TRY(clf__quantized_attach(list, shard->first, 0));
+    CLF__TRY(check_scales(&reader));
     if (shard->specification.version >= 3) {
-        CLF__TRY(read_aliases(&reader, variables));
+        CLF__TRY(read_aliases(&reader));
     }
-    drop_scales(&reader);
     shard->count = list->count - shard->first;
     return reader.at == shard->file.size ? CLF_OK : damaged(&reader, "something follows its variables");
 }

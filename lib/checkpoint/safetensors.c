@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "checkpoint/format.h"
 #include "checkpoint/little_endian.h"
+#include "checkpoint/quantized.h"
 
 /* A header larger than this is refused by the reference implementation too. */
 static const uint64_t max_header_bytes = 100000000;
@@ -185,5 +186,8 @@ clf_status clf__safetensors_open(struct clf__shard *shard, struct clf__tensor_li
         CLF__TRY(read_tensor(tensor, about, data, rest - length));
     }
     shard->count = list->count - shard->first;
-    return check_coverage(list, shard, data);
+    CLF__TRY(check_coverage(list, shard, data));
+    CLF__TRY(clf__quantized_attach(list, shard->first, 1)); /* `clformer convert` writes them */
+    shard->count = list->count - shard->first;
+    return CLF_OK;
 }

@@ -184,7 +184,8 @@ static clf_status read_scales(const struct clf__stored_tensor *tensor, float *sc
         CLF__TRY(read_fp32(&stored, scales));
     }
     for (size_t r = 0; r < count; r++) {
-        if (!(scales[r] > 0.0f) || !isfinite(scales[r])) {
+        int is_zero = tensor->scales.multiplies && scales[r] == 0.0f; /* of a row of zeros */
+        if (!is_zero && (!(scales[r] > 0.0f) || !isfinite(scales[r]))) {
             return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" has the scale %g; download it again",
                              tensor->file, tensor->name, (double)scales[r]);
         }

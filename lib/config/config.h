@@ -99,7 +99,8 @@ struct clf__config {
     /* Ids; -1 where a model has none. */
     int pad_id, start_id, end_id, decoder_start_id;
     int source_start_id, source_end_id; /* what frames a source line */
-    int mask_pad_tokens; /* tokens of sources and given targets equal to pad_id are hidden as keys */
+    int mask_pad_tokens;     /* tokens of sources and given targets equal to pad_id are hidden as keys */
+    clf_precision precision; /* to load the weights in, where none is asked for */
     /* What generation starts from. */
     struct clf__search_options generation; /* `suppressed` and `bad_words` owned by the config; no prefix */
     int forced_first;                      /* the prefix: one id, or -1 */

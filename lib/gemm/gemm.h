@@ -42,6 +42,12 @@ struct clf__weight_source {
     const char *what; /* for messages */
 };
 
+/* How a row of weights becomes int8: the largest size in it, infinite where one is no finite number; one of
+ * its values; and what the row is multiplied by again. */
+float clf__int8_largest(const float *row, int inputs);
+int8_t clf__int8_of(float value, float largest);
+float clf__int8_factor(float largest);
+
 /* A weight that is read as it goes to the device, some rows at a time in their order, so that the host never
  * holds all of it. */
 struct clf__weight_stream {

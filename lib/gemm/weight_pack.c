@@ -28,25 +28,41 @@ static void pack_bf16(void *panel, int lane, const float *row, int inputs)
     }
 }
 
-/* As cl/include/product_int8.cl says. An output with an infinity or NaN gets NaN as its scale, so that it
- * shows. */
-static void pack_int8(void *panel, int lane, const float *row, int inputs)
+float clf__int8_largest(const float *row, int inputs)
 {
     float largest = 0.0f;
     for (int k = 0; k < inputs; k++) {
         float size = fabsf(row[k]);
         largest = size <= largest ? largest : isfinite(size) ? size : INFINITY;
     }
+    return largest;
+}
+
+int8_t clf__int8_of(float value, float largest)
+{
+    return largest > 0.0f ? (int8_t)lrintf(value / largest * 127.0f) : 0;
+}
+
+float clf__int8_factor(float largest)
+{
+    return isfinite(largest) ? largest / 127.0f : NAN;
+}
+
+/* As cl/include/product_int8.cl says. An output with an infinity or NaN gets NaN as its scale, so that it
+ * shows. */
+static void pack_int8(void *panel, int lane, const float *row, int inputs)
+{
+    float largest = clf__int8_largest(row, inputs);
     size_t groups = ((size_t)inputs + 3) / 4;
     float *scales = (float *)((int8_t *)panel + groups * 4 * CLF__PANEL);
     int32_t *sums = (int32_t *)(scales + CLF__PANEL);
-    scales[lane] = isfinite(largest) ? largest / 127.0f : NAN;
+    scales[lane] = clf__int8_factor(largest);
     if (!isfinite(largest) || largest == 0.0f) {
         return;
     }
     int8_t *to = (int8_t *)panel + 4 * (size_t)lane;
     for (int k = 0; k < inputs; k++) {
-        int8_t q = (int8_t)lrintf(row[k] / largest * 127.0f);
+        int8_t q = clf__int8_of(row[k], largest);
         to[(size_t)(k / 4) * 4 * CLF__PANEL + (size_t)(k % 4)] = q;
         sums[lane] += q;
     }

@@ -50,6 +50,9 @@ static clf_status add_module(void *context, const struct clf__module *module)
         if (part->weight[0] != '\0') {
             const struct clf__shape shape = {part->rows, columns, columns, part->head_width};
             struct clf__parameter *item = add(writer, part->role, &shape, part->weight);
+            if (item) {
+                item->is_product = module->kind == CLF__MODULE_LINEAR || module->kind == CLF__MODULE_WEIGHT;
+            }
             if (item && module->kind == CLF__MODULE_WEIGHT && config->pad_id < part->rows &&
                 clf__family_of(config->system)->begins_with_zero_pad) {
                 item->initial.zero_row = config->pad_id;

@@ -32,6 +32,7 @@ struct clf__parameter {
     int rows, columns;
     struct clf__initial initial;
     int decays;     /* under weight decay: matrices do; biases, norms and relative biases do not */
+    int is_product; /* a weight of products, or an embedding: loaded in the precision that is asked for */
     int is_trained; /* 0: a constant that the family stores (MarianMT's final_logits_bias) */
 };
 

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "checkpoint/little_endian.h"
+#include "gemm/gemm.h"
 #include "model/save.h"
 
 /* The data begins at a multiple of this, so that a map of the file holds aligned floats. */
@@ -21,18 +22,23 @@ static const struct {
     [CLF_PRECISION_FP32] = {"F32", 4},
     [CLF_PRECISION_FP16] = {"F16", 2},
     [CLF_PRECISION_BF16] = {"BF16", 2},
+    [CLF_PRECISION_INT8] = {"I8", 1},
 };
 
-/* The file's tensors stand in the order of their names, as the format's own library writes them. */
+/* A tensor of the file; they stand in the order of their names, as the format's own library writes them. */
 struct entry {
     const struct clf__parameter *parameter;
     int index;
+    clf_precision precision;
+    int is_factors; /* what the rows of its int8 are multiplied by */
+    const char *suffix;
 };
 
 static int by_name(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    return strcmp(a->parameter->name, b->parameter->name);
+    int order = strcmp(a->parameter->name, b->parameter->name);
+    return order != 0 ? order : a->is_factors - b->is_factors;
 }
 
 static size_t count_values(const struct clf__parameter *parameter)
@@ -40,17 +46,25 @@ static size_t count_values(const struct clf__parameter *parameter)
     return (size_t)parameter->rows * (size_t)parameter->columns;
 }
 
-/* MarianMT keeps its logits bias as a matrix of one row; other vectors have one dimension. */
-static json_t *shape_of(const struct clf__parameter *parameter)
+static size_t count_stored(const struct entry *entry)
 {
+    return entry->is_factors ? (size_t)entry->parameter->rows : count_values(entry->parameter);
+}
+
+/* MarianMT keeps its logits bias as a matrix of one row; other vectors have one dimension. */
+static json_t *shape_of(const struct entry *entry)
+{
+    const struct clf__parameter *parameter = entry->parameter;
+    if (entry->is_factors) {
+        return json_pack("[i]", parameter->rows);
+    }
     int is_vector = parameter->rows == 1 && strcmp(parameter->name, "final_logits_bias") != 0;
     return is_vector ? json_pack("[i]", parameter->columns)
                      : json_pack("[ii]", parameter->rows, parameter->columns);
 }
 
 /* Text of the header, without its length and padding; the caller frees it. */
-static clf_status write_header(char **out, const struct entry *entries, int count, const char *suffix,
-                               clf_precision precision)
+static clf_status write_header(char **out, const struct entry *entries, int count)
 {
     json_t *root = json_pack("{s{ss}}", "__metadata__", "format", "pt");
     int failed = root == NULL;
@@ -58,10 +72,11 @@ static clf_status write_header(char **out, const struct entry *entries, int coun
     for (int i = 0; i < count; i++) {
         const struct clf__parameter *parameter = entries[i].parameter;
         char name[sizeof parameter->name + 64];
-        snprintf(name, sizeof name, "%s%s", parameter->name, suffix);
-        json_int_t end = offset + (json_int_t)(count_values(parameter) * stored[precision].bytes);
-        json_t *about = json_pack("{ss so s[II]}", "dtype", stored[precision].type, "shape",
-                                  shape_of(parameter), "data_offsets", offset, end);
+        snprintf(name, sizeof name, "%s%s", parameter->name, entries[i].suffix);
+        size_t bytes = stored[entries[i].precision].bytes;
+        json_int_t end = offset + (json_int_t)(count_stored(&entries[i]) * bytes);
+        json_t *about = json_pack("{ss so s[II]}", "dtype", stored[entries[i].precision].type, "shape",
+                                  shape_of(&entries[i]), "data_offsets", offset, end);
         failed |= json_object_set_new(root, name, about) != 0;
         offset = end;
     }
@@ -97,6 +112,23 @@ static void store_in_place(float *values, size_t count, clf_precision precision)
     }
 }
 
+/* The rows as int8 in the place of their floats, or the factors alone. */
+static void quantize_in_place(float *values, const struct entry *entry)
+{
+    size_t columns = (size_t)entry->parameter->columns;
+    int8_t *bytes = (int8_t *)values;
+    for (size_t r = 0; r < (size_t)entry->parameter->rows; r++) {
+        const float *row = values + r * columns;
+        float largest = clf__int8_largest(row, entry->parameter->columns);
+        for (size_t k = 0; k < columns && !entry->is_factors; k++) {
+            bytes[r * columns + k] = clf__int8_of(row[k], largest);
+        }
+        if (entry->is_factors) {
+            values[r] = clf__int8_factor(largest);
+        }
+    }
+}
+
 static clf_status check_range(const struct clf__parameter *parameter, const float *values, size_t count,
                               clf_precision precision)
 {
@@ -107,11 +139,32 @@ static clf_status check_range(const struct clf__parameter *parameter, const floa
                              parameter->name, values[i]);
         }
     }
+    for (size_t i = 0; i < count && precision == CLF_PRECISION_INT8; i++) {
+        if (!isfinite(values[i])) {
+            return clf__fail(CLF_UNSUPPORTED, "%s holds a value that is NaN or infinite, which int8 cannot",
+                             parameter->name);
+        }
+    }
     return CLF_OK;
 }
 
+static clf_status write_entry(struct clf__file_writer *writer, const struct entry *entry, float *values,
+                              clf__parameter_reader *reader, void *user)
+{
+    size_t count = count_values(entry->parameter), left = count_stored(entry);
+    CLF__TRY(reader(user, entry->index, values));
+    CLF__TRY(check_range(entry->parameter, values, count, entry->precision));
+    if (entry->precision == CLF_PRECISION_INT8 || entry->is_factors) {
+        quantize_in_place(values, entry);
+    }
+    if (entry->precision != CLF_PRECISION_INT8) {
+        store_in_place(values, left, entry->precision);
+    }
+    return clf__file_writer_write(writer, values, left * stored[entry->precision].bytes);
+}
+
 static clf_status write_values(struct clf__file_writer *writer, const struct entry *entries, int count,
-                               clf_precision precision, clf__parameter_reader *reader, void *user)
+                               clf__parameter_reader *reader, void *user)
 {
     size_t largest = 0;
     for (int i = 0; i < count; i++) {
@@ -122,31 +175,24 @@ static clf_status write_values(struct clf__file_writer *writer, const struct ent
     CLF__TRY(clf__allocate(&values, largest, sizeof *values));
     clf_status status = CLF_OK;
     for (int i = 0; i < count && status == CLF_OK; i++) {
-        size_t here = count_values(entries[i].parameter);
-        status = reader(user, entries[i].index, values);
-        if (status == CLF_OK) {
-            status = check_range(entries[i].parameter, values, here, precision);
-        }
-        if (status == CLF_OK) {
-            store_in_place(values, here, precision);
-            status = clf__file_writer_write(writer, values, here * stored[precision].bytes);
-        }
+        status = write_entry(writer, &entries[i], values, reader, user);
     }
     clf__free(values);
     return status;
 }
 
-static clf_status save(const char *path, const struct entry *entries, int count, const char *suffix,
-                       clf_precision precision, clf__parameter_reader *reader, void *user)
+static clf_status save(const char *path, struct entry *entries, int count, clf__parameter_reader *reader,
+                       void *user)
 {
     char *header = NULL;
-    CLF__TRY(write_header(&header, entries, count, suffix, precision));
+    qsort(entries, (size_t)count, sizeof *entries, by_name);
+    CLF__TRY(write_header(&header, entries, count));
     struct clf__file_writer writer;
     clf_status status = clf__file_writer_open(&writer, path);
     if (status == CLF_OK) {
         status = write_start(&writer, header);
         if (status == CLF_OK) {
-            status = write_values(&writer, entries, count, precision, reader, user);
+            status = write_values(&writer, entries, count, reader, user);
         }
         status = clf__file_writer_close(&writer, status);
     }
@@ -160,10 +206,34 @@ clf_status clf__parameters_save(const char *path, const struct clf__parameter_li
     struct entry *entries = NULL;
     CLF__TRY(clf__allocate(&entries, (size_t)list->count, sizeof *entries));
     for (int i = 0; i < list->count; i++) {
-        entries[i] = (struct entry){&list->items[i], i};
+        entries[i] = (struct entry){.parameter = &list->items[i],
+                                    .index = i,
+                                    .precision = precision,
+                                    .suffix = suffix != NULL ? suffix : ""};
     }
-    qsort(entries, (size_t)list->count, sizeof *entries, by_name);
-    clf_status status = save(path, entries, list->count, suffix ? suffix : "", precision, reader, user);
+    clf_status status = save(path, entries, list->count, reader, user);
+    clf__free(entries);
+    return status;
+}
+
+clf_status clf__parameters_save_as_loaded(const char *path, const struct clf__parameter_list *list,
+                                          clf_precision precision, clf__parameter_reader *reader, void *user)
+{
+    struct entry *entries = NULL;
+    int count = 0;
+    CLF__TRY(clf__allocate(&entries, 2 * (size_t)list->count, sizeof *entries));
+    for (int i = 0; i < list->count; i++) {
+        struct entry entry = {.parameter = &list->items[i], .index = i, .suffix = ""};
+        entry.precision = list->items[i].is_product ? precision : CLF_PRECISION_FP32;
+        entries[count++] = entry;
+        if (entry.precision == CLF_PRECISION_INT8) {
+            entry.precision = CLF_PRECISION_FP32;
+            entry.is_factors = 1;
+            entry.suffix = "_scale";
+            entries[count++] = entry;
+        }
+    }
+    clf_status status = save(path, entries, count, reader, user);
     clf__free(entries);
     return status;
 }

@@ -50,6 +50,9 @@ clf_status clf__transformer_load_weights(struct clf__transformer *transformer, c
 static clf_status configure(struct clf__transformer *transformer, const char *folder)
 {
     CLF__TRY(clf__format_read_config(&transformer->config, folder));
+    if (transformer->precision == CLF_PRECISION_AUTO) {
+        transformer->precision = transformer->config.precision;
+    }
     return clf__config_check_heads(&transformer->config, transformer->device, folder, 0);
 }
 

@@ -11,3 +11,12 @@ clf_status clf_average(const char *output, const char *const *folders, int count
     }
     return clf__model_average(output, folders, count, precision);
 }
+
+clf_status clf_convert(const char *output, const char *folder, clf_precision precision)
+{
+    if (output == NULL || folder == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, output == NULL ? "the folder to write is not given"
+                                                          : "the folder to convert is not given");
+    }
+    return clf__model_convert(output, folder, precision);
+}

@@ -129,7 +129,7 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
     }
     struct clf_model_options own = CLF_MODEL_OPTIONS_INIT;
     CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_model_options", "CLF_MODEL_OPTIONS_INIT"));
-    if ((unsigned)own.precision > CLF_PRECISION_INT8) {
+    if ((unsigned)own.precision > CLF_PRECISION_AUTO) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "the model options hold precision %d, which is unknown; start from "
                          "CLF_MODEL_OPTIONS_INIT",

@@ -93,7 +93,9 @@ static void test_translations(void **state)
         json_t *cases = json_load_file(support_fixture(path), 0, NULL);
         assert_true(json_array_size(cases) > 0);
         struct clf_model *model;
-        assert_ok(clf_model_load(&model, device, folder_of(folders[i]), NULL));
+        struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+        options.precision = CLF_PRECISION_FP32;
+        assert_ok(clf_model_load(&model, device, folder_of(folders[i]), &options));
         check_beams(model, cases, 1, folders[i]);
         check_beams(model, cases, 4, folders[i]);
         clf_model_free(model);

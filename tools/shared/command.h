@@ -27,6 +27,7 @@ int verb_tune(int argc, char **argv);
 int verb_train(int argc, char **argv);
 int verb_curves(int argc, char **argv);
 int verb_average(int argc, char **argv);
+int verb_convert(int argc, char **argv);
 int verb_bleu(int argc, char **argv);
 
 /* Flags that mean the same in every verb. */
@@ -80,6 +81,7 @@ enum {
     TAKES_BLEU = 2048,
     TAKES_AVERAGE = 4096,
     TAKES_TEXTS = 8192, /* --split-sentences */
+    TAKES_CONVERT = 16384,
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong

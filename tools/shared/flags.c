@@ -52,8 +52,13 @@ static const struct flag table[] = {
     {"instructions", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.instructions),
      "auto" CLF__LEVEL_LIST(OR_LEVEL),
      "the level of instructions that a CPU's kernels use ($CLFORMER_INSTRUCTIONS, or auto: the best one)"},
-    {"precision", 0, TAKES_MODEL | TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),
+    {"precision", 0, TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),
      "fp32|fp16|bf16|int8", "of the weights and of products (fp32)"},
+    {"precision", 0, TAKES_MODEL, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16|bf16|int8|auto",
+     "of the weights and of products; auto: what convert wrote, int8 of CTranslate2's int8, else fp32 "
+     "(auto)"},
+    {"precision", 0, TAKES_CONVERT, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16|bf16|int8",
+     "of the weights of products and embeddings (int8)"},
     {"precision", 0, TAKES_AVERAGE, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16|bf16",
      "in which the weights are written (fp32)"},
     {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage),
@@ -290,9 +295,18 @@ static int parse_flag(struct flags *flags, int *index, int argc, char **argv, in
     return set_flag(flags, flag, value);
 }
 
+/* What is measured or written is fp32 unless it is named; a model that is used is as its folder has it. */
+static clf_precision default_precision(int takes)
+{
+    return (takes & TAKES_CONVERT) ? CLF_PRECISION_INT8
+           : (takes & TAKES_MODEL) ? CLF_PRECISION_AUTO
+                                   : CLF_PRECISION_FP32;
+}
+
 int flags_parse(struct flags *flags, int argc, char **argv, int takes, const char *help)
 {
     set_defaults(flags);
+    flags->model_options.precision = default_precision(takes);
     flags->operands = argv + 1;
     int only_operands = 0;
     for (int i = 1; i < argc; i++) {

@@ -1,0 +1,21 @@
+/* A model folder made of another one's files and new weights. */
+#ifndef CLF_MODEL_NEW_FOLDER_H
+#define CLF_MODEL_NEW_FOLDER_H
+
+#include "base/status.h"
+
+struct clf__new_folder {
+    const char *from;      /* whose other files are copied */
+    const char *type;      /* what config.json is to say of the weights: "float16" */
+    const char *precision; /* to load them in, which it is to say too; NULL: nothing */
+    clf_status (*write)(void *user, const char *path); /* the weights */
+    void *user;
+};
+
+/* CLF_FILE where the path is there already. */
+clf_status clf__new_folder_check(const char *output);
+/* Writes it; the folder appears whole or not at all. Weights, the state of a training and what a killed
+ * program left are not copied. */
+clf_status clf__new_folder_write(const char *output, const struct clf__new_folder *folder);
+
+#endif
