@@ -65,6 +65,12 @@ struct clf_translate_options {
      * those of all sentences, end tokens included, scores their sums. Neither for pieces nor frames, nor with
      * n_best above 1. */
     int split_sentences;
+    /* As in transformers: the score s of a token that is in the translation so far, the start token among
+     * them, becomes s / p where s is 0 or more and s * p below, p > 0 (repetition_penalty); that of a token
+     * of the source likewise with 1 / p (encoder_repetition_penalty; of frames it must be 1). Scores are
+     * logits where beam is 1, and log-probabilities of beams. 1: nothing changes. Others take a copy of all
+     * logits of a step from the device, and fewer lines at a time where they are many. */
+    double repetition_penalty, encoder_repetition_penalty;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */

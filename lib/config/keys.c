@@ -11,6 +11,9 @@ enum { MAX_LAYERS = 4096, MAX_HEADS = 4096, MAX_WIDTH = CLF__CONFIG_MOST_WIDTH }
 enum { MAX_FFN = 1 << 20, MAX_POSITIONS = 1 << 20 };
 enum { MAX_SCALE = 1000000, MAX_TOKENS = CLF__CONFIG_MOST_TOKENS };
 
+#define LEAST_PENALTY 1e-6 /* a penalty is above 0 */
+#define MOST_PENALTY  1e6
+
 static const struct clf__key_word activations[] = {{"linear", CLF__IDENTITY},
                                                    {"relu", CLF__RELU},
                                                    {"gelu", CLF__GELU_ERF},
@@ -124,6 +127,8 @@ const struct clf__config_key clf__config_keys[] = {
     DECODING("min_length", WHOLE, min_length, 0, MAX_TOKENS, NULL),
     DECODING("no_repeat_ngram_size", WHOLE, no_repeat_ngram, 0, MAX_TOKENS, NULL),
     DECODING("encoder_no_repeat_ngram_size", WHOLE, source_no_repeat_ngram, 0, MAX_TOKENS, NULL),
+    DECODING("repetition_penalty", REAL, repetition_penalty, LEAST_PENALTY, MOST_PENALTY, NULL),
+    DECODING("encoder_repetition_penalty", REAL, source_repetition_penalty, LEAST_PENALTY, MOST_PENALTY, NULL),
     ALONE("early_stopping", EVERY | CLF__KEY_GENERATION),
     ALONE("max_length", EVERY | CLF__KEY_GENERATION),
     ALONE("max_new_tokens", EVERY | CLF__KEY_GENERATION),

@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/larger.h"
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/queue.h"
@@ -110,6 +111,27 @@ static struct clf__tensor results_view(const struct clf__session *session, enum 
     return view;
 }
 
+/* clf__projection_top_k() that keeps the logits: they are read before the banned ids are taken away. */
+static clf_status read_logits(struct clf__session *session, struct clf__step *step,
+                              const struct step_views *views, struct clf__tensor values,
+                              struct clf__tensor ids, struct clf__tensor statistics)
+{
+    struct clf__projection projection = clf__session_projection(session);
+    int most = session->projection.rows;
+    assert(session->limits.logits);
+    for (int first = 0; first < step->rows; first += most) {
+        int count = clf__smaller(most, step->rows - first);
+        struct clf__tensor logits, x = clf__tensor_rows(session->workspace.x, first, count);
+        CLF__TRY(clf__projection_logits(&logits, x, &projection, &session->projection));
+        CLF__TRY(clf__tensor_read(logits, step->logits + (size_t)first * (size_t)logits.columns));
+        CLF__TRY(clf__top_k_forward(
+            clf__tensor_rows(values, first, count), clf__tensor_rows(ids, first, count),
+            clf__tensor_rows(statistics, first, count), logits, views->banned,
+            clf__tensor_columns(views->banned_offsets, first, count + 1), step->both_statistics));
+    }
+    return CLF_OK;
+}
+
 /* Reads every candidate in one copy. */
 static clf_status read_candidates(struct clf__session *session, struct clf__step *step,
                                   const struct step_views *views)
@@ -119,9 +141,13 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     struct clf__tensor ids = results_view(session, CLF__I32, rows, k, rows * k);
     struct clf__tensor statistics = results_view(session, CLF__F32, rows, 4, 2 * rows * k);
     struct clf__projection projection = clf__session_projection(session);
-    CLF__TRY(clf__projection_top_k(values, ids, statistics, clf__tensor_rows(session->workspace.x, 0, rows),
-                                   &projection, views->banned, views->banned_offsets, step->both_statistics,
-                                   &session->projection));
+    if (step->wants_logits) {
+        CLF__TRY(read_logits(session, step, views, values, ids, statistics));
+    } else {
+        CLF__TRY(clf__projection_top_k(
+            values, ids, statistics, clf__tensor_rows(session->workspace.x, 0, rows), &projection,
+            views->banned, views->banned_offsets, step->both_statistics, &session->projection));
+    }
     int total = rows * (2 * k + 4);
     CLF__TRY(clf__tensor_read(clf__tensor_columns(session->results, 0, total), session->results_host));
     size_t candidates = (size_t)rows * (size_t)k;

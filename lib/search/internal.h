@@ -6,6 +6,12 @@
 
 #include "search/search.h"
 
+/* Ascending, none twice. */
+struct clf__id_list {
+    int32_t *ids;
+    int count;
+};
+
 /* A hypothesis in the making. */
 struct clf__beam {
     int32_t *ids; /* (1 + max_length): the start token, then what was generated */
@@ -49,6 +55,11 @@ struct clf__search {
     struct clf__step step;
     /* The arrays of `step` that search fills. */
     int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets;
+    /* Of each row the ids that penalties change: those among its banned ones that are not banned. */
+    int32_t *changed; /* (rows, limits.changed) */
+    int *changed_counts;
+    int32_t *listed; /* (limits.changed) those of one penalty */
+    float *scores;   /* (limits.changed) what they become */
 };
 
 /* Whether an id is inside the vocabulary. */
@@ -69,16 +80,43 @@ int clf__candidates_wanted(int beams, int vocabulary);
 /* Whether a source's scores count the banned ids too. */
 int clf__counts_banned(const struct clf__search_options *options);
 
+/* Whether a source reads the statistics before the bans. */
+int clf__reads_all_statistics(const struct clf__search_options *options);
+/* Whether a source reads logits. */
+int clf__wants_logits(const struct clf__search_options *options);
+
 /* processors.c */
 
 /* CLF_BAD_ARGUMENT with a sentence unless what the processors of scores read makes sense. */
 clf_status clf__processors_check(const struct clf__search_options *options);
 /* Writes the ids that are banned at every step, ascending, none twice; returns how many. */
 int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *options);
-/* Writes the ids that `beam` must not continue with, ascending, none twice; returns how many. */
-int clf__bans_write(int32_t *banned, const struct clf__search_source *source, const struct clf__beam *beam);
+/* Writes the ids that `beam` must not continue with. */
+void clf__bans_write(struct clf__id_list *banned, const struct clf__search_source *source,
+                     const struct clf__beam *beam);
 /* The only id allowed as the token after `generated` others, or -1. */
 int clf__forced_id(const struct clf__search_options *options, int generated);
+
+/* id_list.c */
+
+/* The place of an id, or -1. */
+int clf__id_list_find(const struct clf__id_list *list, int32_t id);
+/* 0 where it was there before. */
+int clf__id_list_insert(struct clf__id_list *list, int32_t id);
+
+/* penalties.c */
+
+/* CLF_BAD_ARGUMENT with a sentence unless what penalties read makes sense. */
+clf_status clf__penalties_check(const struct clf__search_options *options);
+/* How many ids of a row penalties change at most; 0 where there are none. */
+size_t clf__penalties_limit(const struct clf__search_options *options);
+/* Lists the ids whose scores penalties change as continuations of `beam`, but for those banned. */
+void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const struct clf__id_list *banned,
+                         const struct clf__search_source *source, const struct clf__beam *beam);
+/* Puts the changed ids of a row that the model filled, which it took for banned, among its candidates, and
+ * counts them in the statistics of what is left. */
+void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
+                          const struct clf__beam *beam);
 
 /* hypothesis.c */
 

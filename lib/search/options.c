@@ -68,13 +68,26 @@ int clf__counts_banned(const struct clf__search_options *options)
     return options->beams > 1 && !options->renormalize;
 }
 
+int clf__wants_logits(const struct clf__search_options *options)
+{
+    return clf__penalties_limit(options) > 0;
+}
+
+int clf__reads_all_statistics(const struct clf__search_options *options)
+{
+    /* Penalties of beams act on log-probabilities. */
+    return clf__counts_banned(options) || (options->beams > 1 && clf__penalties_limit(options) > 0);
+}
+
 struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int slots)
 {
     return (struct clf__search_limits){.slots = slots,
                                        .beams = options->beams,
                                        .max_length = options->max_length,
                                        .vocabulary = options->vocabulary,
-                                       .banned = (int)clf__bans_limit(options)};
+                                       .banned = (int)clf__bans_limit(options),
+                                       .changed = (int)clf__penalties_limit(options),
+                                       .logits = clf__wants_logits(options)};
 }
 
 clf_status clf__search_check_rows(const struct clf__search_limits *limits)
@@ -94,12 +107,14 @@ clf_status clf__search_check_room(const struct clf__search_limits *limits,
 {
     struct clf__search_limits wanted = clf__search_limits_for(options, 1);
     if (wanted.beams > limits->beams || wanted.max_length > limits->max_length ||
-        wanted.banned > limits->banned || wanted.vocabulary != limits->vocabulary) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "a search for %d beams of %d tokens with %d banned ids of %d has no room for %d "
-                         "beams of %d tokens with %d banned ids of %d",
-                         limits->beams, limits->max_length, limits->banned, limits->vocabulary, wanted.beams,
-                         wanted.max_length, wanted.banned, wanted.vocabulary);
+        wanted.banned > limits->banned || wanted.changed > limits->changed ||
+        wanted.logits > limits->logits || wanted.vocabulary != limits->vocabulary) {
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "a search for %d beams of %d tokens with %d banned ids of %d, %d of them changed, has "
+            "no room for %d beams of %d tokens with %d banned ids of %d, %d of them changed",
+            limits->beams, limits->max_length, limits->banned, limits->vocabulary, limits->changed,
+            wanted.beams, wanted.max_length, wanted.banned, wanted.vocabulary, wanted.changed);
     }
     return CLF_OK;
 }

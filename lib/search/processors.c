@@ -3,12 +3,6 @@
 
 #include "search/internal.h"
 
-/* Ascending, none twice. */
-struct id_list {
-    int32_t *ids;
-    int count;
-};
-
 /* A column that a processor does not need is NULL. */
 struct processor {
     /* CLF_BAD_ARGUMENT with a sentence unless what it reads of the options makes sense. */
@@ -16,35 +10,13 @@ struct processor {
     /* How many ids it bans of a row at most. */
     size_t (*limit)(const struct clf__search_options *options);
     /* Adds the ids that it bans at every step; asked once a source. */
-    void (*ban_always)(struct id_list *banned, const struct clf__search_options *options);
+    void (*ban_always)(struct clf__id_list *banned, const struct clf__search_options *options);
     /* Adds the ids that it bans after a hypothesis. */
-    void (*ban)(struct id_list *banned, const struct clf__search_source *source,
+    void (*ban)(struct clf__id_list *banned, const struct clf__search_source *source,
                 const struct clf__beam *beam);
     /* The only id that it allows as the token after `generated` others, stronger than all bans; or -1. */
     int (*force)(const struct clf__search_options *options, int generated);
 };
-
-static void insert(struct id_list *list, int32_t id)
-{
-    int low = 0, high = list->count;
-    if (high > 0 && list->ids[high - 1] < id) {
-        low = high; /* as where the ids come in their order, which may be many */
-    }
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (list->ids[middle] < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low < list->count && list->ids[low] == id) {
-        return;
-    }
-    memmove(list->ids + low + 1, list->ids + low, (size_t)(list->count - low) * sizeof *list->ids);
-    list->ids[low] = id;
-    list->count++;
-}
 
 /* --- Suppressed ids. --- */
 
@@ -72,10 +44,10 @@ static size_t limit_suppressed(const struct clf__search_options *options)
     return (size_t)options->suppressed_count;
 }
 
-static void ban_suppressed(struct id_list *banned, const struct clf__search_options *options)
+static void ban_suppressed(struct clf__id_list *banned, const struct clf__search_options *options)
 {
     for (int i = 0; i < options->suppressed_count; i++) {
-        insert(banned, options->suppressed[i]);
+        clf__id_list_insert(banned, options->suppressed[i]);
     }
 }
 
@@ -91,12 +63,12 @@ static size_t limit_begin_suppressed(const struct clf__search_options *options)
     return (size_t)options->begin_suppressed_count;
 }
 
-static void ban_begin_suppressed(struct id_list *banned, const struct clf__search_source *source,
+static void ban_begin_suppressed(struct clf__id_list *banned, const struct clf__search_source *source,
                                  const struct clf__beam *beam)
 {
     const struct clf__search_options *options = source->options;
     for (int i = 0; beam->length == options->prefix_count && i < options->begin_suppressed_count; i++) {
-        insert(banned, options->begin_suppressed[i]);
+        clf__id_list_insert(banned, options->begin_suppressed[i]);
     }
 }
 
@@ -122,7 +94,7 @@ static size_t limit_source_ngram(const struct clf__search_options *options)
 }
 
 /* Bans what stands in a list behind the latest n - 1 ids of the beam. */
-static void ban_seen(struct id_list *banned, const int32_t *list, int count, int n,
+static void ban_seen(struct clf__id_list *banned, const int32_t *list, int count, int n,
                      const struct clf__beam *beam)
 {
     int before = n - 1, held = beam->length + 1; /* the start token too */
@@ -132,18 +104,18 @@ static void ban_seen(struct id_list *banned, const int32_t *list, int count, int
     const int32_t *latest = beam->ids + held - before;
     for (int i = 0; i + before < count; i++) {
         if (memcmp(list + i, latest, (size_t)before * sizeof *list) == 0) {
-            insert(banned, list[i + before]);
+            clf__id_list_insert(banned, list[i + before]);
         }
     }
 }
 
-static void ban_ngram(struct id_list *banned, const struct clf__search_source *source,
+static void ban_ngram(struct clf__id_list *banned, const struct clf__search_source *source,
                       const struct clf__beam *beam)
 {
     ban_seen(banned, beam->ids, beam->length + 1, source->options->no_repeat_ngram, beam);
 }
 
-static void ban_source_ngram(struct id_list *banned, const struct clf__search_source *source,
+static void ban_source_ngram(struct clf__id_list *banned, const struct clf__search_source *source,
                              const struct clf__beam *beam)
 {
     ban_seen(banned, source->given, source->given_count, source->options->source_no_repeat_ngram, beam);
@@ -178,13 +150,13 @@ static size_t limit_bad_words(const struct clf__search_options *options)
     return (size_t)options->bad_word_count;
 }
 
-static void ban_single_ids(struct id_list *banned, const struct clf__search_options *options)
+static void ban_single_ids(struct clf__id_list *banned, const struct clf__search_options *options)
 {
     for (int word = 0; word < options->bad_word_count; word++) {
         int32_t first = options->bad_word_offsets[word];
         int32_t id = options->bad_words[first];
         if (options->bad_word_offsets[word + 1] - first == 1 && id != options->end_id) {
-            insert(banned, id);
+            clf__id_list_insert(banned, id);
         }
     }
 }
@@ -197,7 +169,7 @@ static int would_complete(const struct clf__beam *beam, const int32_t *word, int
     return before <= held && memcmp(beam->ids + held - before, word, (size_t)before * sizeof *word) == 0;
 }
 
-static void ban_last_ids(struct id_list *banned, const struct clf__search_source *source,
+static void ban_last_ids(struct clf__id_list *banned, const struct clf__search_source *source,
                          const struct clf__beam *beam)
 {
     const struct clf__search_options *options = source->options;
@@ -205,7 +177,7 @@ static void ban_last_ids(struct id_list *banned, const struct clf__search_source
         const int32_t *word = options->bad_words + options->bad_word_offsets[i];
         int word_length = options->bad_word_offsets[i + 1] - options->bad_word_offsets[i];
         if (word_length > 1 && would_complete(beam, word, word_length)) {
-            insert(banned, word[word_length - 1]);
+            clf__id_list_insert(banned, word[word_length - 1]);
         }
     }
 }
@@ -218,12 +190,12 @@ static size_t limit_early_end(const struct clf__search_options *options)
     return 1;
 }
 
-static void ban_early_end(struct id_list *banned, const struct clf__search_source *source,
+static void ban_early_end(struct clf__id_list *banned, const struct clf__search_source *source,
                           const struct clf__beam *beam)
 {
     const struct clf__search_options *options = source->options;
     if (beam->length + 1 < options->min_length) {
-        insert(banned, options->end_id);
+        clf__id_list_insert(banned, options->end_id);
     }
 }
 
@@ -288,6 +260,7 @@ static const struct processor *const processors_end = processors + sizeof proces
 
 clf_status clf__processors_check(const struct clf__search_options *options)
 {
+    CLF__TRY(clf__penalties_check(options));
     for (const struct processor *each = processors; each < processors_end; each++) {
         CLF__TRY(each->check != NULL ? each->check(options) : CLF_OK);
     }
@@ -296,7 +269,7 @@ clf_status clf__processors_check(const struct clf__search_options *options)
 
 size_t clf__bans_limit(const struct clf__search_options *options)
 {
-    size_t vocabulary = (size_t)options->vocabulary, sum = 0;
+    size_t vocabulary = (size_t)options->vocabulary, sum = clf__penalties_limit(options);
     for (const struct processor *each = processors; each < processors_end; each++) {
         sum += each->limit != NULL ? each->limit(options) : 0;
     }
@@ -305,7 +278,7 @@ size_t clf__bans_limit(const struct clf__search_options *options)
 
 int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *options)
 {
-    struct id_list list = {.ids = always_banned};
+    struct clf__id_list list = {.ids = always_banned};
     for (const struct processor *each = processors; each < processors_end; each++) {
         if (each->ban_always != NULL) {
             each->ban_always(&list, options);
@@ -314,16 +287,16 @@ int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *
     return list.count;
 }
 
-int clf__bans_write(int32_t *banned, const struct clf__search_source *source, const struct clf__beam *beam)
+void clf__bans_write(struct clf__id_list *banned, const struct clf__search_source *source,
+                     const struct clf__beam *beam)
 {
-    struct id_list list = {.ids = banned, .count = source->always_banned_count};
-    memcpy(banned, source->always_banned, (size_t)list.count * sizeof *banned);
+    banned->count = source->always_banned_count;
+    memcpy(banned->ids, source->always_banned, (size_t)banned->count * sizeof *banned->ids);
     for (const struct processor *each = processors; each < processors_end; each++) {
         if (each->ban != NULL) {
-            each->ban(&list, source, beam);
+            each->ban(banned, source, beam);
         }
     }
-    return list.count;
 }
 
 int clf__forced_id(const struct clf__search_options *options, int generated)

@@ -45,6 +45,12 @@ static void lay_out_step(struct clf__search *search, struct block *block)
     step->values = take(block, rows * candidates, sizeof(float));
     step->ids = take(block, rows * candidates, sizeof(int32_t));
     step->statistics = take(block, rows * 4, sizeof(float));
+    size_t logits = limits->logits ? (size_t)limits->vocabulary : 0, changed = (size_t)limits->changed;
+    step->logits = take(block, rows, logits * sizeof(float));
+    search->changed = take(block, rows, changed * sizeof(int32_t));
+    search->changed_counts = take(block, rows, sizeof(int));
+    search->listed = take(block, changed, sizeof(int32_t));
+    search->scores = take(block, changed, sizeof(float));
 }
 
 /* Three lists of `beams` hypotheses for each slot, room for the ids of each hypothesis, and the bans. */
@@ -177,6 +183,24 @@ static int is_running(const struct clf__search_source *source)
     return source->options != NULL && !source->done;
 }
 
+/* Lists what a row bans and what it changes. */
+static void list_ids(struct clf__search *search, const struct clf__search_source *source, int row,
+                     const struct clf__beam *beam)
+{
+    int32_t offset = search->banned_offsets[row];
+    struct clf__id_list banned = {.ids = search->banned + offset};
+    struct clf__id_list changed = {.ids = search->changed + (size_t)row * (size_t)search->limits.changed};
+    if (source->forced < 0) {
+        clf__bans_write(&banned, source, beam);
+        clf__penalties_list(&changed, search->listed, &banned, source, beam);
+    }
+    for (int i = 0; i < changed.count; i++) {
+        clf__id_list_insert(&banned, changed.ids[i]);
+    }
+    search->changed_counts[row] = changed.count;
+    search->banned_offsets[row + 1] = offset + banned.count;
+}
+
 /* Adds a row for each running beam of a slot. */
 static void add_rows(struct clf__search *search, int slot)
 {
@@ -190,16 +214,14 @@ static void add_rows(struct clf__search *search, int slot)
         search->cache_rows[row] = slot * beams + i;
         search->parents[row] = slot * beams + beam->parent;
         search->slots[row] = slot;
-        int32_t offset = search->banned_offsets[row];
-        int banned = source->forced >= 0 ? 0 : clf__bans_write(search->banned + offset, source, beam);
-        search->banned_offsets[row + 1] = offset + banned;
+        list_ids(search, source, row, beam);
     }
 }
 
 struct clf__step *clf__search_prepare(struct clf__search *search)
 {
     struct clf__step *step = &search->step;
-    step->rows = step->candidates = step->both_statistics = 0;
+    step->rows = step->candidates = step->both_statistics = step->wants_logits = 0;
     search->banned_offsets[0] = 0;
     for (int slot = 0; slot < search->limits.slots; slot++) {
         struct clf__search_source *source = &search->sources[slot];
@@ -210,7 +232,8 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
         int generated = source->running[0].length;
         int wanted = clf__candidates_wanted(options->beams, options->vocabulary);
         step->candidates = wanted > step->candidates ? wanted : step->candidates;
-        step->both_statistics |= clf__counts_banned(options);
+        step->both_statistics |= clf__reads_all_statistics(options);
+        step->wants_logits |= clf__wants_logits(options);
         source->forced = clf__forced_id(options, generated);
         source->first_row = step->rows;
         /* A forced token needs no answer from the model; but what follows it needs the model's cache. */
@@ -222,10 +245,21 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
     return step;
 }
 
+/* What the penalties make of the model's answers. */
+static void apply_penalties(const struct clf__search *search, const struct clf__search_source *source)
+{
+    for (int i = 0; source->forced < 0 && i < source->running_count; i++) {
+        clf__penalties_apply(search, source, source->first_row + i, &source->running[i]);
+    }
+}
+
 void clf__search_advance(struct clf__search *search)
 {
     for (int slot = 0; slot < search->limits.slots; slot++) {
         struct clf__search_source *source = &search->sources[slot];
+        if (is_running(source) && clf__penalties_limit(source->options) > 0) {
+            apply_penalties(search, source);
+        }
         if (is_running(source) && source->options->beams == 1) {
             clf__greedy_advance(search, source);
         } else if (is_running(source)) {

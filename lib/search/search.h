@@ -59,8 +59,12 @@ struct clf__search_options {
     int begin_suppressed_count;
     int no_repeat_ngram;        /* no n ids in a row come twice, the start token counted; 0: they may */
     int source_no_repeat_ngram; /* no n ids in a row of the source come; 0: they may */
-    int source_limit;           /* ids of a source at most, where the latter is not 0 */
-    int bad_word_count;         /* of the two lists that follow */
+    int source_limit;           /* ids of a source at most, where anything looks at them */
+    /* As transformers has them: s * p for a score s below 0, s / p for others. s is a logit of greedy search,
+     * and a log-probability of beams. 1: none. */
+    float repetition_penalty;        /* p of the ids so far, the start token among them */
+    float source_repetition_penalty; /* 1 / p of the source's ids */
+    int bad_word_count;              /* of the two lists that follow */
     /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). Of length 1:
      * always banned, unless it is the end id alone, which is ignored; longer: the last id is banned where the
      * ids before it, the start token among them, are the latest. Forced tokens are stronger than these. */
@@ -69,7 +73,7 @@ struct clf__search_options {
 };
 
 /* What search asks of the model at one step: for each row feed `tokens` at `positions`, and give the best
- * candidates.
+ * candidates. Ids whose scores search changes by itself are among the banned ones, and it asks for logits.
  *
  * A cache row holds one hypothesis in the cache; a sequence slot has `beams` of them, as many as the limits
  * say: slot p owns cache rows p * beams .. p * beams + beams - 1. Row r continues the history that cache row
@@ -89,11 +93,13 @@ struct clf__step {
     const int32_t *banned_offsets; /* (rows + 1) */
     int candidates;                /* k wanted a row: the most that a source under search wants */
     int both_statistics;           /* the statistics before the bans are wanted too, by one of them */
+    int wants_logits;              /* the logits are wanted too, by one of them */
     /* Filled by the model. */
     float *values;     /* (rows, k) logits, largest first, equal ones by ascending id */
     int32_t *ids;      /* (rows, k); -1 where fewer than k were left */
     float *statistics; /* (rows, 4): max, log sum exp(x - max); the same two without the banned ids; without
                           both_statistics the first two are not read */
+    float *logits;     /* (rows, V) with wants_logits: before the bans */
 };
 
 /* One finished hypothesis. */
@@ -112,6 +118,8 @@ struct clf__search_limits {
     int max_length; /* of a source */
     int vocabulary; /* of every source */
     int banned;     /* ids that a row bans, as clf__bans_limit() counts them */
+    int changed;    /* ids of a row whose scores penalties change */
+    int logits;     /* 1: logits may be wanted */
 };
 /* Those of a search in which every source has these options. */
 struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int slots);
@@ -129,7 +137,7 @@ struct clf__search_result {
 /* options.c: CLF_BAD_ARGUMENT with a sentence unless the options make sense together. */
 clf_status clf__search_check(const struct clf__search_options *options);
 
-/* processors.c: how many ids a row bans at most. */
+/* processors.c: how many ids a row bans at most, those whose scores change among them. */
 size_t clf__bans_limit(const struct clf__search_options *options);
 
 struct clf__search;

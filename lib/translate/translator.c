@@ -18,6 +18,7 @@ enum {
     DEFAULT_BATCH_TOKENS = 2048,
     MAX_BATCH_TOKENS = 1 << 20, /* so that no size of a batch outgrows an int */
     MAX_STEP_VALUES = 1 << 28,  /* that all rows of a step ban or give back, likewise */
+    MAX_STEP_LOGITS = 1 << 24,  /* that a step copies to the host, where something asks for them: 64 MiB */
     TOKENS_A_LINE = 8, /* at most budget / this many lines at a time: shorter ones leave it part empty */
 };
 
@@ -40,6 +41,8 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
         .batch_tokens = DEFAULT_BATCH_TOKENS,
         .no_repeat_ngram_size = search->no_repeat_ngram,
         .encoder_no_repeat_ngram_size = search->source_no_repeat_ngram,
+        .repetition_penalty = (double)search->repetition_penalty,
+        .encoder_repetition_penalty = (double)search->source_repetition_penalty,
     };
     memset(options, 0, size);
     memcpy(options, &own, clf__smaller_size(size, sizeof own));
@@ -66,6 +69,8 @@ static clf_status choose_search(struct clf_translator *translator)
     search->renormalize = options->renormalize;
     search->no_repeat_ngram = options->no_repeat_ngram_size;
     search->source_no_repeat_ngram = options->encoder_no_repeat_ngram_size;
+    search->repetition_penalty = (float)options->repetition_penalty;
+    search->source_repetition_penalty = (float)options->encoder_repetition_penalty;
     search->source_limit = translator->model->info.max_source_length;
     search->start_id = translator->framing.decoder_start >= 0 ? translator->decoder_start_id : own->start_id;
     search->prefix = &options->forced_first;
@@ -163,6 +168,11 @@ static clf_status check_options(const struct clf_translator *translator)
                          "the source is frames, of which no tokens in a row can be kept out (%d)",
                          options->encoder_no_repeat_ngram_size);
     }
+    if (options->encoder_repetition_penalty != 1.0 && translator->model->info.feature_size > 0) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the source is frames, of which no tokens can be preferred (repetition penalty %g)",
+                         options->encoder_repetition_penalty);
+    }
     int count = options->suppressed_count;
     if (count < 0 || (count > 0 && options->suppressed == NULL)) {
         return clf__fail(CLF_BAD_ARGUMENT, "suppressed_count is %d, %s", count,
@@ -210,6 +220,7 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
         .positions = search->max_length,
         .candidates = 2 * search->beams,
         .banned = lines * search->beams * translator->max_banned,
+        .logits = clf__search_limits_for(search, lines).logits,
     };
 }
 
@@ -239,6 +250,10 @@ static clf_status choose_max_lines(struct clf_translator *translator)
     int64_t by_values = MAX_STEP_VALUES / (beams * (banned > given ? banned : given));
     int64_t most = translator->options.batch_tokens / TOKENS_A_LINE;
     most = most < by_values ? most : by_values;
+    if (clf__search_limits_for(&translator->search, 1).logits) {
+        int64_t by_logits = MAX_STEP_LOGITS / (beams * translator->search.vocabulary);
+        most = most < by_logits ? most : by_logits;
+    }
     int fit, low = 1, high = most > 1 ? (int)most : 1;
     CLF__TRY(fits(&fit, translator, high));
     translator->max_lines = fit ? high : low;

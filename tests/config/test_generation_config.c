@@ -11,7 +11,8 @@ static void test_generation(void **state)
                     "\"forced_bos_token_id\": 7, \"forced_eos_token_id\": [0], "
                     "\"bad_words_ids\": [[39], [0], [1, 2, 3], [0, 4]], "
                     "\"suppress_tokens\": [8, 9], \"min_length\": 3, \"decoder_start_token_id\": "
-                    "38, \"eos_token_id\": 0, "
+                    "38, \"eos_token_id\": 0, \"repetition_penalty\": 1.3, "
+                    "\"encoder_repetition_penalty\": 0.5, "
                     "\"length_rule\": \"none\", \"max_new_tokens\": 33");
     const struct clf__search_options *o = &c.generation;
     assert_true(o->beams == 5 && o->n_best == 2 && o->length_penalty == -0.5f);
@@ -19,6 +20,7 @@ static void test_generation(void **state)
     assert_int_equal(o->length_rule, CLF__LENGTH_NONE);
     assert_true(c.forced_first == 7 && o->forced_last == 0 && o->start_id == 38 && o->end_id == 0);
     assert_true(o->min_length == 3 && o->max_length == 33);
+    assert_true(o->repetition_penalty == 1.3f && o->source_repetition_penalty == 0.5f);
     assert_true(o->suppressed_count == 2 && o->suppressed[1] == 9);
     assert_int_equal(o->bad_word_count, 3); /* the end token alone is not banned */
     static const int32_t words[] = {39, 1, 2, 3, 0, 4}, offsets[] = {0, 1, 4, 6};
@@ -47,7 +49,7 @@ static void test_generation_warnings(void **state)
     folder_log_start();
     struct clf__config c = load_config(
         marian_config, "\"max_position_embeddings\": 50",
-        "\"do_sample\": true, \"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.0, "
+        "\"do_sample\": true, \"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.5, "
         "\"diversity_penalty\": 0.5, \"encoder_no_repeat_ngram_size\": 4, \"begin_suppress_tokens\": [2, 3], "
         "\"max_length\": 512, \"force_words_ids\": [], \"max_time\": 2.5");
     folder_log_stop();
@@ -91,6 +93,9 @@ static void test_bad_generation(void **state)
         "\"suppress_tokens\": [3, \"4\"]",
         "\"suppress_tokens\": {}",
         "\"renormalize_logits\": 1",
+        "\"repetition_penalty\": 0",
+        "\"repetition_penalty\": -1.2",
+        "\"encoder_repetition_penalty\": \"1.2\"",
         "\"decoder_start_token_id\": 40",
         "\"eos_token_id\": 40",
     };

@@ -25,6 +25,9 @@ static void test_wrong_sizes(void **state)
     REJECT(options.min_length = 7, "minimum length 7");
     REJECT(options.length_penalty = NAN, "length penalty");
     REJECT(options.length_penalty = INFINITY, "length penalty");
+    REJECT(options.repetition_penalty = 0.0f, "repetition penalty 0");
+    REJECT(options.repetition_penalty = NAN, "repetition penalty");
+    REJECT(options.source_repetition_penalty = -1.0f, "of the source's tokens -1");
     REJECT(options.length_rule = (enum clf__length_rule)9, "length rule 9");
     REJECT(options.early_stopping = (enum clf__early_stopping)9, "early stopping 9");
     struct clf__search_options options = toy_options(10, 4, 2, 6);

@@ -63,6 +63,8 @@ static void read_case(struct listed *listed, const json_t *object)
     options->forced_last = integer(object, "forced_last");
     options->suppressed = listed->suppressed;
     options->suppressed_count = read_ids(listed->suppressed, json_object_get(object, "suppressed"), 0);
+    const json_t *repetition = json_object_get(object, "repetition_penalty");
+    options->repetition_penalty = repetition != NULL ? (float)json_number_value(repetition) : 1.0f;
     const json_t *words = json_object_get(object, "bad_words");
     options->bad_words = listed->bad_words;
     options->bad_word_offsets = listed->bad_word_offsets;
@@ -114,6 +116,7 @@ static int search_equals(const json_t *object, const struct listed *listed, int 
     struct toy toy = toy_for(&listed->options, sources, listed->seeds);
     toy.spread = integer(object, "spread");
     toy.end_bonus = integer(object, "end_bonus");
+    toy.shift = (int)json_integer_value(json_object_get(object, "shift"));
     toy.admit_at_times = slots < sources ? (uint32_t)number + 1 : 0;
     struct toy_result result;
     assert_ok(toy_search(&result, &toy, slots));
@@ -149,15 +152,14 @@ static int case_equals(const json_t *object, size_t number)
     return equal;
 }
 
-static void test_equals_transformers(void **state)
+static void check_file(const char *name, size_t least)
 {
-    (void)state;
     json_error_t error;
-    json_t *root = json_load_file(support_fixture("search/cases.json"), 0, &error);
+    json_t *root = json_load_file(support_fixture(name), 0, &error);
     assert_non_null(root);
     const json_t *cases = json_object_get(root, "cases");
     size_t count = json_array_size(cases), equal = 0;
-    assert_true(count >= 1200);
+    assert_true(count >= least);
     for (size_t i = 0; i < count; i++) {
         equal += (size_t)case_equals(json_array_get(cases, i), i);
     }
@@ -166,8 +168,22 @@ static void test_equals_transformers(void **state)
     json_decref(root);
 }
 
+static void test_equals_transformers(void **state)
+{
+    (void)state;
+    check_file("search/cases.json", 1200);
+}
+
+/* What generation_config.json may ask for besides. */
+static void test_features(void **state)
+{
+    (void)state;
+    check_file("search/feature_cases.json", 240);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_transformers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_transformers),
+                                       cmocka_unit_test(test_features)};
     return cmocka_run_group_tests_name("search/huggingface", tests, NULL, NULL);
 }

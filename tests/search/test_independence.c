@@ -80,6 +80,7 @@ static void test_alone_and_in_a_batch(void **state)
             options.bad_word_offsets = offsets;
             options.bad_word_count = 3;
             check_batch(&options, seeds, SOURCES);
+            options.repetition_penalty = 1.2f;
             check_batch(&options, seeds + 3, 5);
         }
     }

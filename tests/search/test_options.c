@@ -28,6 +28,7 @@ static void make_options(struct clf__search_options *options)
         options[i].forced_last = i % 4 == 1 ? TOY_END : -1;
         options[i].suppressed = suppressed;
         options[i].suppressed_count = i % 2 == 1 ? 3 : 0;
+        options[i].repetition_penalty = i % 4 < 2 ? 1.0f : 1.0f + 0.1f * (float)i;
         options[i].bad_words = bad_words;
         options[i].bad_word_offsets = offsets;
         options[i].bad_word_count = i % 4;

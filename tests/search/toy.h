@@ -15,7 +15,7 @@
 enum { TOY_CACHE_ROWS = 1024, TOY_VOCABULARY = 64, TOY_END = 0, TOY_START = 1 };
 
 struct toy {
-    int vocabulary, spread, end_bonus;
+    int vocabulary, spread, end_bonus, shift;
     const struct clf__search_options *options; /* of every source, or one a source */
     int options_each;
     const int *seeds; /* one a source */
@@ -57,7 +57,7 @@ static inline void toy_logits(float *logits, const struct toy *toy, uint32_t sta
         x = (x ^ (x >> 15)) * 0x846CA68Bu;
         x ^= x >> 16;
         int units = (int)(x >> 12) >> (3 - toy->spread);
-        units += id == TOY_END ? toy->end_bonus * (1 << 17) : 0;
+        units += (id == TOY_END ? toy->end_bonus * (1 << 17) : 0) - toy->shift * (1 << 17);
         logits[id] = (float)units / (1 << 17);
     }
 }
@@ -147,6 +147,10 @@ static inline void toy_answer_row(const struct toy *toy, struct clf__step *step,
     statistics[0] = statistics[1] = NAN;
     if (step->both_statistics) {
         toy_statistics(statistics, logits, toy->vocabulary);
+    }
+    if (step->wants_logits) {
+        size_t width = (size_t)toy->vocabulary;
+        memcpy(step->logits + (size_t)row * width, logits, width * sizeof *logits);
     }
     for (int i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
         logits[step->banned[i]] = -INFINITY;
@@ -259,7 +263,9 @@ static inline struct clf__search_options toy_options(int vocabulary, int beams, 
                                         .end_id = TOY_END,
                                         .max_length = max_length,
                                         .length_penalty = 1.0,
-                                        .forced_last = -1};
+                                        .forced_last = -1,
+                                        .repetition_penalty = 1.0f,
+                                        .source_repetition_penalty = 1.0f};
 }
 
 static inline struct toy toy_for(const struct clf__search_options *options, int sources, const int *seeds)
@@ -304,6 +310,8 @@ static inline void toy_make_room(struct toy *toy, struct toy_result *result, int
         most->beams = own.beams > most->beams ? own.beams : most->beams;
         most->max_length = own.max_length > most->max_length ? own.max_length : most->max_length;
         most->banned = own.banned > most->banned ? own.banned : most->banned;
+        most->changed = own.changed > most->changed ? own.changed : most->changed;
+        most->logits |= own.logits;
         result->n_best = options->n_best > result->n_best ? options->n_best : result->n_best;
     }
     assert_true(slots * toy->limits.beams <= TOY_CACHE_ROWS);

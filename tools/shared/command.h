@@ -43,8 +43,7 @@ struct flags {
     /* Flags that override the model's own values; negative or NULL where they were not given. */
     int beam, n_best, min_length, max_length, batch_tokens, renormalize;
     int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
-    double length_penalty;
-    int has_length_penalty;
+    double length_penalty, repetition_penalty, encoder_repetition_penalty; /* NaN: not given */
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
     int pieces;

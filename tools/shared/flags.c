@@ -1,6 +1,7 @@
 /* The flags of the command: one table, the same meaning in every verb. */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,23 @@
 #include "shared/command.h"
 #include "tuning/levels.h"
 
-enum kind { FLAG_SWITCH, FLAG_TEXT, FLAG_COUNT, FLAG_REAL, FLAG_CHOICE };
+enum kind {
+    FLAG_SWITCH,
+    FLAG_TEXT,
+    FLAG_COUNT,
+    FLAG_CHOICE,
+    FLAG_REAL, /* these three: numbers, each from its range below */
+    FLAG_FACTOR,
+    FLAG_SHARE,
+    KINDS
+};
+static const struct {
+    double low, high;
+} ranges[KINDS] = {
+    [FLAG_REAL] = {-CLF__LENGTH_PENALTY_LIMIT, CLF__LENGTH_PENALTY_LIMIT},
+    [FLAG_FACTOR] = {1e-6, 1e6},
+    [FLAG_SHARE] = {0, 1},
+};
 
 struct flag {
     const char *name;
@@ -99,6 +116,12 @@ static const struct flag table[] = {
      "no N tokens in a row come twice in a translation; 0: they may (the model's)"},
     {"encoder-no-repeat-ngram-size", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(encoder_no_repeat_ngram_size), "N",
      "no N tokens in a row of the source come in its translation; 0: they may (the model's)"},
+    {"repetition-penalty", 0, TAKES_SEARCH, FLAG_FACTOR, FIELD(repetition_penalty), "X",
+     "scores of tokens that were generated before are divided by X, those below 0 multiplied; 1: they are "
+     "not (the model's)"},
+    {"encoder-repetition-penalty", 0, TAKES_SEARCH, FLAG_FACTOR, FIELD(encoder_repetition_penalty), "X",
+     "scores of the source's tokens are multiplied by X, those below 0 divided; 1: they are not (the "
+     "model's)"},
     {"renormalize", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(renormalize), "false|true",
      "log-softmax again without the banned tokens (the model's)"},
     {"batch-tokens", 0, TAKES_LINES, FLAG_COUNT, FIELD(batch_tokens), "N",
@@ -216,15 +239,13 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
             return report_wrong_call("--%s takes a whole number, not \"%s\"", flag->name, value);
         }
         *(int *)field = (int)count;
-    } else if (flag->kind == FLAG_REAL) {
-        const int limit = CLF__LENGTH_PENALTY_LIMIT; /* the one flag of this kind */
-        double real = strtod(value, &end);
-        if (end == value || *end != '\0' || !(real >= -limit && real <= limit)) {
-            return report_wrong_call("--%s takes a number from %d to %d, not \"%s\"", flag->name, -limit,
-                                     limit, value);
+    } else if (flag->kind >= FLAG_REAL) {
+        double real = strtod(value, &end), low = ranges[flag->kind].low, high = ranges[flag->kind].high;
+        if (end == value || *end != '\0' || !(real >= low && real <= high)) {
+            return report_wrong_call("--%s takes a number from %g to %g, not \"%s\"", flag->name, low, high,
+                                     value);
         }
         memcpy(field, &real, sizeof real);
-        flags->has_length_penalty = 1;
     } else if (!parse_choice((int *)field, flag->choices, value)) {
         return report_wrong_call("--%s takes %s, not \"%s\"", flag->name, flag->choices, value);
     }
@@ -244,6 +265,9 @@ static void set_defaults(struct flags *flags)
         .renormalize = -1,
         .no_repeat_ngram_size = -1,
         .encoder_no_repeat_ngram_size = -1,
+        .length_penalty = NAN,
+        .repetition_penalty = NAN,
+        .encoder_repetition_penalty = NAN,
         .length_rule = -1,
         .early_stopping = -1,
         .stage = -1,

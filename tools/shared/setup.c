@@ -1,6 +1,7 @@
 /* From flags to a device, a model and the options of a search. */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,13 @@ static void override(int *value, int given)
     }
 }
 
+static void override_real(double *value, double given)
+{
+    if (!isnan(given)) {
+        *value = given;
+    }
+}
+
 int flags_apply(struct flags *flags, const struct clf_model *model)
 {
     struct clf_translate_options *options = &flags->translate;
@@ -108,9 +116,9 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     if (flags->early_stopping >= 0) {
         options->early_stopping = (clf_early_stopping)flags->early_stopping;
     }
-    if (flags->has_length_penalty) {
-        options->length_penalty = flags->length_penalty;
-    }
+    override_real(&options->length_penalty, flags->length_penalty);
+    override_real(&options->repetition_penalty, flags->repetition_penalty);
+    override_real(&options->encoder_repetition_penalty, flags->encoder_repetition_penalty);
     options->pieces = flags->pieces;
     options->split_sentences = flags->split_sentences;
     options->source_language = flags->source_language;

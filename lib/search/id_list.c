@@ -1,0 +1,39 @@
+#include <string.h>
+
+#include "search/internal.h"
+
+/* Where an id is in a list, or where it would come. */
+static int place_of(const struct clf__id_list *list, int32_t id)
+{
+    int low = 0, high = list->count;
+    if (high > 0 && list->ids[high - 1] < id) {
+        return high; /* as where the ids come in their order, which may be many */
+    }
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (list->ids[middle] < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+int clf__id_list_find(const struct clf__id_list *list, int32_t id)
+{
+    int place = place_of(list, id);
+    return place < list->count && list->ids[place] == id ? place : -1;
+}
+
+int clf__id_list_insert(struct clf__id_list *list, int32_t id)
+{
+    int place = place_of(list, id);
+    if (place < list->count && list->ids[place] == id) {
+        return 0;
+    }
+    memmove(list->ids + place + 1, list->ids + place, (size_t)(list->count - place) * sizeof *list->ids);
+    list->ids[place] = id;
+    list->count++;
+    return 1;
+}

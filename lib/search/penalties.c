@@ -1,0 +1,193 @@
+/* What changes the scores of a few ids, a row of the table each, in the order in which they do. */
+#include <math.h>
+#include <string.h>
+
+#include "search/internal.h"
+
+struct penalty {
+    /* CLF_BAD_ARGUMENT with a sentence unless what it reads of the options makes sense. */
+    clf_status (*check)(const struct clf__search_options *options);
+    /* How many ids of a row it changes at most; 0: it is not wanted, and not asked for more. */
+    size_t (*limit)(const struct clf__search_options *options);
+    /* Adds the ids that it changes as continuations of a hypothesis. */
+    void (*list)(struct clf__id_list *changed, const struct clf__search_source *source,
+                 const struct clf__beam *beam);
+    /* What it makes of the score of one of them. */
+    float (*change)(float score, const struct clf__search_source *source, const struct clf__beam *beam);
+};
+
+/* --- Repetition (Keskar et al. 2019, 4.1; for scores below 0 as transformers has it). --- */
+
+static clf_status check_repetition(const struct clf__search_options *options)
+{
+    float own = options->repetition_penalty, source = options->source_repetition_penalty;
+    if (!(own > 0.0f && isfinite(own)) || !(source > 0.0f && isfinite(source))) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "repetition penalty %g, of the source's tokens %g: each is above 0, and 1 is none",
+                         (double)own, (double)source);
+    }
+    return CLF_OK;
+}
+
+static float change_by(float score, float penalty)
+{
+    return score < 0.0f ? score * penalty : score / penalty;
+}
+
+static size_t limit_repetition(const struct clf__search_options *options)
+{
+    return options->repetition_penalty != 1.0f ? (size_t)options->max_length + 1 : 0;
+}
+
+static void list_repetition(struct clf__id_list *changed, const struct clf__search_source *source,
+                            const struct clf__beam *beam)
+{
+    (void)source;
+    for (int i = 0; i <= beam->length; i++) {
+        clf__id_list_insert(changed, beam->ids[i]);
+    }
+}
+
+static float change_repetition(float score, const struct clf__search_source *source,
+                               const struct clf__beam *beam)
+{
+    (void)beam;
+    return change_by(score, source->options->repetition_penalty);
+}
+
+/* --- Repetition of the source. --- */
+
+static size_t limit_source_repetition(const struct clf__search_options *options)
+{
+    return options->source_repetition_penalty != 1.0f ? (size_t)options->source_limit : 0;
+}
+
+static void list_source_repetition(struct clf__id_list *changed, const struct clf__search_source *source,
+                                   const struct clf__beam *beam)
+{
+    (void)beam;
+    for (int i = 0; i < source->given_count; i++) {
+        if (clf__is_id(source->options, source->given[i])) { /* its vocabulary may be another one */
+            clf__id_list_insert(changed, source->given[i]);
+        }
+    }
+}
+
+static float change_source_repetition(float score, const struct clf__search_source *source,
+                                      const struct clf__beam *beam)
+{
+    (void)beam;
+    return change_by(score, 1.0f / source->options->source_repetition_penalty);
+}
+
+static const struct penalty penalties[] = {
+    {check_repetition, limit_source_repetition, list_source_repetition, change_source_repetition},
+    {NULL, limit_repetition, list_repetition, change_repetition},
+};
+static const struct penalty *const penalties_end = penalties + sizeof penalties / sizeof *penalties;
+
+clf_status clf__penalties_check(const struct clf__search_options *options)
+{
+    for (const struct penalty *each = penalties; each < penalties_end; each++) {
+        CLF__TRY(each->check != NULL ? each->check(options) : CLF_OK);
+    }
+    return CLF_OK;
+}
+
+size_t clf__penalties_limit(const struct clf__search_options *options)
+{
+    size_t vocabulary = (size_t)options->vocabulary, sum = 0;
+    for (const struct penalty *each = penalties; each < penalties_end; each++) {
+        sum += each->limit(options);
+    }
+    return sum < vocabulary ? sum : vocabulary;
+}
+
+void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const struct clf__id_list *banned,
+                         const struct clf__search_source *source, const struct clf__beam *beam)
+{
+    changed->count = 0;
+    for (const struct penalty *each = penalties; each < penalties_end; each++) {
+        struct clf__id_list listed = {.ids = scratch};
+        if (each->limit(source->options) > 0) {
+            each->list(&listed, source, beam);
+        }
+        for (int i = 0; i < listed.count; i++) {
+            if (clf__id_list_find(banned, listed.ids[i]) < 0) {
+                clf__id_list_insert(changed, listed.ids[i]);
+            }
+        }
+    }
+}
+
+/* Every penalty on those of the row's changed ids that it lists. */
+static void change_scores(float *scores, const struct clf__id_list *changed, int32_t *scratch,
+                          const struct clf__search_source *source, const struct clf__beam *beam)
+{
+    for (const struct penalty *each = penalties; each < penalties_end; each++) {
+        struct clf__id_list listed = {.ids = scratch};
+        if (each->limit(source->options) > 0) {
+            each->list(&listed, source, beam);
+        }
+        for (int i = 0; i < listed.count; i++) {
+            int place = clf__id_list_find(changed, listed.ids[i]);
+            if (place >= 0) {
+                scores[place] = each->change(scores[place], source, beam);
+            }
+        }
+    }
+}
+
+/* Puts a candidate where it belongs in a sorted row of k: larger values first, equal ones by ascending id. */
+static void insert_candidate(float *values, int32_t *ids, int k, float value, int32_t id)
+{
+    int at = k;
+    while (at > 0 &&
+           (ids[at - 1] < 0 || value > values[at - 1] || (value == values[at - 1] && id < ids[at - 1]))) {
+        at--;
+    }
+    if (at == k) {
+        return;
+    }
+    memmove(values + at + 1, values + at, (size_t)(k - 1 - at) * sizeof *values);
+    memmove(ids + at + 1, ids + at, (size_t)(k - 1 - at) * sizeof *ids);
+    values[at] = value;
+    ids[at] = id;
+}
+
+/* { max, log sum exp(x - max) } with one more x. */
+static void count_value(float *statistics, float value)
+{
+    double max = fmax((double)statistics[0], (double)value), sum = exp((double)value - max);
+    if (statistics[0] > -INFINITY) {
+        sum += exp((double)statistics[0] - max + (double)statistics[1]);
+    }
+    statistics[0] = (float)max;
+    statistics[1] = (float)log(sum);
+}
+
+void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
+                          const struct clf__beam *beam)
+{
+    const struct clf__step *step = &search->step;
+    const struct clf__search_limits *limits = &search->limits;
+    struct clf__id_list changed = {search->changed + (size_t)row * (size_t)limits->changed,
+                                   search->changed_counts[row]};
+    const float *logits = step->logits + (size_t)row * (size_t)limits->vocabulary;
+    float *statistics = step->statistics + 4 * (size_t)row;
+    size_t first = (size_t)row * (size_t)step->candidates;
+    /* What makes scores of logits: nothing, or the logarithm of the sum of all exp(logit). */
+    double base = source->options->beams > 1 ? (double)statistics[0] + (double)statistics[1] : 0.0;
+    for (int i = 0; i < changed.count; i++) {
+        search->scores[i] = (float)((double)logits[changed.ids[i]] - base);
+    }
+    change_scores(search->scores, &changed, search->listed, source, beam);
+    for (int i = 0; i < changed.count; i++) {
+        float value = (float)((double)search->scores[i] + base);
+        if (value > -INFINITY && value < INFINITY) { /* not NaN */
+            insert_candidate(step->values + first, step->ids + first, step->candidates, value,
+                             changed.ids[i]);
+            count_value(statistics + 2, value);
+        }
+    }
+}
