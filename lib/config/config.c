@@ -165,6 +165,7 @@ clf_status clf__config_load(struct clf__config *out, const char *folder)
 
 void clf__config_free(struct clf__config *config)
 {
+    clf__free((void *)config->generation.other_end_ids);
     clf__free((void *)config->generation.suppressed);
     clf__free((void *)config->generation.begin_suppressed);
     clf__free((void *)config->generation.bad_words);

@@ -102,7 +102,7 @@ struct clf__config {
     int mask_pad_tokens;     /* tokens of sources and given targets equal to pad_id are hidden as keys */
     clf_precision precision; /* to load the weights in, where none is asked for */
     /* What generation starts from. */
-    struct clf__search_options generation; /* `suppressed` and `bad_words` owned by the config; no prefix */
+    struct clf__search_options generation; /* its lists owned by the config; no prefix */
     int forced_first;                      /* the prefix: one id, or -1 */
 };
 

@@ -5,7 +5,7 @@
 #include "config/build.h"
 #include "config/keys.h"
 
-enum { MAX_TOKENS = CLF__CONFIG_MOST_TOKENS, MAX_IDS = 1 << 20 };
+enum { MAX_TOKENS = CLF__CONFIG_MOST_TOKENS, MAX_IDS = 1 << 20, MAX_ENDS = 64 };
 
 clf_status clf__config_read_end_id(const struct clf__json *json, int *id)
 {
@@ -13,16 +13,12 @@ clf_status clf__config_read_end_id(const struct clf__json *json, int *id)
     if (!json_is_array(value)) {
         return clf__json_int(json, "eos_token_id", 0, CLF__MAX_VOCABULARY - 1, id);
     }
-    if (json_array_size(value) > 1) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: \"eos_token_id\" lists several ids; one is supported",
-                         json->path);
+    const json_t *first = json_array_get(value, 0);
+    if (!json_is_integer(first) || json_integer_value(first) < 0 ||
+        json_integer_value(first) >= CLF__MAX_VOCABULARY) {
+        return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" is no list of ids", json->path);
     }
-    const json_t *only = json_array_get(value, 0);
-    if (!json_is_integer(only) || json_integer_value(only) < 0 ||
-        json_integer_value(only) >= CLF__MAX_VOCABULARY) {
-        return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" is no list of one id", json->path);
-    }
-    *id = (int)json_integer_value(only);
+    *id = (int)json_integer_value(first);
     return CLF_OK;
 }
 
@@ -35,6 +31,28 @@ static clf_status read_element(const struct clf__json *json, const char *key, co
                          key, vocabulary);
     }
     *id = (int32_t)json_integer_value(value);
+    return CLF_OK;
+}
+
+/* Those behind the first, where "eos_token_id" is a list. */
+static clf_status read_other_ends(struct clf__search_options *options, const struct clf__json *json)
+{
+    const json_t *array = json_object_get(json->root, "eos_token_id");
+    size_t count = json_is_array(array) ? json_array_size(array) : 1;
+    int32_t *ids = NULL;
+    if (count > MAX_ENDS) {
+        return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" lists more than %d ids", json->path, MAX_ENDS);
+    }
+    if (count < 2) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__allocate(&ids, count - 1, sizeof *ids));
+    options->other_end_ids = ids;
+    options->other_end_count = (int)count - 1;
+    for (size_t i = 1; i < count; i++) {
+        CLF__TRY(
+            read_element(json, "eos_token_id", json_array_get(array, i), options->vocabulary, &ids[i - 1]));
+    }
     return CLF_OK;
 }
 
@@ -139,7 +157,7 @@ static clf_status read_bad_words(struct clf__search_options *options, const stru
             CLF__TRY(read_element(json, "bad_words_ids", json_array_get(word, k), options->vocabulary,
                                   &ids[used + k]));
         }
-        if (length == 1 && ids[used] == options->end_id) {
+        if (length == 1 && clf__is_end(options, ids[used])) {
             continue; /* transformers does not ban the end token by this key */
         }
         used += length;
@@ -241,6 +259,7 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
         return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" is %d, outside the vocabulary of %d", json->path,
                          options->end_id, vocabulary);
     }
+    CLF__TRY(read_other_ends(options, json));
     CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DECODING, NULL));
     if (options->n_best > options->beams) {
         return clf__fail(CLF_FORMAT, "%s: \"num_return_sequences\" is %d, more than \"num_beams\" %d",

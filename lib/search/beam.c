@@ -1,6 +1,6 @@
-/* Beam search. Of all continuations of a source's running beams the best 2 * beams are looked at: at most
- * `beams` of them end (one a beam), so `beams` are left to run on. Of those that end, only the ones among the
- * best `beams` are kept as finished. */
+/* Beam search. Of all continuations of a source's running beams so many of the best are looked at that,
+ * however many of them end (one a beam for each end id), `beams` are left to run on. Of those that end, only
+ * the ones among the best `beams` are kept as finished. */
 #include <string.h>
 
 #include "search/internal.h"
@@ -14,12 +14,12 @@ static int comes_before(const struct clf__candidate *a, const struct clf__candid
     return a->beam != b->beam ? a->beam < b->beam : a->id < b->id;
 }
 
-/* Fills search->candidates with the source's best 2 * beams, best first; returns how many there are. */
+/* Fills search->candidates with the source's best ones, best first; returns how many there are. */
 static int best_candidates(const struct clf__search *search, const struct clf__search_source *source)
 {
     struct clf__candidate *best = search->candidates;
-    int beams = source->options->beams, limit = 2 * beams;
-    int ranks = clf__candidates_wanted(beams, source->options->vocabulary);
+    int limit = clf__candidates_kept(source->options->beams, 1 + source->options->other_end_count);
+    int ranks = clf__candidates_wanted(source->options);
     int count = 0;
     for (int beam = 0; beam < source->running_count; beam++) {
         struct clf__candidate candidate;
@@ -151,7 +151,7 @@ static void advance_all(const struct clf__search *search, struct clf__search_sou
         const struct clf__beam *from = &source->running[candidate->beam];
         struct clf__beam *to = &source->next[i];
         clf__beam_extend(to, from, candidate);
-        to->end = candidate->id == options->end_id ? length : 0;
+        to->end = clf__is_end(options, candidate->id) ? length : 0;
         if (from->end > 0) {
             to->end = from->end;
             to->log_probability = from->log_probability;
@@ -185,7 +185,7 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
     for (int i = 0; i < count && (i < options->beams || next_count < options->beams); i++) {
         const struct clf__candidate *candidate = &search->candidates[i];
         const struct clf__beam *from = &source->running[candidate->beam];
-        if (candidate->id != options->end_id && length < options->max_length) {
+        if (!clf__is_end(options, candidate->id) && length < options->max_length) {
             if (next_count < options->beams) {
                 clf__beam_extend(&source->next[next_count++], from, candidate);
             }

@@ -50,7 +50,7 @@ struct clf__search_source {
 struct clf__search {
     struct clf__search_limits limits;
     struct clf__search_source *sources; /* (slots) */
-    struct clf__candidate *candidates;  /* (2 * beams) of one source, at one step */
+    struct clf__candidate *candidates;  /* (clf__candidates_kept()) of one source, at one step */
     struct clf__hypothesis *outcome;    /* (beams) of the source that was taken last */
     struct clf__step step;
     /* The arrays of `step` that search fills. */
@@ -75,8 +75,9 @@ clf_status clf__search_check_rows(const struct clf__search_limits *limits);
 /* CLF_BAD_ARGUMENT where a search has no room for a source. */
 clf_status clf__search_check_room(const struct clf__search_limits *limits,
                                   const struct clf__search_options *options);
-/* Candidates of a row that a source looks at. */
-int clf__candidates_wanted(int beams, int vocabulary);
+/* Of all continuations of a source's beams so many are looked at, and so many of a row. */
+int clf__candidates_kept(int beams, int ends);
+int clf__candidates_of_row(int beams, int ends, int vocabulary);
 /* Whether a source's scores count the banned ids too. */
 int clf__counts_banned(const struct clf__search_options *options);
 

@@ -48,6 +48,21 @@ static clf_status check_ids(const struct clf__search_options *options)
     if (options->vocabulary < 1) {
         return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary of %d ids", options->vocabulary);
     }
+    if (options->other_end_count < 0 || (options->other_end_count > 0 && options->other_end_ids == NULL)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%d other end ids without a list", options->other_end_count);
+    }
+    for (int i = 0; i < options->other_end_count; i++) {
+        if (!clf__is_id(options, options->other_end_ids[i])) {
+            return clf__fail(CLF_BAD_ARGUMENT, "the end id %d is outside the vocabulary of %d",
+                             options->other_end_ids[i], options->vocabulary);
+        }
+    }
+    if (options->beams > 1 && options->other_end_count > CLF__SEARCH_CANDIDATES_LIMIT / options->beams - 2) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%d end ids with %d beams: search takes a candidate more than there are end ids for "
+                         "each beam, %d at most; use fewer beams",
+                         1 + options->other_end_count, options->beams, CLF__SEARCH_CANDIDATES_LIMIT);
+    }
     int has_start = options->start_id == -1 || clf__is_id(options, options->start_id);
     if (!has_start || !clf__is_id(options, options->end_id)) {
         return clf__fail(CLF_BAD_ARGUMENT, "start id %d or end id %d is outside the vocabulary of %d",
@@ -56,10 +71,20 @@ static clf_status check_ids(const struct clf__search_options *options)
     return CLF_OK;
 }
 
-int clf__candidates_wanted(int beams, int vocabulary)
+int clf__candidates_kept(int beams, int ends)
 {
-    int wanted = beams == 1 ? 1 : 2 * beams;
+    return beams * (ends > 1 ? ends + 1 : 2); /* so that the beams run on where all of their ends are best */
+}
+
+int clf__candidates_of_row(int beams, int ends, int vocabulary)
+{
+    int wanted = beams == 1 ? 1 : clf__candidates_kept(beams, ends);
     return wanted < vocabulary ? wanted : vocabulary;
+}
+
+int clf__candidates_wanted(const struct clf__search_options *options)
+{
+    return clf__candidates_of_row(options->beams, 1 + options->other_end_count, options->vocabulary);
 }
 
 int clf__counts_banned(const struct clf__search_options *options)
@@ -83,6 +108,7 @@ struct clf__search_limits clf__search_limits_for(const struct clf__search_option
 {
     return (struct clf__search_limits){.slots = slots,
                                        .beams = options->beams,
+                                       .ends = 1 + options->other_end_count,
                                        .max_length = options->max_length,
                                        .vocabulary = options->vocabulary,
                                        .banned = (int)clf__bans_limit(options),
@@ -107,7 +133,7 @@ clf_status clf__search_check_room(const struct clf__search_limits *limits,
 {
     struct clf__search_limits wanted = clf__search_limits_for(options, 1);
     if (wanted.beams > limits->beams || wanted.max_length > limits->max_length ||
-        wanted.banned > limits->banned || wanted.changed > limits->changed ||
+        wanted.ends > limits->ends || wanted.banned > limits->banned || wanted.changed > limits->changed ||
         wanted.logits > limits->logits || wanted.vocabulary != limits->vocabulary) {
         return clf__fail(
             CLF_BAD_ARGUMENT,

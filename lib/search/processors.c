@@ -155,7 +155,7 @@ static void ban_single_ids(struct clf__id_list *banned, const struct clf__search
     for (int word = 0; word < options->bad_word_count; word++) {
         int32_t first = options->bad_word_offsets[word];
         int32_t id = options->bad_words[first];
-        if (options->bad_word_offsets[word + 1] - first == 1 && id != options->end_id) {
+        if (options->bad_word_offsets[word + 1] - first == 1 && !clf__is_end(options, id)) {
             clf__id_list_insert(banned, id);
         }
     }
@@ -186,16 +186,19 @@ static void ban_last_ids(struct clf__id_list *banned, const struct clf__search_s
 
 static size_t limit_early_end(const struct clf__search_options *options)
 {
-    (void)options;
-    return 1;
+    return 1 + (size_t)options->other_end_count;
 }
 
 static void ban_early_end(struct clf__id_list *banned, const struct clf__search_source *source,
                           const struct clf__beam *beam)
 {
     const struct clf__search_options *options = source->options;
-    if (beam->length + 1 < options->min_length) {
-        clf__id_list_insert(banned, options->end_id);
+    if (beam->length + 1 >= options->min_length) {
+        return;
+    }
+    clf__id_list_insert(banned, options->end_id);
+    for (int i = 0; i < options->other_end_count; i++) {
+        clf__id_list_insert(banned, options->other_end_ids[i]);
     }
 }
 

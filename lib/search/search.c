@@ -34,7 +34,7 @@ static void lay_out_step(struct clf__search *search, struct block *block)
     const struct clf__search_limits *limits = &search->limits;
     struct clf__step *step = &search->step;
     size_t rows = (size_t)limits->slots * (size_t)limits->beams;
-    size_t candidates = (size_t)clf__candidates_wanted(limits->beams, limits->vocabulary);
+    size_t candidates = (size_t)clf__candidates_of_row(limits->beams, limits->ends, limits->vocabulary);
     step->tokens = search->tokens = take(block, rows, sizeof(int32_t));
     step->positions = search->positions = take(block, rows, sizeof(int32_t));
     step->cache_rows = search->cache_rows = take(block, rows, sizeof(int32_t));
@@ -82,7 +82,8 @@ static void lay_out(struct clf__search *search, struct block *block)
 {
     size_t beams = (size_t)search->limits.beams;
     take(block, 1, sizeof *search);
-    search->candidates = take(block, 2 * beams, sizeof *search->candidates);
+    size_t kept = (size_t)clf__candidates_kept(search->limits.beams, search->limits.ends);
+    search->candidates = take(block, kept, sizeof *search->candidates);
     search->outcome = take(block, beams, sizeof *search->outcome);
     lay_out_step(search, block);
     lay_out_slots(search, block);
@@ -230,14 +231,15 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
         }
         const struct clf__search_options *options = source->options;
         int generated = source->running[0].length;
-        int wanted = clf__candidates_wanted(options->beams, options->vocabulary);
+        int wanted = clf__candidates_wanted(options);
         step->candidates = wanted > step->candidates ? wanted : step->candidates;
         step->both_statistics |= clf__reads_all_statistics(options);
         step->wants_logits |= clf__wants_logits(options);
         source->forced = clf__forced_id(options, generated);
         source->first_row = step->rows;
         /* A forced token needs no answer from the model; but what follows it needs the model's cache. */
-        int last = generated == options->max_length - 1 || source->forced == options->end_id;
+        int last = generated == options->max_length - 1 ||
+                   (source->forced >= 0 && clf__is_end(options, source->forced));
         if (source->forced < 0 || !last) {
             add_rows(search, slot);
         }

@@ -33,8 +33,9 @@ enum clf__early_stopping {
     CLF__STOP_ALL,
 };
 
-/* A step is asked for 2 * beams candidates a row, and gives 256 at most. */
-#define CLF__SEARCH_BEAMS_LIMIT 128
+/* A step is asked for so many candidates a row at most: 1 + the number of end ids for each beam. */
+#define CLF__SEARCH_CANDIDATES_LIMIT 256
+#define CLF__SEARCH_BEAMS_LIMIT      (CLF__SEARCH_CANDIDATES_LIMIT / 2)
 
 /* Lengths count generated tokens, the end token included, the start token not. In transformers' terms:
  * max_length here = max_new_tokens = its max_length - 1; min_length here = min_new_tokens + 1 (which does not
@@ -44,6 +45,8 @@ struct clf__search_options {
     int n_best; /* hypotheses returned a source, <= beams */
     int vocabulary;
     int start_id, end_id;       /* start -1: the decoder starts with zeros in place of a token's embedding */
+    const int32_t *other_end_ids; /* that end a hypothesis too */
+    int other_end_count;
     int min_length, max_length; /* 0 <= min <= max, max >= 1 */
     enum clf__length_rule length_rule;
     double length_penalty;
@@ -71,6 +74,16 @@ struct clf__search_options {
     const int32_t *bad_words;
     const int32_t *bad_word_offsets;
 };
+
+/* Whether an id ends a hypothesis. */
+static inline int clf__is_end(const struct clf__search_options *options, int32_t id)
+{
+    int is_end = id == options->end_id;
+    for (int i = 0; i < options->other_end_count; i++) {
+        is_end |= id == options->other_end_ids[i];
+    }
+    return is_end;
+}
 
 /* What search asks of the model at one step: for each row feed `tokens` at `positions`, and give the best
  * candidates. Ids whose scores search changes by itself are among the banned ones, and it asks for logits.
@@ -115,6 +128,7 @@ struct clf__hypothesis {
 struct clf__search_limits {
     int slots;      /* sources under search at a time */
     int beams;      /* of a source */
+    int ends;       /* ids that end its hypotheses */
     int max_length; /* of a source */
     int vocabulary; /* of every source */
     int banned;     /* ids that a row bans, as clf__bans_limit() counts them */
@@ -133,6 +147,9 @@ struct clf__search_result {
     const struct clf__hypothesis *hypotheses;
     int count;
 };
+
+/* options.c: candidates of a row that a source looks at. */
+int clf__candidates_wanted(const struct clf__search_options *options);
 
 /* options.c: CLF_BAD_ARGUMENT with a sentence unless the options make sense together. */
 clf_status clf__search_check(const struct clf__search_options *options);

@@ -218,7 +218,7 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
         .source_length = longest,
         .cache_rows = lines * search->beams,
         .positions = search->max_length,
-        .candidates = 2 * search->beams,
+        .candidates = clf__candidates_wanted(search),
         .banned = lines * search->beams * translator->max_banned,
         .logits = clf__search_limits_for(search, lines).logits,
     };
@@ -246,7 +246,8 @@ static clf_status fits(int *out, const struct clf_translator *translator, int li
  * so that it is the device that refuses. */
 static clf_status choose_max_lines(struct clf_translator *translator)
 {
-    int64_t beams = translator->search.beams, banned = translator->max_banned, given = 4 * beams + 4;
+    int64_t beams = translator->search.beams, banned = translator->max_banned,
+            given = 2 * (int64_t)clf__candidates_wanted(&translator->search) + 4;
     int64_t by_values = MAX_STEP_VALUES / (beams * (banned > given ? banned : given));
     int64_t most = translator->options.batch_tokens / TOKENS_A_LINE;
     most = most < by_values ? most : by_values;

@@ -38,6 +38,11 @@ static void test_generation(void **state)
     assert_int_equal(c.generation.early_stopping, CLF__STOP_ALL);
     assert_int_equal(c.generation.length_rule, CLF__LENGTH_JADORE);
     clf__config_free(&c);
+    c = load_config(marian_config, "", "\"eos_token_id\": [0, 7, 9], \"bad_words_ids\": [[9], [8], [9, 9]]");
+    assert_true(c.generation.end_id == 0 && c.generation.other_end_count == 2);
+    assert_true(c.generation.other_end_ids[0] == 7 && c.generation.other_end_ids[1] == 9);
+    assert_int_equal(c.generation.bad_word_count, 2); /* an end alone is not banned */
+    clf__config_free(&c);
     c = load_config(marian_config, "", "\"min_new_tokens\": 4");
     assert_int_equal(c.generation.min_length, 5); /* and then the end token */
     clf__config_free(&c);
@@ -110,7 +115,9 @@ static void test_bad_generation(void **state)
                       "\"length_rule\" is \"short\"; supported: huggingface, gnmt, none, jadore");
     expect_bad_config(marian_config, "", "\"forced_eos_token_id\": [0, 1]", CLF_UNSUPPORTED,
                       "forced_eos_token_id");
-    expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 1]", CLF_UNSUPPORTED, "eos_token_id");
+    expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 40]", CLF_FORMAT,
+                      "\"eos_token_id\" holds what is no id");
+    expect_bad_config(marian_config, "", "\"eos_token_id\": []", CLF_FORMAT, "no list of ids");
 }
 
 /* A start that the model hides from itself leaves nothing to attend to, whichever file says it. */

@@ -11,7 +11,7 @@ struct listed {
     struct clf__search_options options;
     int32_t prefix;
     int seeds[MOST];
-    int32_t suppressed[MOST], bad_words[MOST], bad_word_offsets[MOST];
+    int32_t other_ends[MOST], suppressed[MOST], bad_words[MOST], bad_word_offsets[MOST];
 };
 
 static int integer(const json_t *object, const char *key)
@@ -63,6 +63,8 @@ static void read_case(struct listed *listed, const json_t *object)
     options->forced_last = integer(object, "forced_last");
     options->suppressed = listed->suppressed;
     options->suppressed_count = read_ids(listed->suppressed, json_object_get(object, "suppressed"), 0);
+    options->other_end_ids = listed->other_ends;
+    options->other_end_count = read_ids(listed->other_ends, json_object_get(object, "other_ends"), 0);
     const json_t *repetition = json_object_get(object, "repetition_penalty");
     options->repetition_penalty = repetition != NULL ? (float)json_number_value(repetition) : 1.0f;
     const json_t *words = json_object_get(object, "bad_words");
@@ -178,7 +180,7 @@ static void test_equals_transformers(void **state)
 static void test_features(void **state)
 {
     (void)state;
-    check_file("search/feature_cases.json", 240);
+    check_file("search/feature_cases.json", 420);
 }
 
 int main(void)

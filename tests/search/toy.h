@@ -100,7 +100,7 @@ static inline void toy_check_row(const struct toy *toy, const struct clf__step *
         assert_int_equal(toy->positions[cache_row], -1);
     } else {
         assert_in_range(step->tokens[row], 0, toy->vocabulary - 1);
-        assert_true(step->tokens[row] != options->end_id || options->early_stopping == CLF__STOP_ALL);
+        assert_true(!clf__is_end(options, step->tokens[row]) || options->early_stopping == CLF__STOP_ALL);
         assert_int_equal(toy->positions[parent], position - 1);
     }
     assert_true(cache_row - slot * beams < options->beams);
@@ -114,13 +114,15 @@ static inline void toy_check_row(const struct toy *toy, const struct clf__step *
 
 static inline void toy_check_step(const struct toy *toy, const struct clf__step *step)
 {
-    int beams = 0;
+    int beams = 0, wanted = 0;
     for (int slot = 0; slot < toy->limits.slots; slot++) {
         int source = toy->occupants[slot];
         int own = source >= 0 ? toy_options_of(toy, source)->beams : 0;
+        int ends = source >= 0 ? 1 + toy_options_of(toy, source)->other_end_count : 0;
+        int own_wanted = own < 2 ? own : own * (ends + 1);
         beams = own > beams ? own : beams;
+        wanted = own_wanted > wanted ? own_wanted : wanted;
     }
-    int wanted = beams == 1 ? 1 : 2 * beams;
     assert_true(step->rows > 0);
     assert_true(step->rows <= toy->under_search * beams);
     assert_int_equal(step->candidates, wanted < toy->vocabulary ? wanted : toy->vocabulary);
@@ -308,6 +310,7 @@ static inline void toy_make_room(struct toy *toy, struct toy_result *result, int
         const struct clf__search_options *options = toy_options_of(toy, source);
         struct clf__search_limits *most = &toy->limits, own = clf__search_limits_for(options, slots);
         most->beams = own.beams > most->beams ? own.beams : most->beams;
+        most->ends = own.ends > most->ends ? own.ends : most->ends;
         most->max_length = own.max_length > most->max_length ? own.max_length : most->max_length;
         most->banned = own.banned > most->banned ? own.banned : most->banned;
         most->changed = own.changed > most->changed ? own.changed : most->changed;
