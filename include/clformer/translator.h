@@ -37,7 +37,7 @@ typedef enum clf_early_stopping {
 struct clf_translate_options {
     size_t size;    /* of this struct: see clformer.h */
     int beam;       /* 1: greedy */
-    int n_best;     /* translations returned a line, at most beam */
+    int n_best;     /* translations returned a line, at most beam; of samples see there */
     int min_length; /* generated tokens, the end token included */
     int max_length;
     clf_length_rule length_rule;
@@ -71,6 +71,26 @@ struct clf_translate_options {
      * logits where beam is 1, and log-probabilities of beams. 1: nothing changes. Others take a copy of all
      * logits of a step from the device, and fewer lines at a time where they are many. */
     double repetition_penalty, encoder_repetition_penalty;
+    /* 1: tokens are drawn by their probabilities (do_sample of transformers), with beam 1 n_best samples a
+     * line, up to 128, in the order of their numbers; with more beams, among the continuations of all of them
+     * (not with CLF_STOP_ALL). What is drawn depends on the line's tokens, the seed and these options alone,
+     * so that a line has the same samples in every batch, and equal lines have equal ones. It takes a copy of
+     * logits as penalties do. The filters act in this order, each on what the one before it left, and leave a
+     * token at least.
+     *     temperature     above 0; scores are divided by it
+     *     top_k           all but the k best go, and what equals the last of these; 0: none goes
+     *     top_p           0 to 1: the least probable go, as long as their sum is at most 1 - p; 1: none
+     *     min_p           0 to 1: those less probable than p times the most probable one; 0: none
+     *     typical_p       above 0, to 1: all but those whose log-probability is nearest to the mean, of the
+     *                     sum p (Meister et al. 2022); 1: none
+     *     epsilon_cutoff  0 to 1: those less probable than that; 0: none
+     *     eta_cutoff      0 to 1: those less probable than the lesser of eta and sqrt(eta) * exp(-entropy)
+     *                     (Hewitt et al. 2022); 0: none */
+    int sample;
+    double temperature;
+    int top_k;
+    double top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff;
+    uint64_t seed;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */
@@ -95,7 +115,7 @@ struct clf_hypothesis {
     char *text;
     int32_t *ids;           /* generated ids, the end token included where there is one */
     int count;              /* 1 at least */
-    float score;            /* what the search ranks by; greedy: the log-probability */
+    float score;            /* what the search ranks by; greedy, samples: the log-probability */
     double log_probability; /* natural, summed, end token counted, computed without the banned tokens */
 };
 

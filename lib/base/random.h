@@ -9,7 +9,12 @@ void clf__philox(uint32_t words[4], const uint32_t counter[4], uint64_t key);
 
 /* What numbers are for is the last word of their counter, so that no two uses share any. Dropout numbers its
  * sites from 0. */
-enum clf__random_use { CLF__RANDOM_WEIGHTS = 0x7fffff00, CLF__RANDOM_PAIRS, CLF__RANDOM_BATCHES };
+enum clf__random_use {
+    CLF__RANDOM_WEIGHTS = 0x7fffff00,
+    CLF__RANDOM_PAIRS,
+    CLF__RANDOM_BATCHES,
+    CLF__RANDOM_SAMPLES
+};
 
 /* Uniform in [0, 1), of 53 bits. */
 double clf__random_unit(uint32_t high, uint32_t low);

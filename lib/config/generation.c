@@ -220,6 +220,17 @@ static clf_status read_lengths(struct clf__search_options *options, const struct
     return CLF_OK;
 }
 
+/* What is wrong only where it is used. */
+static clf_status check_sampling(const struct clf__sampling *sampling, const struct clf__json *json)
+{
+    if (sampling->is_on && (sampling->temperature <= 0.0f || sampling->typical_p <= 0.0f)) {
+        int is_temperature = sampling->temperature <= 0.0f;
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is 0 where \"do_sample\" is true; it must be more",
+                         json->path, is_temperature ? "temperature" : "typical_p");
+    }
+    return CLF_OK;
+}
+
 /* Keys of transformers that would change the output, and that ours does not follow. */
 static void warn_of_others(const struct clf__json *json)
 {
@@ -227,10 +238,16 @@ static void warn_of_others(const struct clf__json *json)
         const char *key;
         double neutral;
     } others[] = {
-        {"diversity_penalty", 0}, {"num_beam_groups", 1},
-        {"penalty_alpha", 0},     {"exponential_decay_length_penalty", 0},
-        {"guidance_scale", 1},    {"sequence_bias", 0},
-        {"force_words_ids", 0},   {"stop_strings", 0},
+        {"diversity_penalty", 0},
+        {"num_beam_groups", 1},
+        {"penalty_alpha", 0},
+        {"exponential_decay_length_penalty", 0},
+        {"guidance_scale", 1},
+        {"sequence_bias", 0},
+        {"force_words_ids", 0},
+        {"stop_strings", 0},
+        {"top_h", 0},
+        {"watermarking_config", 0},
         {"max_time", 0},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -242,10 +259,6 @@ static void warn_of_others(const struct clf__json *json)
         if (!is_neutral) {
             clf__log(CLF_LOG_WARNING, "%s: \"%s\" is not applied", json->path, others[i].key);
         }
-    }
-    if (json_is_true(json_object_get(json->root, "do_sample"))) {
-        clf__log(CLF_LOG_WARNING, "%s: \"do_sample\" is not applied; greedy or beam search is used",
-                 json->path);
     }
 }
 
@@ -261,7 +274,9 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
     }
     CLF__TRY(read_other_ends(options, json));
     CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DECODING, NULL));
-    if (options->n_best > options->beams) {
+    CLF__TRY(check_sampling(&options->sampling, json));
+    int samples = options->sampling.is_on && options->beams == 1;
+    if (options->n_best > options->beams && !samples) {
         return clf__fail(CLF_FORMAT, "%s: \"num_return_sequences\" is %d, more than \"num_beams\" %d",
                          json->path, options->n_best, options->beams);
     }

@@ -43,15 +43,6 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
     return count;
 }
 
-/* What was made for the next step is what runs now. */
-static void turn(struct clf__search_source *source, int next_count)
-{
-    struct clf__beam *before = source->running;
-    source->running = source->next;
-    source->next = before;
-    source->running_count = next_count;
-}
-
 /* The model offers nothing, so the running beams end as they stand, unless others finished before. */
 static void give_up(struct clf__search_source *source)
 {
@@ -157,16 +148,31 @@ static void advance_all(const struct clf__search *search, struct clf__search_sou
             to->log_probability = from->log_probability;
         }
     }
-    turn(source, next_count);
+    clf__search_source_turn(source, next_count);
     if (length == options->max_length || have_all_ended(source)) {
         end_all(source);
+    }
+}
+
+/* Those that were drawn become sorted by their scores, and keep their ranks. */
+static void rank_candidates(struct clf__candidate *candidates, int count, int is_drawn)
+{
+    for (int i = 0; i < count; i++) {
+        struct clf__candidate candidate = candidates[i];
+        int place = i;
+        candidate.rank = i;
+        for (; is_drawn && place > 0 && comes_before(&candidate, &candidates[place - 1]); place--) {
+            candidates[place] = candidates[place - 1];
+        }
+        candidates[place] = candidate;
     }
 }
 
 void clf__beam_advance(const struct clf__search *search, struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
-    int count = best_candidates(search, source);
+    int is_drawn = options->sampling.is_on && source->forced < 0;
+    int count = is_drawn ? clf__sample_candidates(search, source) : best_candidates(search, source);
     if (options->early_stopping == CLF__STOP_ALL) {
         if (count > 0) {
             advance_all(search, source, count);
@@ -182,17 +188,18 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
     int length = source->running[0].length + 1;
     float divisor = clf__length_divisor(options, length);
     int next_count = 0;
-    for (int i = 0; i < count && (i < options->beams || next_count < options->beams); i++) {
+    rank_candidates(search->candidates, count, is_drawn);
+    for (int i = 0; i < count; i++) {
         const struct clf__candidate *candidate = &search->candidates[i];
         const struct clf__beam *from = &source->running[candidate->beam];
         if (!clf__is_end(options, candidate->id) && length < options->max_length) {
             if (next_count < options->beams) {
                 clf__beam_extend(&source->next[next_count++], from, candidate);
             }
-        } else if (i < options->beams) {
+        } else if (candidate->rank < options->beams) {
             clf__search_source_finish(source, from, candidate, candidate->score / divisor);
         }
     }
-    turn(source, next_count);
+    clf__search_source_turn(source, next_count);
     source->done = next_count == 0 || !can_improve(source);
 }

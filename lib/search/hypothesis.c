@@ -16,6 +16,14 @@ void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
     to->log_probability = candidate->log_probability;
 }
 
+void clf__search_source_turn(struct clf__search_source *source, int next_count)
+{
+    struct clf__beam *before = source->running;
+    source->running = source->next;
+    source->next = before;
+    source->running_count = next_count;
+}
+
 float clf__length_divisor(const struct clf__search_options *options, int length)
 {
     switch (options->length_rule) {

@@ -17,6 +17,7 @@ struct clf__beam {
     int32_t *ids; /* (1 + max_length): the start token, then what was generated */
     int length;   /* generated tokens */
     int parent;   /* its place among the source's beams one step ago */
+    int sample;   /* its number */
     int end;      /* CLF__STOP_ALL: tokens up to its first end token, that one counted; 0: it has none yet */
     float score;  /* running: the summed log-probability; finished: what the length rule makes of that */
     double log_probability; /* not of what follows its end */
@@ -28,6 +29,21 @@ struct clf__candidate {
     int32_t id;
     float score;
     double log_probability;
+    double key; /* drawn: by which they are in order */
+    int rank;   /* among all candidates, the best or the first drawn being 0 */
+};
+
+/* What a row may be continued with by chance. */
+struct clf__choice {
+    float score;
+    int32_t id;
+    double probability, key;
+};
+struct clf__choices {
+    struct clf__choice *items; /* the search's, until the next row is read */
+    int count;
+    double log_sum; /* log sum exp(score) */
+    double dropped; /* the probability of those that a filter takes away unseen */
 };
 
 /* A sequence slot, and the source under search there. */
@@ -42,8 +58,10 @@ struct clf__search_source {
     int always_banned_count;
     const int32_t *given; /* (given_count) the source's ids, where they were given */
     int given_count;
-    int forced;    /* the only id allowed at this step, or -1 */
-    int first_row; /* of the step; unused where the token is forced */
+    uint64_t random_key;
+    int has_parted; /* samples run apart */
+    int forced;     /* the only id allowed at this step, or -1 */
+    int first_row;  /* of the step; unused where the token is forced */
     int done;
 };
 
@@ -58,8 +76,10 @@ struct clf__search {
     /* Of each row the ids that penalties change: those among its banned ones that are not banned. */
     int32_t *changed; /* (rows, limits.changed) */
     int *changed_counts;
-    int32_t *listed; /* (limits.changed) those of one penalty */
-    float *scores;   /* (limits.changed) what they become */
+    int32_t *listed;             /* (limits.changed) those of one penalty */
+    float *scores;               /* (limits.changed) what they become */
+    struct clf__choice *choices; /* (V) with limits.logits */
+    float *largest;              /* (V) with limits.logits */
 };
 
 /* Whether an id is inside the vocabulary. */
@@ -114,12 +134,34 @@ size_t clf__penalties_limit(const struct clf__search_options *options);
 /* Lists the ids whose scores penalties change as continuations of `beam`, but for those banned. */
 void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const struct clf__id_list *banned,
                          const struct clf__search_source *source, const struct clf__beam *beam);
+/* Writes what penalties make of the scores of a row's changed ids to search->scores; returns how many. */
+int clf__penalties_score(const struct clf__search *search, const struct clf__search_source *source, int row,
+                         const struct clf__beam *beam);
 /* Puts the changed ids of a row that the model filled, which it took for banned, among its candidates, and
  * counts them in the statistics of what is left. */
 void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
                           const struct clf__beam *beam);
 
+/* choices.c */
+
+/* CLF_BAD_ARGUMENT with a sentence unless it makes sense. */
+clf_status clf__sampling_check(const struct clf__sampling *sampling);
+/* What a running beam may be continued with; once a step, since logits become scores. */
+void clf__choices_read(struct clf__choices *choices, const struct clf__search *search,
+                       const struct clf__search_source *source, int beam);
+
+/* sample.c */
+
+/* The key of a source's draws. */
+uint64_t clf__random_key(uint64_t seed, uint64_t identity);
+/* Fills search->candidates with what is drawn among the continuations of all beams, in that order; returns
+ * how many there are. */
+int clf__sample_candidates(const struct clf__search *search, const struct clf__search_source *source);
+
 /* hypothesis.c */
+
+/* What was made for the next step is what runs now. */
+void clf__search_source_turn(struct clf__search_source *source, int next_count);
 
 /* Makes `to` what `from` becomes with the candidate's token after it. */
 void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
@@ -138,5 +180,6 @@ int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step
 /* Takes a source one token further, from the candidates of its rows or the forced token. */
 void clf__greedy_advance(const struct clf__search *search, struct clf__search_source *source); /* greedy.c */
 void clf__beam_advance(const struct clf__search *search, struct clf__search_source *source);   /* beam.c */
+void clf__sample_advance(const struct clf__search *search, struct clf__search_source *source); /* sample.c */
 
 #endif

@@ -10,7 +10,12 @@ static clf_status check_sizes(const struct clf__search_options *options)
                          "(greedy) to %d",
                          options->beams, 2 * CLF__SEARCH_BEAMS_LIMIT, CLF__SEARCH_BEAMS_LIMIT);
     }
-    if (options->n_best < 1 || options->n_best > options->beams) {
+    if (options->sampling.is_on && options->beams == 1) {
+        if (options->n_best < 1 || options->n_best > CLF__SEARCH_BEAMS_LIMIT) {
+            return clf__fail(CLF_BAD_ARGUMENT, "n-best %d: it is 1 to %d samples", options->n_best,
+                             CLF__SEARCH_BEAMS_LIMIT);
+        }
+    } else if (options->n_best < 1 || options->n_best > options->beams) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "n-best %d: it is 1 to the beam size, %d; take fewer or widen the beam",
                          options->n_best, options->beams);
@@ -40,7 +45,10 @@ static clf_status check_scoring(const struct clf__search_options *options)
         return clf__fail(CLF_BAD_ARGUMENT, "early stopping %d is neither false, true, never nor all",
                          (int)options->early_stopping);
     }
-    return CLF_OK;
+    if (options->sampling.is_on && options->early_stopping == CLF__STOP_ALL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "early stopping \"all\" is not for sampling; choose another one");
+    }
+    return options->sampling.is_on ? clf__sampling_check(&options->sampling) : CLF_OK;
 }
 
 static clf_status check_ids(const struct clf__search_options *options)
@@ -71,6 +79,11 @@ static clf_status check_ids(const struct clf__search_options *options)
     return CLF_OK;
 }
 
+int clf__search_rows(const struct clf__search_options *options)
+{
+    return options->sampling.is_on && options->beams == 1 ? options->n_best : options->beams;
+}
+
 int clf__candidates_kept(int beams, int ends)
 {
     return beams * (ends > 1 ? ends + 1 : 2); /* so that the beams run on where all of their ends are best */
@@ -84,7 +97,9 @@ int clf__candidates_of_row(int beams, int ends, int vocabulary)
 
 int clf__candidates_wanted(const struct clf__search_options *options)
 {
-    return clf__candidates_of_row(options->beams, 1 + options->other_end_count, options->vocabulary);
+    return options->sampling.is_on
+               ? 1
+               : clf__candidates_of_row(options->beams, 1 + options->other_end_count, options->vocabulary);
 }
 
 int clf__counts_banned(const struct clf__search_options *options)
@@ -95,19 +110,19 @@ int clf__counts_banned(const struct clf__search_options *options)
 
 int clf__wants_logits(const struct clf__search_options *options)
 {
-    return clf__penalties_limit(options) > 0;
+    return options->sampling.is_on || clf__penalties_limit(options) > 0;
 }
 
 int clf__reads_all_statistics(const struct clf__search_options *options)
 {
-    /* Penalties of beams act on log-probabilities. */
-    return clf__counts_banned(options) || (options->beams > 1 && clf__penalties_limit(options) > 0);
+    /* What changes scores of beams acts on log-probabilities. */
+    return clf__counts_banned(options) || (options->beams > 1 && clf__wants_logits(options));
 }
 
 struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int slots)
 {
     return (struct clf__search_limits){.slots = slots,
-                                       .beams = options->beams,
+                                       .beams = clf__search_rows(options),
                                        .ends = 1 + options->other_end_count,
                                        .max_length = options->max_length,
                                        .vocabulary = options->vocabulary,

@@ -166,22 +166,41 @@ static void count_value(float *statistics, float value)
     statistics[1] = (float)log(sum);
 }
 
-void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
-                          const struct clf__beam *beam)
+/* What makes scores of a row's logits: nothing, or the logarithm of the sum of all exp(logit). */
+static double base_of(const struct clf__search *search, const struct clf__search_source *source, int row)
 {
-    const struct clf__step *step = &search->step;
-    const struct clf__search_limits *limits = &search->limits;
-    struct clf__id_list changed = {search->changed + (size_t)row * (size_t)limits->changed,
-                                   search->changed_counts[row]};
-    const float *logits = step->logits + (size_t)row * (size_t)limits->vocabulary;
-    float *statistics = step->statistics + 4 * (size_t)row;
-    size_t first = (size_t)row * (size_t)step->candidates;
-    /* What makes scores of logits: nothing, or the logarithm of the sum of all exp(logit). */
-    double base = source->options->beams > 1 ? (double)statistics[0] + (double)statistics[1] : 0.0;
+    const float *statistics = search->step.statistics + 4 * (size_t)row;
+    return source->options->beams > 1 ? (double)statistics[0] + (double)statistics[1] : 0.0;
+}
+
+static struct clf__id_list changed_of(const struct clf__search *search, int row)
+{
+    return (struct clf__id_list){search->changed + (size_t)row * (size_t)search->limits.changed,
+                                 search->changed_counts[row]};
+}
+
+int clf__penalties_score(const struct clf__search *search, const struct clf__search_source *source, int row,
+                         const struct clf__beam *beam)
+{
+    const float *logits = search->step.logits + (size_t)row * (size_t)search->limits.vocabulary;
+    struct clf__id_list changed = changed_of(search, row);
+    double base = base_of(search, source, row);
     for (int i = 0; i < changed.count; i++) {
         search->scores[i] = (float)((double)logits[changed.ids[i]] - base);
     }
     change_scores(search->scores, &changed, search->listed, source, beam);
+    return changed.count;
+}
+
+void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
+                          const struct clf__beam *beam)
+{
+    const struct clf__step *step = &search->step;
+    struct clf__id_list changed = changed_of(search, row);
+    double base = base_of(search, source, row);
+    float *statistics = step->statistics + 4 * (size_t)row;
+    size_t first = (size_t)row * (size_t)step->candidates;
+    clf__penalties_score(search, source, row, beam);
     for (int i = 0; i < changed.count; i++) {
         float value = (float)((double)search->scores[i] + base);
         if (value > -INFINITY && value < INFINITY) { /* not NaN */

@@ -51,6 +51,8 @@ static void lay_out_step(struct clf__search *search, struct block *block)
     search->changed_counts = take(block, rows, sizeof(int));
     search->listed = take(block, changed, sizeof(int32_t));
     search->scores = take(block, changed, sizeof(float));
+    search->choices = take(block, logits, sizeof *search->choices);
+    search->largest = take(block, logits, sizeof *search->largest);
 }
 
 /* Three lists of `beams` hypotheses for each slot, room for the ids of each hypothesis, and the bans. */
@@ -133,6 +135,8 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     source->done = 0;
     source->given = NULL;
     source->given_count = 0;
+    source->has_parted = 0;
+    source->random_key = clf__random_key(options->sampling.seed, 0);
     source->always_banned_count = clf__bans_prepare(source->always_banned, options);
     struct clf__beam *beam = &source->running[0];
     *beam = (struct clf__beam){.ids = beam->ids};
@@ -144,6 +148,12 @@ void clf__search_give_source(struct clf__search *search, int slot, const int32_t
 {
     search->sources[slot].given = ids;
     search->sources[slot].given_count = count;
+}
+
+void clf__search_give_identity(struct clf__search *search, int slot, uint64_t identity)
+{
+    struct clf__search_source *source = &search->sources[slot];
+    source->random_key = clf__random_key(source->options->sampling.seed, identity);
 }
 
 /* What was finished or, where nothing was, what was running. */
@@ -255,17 +265,27 @@ static void apply_penalties(const struct clf__search *search, const struct clf__
     }
 }
 
+static void advance(const struct clf__search *search, struct clf__search_source *source)
+{
+    const struct clf__search_options *options = source->options;
+    if (!options->sampling.is_on && clf__penalties_limit(options) > 0) {
+        apply_penalties(search, source);
+    }
+    if (options->beams > 1) {
+        clf__beam_advance(search, source);
+    } else if (options->sampling.is_on) {
+        clf__sample_advance(search, source);
+    } else {
+        clf__greedy_advance(search, source);
+    }
+}
+
 void clf__search_advance(struct clf__search *search)
 {
     for (int slot = 0; slot < search->limits.slots; slot++) {
         struct clf__search_source *source = &search->sources[slot];
-        if (is_running(source) && clf__penalties_limit(source->options) > 0) {
-            apply_penalties(search, source);
-        }
-        if (is_running(source) && source->options->beams == 1) {
-            clf__greedy_advance(search, source);
-        } else if (is_running(source)) {
-            clf__beam_advance(search, source);
+        if (is_running(source)) {
+            advance(search, source);
         }
     }
 }

@@ -37,12 +37,28 @@ enum clf__early_stopping {
 #define CLF__SEARCH_CANDIDATES_LIMIT 256
 #define CLF__SEARCH_BEAMS_LIMIT      (CLF__SEARCH_CANDIDATES_LIMIT / 2)
 
+/* Continuations are drawn by their probabilities in place of the best ones, as transformers does: after bans
+ * and penalties, scores are divided by the temperature, and the filters take ids away in this order, each by
+ * the probabilities of what the one before it left. */
+struct clf__sampling {
+    int is_on;
+    float temperature; /* above 0 */
+    int top_k;         /* all but the best k, and what equals the last of them; 0: none */
+    float top_p;       /* the least probable, as long as their sum is at most 1 - p; 1: none */
+    float min_p;       /* those less probable than p times the most probable one; 0: none */
+    float typical_p;   /* all but those whose log-probability is nearest to the mean, of the sum p; 1: none */
+    float epsilon_cutoff; /* those less probable than epsilon; 0 or 1: none */
+    float eta_cutoff;     /* than the lesser of eta and sqrt(eta) exp(-entropy); 0 or 1: none */
+    uint64_t seed;
+};
+
 /* Lengths count generated tokens, the end token included, the start token not. In transformers' terms:
  * max_length here = max_new_tokens = its max_length - 1; min_length here = min_new_tokens + 1 (which does not
  * count the end token) = its min_length (which counts the start token but not the end token). */
 struct clf__search_options {
     int beams;  /* 1 = greedy; at most CLF__SEARCH_BEAMS_LIMIT */
-    int n_best; /* hypotheses returned a source, <= beams */
+    int n_best; /* hypotheses returned a source, <= beams; samples of one beam: CLF__SEARCH_BEAMS_LIMIT at
+                   most */
     int vocabulary;
     int start_id, end_id;       /* start -1: the decoder starts with zeros in place of a token's embedding */
     const int32_t *other_end_ids; /* that end a hypothesis too */
@@ -67,7 +83,8 @@ struct clf__search_options {
      * and a log-probability of beams. 1: none. */
     float repetition_penalty;        /* p of the ids so far, the start token among them */
     float source_repetition_penalty; /* 1 / p of the source's ids */
-    int bad_word_count;              /* of the two lists that follow */
+    struct clf__sampling sampling;
+    int bad_word_count; /* of the two lists that follow */
     /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). Of length 1:
      * always banned, unless it is the end id alone, which is ignored; longer: the last id is banned where the
      * ids before it, the start token among them, are the latest. Forced tokens are stronger than these. */
@@ -119,7 +136,7 @@ struct clf__step {
 struct clf__hypothesis {
     const int32_t *ids; /* generated tokens, the end token included where it was generated */
     int length;
-    float score;            /* what the search ranks by; greedy: the log-probability */
+    float score;            /* what the search ranks by; greedy and samples: the log-probability */
     double log_probability; /* natural, summed, banned ids gone and the rest renormalised; a forced token adds
                                0 */
 };
@@ -127,7 +144,7 @@ struct clf__hypothesis {
 /* What a search has room for. */
 struct clf__search_limits {
     int slots;      /* sources under search at a time */
-    int beams;      /* of a source */
+    int beams;      /* hypotheses of a source that run */
     int ends;       /* ids that end its hypotheses */
     int max_length; /* of a source */
     int vocabulary; /* of every source */
@@ -141,12 +158,15 @@ struct clf__search_limits clf__search_limits_for(const struct clf__search_option
 /* A source that is done. */
 struct clf__search_result {
     int tag, slot; /* those it was added with */
-    /* Best first, n_best of them or fewer, where the search found no more; the search's, until it is called
-     * again. Where the model ran out of candidates (its logits NaN) before anything was finished, what there
-     * was until then; none where that was before the first token. */
+    /* Best first, samples in the order of their numbers; n_best of them or fewer, where the search found no
+     * more; the search's, until it is called again. Where the model ran out of candidates (its logits NaN)
+     * before anything was finished, what there was until then; none where that was before the first token. */
     const struct clf__hypothesis *hypotheses;
     int count;
 };
+
+/* options.c: hypotheses of a source that run at a time: its beams or samples. */
+int clf__search_rows(const struct clf__search_options *options);
 
 /* options.c: candidates of a row that a source looks at. */
 int clf__candidates_wanted(const struct clf__search_options *options);
@@ -175,6 +195,10 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
 /* The ids of the source at a slot, framed, for what looks at them: they stay the caller's until its result is
  * taken. */
 void clf__search_give_source(struct clf__search *search, int slot, const int32_t *ids, int count);
+
+/* What tells the source at a slot from others, for sampling: sources of one identity, seed and options have
+ * the same samples, whatever is searched beside them. 0 where it is not said. */
+void clf__search_give_identity(struct clf__search *search, int slot, uint64_t identity);
 
 /* The step that the sources under search need next. Without rows it needs no model, as where every next token
  * is forced and nothing follows it. */

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "text/sentences.h"
@@ -119,6 +120,15 @@ static clf_status encode(struct work *work, int count)
     return status;
 }
 
+/* A hash of what was read. */
+static uint64_t identity_of(const struct clf__source *source, const struct clf_model *model)
+{
+    size_t width = (size_t)model->info.feature_size, length = (size_t)source->length;
+    return source->frames != NULL
+               ? clf__fnv(CLF__FNV_BEGIN, source->frames, length * width * sizeof *source->frames)
+               : clf__fnv(CLF__FNV_BEGIN, source->ids.data, length * sizeof *source->ids.data);
+}
+
 static clf_status admit(struct work *work)
 {
     struct clf_translator *translator = work->translator;
@@ -139,6 +149,7 @@ static clf_status admit(struct work *work)
         CLF__TRY(clf__search_add(work->search, slot, &translator->search, line));
         clf__search_give_source(work->search, slot, work->sources[line].ids.data,
                                 work->sources[line].ids.count);
+        clf__search_give_identity(work->search, slot, identity_of(&work->sources[line], translator->model));
     }
     return CLF_OK;
 }

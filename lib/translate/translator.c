@@ -43,6 +43,14 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
         .encoder_no_repeat_ngram_size = search->source_no_repeat_ngram,
         .repetition_penalty = (double)search->repetition_penalty,
         .encoder_repetition_penalty = (double)search->source_repetition_penalty,
+        .sample = search->sampling.is_on,
+        .temperature = (double)search->sampling.temperature,
+        .top_k = search->sampling.top_k,
+        .top_p = (double)search->sampling.top_p,
+        .min_p = (double)search->sampling.min_p,
+        .typical_p = (double)search->sampling.typical_p,
+        .epsilon_cutoff = (double)search->sampling.epsilon_cutoff,
+        .eta_cutoff = (double)search->sampling.eta_cutoff,
     };
     memset(options, 0, size);
     memcpy(options, &own, clf__smaller_size(size, sizeof own));
@@ -71,6 +79,17 @@ static clf_status choose_search(struct clf_translator *translator)
     search->source_no_repeat_ngram = options->encoder_no_repeat_ngram_size;
     search->repetition_penalty = (float)options->repetition_penalty;
     search->source_repetition_penalty = (float)options->encoder_repetition_penalty;
+    search->sampling = (struct clf__sampling){
+        .is_on = options->sample != 0,
+        .temperature = (float)options->temperature,
+        .top_k = options->top_k,
+        .top_p = (float)options->top_p,
+        .min_p = (float)options->min_p,
+        .typical_p = (float)options->typical_p,
+        .epsilon_cutoff = (float)options->epsilon_cutoff,
+        .eta_cutoff = (float)options->eta_cutoff,
+        .seed = options->seed,
+    };
     search->source_limit = translator->model->info.max_source_length;
     search->start_id = translator->framing.decoder_start >= 0 ? translator->decoder_start_id : own->start_id;
     search->prefix = &options->forced_first;
@@ -212,14 +231,15 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
 {
     const struct clf__search_options *search = &translator->search;
     int longest = translator->model->info.max_source_length, budget = translator->options.batch_tokens;
+    int rows = clf__search_rows(search);
     return (struct clf__session_limits){
         .sources = lines,
         .source_tokens = budget > longest ? budget : longest,
         .source_length = longest,
-        .cache_rows = lines * search->beams,
+        .cache_rows = lines * rows,
         .positions = search->max_length,
         .candidates = clf__candidates_wanted(search),
-        .banned = lines * search->beams * translator->max_banned,
+        .banned = lines * rows * translator->max_banned,
         .logits = clf__search_limits_for(search, lines).logits,
     };
 }
@@ -246,7 +266,7 @@ static clf_status fits(int *out, const struct clf_translator *translator, int li
  * so that it is the device that refuses. */
 static clf_status choose_max_lines(struct clf_translator *translator)
 {
-    int64_t beams = translator->search.beams, banned = translator->max_banned,
+    int64_t beams = clf__search_rows(&translator->search), banned = translator->max_banned,
             given = 2 * (int64_t)clf__candidates_wanted(&translator->search) + 4;
     int64_t by_values = MAX_STEP_VALUES / (beams * (banned > given ? banned : given));
     int64_t most = translator->options.batch_tokens / TOKENS_A_LINE;

@@ -43,6 +43,17 @@ static void test_generation(void **state)
     assert_true(c.generation.other_end_ids[0] == 7 && c.generation.other_end_ids[1] == 9);
     assert_int_equal(c.generation.bad_word_count, 2); /* an end alone is not banned */
     clf__config_free(&c);
+    c = load_config(
+        marian_config, "",
+        "\"do_sample\": true, \"num_beams\": 1, \"num_return_sequences\": 7, \"temperature\": 0.5, "
+        "\"top_k\": null, \"top_p\": 0.9, \"min_p\": 0.25, \"typical_p\": 0.75, \"epsilon_cutoff\": "
+        "0.125, \"eta_cutoff\": 0.0625");
+    const struct clf__sampling *sampling = &c.generation.sampling;
+    assert_true(sampling->is_on && c.generation.n_best == 7 && sampling->temperature == 0.5f);
+    assert_true(sampling->top_k == 50 && sampling->top_p == 0.9f && sampling->min_p == 0.25f);
+    assert_true(sampling->typical_p == 0.75f && sampling->epsilon_cutoff == 0.125f);
+    assert_true(sampling->eta_cutoff == 0.0625f);
+    clf__config_free(&c);
     c = load_config(marian_config, "", "\"min_new_tokens\": 4");
     assert_int_equal(c.generation.min_length, 5); /* and then the end token */
     clf__config_free(&c);
@@ -54,12 +65,14 @@ static void test_generation_warnings(void **state)
     folder_log_start();
     struct clf__config c = load_config(
         marian_config, "\"max_position_embeddings\": 50",
-        "\"do_sample\": true, \"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.5, "
+        "\"watermarking_config\": {\"bias\": 2}, \"temperature\": 0, \"no_repeat_ngram_size\": 3, "
+        "\"repetition_penalty\": 1.5, "
         "\"diversity_penalty\": 0.5, \"encoder_no_repeat_ngram_size\": 4, \"begin_suppress_tokens\": [2, 3], "
         "\"max_length\": 512, \"force_words_ids\": [], \"max_time\": 2.5");
     folder_log_stop();
     assert_int_equal(c.generation.max_length, 50);
-    assert_non_null(strstr(folder_logged, "do_sample"));
+    assert_non_null(strstr(folder_logged, "\"watermarking_config\" is not applied"));
+    assert_false(c.generation.sampling.is_on);
     assert_int_equal(c.generation.no_repeat_ngram, 3);
     assert_int_equal(c.generation.source_no_repeat_ngram, 4);
     assert_int_equal(c.generation.begin_suppressed_count, 2);
@@ -99,6 +112,10 @@ static void test_bad_generation(void **state)
         "\"suppress_tokens\": {}",
         "\"renormalize_logits\": 1",
         "\"repetition_penalty\": 0",
+        "\"top_p\": 1.5",
+        "\"top_k\": -1",
+        "\"do_sample\": 1",
+        "\"do_sample\": true, \"num_beams\": 2, \"num_return_sequences\": 3",
         "\"repetition_penalty\": -1.2",
         "\"encoder_repetition_penalty\": \"1.2\"",
         "\"decoder_start_token_id\": 40",
@@ -113,6 +130,10 @@ static void test_bad_generation(void **state)
                       "\"forced_eos_token_id\" 0 is among \"suppress_tokens\"");
     expect_bad_config(marian_config, "", "\"length_rule\": \"short\"", CLF_UNSUPPORTED,
                       "\"length_rule\" is \"short\"; supported: huggingface, gnmt, none, jadore");
+    expect_bad_config(marian_config, "", "\"do_sample\": true, \"temperature\": 0.0", CLF_FORMAT,
+                      "\"temperature\" is 0 where \"do_sample\" is true");
+    expect_bad_config(marian_config, "", "\"do_sample\": true, \"typical_p\": 0", CLF_FORMAT,
+                      "\"typical_p\" is 0");
     expect_bad_config(marian_config, "", "\"forced_eos_token_id\": [0, 1]", CLF_UNSUPPORTED,
                       "forced_eos_token_id");
     expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 40]", CLF_FORMAT,

@@ -66,12 +66,19 @@ static void test_flags(void **state)
     refuse_call(TRANSLATE "--length-penalty 1000.5", "takes a number from -1000 to 1000, not \"1000.5\"");
     refuse_call(TRANSLATE "--length-penalty -1e30", "from -1000 to 1000");
     refuse_call(TRANSLATE "--early-stopping maybe", "--early-stopping");
+    refuse_call(TRANSLATE "--repetition-penalty 0", "takes a number from 1e-06 to 1e+06, not \"0\"");
+    refuse_call(TRANSLATE "--sample --top-p 1.5", "--top-p takes a number from 0 to 1, not \"1.5\"");
+    refuse_call(TRANSLATE "--sample --temperature -1", "--temperature takes a number");
+    refuse_call(TRANSLATE "--sample --seed -1", "--seed");
 }
 
 static void test_values(void **state)
 {
     (void)state;
     refuse_call(TRANSLATE "--beam 0", "beam size 0");
+    refuse_call(TRANSLATE "--top-p 0.5", "--top-p is for sampling: add --sample");
+    refuse_call(TRANSLATE "--seed 5", "--seed is for sampling");
+    refuse_call(TRANSLATE "--sample --no-sample", "exclude each other");
     refuse_call(TRANSLATE "--beam 500", "beam size 500");
     refuse_call(TRANSLATE "--beam 2 --n-best 3", "n-best 3");
     refuse_call(TRANSLATE "--max-length 0", "maximum length 0");

@@ -13,6 +13,27 @@ static const int seeds[] = {3, 4, 5, 6};
         assert_fails(clf__search_check(&options), CLF_BAD_ARGUMENT, (part));                                 \
     } while (0)
 
+#define REJECT_SAMPLING(change, part)                                                                        \
+    REJECT((options.beams = options.n_best = options.sampling.is_on = 1, change), part)
+
+static void test_wrong_sampling(void **state)
+{
+    (void)state;
+    REJECT_SAMPLING(options.sampling.temperature = 0.0f, "temperature 0: it is above 0");
+    REJECT_SAMPLING(options.sampling.temperature = NAN, "temperature nan");
+    REJECT_SAMPLING(options.sampling.top_k = -1, "top k -1");
+    REJECT_SAMPLING(options.sampling.top_p = 1.5f, "top p 1.5: it is 0 to 1");
+    REJECT_SAMPLING(options.sampling.min_p = -0.5f, "min p -0.5");
+    REJECT_SAMPLING(options.sampling.typical_p = 0.0f, "typical p 0: it is above 0");
+    REJECT_SAMPLING(options.sampling.epsilon_cutoff = 2.0f, "epsilon cutoff 2");
+    REJECT_SAMPLING(options.sampling.eta_cutoff = NAN, "eta cutoff nan");
+    REJECT_SAMPLING(options.n_best = 129, "1 to 128 samples");
+    REJECT_SAMPLING(options.early_stopping = CLF__STOP_ALL, "not for sampling");
+    struct clf__search_options options = toy_options(10, 4, 2, 6);
+    options.sampling.temperature = 0.0f;
+    assert_ok(clf__search_check(&options)); /* without sampling it changes nothing */
+}
+
 static void test_wrong_sizes(void **state)
 {
     (void)state;
@@ -197,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_sizes),
+        cmocka_unit_test(test_wrong_sampling),
         cmocka_unit_test(test_wrong_ids),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_each_step_fails),

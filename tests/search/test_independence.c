@@ -86,6 +86,24 @@ static void test_alone_and_in_a_batch(void **state)
     }
 }
 
+/* Samples, and beams whose continuations are drawn. */
+static void test_sampling_alone_and_in_a_batch(void **state)
+{
+    (void)state;
+    int seeds[SOURCES];
+    for (int i = 0; i < SOURCES; i++) {
+        seeds[i] = 11 * i + 3;
+    }
+    for (int beams = 1; beams <= 3; beams++) {
+        struct clf__search_options options = toy_options(20, beams, beams == 1 ? 6 : beams, 14);
+        options.sampling.is_on = 1;
+        options.sampling.top_p = 0.95f;
+        options.sampling.seed = 77;
+        options.repetition_penalty = beams == 2 ? 1.2f : 1.0f;
+        check_batch(&options, seeds, SOURCES);
+    }
+}
+
 static void test_a_source_with_nan_disturbs_no_other(void **state)
 {
     (void)state;
@@ -162,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone_and_in_a_batch),
+        cmocka_unit_test(test_sampling_alone_and_in_a_batch),
         cmocka_unit_test(test_a_source_with_nan_disturbs_no_other),
         cmocka_unit_test(test_a_long_source_holds_up_no_other),
     };

@@ -29,6 +29,11 @@ static void make_options(struct clf__search_options *options)
         options[i].suppressed = suppressed;
         options[i].suppressed_count = i % 2 == 1 ? 3 : 0;
         options[i].repetition_penalty = i % 4 < 2 ? 1.0f : 1.0f + 0.1f * (float)i;
+        options[i].sampling.is_on = i % 6 == 4 || i == 7;
+        options[i].sampling.top_k = 7;
+        options[i].sampling.seed = (uint64_t)i;
+        options[i].n_best = i % 6 == 4 ? 4 : options[i].n_best;
+        options[i].early_stopping = i == 7 ? CLF__STOP_FALSE : options[i].early_stopping;
         options[i].bad_words = bad_words;
         options[i].bad_word_offsets = offsets;
         options[i].bad_word_count = i % 4;

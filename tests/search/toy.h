@@ -82,6 +82,12 @@ static inline const struct clf__search_options *toy_options_of(const struct toy 
     return &toy->options[toy->options_each ? source : 0];
 }
 
+/* Its beams or samples. */
+static inline int toy_rows(const struct clf__search_options *options)
+{
+    return options->sampling.is_on && options->beams == 1 ? options->n_best : options->beams;
+}
+
 static inline void toy_check_row(const struct toy *toy, const struct clf__step *step, int row)
 {
     int beams = toy->limits.beams;
@@ -103,7 +109,7 @@ static inline void toy_check_row(const struct toy *toy, const struct clf__step *
         assert_true(!clf__is_end(options, step->tokens[row]) || options->early_stopping == CLF__STOP_ALL);
         assert_int_equal(toy->positions[parent], position - 1);
     }
-    assert_true(cache_row - slot * beams < options->beams);
+    assert_true(cache_row - slot * beams < toy_rows(options));
     int banned = step->banned_offsets[row + 1] - step->banned_offsets[row];
     assert_true(banned >= 0 && (size_t)banned <= clf__bans_limit(options));
     for (int i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
@@ -117,9 +123,12 @@ static inline void toy_check_step(const struct toy *toy, const struct clf__step 
     int beams = 0, wanted = 0;
     for (int slot = 0; slot < toy->limits.slots; slot++) {
         int source = toy->occupants[slot];
-        int own = source >= 0 ? toy_options_of(toy, source)->beams : 0;
-        int ends = source >= 0 ? 1 + toy_options_of(toy, source)->other_end_count : 0;
-        int own_wanted = own < 2 ? own : own * (ends + 1);
+        if (source < 0) {
+            continue;
+        }
+        const struct clf__search_options *options = toy_options_of(toy, source);
+        int own = toy_rows(options), is_one = options->sampling.is_on || own == 1;
+        int own_wanted = is_one ? 1 : own * (2 + options->other_end_count);
         beams = own > beams ? own : beams;
         wanted = own_wanted > wanted ? own_wanted : wanted;
     }
@@ -203,6 +212,7 @@ static inline void toy_admit(struct toy *toy, struct clf__search *search)
             toy->positions[cache_row] = -1;
         }
         assert_ok(clf__search_add(search, slot, toy_options_of(toy, source), source));
+        clf__search_give_identity(search, slot, (uint64_t)toy->seeds[source]);
         toy->under_search++;
         count--;
     }
@@ -267,7 +277,8 @@ static inline struct clf__search_options toy_options(int vocabulary, int beams, 
                                         .length_penalty = 1.0,
                                         .forced_last = -1,
                                         .repetition_penalty = 1.0f,
-                                        .source_repetition_penalty = 1.0f};
+                                        .source_repetition_penalty = 1.0f,
+                                        .sampling = {.temperature = 1.0f, .top_p = 1.0f, .typical_p = 1.0f}};
 }
 
 static inline struct toy toy_for(const struct clf__search_options *options, int sources, const int *seeds)

@@ -46,6 +46,10 @@ static void choose(struct clf_translate_options *options, const struct clf_model
         (int)json_integer_value(json_object_get(json, "encoder_no_repeat_ngram_size"));
     read_real(&options->repetition_penalty, json, "repetition_penalty");
     read_real(&options->encoder_repetition_penalty, json, "encoder_repetition_penalty");
+    const json_t *k = json_object_get(json, "top_k");
+    options->top_k = k != NULL ? (int)json_integer_value(k) : options->top_k;
+    options->sample = json_is_true(json_object_get(json, "do_sample"));
+    read_real(&options->temperature, json, "temperature");
     if (json_is_true(json_object_get(json, "early_stopping"))) {
         options->early_stopping = CLF_STOP_TRUE;
     }

@@ -44,6 +44,8 @@ struct flags {
     int beam, n_best, min_length, max_length, batch_tokens, renormalize;
     int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
     double length_penalty, repetition_penalty, encoder_repetition_penalty; /* NaN: not given */
+    int sample, no_sample, top_k, seed;
+    double temperature, top_p, min_p, typical_p, epsilon, eta; /* likewise */
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
     int pieces;

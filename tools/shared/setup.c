@@ -98,6 +98,35 @@ static void override_real(double *value, double given)
     }
 }
 
+/* Returns -1, or the exit status of a call that makes no sense. */
+static int apply_sampling(struct clf_translate_options *options, const struct flags *flags)
+{
+    if (flags->sample && flags->no_sample) {
+        return report_wrong_call("--sample and --no-sample exclude each other");
+    }
+    options->sample = (options->sample || flags->sample) && !flags->no_sample;
+    const struct {
+        const char *name;
+        double *value, given;
+    } reals[] = {
+        {"temperature", &options->temperature, flags->temperature},
+        {"top-p", &options->top_p, flags->top_p},
+        {"min-p", &options->min_p, flags->min_p},
+        {"typical-p", &options->typical_p, flags->typical_p},
+        {"epsilon", &options->epsilon_cutoff, flags->epsilon},
+        {"eta", &options->eta_cutoff, flags->eta},
+    };
+    const char *given = flags->top_k >= 0 ? "top-k" : flags->seed >= 0 ? "seed" : NULL;
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        override_real(reals[i].value, reals[i].given);
+        given = isnan(reals[i].given) ? given : reals[i].name;
+    }
+    override(&options->top_k, flags->top_k);
+    options->seed = flags->seed >= 0 ? (uint64_t)flags->seed : options->seed;
+    return given != NULL && !options->sample ? report_wrong_call("--%s is for sampling: add --sample", given)
+                                             : -1;
+}
+
 int flags_apply(struct flags *flags, const struct clf_model *model)
 {
     struct clf_translate_options *options = &flags->translate;
@@ -119,6 +148,10 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     override_real(&options->length_penalty, flags->length_penalty);
     override_real(&options->repetition_penalty, flags->repetition_penalty);
     override_real(&options->encoder_repetition_penalty, flags->encoder_repetition_penalty);
+    int wrong = apply_sampling(options, flags);
+    if (wrong >= 0) {
+        return wrong;
+    }
     options->pieces = flags->pieces;
     options->split_sentences = flags->split_sentences;
     options->source_language = flags->source_language;

@@ -1,0 +1,154 @@
+/* Sampling and penalties on the demo model: a line's samples are its own, whatever else is translated, and
+ * options that make no sense are named. */
+#include <string.h>
+
+#include <clformer/clformer.h>
+
+#include "support/support.h"
+
+static const char *const texts[] = {"Je suis étudiant.", "Où est la gare ?", "J'ai perdu mes clés.",
+                                    "Il pleut.", "Elle a acheté un livre hier."};
+enum { LINES = sizeof texts / sizeof *texts, SAMPLES = 5 };
+
+static struct clf_model *load_model(struct clf_device *device)
+{
+    struct clf_model *model;
+    assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", NULL));
+    return model;
+}
+
+/* Texts order[0 .. count - 1]. */
+static struct clf_translation *translate(struct clf_model *model, const struct clf_translate_options *options,
+                                         const int *order, int count)
+{
+    struct clf_line lines[LINES];
+    for (int i = 0; i < count; i++) {
+        lines[i] = (struct clf_line){texts[order[i]], strlen(texts[order[i]])};
+    }
+    struct clf_translator *translator;
+    struct clf_translation *translations;
+    assert_ok(clf_translator_create(&translator, model, options));
+    assert_ok(clf_translate(&translations, translator, lines, count));
+    clf_translator_free(translator);
+    return translations;
+}
+
+static void assert_same(const struct clf_translation *a, const struct clf_translation *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (int i = 0; i < a->count; i++) {
+        const struct clf_hypothesis *one = &a->hypotheses[i], *other = &b->hypotheses[i];
+        assert_int_equal(one->count, other->count);
+        assert_memory_equal(one->ids, other->ids, (size_t)one->count * sizeof *one->ids);
+        assert_memory_equal(&one->score, &other->score, sizeof one->score);
+    }
+}
+
+/* Together, in the opposite order, two at a time, and alone. */
+static void check_batches(struct clf_model *model, struct clf_translate_options *options)
+{
+    static const int order[] = {0, 1, 2, 3, 4}, reversed[] = {4, 3, 2, 1, 0};
+    struct clf_translation *together = translate(model, options, order, LINES);
+    struct clf_translation *turned = translate(model, options, reversed, LINES);
+    options->batch_tokens = 16;
+    struct clf_translation *few = translate(model, options, order, LINES);
+    for (int i = 0; i < LINES; i++) {
+        struct clf_translation *alone = translate(model, options, &order[i], 1);
+        assert_true(alone->count > 0);
+        assert_same(alone, &together[i]);
+        assert_same(alone, &turned[LINES - 1 - i]);
+        assert_same(alone, &few[i]);
+        clf_translations_free(alone, 1);
+    }
+    clf_translations_free(together, LINES);
+    clf_translations_free(turned, LINES);
+    clf_translations_free(few, LINES);
+}
+
+static void test_batch_invariance(void **state)
+{
+    (void)state;
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
+        struct clf_model *model =
+            load_model(support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO));
+        for (int way = 0; way < 3; way++) {
+            struct clf_translate_options options;
+            clf_translate_options_init(&options, model);
+            options.sample = way < 2;
+            options.seed = 12345678901234;
+            options.beam = way == 0 ? 1 : 3;
+            options.n_best = way == 0 ? SAMPLES : 3;
+            options.top_p = 0.9;
+            options.repetition_penalty = way == 0 ? 1.0 : 1.3;
+            options.encoder_repetition_penalty = way == 0 ? 1.0 : 1.1;
+            check_batches(model, &options);
+        }
+        clf_model_free(model);
+        support_free_all();
+    }
+}
+
+/* A cold sample is the greedy translation; hot ones differ, by the seed too. */
+static void test_temperature(void **state)
+{
+    (void)state;
+    static const int first[] = {0};
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.beam = 1;
+    struct clf_translation *greedy = translate(model, &options, first, 1);
+    options.sample = 1;
+    options.temperature = 0.01;
+    struct clf_translation *cold = translate(model, &options, first, 1);
+    assert_string_equal(greedy->hypotheses[0].text, cold->hypotheses[0].text);
+    options.temperature = 3.0;
+    options.n_best = 2;
+    struct clf_translation *hot = translate(model, &options, first, 1);
+    options.seed = 1;
+    struct clf_translation *other = translate(model, &options, first, 1);
+    assert_int_equal(hot->count, 2);
+    assert_string_not_equal(hot->hypotheses[0].text, hot->hypotheses[1].text);
+    assert_string_not_equal(hot->hypotheses[0].text, other->hypotheses[0].text);
+    clf_translations_free(greedy, 1);
+    clf_translations_free(cold, 1);
+    clf_translations_free(hot, 1);
+    clf_translations_free(other, 1);
+    clf_model_free(model);
+}
+
+#define REFUSE(change, part)                                                                                 \
+    do {                                                                                                     \
+        struct clf_translate_options options;                                                                \
+        struct clf_translator *translator;                                                                   \
+        clf_translate_options_init(&options, model);                                                         \
+        options.beam = 1;                                                                                    \
+        options.sample = 1;                                                                                  \
+        change;                                                                                              \
+        assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, (part));         \
+    } while (0)
+
+static void test_bad_values(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    REFUSE(options.temperature = 0, "temperature 0");
+    REFUSE(options.temperature = -1, "temperature -1");
+    REFUSE(options.top_k = -2, "top k -2");
+    REFUSE(options.top_p = 1.01, "top p 1.01");
+    REFUSE(options.typical_p = 0, "typical p 0");
+    REFUSE(options.n_best = 200, "n-best 200: it is 1 to 128 samples");
+    REFUSE(options.repetition_penalty = 0, "repetition penalty 0");
+    REFUSE(options.encoder_repetition_penalty = -2, "of the source's tokens -2");
+    clf_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
+        cmocka_unit_test_teardown(test_temperature, support_teardown),
+        cmocka_unit_test_teardown(test_bad_values, support_teardown),
+    };
+    return cmocka_run_group_tests_name("translate/decoding", tests, NULL, NULL);
+}
