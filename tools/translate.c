@@ -1,6 +1,8 @@
 /* clformer translate */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "shared/command.h"
 #include "shared/results.h"
 #include "shared/stream.h"
@@ -18,6 +20,10 @@ static const char help[] =
     "object holds them in `n_best`. A line that cannot be translated gives an empty line, its number and\n"
     "the reason on standard error, and exit status 1 at the end. A line that is too long for the model is\n"
     "cut; that is said, with --json in `cut_from`, and gives exit status 3.\n\n"
+    "--target-prefix \"I am\" lets every translation begin so; of a file's lines each belongs to one of\n"
+    "standard input:\n"
+    "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small --target-prefix 'I am'\n"
+    "  I am a student.\n\n"
     "A model of several languages takes them by its own codes or short ones:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 
@@ -85,11 +91,30 @@ static void print_text(const struct clf_translation *translation, int n_best, lo
     }
 }
 
+/* The one prefix for every line of a window; 0 without memory. */
+static int repeat_prefix(struct clf_line **prefixes, const struct stream *stream)
+{
+    const char *prefix = stream->flags.target_prefix;
+    int count = stream->windows[0].count;
+    *prefixes = malloc((size_t)count * sizeof **prefixes);
+    for (int i = 0; *prefixes != NULL && i < count; i++) {
+        (*prefixes)[i] = (struct clf_line){prefix, strlen(prefix)};
+    }
+    return *prefixes != NULL;
+}
+
 static clf_status translate_window(struct stream *stream)
 {
     const struct window *window = &stream->windows[0];
     struct clf_translation *translations;
-    clf_status status = clf_translate(&translations, stream->translator, window->lines, window->count);
+    struct clf_line *prefixes = NULL;
+    if (stream->flags.target_prefix != NULL && !repeat_prefix(&prefixes, stream)) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for the target prefixes");
+    }
+    clf_status status =
+        clf_translate_prefixed(&translations, stream->translator, window->lines,
+                               stream->sides > 1 ? stream->windows[1].lines : prefixes, window->count);
+    free(prefixes);
     if (status != CLF_OK) {
         return status;
     }
@@ -116,10 +141,20 @@ int verb_translate(int argc, char **argv)
     if (status < 0) {
         status = flags_operands(&stream.flags, 0, 0, "translate reads standard input and takes only flags");
     }
+    if (status < 0 && stream.flags.target_prefix != NULL && stream.flags.target_prefix_file != NULL) {
+        status = report_wrong_call("--target-prefix and --target-prefix-file exclude each other");
+    }
     if (status >= 0) {
         return status;
     }
-    status = stream_run(&stream, translate_window);
+    status = EXIT_DONE;
+    if (stream.flags.target_prefix_file != NULL) {
+        stream.sides = 2;
+        status = line_reader_open(&stream.readers[1], stream.flags.target_prefix_file);
+    }
+    if (status == EXIT_DONE) {
+        status = stream_run(&stream, translate_window);
+    }
     stream_free(&stream);
     return status;
 }

@@ -173,6 +173,21 @@ void clf_translator_free(struct clf_translator *translator);
 clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
                          const struct clf_line *lines, int count);
 
+/**
+ * Translates lines of which the translation's beginning is given, as transformers does where
+ * decoder_input_ids are: its tokens are not the model's choice, have no part in scores, nor in the lengths
+ * that these are divided by; but the options' minimum and maximum lengths count them, and so does every rule
+ * about tokens that came before. Ids and text of the result begin with them. The token that
+ * options.forced_first names comes before them. Not with split_sentences.
+ *
+ * @param prefixes `count` lines; one that is empty leaves its line to the model, as clf_translate() does.
+ * NULL: all are.
+ * @return as clf_translate(); a line of which the prefix is as long as a translation may be, or holds a token
+ *         that ends one, gets CLF_TEXT.
+ */
+clf_status clf_translate_prefixed(struct clf_translation **out, struct clf_translator *translator,
+                                  const struct clf_line *lines, const struct clf_line *prefixes, int count);
+
 /** Frees the result of clf_translate(); NULL is ignored. */
 void clf_translations_free(struct clf_translation *translations, int count);
 

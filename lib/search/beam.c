@@ -53,7 +53,7 @@ static void give_up(struct clf__search_source *source)
     }
     for (int i = 0; i < source->running_count; i++) {
         struct clf__beam *beam = &source->running[i];
-        if (beam->length > 0) {
+        if (beam->length > clf__prompt_length(options)) {
             beam->score /= clf__length_divisor(options, beam->length);
         }
     }

@@ -88,6 +88,12 @@ static inline int clf__is_id(const struct clf__search_options *options, int id)
     return id >= 0 && id < options->vocabulary;
 }
 
+/* Tokens that come before anything is generated, but for the start token. */
+static inline int clf__prompt_length(const struct clf__search_options *options)
+{
+    return options->prefix_is_prompt ? options->prefix_count : 0;
+}
+
 /* options.c */
 
 /* CLF_BAD_ARGUMENT where rows, cache rows or offsets of bans would outgrow int32. */
@@ -166,7 +172,8 @@ void clf__search_source_turn(struct clf__search_source *source, int next_count);
 /* Makes `to` what `from` becomes with the candidate's token after it. */
 void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
                       const struct clf__candidate *candidate);
-/* What the summed log-probability of a hypothesis of `length` >= 1 tokens is divided by. */
+/* What the summed log-probability of a hypothesis of `length` tokens, one at least behind the prompt, is
+ * divided by. */
 float clf__length_divisor(const struct clf__search_options *options, int length);
 /* Keeps a finished hypothesis among the source's best, as many as its beams: running beam `from` with the
  * candidate's token after it. */

@@ -237,8 +237,19 @@ static clf_status check_prefix(const struct clf__search_options *options)
                          "a prefix of %d ids: it is a list of at most %d, the maximum length", count,
                          options->max_length);
     }
+    if (options->prefix_is_prompt && count == options->max_length) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "a prompt of %d ids leaves nothing to generate up to the maximum length", count);
+    }
     for (int i = 0; i < count; i++) {
-        CLF__TRY(check_forced(options, options->prefix[i], "first"));
+        int32_t id = options->prefix[i];
+        if (!options->prefix_is_prompt) {
+            CLF__TRY(check_forced(options, id, "first"));
+        } else if (!clf__is_id(options, id) || clf__is_end(options, id)) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "id %d of the prompt is an end id or outside the vocabulary of %d", id,
+                             options->vocabulary);
+        }
     }
     return CLF_OK;
 }

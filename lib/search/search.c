@@ -162,8 +162,9 @@ static int list_outcome(struct clf__hypothesis *outcome, const struct clf__searc
     int any = source->finished_count > 0, count = 0;
     int found = any ? source->finished_count : source->running_count;
     const struct clf__beam *beams = any ? source->finished : source->running;
+    int prompt = clf__prompt_length(source->options);
     /* One that could not even begin is no hypothesis. */
-    for (; count < source->options->n_best && count < found && beams[count].length > 0; count++) {
+    for (; count < source->options->n_best && count < found && beams[count].length > prompt; count++) {
         outcome[count] = (struct clf__hypothesis){.ids = beams[count].ids + 1,
                                                   .length = beams[count].length,
                                                   .score = beams[count].score,

@@ -71,6 +71,8 @@ struct clf__search_options {
     int renormalize;           /* log-softmax again after the banned ids are gone */
     const int32_t *prefix;     /* ids of the first generated tokens */
     int prefix_count;          /* <= max_length */
+    int prefix_is_prompt;      /* 1: it is given, not generated: lengths of scores leave it out, though the
+                                  minimum and the maximum count it, and something follows it */
     int forced_last;           /* id forced at max_length, or -1; stronger than the prefix */
     const int32_t *suppressed; /* ids never generated */
     int suppressed_count;

@@ -56,6 +56,11 @@ clf_status clf__source_read(struct clf__source *out, const struct clf_translator
 clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,
                             const struct clf_line *line);
 
+/* Reads what a target begins with: the token that is forced to be first, then its own, and no end token; none
+ * where the line is empty. */
+clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *translator,
+                            const struct clf_line *line);
+
 /* Cuts ids to `limit`, keeping the last one (the end token). Returns the count before, or 0 where nothing was
  * cut. */
 int clf__ids_cut(struct clf__ids *ids, int limit);
@@ -83,9 +88,9 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
 clf_status clf__translator_begin(struct clf_translator *translator);
 void clf__translator_end(struct clf_translator *translator);
 
-/* clf_translate() of whole lines, within a call. */
+/* clf_translate_prefixed() of whole lines, within a call. */
 clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
-                          const struct clf_line *lines, int count);
+                          const struct clf_line *lines, const struct clf_line *prefixes, int count);
 
 /* CLF_BAD_ARGUMENT for what cannot be `count` lines. */
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count);

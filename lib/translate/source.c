@@ -85,6 +85,41 @@ clf_status clf__source_read(struct clf__source *out, const struct clf_translator
     return status;
 }
 
+/* Before all others. */
+static clf_status prepend(struct clf__ids *ids, int32_t id)
+{
+    CLF__TRY(clf__ids_append(ids, -1)); /* room */
+    memmove(ids->data + 1, ids->data, (size_t)(ids->count - 1) * sizeof *ids->data);
+    ids->data[0] = id;
+    return CLF_OK;
+}
+
+clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *translator,
+                            const struct clf_line *line)
+{
+    const struct clf_model *model = translator->model;
+    const struct clf__search_options *search = &translator->search;
+    if (is_blank(line)) {
+        return CLF_OK;
+    }
+    CLF__TRY(
+        clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1, translator->options.pieces));
+    out->count -= out->count > 0 && out->data[out->count - 1] == model->transformer->config.end_id;
+    for (int i = 0; i < out->count; i++) {
+        if (clf__is_end(search, out->data[i])) {
+            return clf__fail(CLF_TEXT, "the target prefix holds \"%s\", which ends a translation",
+                             clf__tokenizer_target_piece(model->tokenizer, out->data[i]));
+        }
+    }
+    if (out->count > 0 && translator->options.forced_first >= 0) {
+        CLF__TRY(prepend(out, translator->options.forced_first));
+    }
+    return out->count < search->max_length
+               ? CLF_OK
+               : clf__fail(CLF_TEXT, "the target prefix has %d tokens, and the whole translation %d at most",
+                           out->count, search->max_length);
+}
+
 clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,
                             const struct clf_line *line)
 {
@@ -92,9 +127,7 @@ clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct cl
     CLF__TRY(
         clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1, translator->options.pieces));
     if (translator->options.forced_first >= 0) {
-        CLF__TRY(clf__ids_append(out, -1)); /* room */
-        memmove(out->data + 1, out->data, (size_t)(out->count - 1) * sizeof *out->data);
-        out->data[0] = translator->options.forced_first;
+        CLF__TRY(prepend(out, translator->options.forced_first));
     }
     *cut_from = clf__ids_cut(out, model->info.max_target_length);
     return CLF_OK;

@@ -160,7 +160,7 @@ static clf_status translate_parts(struct clf_translation **out, struct split *sp
 {
     struct clf_translation *parts;
     CLF__TRY(find_parts(split));
-    CLF__TRY(clf__translate(&parts, split->translator, split->sources, split->parts.count));
+    CLF__TRY(clf__translate(&parts, split->translator, split->sources, NULL, split->parts.count));
     clf_status status = clf__allocate(out, (size_t)split->count, sizeof **out);
     for (int i = 0; status == CLF_OK && i < split->count; i++) {
         status = join_line(&(*out)[i], split, i, parts);
@@ -186,13 +186,30 @@ static clf_status translate_split(struct clf_translation **out, struct clf_trans
     return status;
 }
 
-clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
-                         const struct clf_line *lines, int count)
+static clf_status translate(struct clf_translation **out, struct clf_translator *translator,
+                            const struct clf_line *lines, const struct clf_line *prefixes, int count)
+{
+    if (translator->sentence_rules == NULL) {
+        return clf__translate(out, translator, lines, prefixes, count);
+    }
+    if (prefixes != NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "lines that are split into sentences take no target prefix");
+    }
+    return translate_split(out, translator, lines, count);
+}
+
+clf_status clf_translate_prefixed(struct clf_translation **out, struct clf_translator *translator,
+                                  const struct clf_line *lines, const struct clf_line *prefixes, int count)
 {
     *out = NULL;
     CLF__TRY(clf__translator_begin(translator));
-    clf_status status = translator->sentence_rules != NULL ? translate_split(out, translator, lines, count)
-                                                           : clf__translate(out, translator, lines, count);
+    clf_status status = translate(out, translator, lines, prefixes, count);
     clf__translator_end(translator);
     return status;
+}
+
+clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
+                         const struct clf_line *lines, int count)
+{
+    return clf_translate_prefixed(out, translator, lines, NULL, count);
 }

@@ -11,7 +11,9 @@
 /* The lines of one call while they are worked on. */
 struct work {
     struct clf_translator *translator;
-    struct clf__source *sources; /* (count) */
+    struct clf__source *sources;         /* (count) */
+    struct clf__ids *prefixes;           /* (count) what targets begin with; NULL: nothing is given */
+    struct clf__search_options *options; /* (count) beside these */
     struct clf_translation *results;
     int count;
     int *order; /* (count) the lines that have anything to translate, longest first */
@@ -146,7 +148,9 @@ static clf_status admit(struct work *work)
     CLF__TRY(encode(work, fitting));
     for (int i = 0; i < fitting; i++) {
         int line = work->order[work->next++], slot = work->slots[i];
-        CLF__TRY(clf__search_add(work->search, slot, &translator->search, line));
+        const struct clf__search_options *options =
+            work->options != NULL ? &work->options[line] : &translator->search;
+        CLF__TRY(clf__search_add(work->search, slot, options, line));
         clf__search_give_source(work->search, slot, work->sources[line].ids.data,
                                 work->sources[line].ids.count);
         clf__search_give_identity(work->search, slot, identity_of(&work->sources[line], translator->model));
@@ -231,14 +235,41 @@ static void warn_of_sentences(struct clf_translator *translator, const struct cl
     }
 }
 
-static clf_status read_sources(struct work *work, const struct clf_line *lines)
+/* The line's own search begins with its prefix. */
+static clf_status read_prefix(struct work *work, int line, const struct clf_line *prefix)
+{
+    struct clf__ids *ids = &work->prefixes[line];
+    struct clf__search_options *options = &work->options[line];
+    clf_status status = clf__prefix_read(ids, work->translator, prefix);
+    *options = work->translator->search;
+    if (status == CLF_OK && ids->count > 0) {
+        options->prefix = ids->data;
+        options->prefix_count = ids->count;
+        options->prefix_is_prompt = 1;
+    }
+    return status;
+}
+
+static clf_status read_line(struct work *work, int line, const struct clf_line *text,
+                            const struct clf_line *prefix)
+{
+    CLF__TRY(clf__source_read(&work->sources[line], work->translator, text));
+    clf_status status = prefix != NULL ? read_prefix(work, line, prefix) : CLF_OK;
+    if (status != CLF_OK) {
+        clf__source_free(&work->sources[line]);
+    }
+    return status;
+}
+
+static clf_status read_sources(struct work *work, const struct clf_line *lines,
+                               const struct clf_line *prefixes)
 {
     double start = clf__seconds();
     for (int i = 0; i < work->count; i++) {
         struct clf_translation *result = &work->results[i];
-        struct clf__source *source = &work->sources[i];
-        CLF__TRY(clf__line_problem(clf__source_read(source, work->translator, &lines[i]), &result->status,
-                                   &result->problem));
+        const struct clf__source *source = &work->sources[i];
+        clf_status status = read_line(work, i, &lines[i], prefixes != NULL ? &prefixes[i] : NULL);
+        CLF__TRY(clf__line_problem(status, &result->status, &result->problem));
         warn_of_sentences(work->translator, &lines[i]);
         result->cut_from = source->cut_from;
         result->source_count = source->length;
@@ -262,28 +293,37 @@ static clf_status sort(struct work *work)
     return status;
 }
 
-static clf_status run(struct work *work, const struct clf_line *lines)
+static clf_status run(struct work *work, const struct clf_line *lines, const struct clf_line *prefixes)
 {
     size_t count = (size_t)work->count;
     CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
     CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
     CLF__TRY(clf__allocate(&work->order, count, sizeof *work->order));
     CLF__TRY(clf__allocate(&work->slots, count, sizeof *work->slots));
-    CLF__TRY(read_sources(work, lines));
+    if (prefixes != NULL) {
+        CLF__TRY(clf__allocate(&work->prefixes, count, sizeof *work->prefixes));
+        CLF__TRY(clf__allocate(&work->options, count, sizeof *work->options));
+    }
+    CLF__TRY(read_sources(work, lines, prefixes));
     CLF__TRY(sort(work));
     return work->sorted > 0 ? search(work) : CLF_OK;
 }
 
 clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
-                          const struct clf_line *lines, int count)
+                          const struct clf_line *lines, const struct clf_line *prefixes, int count)
 {
     CLF__TRY(clf__translator_check_lines(lines, count));
     struct work work = {.translator = translator, .count = count};
-    clf_status status = run(&work, lines);
+    clf_status status = run(&work, lines, prefixes);
+    for (int i = 0; work.prefixes != NULL && i < count; i++) {
+        clf__ids_free(&work.prefixes[i]);
+    }
     for (int i = 0; work.sources != NULL && i < count; i++) {
         clf__source_free(&work.sources[i]);
     }
     clf__free(work.sources);
+    clf__free(work.prefixes);
+    clf__free(work.options);
     clf__free(work.order);
     clf__free(work.slots);
     if (status != CLF_OK) {

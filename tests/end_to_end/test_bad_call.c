@@ -79,6 +79,7 @@ static void test_values(void **state)
     refuse_call(TRANSLATE "--top-p 0.5", "--top-p is for sampling: add --sample");
     refuse_call(TRANSLATE "--seed 5", "--seed is for sampling");
     refuse_call(TRANSLATE "--sample --no-sample", "exclude each other");
+    refuse_call(TRANSLATE "--target-prefix a --target-prefix-file b", "exclude each other");
     refuse_call(TRANSLATE "--beam 500", "beam size 500");
     refuse_call(TRANSLATE "--beam 2 --n-best 3", "n-best 3");
     refuse_call(TRANSLATE "--max-length 0", "maximum length 0");

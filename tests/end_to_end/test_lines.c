@@ -19,6 +19,37 @@ static void test_kinds_of_line(void **state)
     assert_output(result, "Thank you very much.\n\nThanks.\n");
 }
 
+/* What translations begin with: the same for all, or a line for each. */
+static void test_prefixes(void **state)
+{
+    (void)state;
+    static const char input[] = "Je suis étudiant\n\nJe suis étudiant\n";
+    struct process_result result = run_clformer(input, TRANSLATE "--target-prefix I\x1f"
+                                                                 "am");
+    assert_output(result, "I am a student.\n\nI am a student.\n");
+    char *path = support_temporary_path("prefixes.txt");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("\nThe\nI am\n", file);
+    fclose(file);
+    char call[600];
+    snprintf(call, sizeof call, TRANSLATE "--target-prefix-file %s", path);
+    result = run_clformer(input, call);
+    assert_output(result, "I'm a student.\n\nI am a student.\n");
+    result = run_clformer("Je suis étudiant\n", call); /* fewer lines than the file */
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.errors, "prefixes.txt"));
+    result = run_clformer(input, TRANSLATE "--target-prefix-file nowhere.txt");
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.errors, "nowhere.txt"));
+    result = run_clformer("Merci.\n", TRANSLATE "--max-length 2 --target-prefix Unbelievable");
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.errors, "line 1: the target prefix has "));
+    result = run_clformer("Merci.\n", TRANSLATE "--split-sentences --target-prefix I");
+    assert_int_equal(result.status, 2);
+    assert_non_null(strstr(result.errors, "take no target prefix"));
+}
+
 static void test_long_line(void **state)
 {
     (void)state;
@@ -159,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_kinds_of_line, support_teardown),
+        cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_long_line, support_teardown),
         cmocka_unit_test_teardown(test_cut_inside_a_character, support_teardown),
         cmocka_unit_test_teardown(test_unicode_blanks, support_teardown),

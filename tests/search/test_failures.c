@@ -13,6 +13,16 @@ static const int seeds[] = {3, 4, 5, 6};
         assert_fails(clf__search_check(&options), CLF_BAD_ARGUMENT, (part));                                 \
     } while (0)
 
+static void test_wrong_prompt(void **state)
+{
+    (void)state;
+    static const int32_t prompt[] = {3, 4, TOY_END};
+    REJECT((options.prefix_is_prompt = 1, options.prefix = prompt, options.prefix_count = 3), "is an end id");
+    REJECT((options.prefix_is_prompt = 1, options.prefix = prompt, options.prefix_count = 2,
+            options.max_length = 2),
+           "leaves nothing to generate");
+}
+
 #define REJECT_SAMPLING(change, part)                                                                        \
     REJECT((options.beams = options.n_best = options.sampling.is_on = 1, change), part)
 
@@ -219,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_sizes),
         cmocka_unit_test(test_wrong_sampling),
+        cmocka_unit_test(test_wrong_prompt),
         cmocka_unit_test(test_wrong_ids),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_each_step_fails),

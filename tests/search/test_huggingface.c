@@ -9,7 +9,7 @@ enum { MOST = 64 };
 
 struct listed {
     struct clf__search_options options;
-    int32_t prefix;
+    int32_t prefix, prompt[MOST];
     int seeds[MOST];
     int32_t other_ends[MOST], suppressed[MOST], bad_words[MOST], bad_word_offsets[MOST];
 };
@@ -60,6 +60,14 @@ static void read_case(struct listed *listed, const json_t *object)
     listed->prefix = integer(object, "forced_first");
     options->prefix = &listed->prefix;
     options->prefix_count = listed->prefix >= 0;
+    const json_t *prompt = json_object_get(object, "prompt");
+    if (prompt != NULL) {
+        options->prefix = listed->prompt;
+        options->prefix_count = read_ids(listed->prompt, prompt, 0);
+        options->prefix_is_prompt = 1;
+        options->max_length += options->prefix_count;
+        options->min_length += integer(object, "min_new_tokens") ? options->prefix_count : 0;
+    }
     options->forced_last = integer(object, "forced_last");
     options->suppressed = listed->suppressed;
     options->suppressed_count = read_ids(listed->suppressed, json_object_get(object, "suppressed"), 0);
@@ -180,7 +188,7 @@ static void test_equals_transformers(void **state)
 static void test_features(void **state)
 {
     (void)state;
-    check_file("search/feature_cases.json", 420);
+    check_file("search/feature_cases.json", 600);
 }
 
 int main(void)

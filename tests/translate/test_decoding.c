@@ -117,6 +117,41 @@ static void test_temperature(void **state)
     clf_model_free(model);
 }
 
+/* What is given is not the model's choice: it adds nothing to scores, and the rest follows from it. */
+static void test_prefixes(void **state)
+{
+    (void)state;
+    static const char *const given[] = {"I am", "", "I've", "There"};
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    for (int beam = 1; beam <= 4; beam += 3) {
+        struct clf_translate_options options;
+        struct clf_translator *translator;
+        struct clf_translation *together, *alone, *plain;
+        struct clf_line lines[4], prefixes[4];
+        clf_translate_options_init(&options, model);
+        options.beam = beam;
+        assert_ok(clf_translator_create(&translator, model, &options));
+        for (int i = 0; i < 4; i++) {
+            lines[i] = (struct clf_line){texts[i], strlen(texts[i])};
+            prefixes[i] = (struct clf_line){given[i], strlen(given[i])};
+        }
+        assert_ok(clf_translate_prefixed(&together, translator, lines, prefixes, 4));
+        assert_ok(clf_translate(&plain, translator, lines, 4));
+        for (int i = 0; i < 4; i++) {
+            assert_ok(clf_translate_prefixed(&alone, translator, &lines[i], &prefixes[i], 1));
+            assert_same(alone, &together[i]);
+            const char *text = alone->hypotheses[0].text;
+            assert_int_equal(strncmp(text, given[i], strlen(given[i])), 0);
+            clf_translations_free(alone, 1);
+        }
+        assert_same(&together[1], &plain[1]);
+        clf_translations_free(together, 4);
+        clf_translations_free(plain, 4);
+        clf_translator_free(translator);
+    }
+    clf_model_free(model);
+}
+
 #define REFUSE(change, part)                                                                                 \
     do {                                                                                                     \
         struct clf_translate_options options;                                                                \
@@ -148,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_temperature, support_teardown),
+        cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_bad_values, support_teardown),
     };
     return cmocka_run_group_tests_name("translate/decoding", tests, NULL, NULL);

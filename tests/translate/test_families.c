@@ -91,7 +91,12 @@ static void check_record(struct clf_model *model, const json_t *record, const ch
     struct clf_translator *translator;
     struct clf_translation *translations;
     assert_ok(clf_translator_create(&translator, model, &options));
-    assert_ok(clf_translate(&translations, translator, lines, (int)count));
+    const json_t *prefixes = json_object_get(record, "prefixes");
+    struct clf_line *given = prefixes != NULL ? support_array(count, sizeof *given) : NULL;
+    for (size_t i = 0; prefixes != NULL && i < count; i++) {
+        given[i] = write_words(json_array_get(prefixes, i));
+    }
+    assert_ok(clf_translate_prefixed(&translations, translator, lines, given, (int)count));
     for (size_t i = 0; i < count; i++) {
         check_line(&translations[i], json_array_get(outputs, i), options.beam, name, i);
     }

@@ -51,6 +51,7 @@ struct flags {
     int pieces;
     const char *source_language, *target_language;
     int split_sentences;
+    const char *target_prefix, *target_prefix_file;
     /* bench */
     int stage, repeats;
     int merge;
