@@ -6,6 +6,8 @@
 #include "config/keys.h"
 
 enum { MAX_TOKENS = CLF__CONFIG_MOST_TOKENS, MAX_IDS = 1 << 20, MAX_ENDS = 64 };
+#define LEAST_FACTOR 1e-6
+#define MOST_FACTOR  1e6
 
 clf_status clf__config_read_end_id(const struct clf__json *json, int *id)
 {
@@ -166,6 +168,28 @@ static clf_status read_bad_words(struct clf__search_options *options, const stru
     return CLF_OK;
 }
 
+/* [start, factor] */
+static clf_status read_decay(struct clf__search_options *options, const struct clf__json *json)
+{
+    const json_t *pair = json_object_get(json->root, "exponential_decay_length_penalty");
+    if (!pair || json_is_null(pair)) {
+        return CLF_OK;
+    }
+    const json_t *start = json_array_get(pair, 0), *factor = json_array_get(pair, 1);
+    int is_pair = json_array_size(pair) == 2 && json_is_integer(start) && json_is_number(factor);
+    if (!is_pair || json_integer_value(start) < 0 || json_integer_value(start) > MAX_TOKENS ||
+        !(json_number_value(factor) >= LEAST_FACTOR && json_number_value(factor) <= MOST_FACTOR)) {
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: \"exponential_decay_length_penalty\" is no list of a number of tokens and a factor "
+            "from %g to %g",
+            json->path, LEAST_FACTOR, MOST_FACTOR);
+    }
+    options->decay_start = (int)json_integer_value(start);
+    options->decay_factor = (float)json_number_value(factor);
+    return CLF_OK;
+}
+
 static clf_status read_early_stopping(struct clf__search_options *options, const struct clf__json *json)
 {
     const json_t *value = json_object_get(json->root, "early_stopping");
@@ -238,16 +262,10 @@ static void warn_of_others(const struct clf__json *json)
         const char *key;
         double neutral;
     } others[] = {
-        {"diversity_penalty", 0},
-        {"num_beam_groups", 1},
-        {"penalty_alpha", 0},
-        {"exponential_decay_length_penalty", 0},
-        {"guidance_scale", 1},
-        {"sequence_bias", 0},
-        {"force_words_ids", 0},
-        {"stop_strings", 0},
-        {"top_h", 0},
-        {"watermarking_config", 0},
+        {"diversity_penalty", 0}, {"num_beam_groups", 1}, {"penalty_alpha", 0},
+
+        {"guidance_scale", 1},    {"sequence_bias", 0},   {"force_words_ids", 0},
+        {"stop_strings", 0},      {"top_h", 0},           {"watermarking_config", 0},
         {"max_time", 0},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -282,6 +300,7 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
     }
     CLF__TRY(read_length_penalty(options, json));
     CLF__TRY(read_early_stopping(options, json));
+    CLF__TRY(read_decay(options, json));
     CLF__TRY(read_forced(json, "forced_bos_token_id", vocabulary, &config->forced_first));
     CLF__TRY(read_forced(json, "forced_eos_token_id", vocabulary, &options->forced_last));
     CLF__TRY(

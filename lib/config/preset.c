@@ -49,6 +49,7 @@ static void start_paper(struct clf__config *config, struct clf__config_choices *
         .forced_last = -1,
         .repetition_penalty = 1,
         .source_repetition_penalty = 1,
+        .decay_factor = 1,
         .sampling = {.temperature = 1, .top_k = 50, .top_p = 1, .typical_p = 1},
     };
     config->forced_first = -1;

@@ -80,9 +80,54 @@ static float change_source_repetition(float score, const struct clf__search_sour
     return change_by(score, 1.0f / source->options->source_repetition_penalty);
 }
 
+/* --- End tokens, the more the longer it takes. --- */
+
+static clf_status check_decay(const struct clf__search_options *options)
+{
+    if (!(options->decay_factor > 0.0f && isfinite(options->decay_factor)) || options->decay_start < 0) {
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "decay by %g from token %d on: the factor is above 0, and 1 is none; the start is 0 or more",
+            (double)options->decay_factor, options->decay_start);
+    }
+    return CLF_OK;
+}
+
+static size_t limit_decay(const struct clf__search_options *options)
+{
+    return options->decay_factor != 1.0f ? 1 + (size_t)options->other_end_count : 0;
+}
+
+/* Tokens since the start, at most 0 before it. */
+static int decay_steps(const struct clf__search_options *options, const struct clf__beam *beam)
+{
+    return beam->length - clf__prompt_length(options) - options->decay_start;
+}
+
+static void list_decay(struct clf__id_list *changed, const struct clf__search_source *source,
+                       const struct clf__beam *beam)
+{
+    const struct clf__search_options *options = source->options;
+    if (decay_steps(options, beam) <= 0) {
+        return;
+    }
+    clf__id_list_insert(changed, options->end_id);
+    for (int i = 0; i < options->other_end_count; i++) {
+        clf__id_list_insert(changed, options->other_end_ids[i]);
+    }
+}
+
+static float change_decay(float score, const struct clf__search_source *source, const struct clf__beam *beam)
+{
+    const struct clf__search_options *options = source->options;
+    double power = pow((double)options->decay_factor, decay_steps(options, beam));
+    return score + fabsf(score) * (float)(power - 1.0);
+}
+
 static const struct penalty penalties[] = {
     {check_repetition, limit_source_repetition, list_source_repetition, change_source_repetition},
     {NULL, limit_repetition, list_repetition, change_repetition},
+    {check_decay, limit_decay, list_decay, change_decay},
 };
 static const struct penalty *const penalties_end = penalties + sizeof penalties / sizeof *penalties;
 

@@ -85,6 +85,10 @@ struct clf__search_options {
      * and a log-probability of beams. 1: none. */
     float repetition_penalty;        /* p of the ids so far, the start token among them */
     float source_repetition_penalty; /* 1 / p of the source's ids */
+    /* From the token on that comes after decay_start generated ones, the prompt not counted, the score s of
+     * an end id becomes s + |s| (f^n - 1), n the tokens since then. f 1: none. */
+    int decay_start;
+    float decay_factor;
     struct clf__sampling sampling;
     int bad_word_count; /* of the two lists that follow */
     /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). Of length 1:

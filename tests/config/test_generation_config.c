@@ -54,6 +54,9 @@ static void test_generation(void **state)
     assert_true(sampling->typical_p == 0.75f && sampling->epsilon_cutoff == 0.125f);
     assert_true(sampling->eta_cutoff == 0.0625f);
     clf__config_free(&c);
+    c = load_config(marian_config, "", "\"exponential_decay_length_penalty\": [5, 1.5]");
+    assert_true(c.generation.decay_start == 5 && c.generation.decay_factor == 1.5f);
+    clf__config_free(&c);
     c = load_config(marian_config, "", "\"min_new_tokens\": 4");
     assert_int_equal(c.generation.min_length, 5); /* and then the end token */
     clf__config_free(&c);
@@ -113,6 +116,9 @@ static void test_bad_generation(void **state)
         "\"renormalize_logits\": 1",
         "\"repetition_penalty\": 0",
         "\"top_p\": 1.5",
+        "\"exponential_decay_length_penalty\": 2",
+        "\"exponential_decay_length_penalty\": [1.5, 1.5]",
+        "\"exponential_decay_length_penalty\": [3, 0]",
         "\"top_k\": -1",
         "\"do_sample\": 1",
         "\"do_sample\": true, \"num_beams\": 2, \"num_return_sequences\": 3",

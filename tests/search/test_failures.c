@@ -57,6 +57,8 @@ static void test_wrong_sizes(void **state)
     REJECT(options.length_penalty = NAN, "length penalty");
     REJECT(options.length_penalty = INFINITY, "length penalty");
     REJECT(options.repetition_penalty = 0.0f, "repetition penalty 0");
+    REJECT(options.decay_factor = 0.0f, "decay by 0");
+    REJECT(options.decay_start = -1, "from token -1 on");
     REJECT(options.repetition_penalty = NAN, "repetition penalty");
     REJECT(options.source_repetition_penalty = -1.0f, "of the source's tokens -1");
     REJECT(options.length_rule = (enum clf__length_rule)9, "length rule 9");

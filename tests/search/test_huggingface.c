@@ -75,6 +75,11 @@ static void read_case(struct listed *listed, const json_t *object)
     options->other_end_count = read_ids(listed->other_ends, json_object_get(object, "other_ends"), 0);
     const json_t *repetition = json_object_get(object, "repetition_penalty");
     options->repetition_penalty = repetition != NULL ? (float)json_number_value(repetition) : 1.0f;
+    const json_t *decay = json_object_get(object, "exponential_decay_length_penalty");
+    if (decay != NULL) {
+        options->decay_start = (int)json_integer_value(json_array_get(decay, 0));
+        options->decay_factor = (float)json_number_value(json_array_get(decay, 1));
+    }
     const json_t *words = json_object_get(object, "bad_words");
     options->bad_words = listed->bad_words;
     options->bad_word_offsets = listed->bad_word_offsets;
@@ -188,7 +193,7 @@ static void test_equals_transformers(void **state)
 static void test_features(void **state)
 {
     (void)state;
-    check_file("search/feature_cases.json", 600);
+    check_file("search/feature_cases.json", 720);
 }
 
 int main(void)

@@ -278,6 +278,7 @@ static inline struct clf__search_options toy_options(int vocabulary, int beams, 
                                         .forced_last = -1,
                                         .repetition_penalty = 1.0f,
                                         .source_repetition_penalty = 1.0f,
+                                        .decay_factor = 1.0f,
                                         .sampling = {.temperature = 1.0f, .top_p = 1.0f, .typical_p = 1.0f}};
 }
 
