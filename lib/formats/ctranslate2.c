@@ -395,21 +395,18 @@ static void set_generation(struct clf__config *config)
 {
     enum { LONGEST_OUTPUT = 256, BEAMS = 2 };
     int limit = config->decoder_max_positions;
-    config->generation = (struct clf__search_options){
-        .beams = BEAMS,
-        .n_best = 1,
-        .vocabulary = config->target_vocabulary,
-        .start_id = config->decoder_start_id,
-        .end_id = config->end_id,
-        .min_length = 2, /* one token and the end */
-        .max_length = limit < LONGEST_OUTPUT ? limit : LONGEST_OUTPUT,
-        .length_rule = CLF__LENGTH_HUGGINGFACE,
-        .length_penalty = 1.0,
-        .early_stopping = CLF__STOP_TRUE,
-        .renormalize = 1,
-        .divides_greedy = 1,
-        .forced_last = -1,
-    };
+    struct clf__search_options *options = &config->generation; /* which are the preset's */
+    options->beams = BEAMS;
+    options->vocabulary = config->target_vocabulary;
+    options->start_id = config->decoder_start_id;
+    options->end_id = config->end_id;
+    options->min_length = 2; /* one token and the end */
+    options->max_length = limit < LONGEST_OUTPUT ? limit : LONGEST_OUTPUT;
+    options->length_rule = CLF__LENGTH_HUGGINGFACE;
+    options->length_penalty = 1.0;
+    options->early_stopping = CLF__STOP_TRUE;
+    options->renormalize = 1;
+    options->divides_greedy = 1;
 }
 
 static clf_status read_text(const struct reading *reading, const char *folder)
