@@ -60,7 +60,7 @@ struct clf__search_options {
     int n_best; /* hypotheses returned a source, <= beams; samples of one beam: CLF__SEARCH_BEAMS_LIMIT at
                    most */
     int vocabulary;
-    int start_id, end_id;       /* start -1: the decoder starts with zeros in place of a token's embedding */
+    int start_id, end_id; /* start -1: the decoder starts with zeros in place of a token's embedding */
     const int32_t *other_end_ids; /* that end a hypothesis too */
     int other_end_count;
     int min_length, max_length; /* 0 <= min <= max, max >= 1 */
