@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "text/segmenters/byte_level.h"
 #include "text/segmenters/byte_pairs.h"
 
 struct state {
@@ -86,8 +87,7 @@ static size_t spaces(const char *text, size_t size)
     return end < size && last > 0 ? last : end;
 }
 
-/* How many bytes the next word has: size is 1 at least. */
-static size_t word_length(const char *text, size_t size)
+size_t clf__byte_level_word(const char *text, size_t size)
 {
     size_t length = contraction(text, size);
     if (length > 0) {
@@ -105,11 +105,11 @@ static size_t word_length(const char *text, size_t size)
     return end;
 }
 
-static clf_status cut_words(const struct state *side, struct clf__byte_pairs_work *work, const char *text,
+static clf_status cut_words(const struct state *side, struct clf__merge_work *work, const char *text,
                             size_t size, clf__piece_function *function, void *user)
 {
     for (size_t length; size > 0; text += length, size -= length) {
-        length = word_length(text, size);
+        length = clf__byte_level_word(text, size);
         CLF__TRY(clf__byte_pairs_cut(&side->pairs, work, text, length, function, user));
     }
     return CLF_OK;
@@ -119,7 +119,7 @@ static clf_status byte_level_segment(const void *state, const char *text, size_t
                                      clf__piece_function *function, void *user)
 {
     const struct state *side = state;
-    struct clf__byte_pairs_work work = {.capacity = 0};
+    struct clf__merge_work work = {.capacity = 0};
     char *spaced = NULL;
     if (side->adds_prefix_space && size > 0 && text[0] != ' ') {
         CLF__TRY(clf__allocate(&spaced, size + 1, 1));
@@ -129,17 +129,15 @@ static clf_status byte_level_segment(const void *state, const char *text, size_t
         size++;
     }
     clf_status status = cut_words(side, &work, text, size, function, user);
-    clf__byte_pairs_work_free(&work);
+    clf__merge_work_free(&work);
     clf__free(spaced);
     return status;
 }
 
-/* Bytes that are no UTF-8 become U+FFFD, one for each part that could have begun a character. */
-static clf_status repair(char **out, const char *bytes, size_t size)
+size_t clf__byte_level_repair(char *out, const char *bytes, size_t size)
 {
     static const char replacement[] = "\xef\xbf\xbd";
-    CLF__TRY(clf__allocate(out, 3 * size + 1, 1));
-    char *end = *out;
+    char *end = out;
     for (size_t at = 0; at < size;) {
         size_t next = at;
         UChar32 character;
@@ -150,8 +148,21 @@ static clf_status repair(char **out, const char *bytes, size_t size)
         end += length;
         at = next;
     }
-    *end = '\0';
-    return CLF_OK;
+    return (size_t)(end - out);
+}
+
+size_t clf__byte_level_bytes(char *out, const char *piece, size_t size)
+{
+    size_t count = 0;
+    for (const char *at = piece; at < piece + size;) {
+        int byte = clf__byte_pairs_byte(&at);
+        if (byte < 0) { /* a piece of other characters, such as an added token, is itself */
+            memcpy(out, piece, size);
+            return size;
+        }
+        out[count++] = (char)byte;
+    }
+    return count;
 }
 
 static clf_status byte_level_join(const void *state, char **text, const char *const *pieces, int count)
@@ -164,18 +175,12 @@ static clf_status byte_level_join(const void *state, char **text, const char *co
     char *bytes = NULL;
     CLF__TRY(clf__allocate(&bytes, most, 1));
     for (int i = 0; i < count; i++) {
-        const char *piece = pieces[i];
-        int byte = 0;
-        size_t before = size;
-        while (*piece != '\0' && (byte = clf__byte_pairs_byte(&piece)) >= 0) {
-            bytes[size++] = (char)byte;
-        }
-        if (byte < 0) { /* a piece of other characters, such as an added token, is itself */
-            memcpy(bytes + before, pieces[i], strlen(pieces[i]));
-            size = before + strlen(pieces[i]);
-        }
+        size += clf__byte_level_bytes(bytes + size, pieces[i], strlen(pieces[i]));
     }
-    clf_status status = repair(text, bytes, size);
+    clf_status status = clf__allocate(text, 3 * size + 1, 1);
+    if (status == CLF_OK) {
+        clf__byte_level_repair(*text, bytes, size);
+    }
     clf__free(bytes);
     return status;
 }

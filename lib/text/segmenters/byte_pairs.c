@@ -9,7 +9,6 @@
 #include "text/pieces.h"
 
 enum { BYTES = 256, MAX_FILE_BYTES = 1 << 28, FIRST_UNPRINTABLE = 0x100 };
-static const uint64_t empty_slot = UINT64_MAX;
 
 /* GPT-2's table: printable characters of Latin-1 stand for their own bytes, the others, in rising order, are
  * U+0100 on. */
@@ -47,13 +46,20 @@ int clf__byte_pairs_byte(const char **text)
     return byte;
 }
 
+int clf__byte_pairs_character(char out[2], int byte)
+{
+    int character = character_of(byte);
+    out[0] = (char)(character < 0x80 ? character : 0xc0 | character >> 6);
+    out[1] = (char)(0x80 | (character & 0x3f));
+    return character < 0x80 ? 1 : 2;
+}
+
 static clf_status add_bytes(struct clf__pieces *pieces)
 {
     for (int byte = 0; byte < BYTES; byte++) {
-        int character = character_of(byte);
-        char text[2] = {(char)(character < 0x80 ? character : 0xc0 | character >> 6),
-                        (char)(0x80 | (character & 0x3f))};
-        CLF__TRY(clf__pieces_add(pieces, text, character < 0x80 ? 1 : 2, 0));
+        char text[2];
+        int length = clf__byte_pairs_character(text, byte);
+        CLF__TRY(clf__pieces_add(pieces, text, (size_t)length, 0));
     }
     return CLF_OK;
 }
@@ -109,29 +115,9 @@ static clf_status add_results(struct clf__pieces *pieces, int *count, const char
     return CLF_OK;
 }
 
-static struct clf__merge *find_slot(const struct clf__byte_pairs *pairs, uint64_t pair)
-{
-    uint32_t mask = pairs->slot_count - 1, slot = (uint32_t)(pair * 0x9E3779B97F4A7C15u >> 32) & mask;
-    while (pairs->slots[slot].pair != pair && pairs->slots[slot].pair != empty_slot) {
-        slot = (slot + 1) & mask;
-    }
-    return &pairs->slots[slot];
-}
-
-static uint64_t pair_of(int32_t left, int32_t right)
-{
-    return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-}
-
 static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const char *text, const char *path)
 {
-    for (pairs->slot_count = 1; pairs->slot_count < 2 * (uint32_t)count + 2;) {
-        pairs->slot_count *= 2;
-    }
-    CLF__TRY(clf__allocate(&pairs->slots, pairs->slot_count, sizeof *pairs->slots));
-    for (uint32_t i = 0; i < pairs->slot_count; i++) {
-        pairs->slots[i].pair = empty_slot;
-    }
+    CLF__TRY(clf__merges_create(&pairs->merges, count));
     struct line line;
     int is_damaged;
     for (int rank = 0; next_pair(&line, &text, &is_damaged); rank++) {
@@ -141,11 +127,9 @@ static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const cha
         if (left < 0 || right < 0) {
             return damaged(path, rank, "holds a symbol that is neither a byte nor made by a pair");
         }
-        struct clf__merge *slot = find_slot(pairs, pair_of(left, right));
-        if (slot->pair == empty_slot) { /* a pair that is there twice has its first rank */
-            *slot = (struct clf__merge){pair_of(left, right), rank,
-                                        clf__vocabulary_id(&pairs->symbols, result, strlen(result))};
-        }
+        /* a pair that is there twice has its first rank */
+        clf__merges_add(&pairs->merges, left, right, rank,
+                        clf__vocabulary_id(&pairs->symbols, result, strlen(result)), 0);
     }
     return CLF_OK;
 }
@@ -170,7 +154,7 @@ clf_status clf__byte_pairs_read(struct clf__byte_pairs *out, const char *path)
     char *text = NULL;
     size_t size;
     CLF__TRY(clf__file_read(&text, &size, path, MAX_FILE_BYTES));
-    *out = (struct clf__byte_pairs){.slot_count = 0};
+    *out = (struct clf__byte_pairs){.symbols = {.size = 0}};
     clf_status status = memchr(text, '\0', size) == NULL
                             ? read_text(out, text, path)
                             : clf__fail(CLF_FORMAT, "%s: holds a NUL byte; download it again", path);
@@ -184,119 +168,19 @@ clf_status clf__byte_pairs_read(struct clf__byte_pairs *out, const char *path)
 void clf__byte_pairs_free(struct clf__byte_pairs *pairs)
 {
     clf__vocabulary_free(&pairs->symbols);
-    clf__free(pairs->slots);
-    *pairs = (struct clf__byte_pairs){.slot_count = 0};
+    clf__merges_free(&pairs->merges);
+    *pairs = (struct clf__byte_pairs){.symbols = {.size = 0}};
 }
 
-/* A symbol of the word; one that was merged into the symbol before it is -1. */
-struct clf__byte_pairs_link {
-    int32_t symbol;
-    int before, next; /* -1: none */
-};
-
-/* A merge that may be made where its left symbol stands, if both are there yet. */
-struct clf__byte_pairs_step {
-    int32_t rank, result;
-    int at;
-    uint64_t pair;
-};
-
-void clf__byte_pairs_work_free(struct clf__byte_pairs_work *work)
-{
-    clf__free(work->links);
-    clf__free(work->heap);
-    *work = (struct clf__byte_pairs_work){.capacity = 0};
-}
-
-static int is_before(const struct clf__byte_pairs_step *a, const struct clf__byte_pairs_step *b)
-{
-    return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
-}
-
-static void heap_add(struct clf__byte_pairs_step *heap, int *count, struct clf__byte_pairs_step step)
-{
-    int at = (*count)++;
-    for (; at > 0 && is_before(&step, &heap[(at - 1) / 2]); at = (at - 1) / 2) {
-        heap[at] = heap[(at - 1) / 2];
-    }
-    heap[at] = step;
-}
-
-static struct clf__byte_pairs_step heap_take(struct clf__byte_pairs_step *heap, int *count)
-{
-    struct clf__byte_pairs_step first = heap[0], last = heap[--*count];
-    int at = 0;
-    for (int child = 1; child < *count; child = 2 * at + 1) {
-        child += child + 1 < *count && is_before(&heap[child + 1], &heap[child]);
-        if (!is_before(&heap[child], &last)) {
-            break;
-        }
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = last;
-    return first;
-}
-
-/* Plans the merge of the symbol at a place with the next one, where there is such a pair. */
-static void plan(const struct clf__byte_pairs *pairs, struct clf__byte_pairs_work *work, int *planned, int at)
-{
-    const struct clf__byte_pairs_link *links = work->links;
-    if (at < 0 || links[at].next < 0) {
-        return;
-    }
-    uint64_t pair = pair_of(links[at].symbol, links[links[at].next].symbol);
-    const struct clf__merge *merge = find_slot(pairs, pair);
-    if (merge->pair == pair) {
-        heap_add(work->heap, planned, (struct clf__byte_pairs_step){merge->rank, merge->result, at, pair});
-    }
-}
-
-static void merge_all(const struct clf__byte_pairs *pairs, struct clf__byte_pairs_work *work, int count)
-{
-    struct clf__byte_pairs_link *links = work->links;
-    int planned = 0;
-    for (int i = 0; i + 1 < count; i++) {
-        plan(pairs, work, &planned, i);
-    }
-    while (planned > 0) {
-        struct clf__byte_pairs_step step = heap_take(work->heap, &planned);
-        struct clf__byte_pairs_link *left = &links[step.at];
-        if (left->symbol < 0 || left->next < 0 ||
-            pair_of(left->symbol, links[left->next].symbol) != step.pair) {
-            continue; /* one of the two was merged with its other neighbour */
-        }
-        struct clf__byte_pairs_link *right = &links[left->next];
-        left->symbol = step.result;
-        right->symbol = -1;
-        left->next = right->next;
-        if (left->next >= 0) {
-            links[left->next].before = step.at;
-        }
-        plan(pairs, work, &planned, left->before);
-        plan(pairs, work, &planned, step.at);
-    }
-}
-
-clf_status clf__byte_pairs_cut(const struct clf__byte_pairs *pairs, struct clf__byte_pairs_work *work,
+clf_status clf__byte_pairs_cut(const struct clf__byte_pairs *pairs, struct clf__merge_work *work,
                                const char *word, size_t size, clf__piece_function *function, void *user)
 {
-    if (size > INT_MAX / 8) {
-        return clf__fail(CLF_TEXT, "a word of %zu bytes is too long", size);
+    CLF__TRY(clf__merge_begin(work, size));
+    for (size_t i = 0; i < size; i++) {
+        clf__merge_symbol(work, (unsigned char)word[i]);
     }
-    int count = (int)size;
-    if (count > work->capacity) {
-        CLF__TRY(clf__resize(&work->links, 2 * size, sizeof *work->links));
-        /* A merge, of which a word has less than bytes, plans two more. */
-        CLF__TRY(clf__resize(&work->heap, 6 * size, sizeof *work->heap));
-        work->capacity = 2 * count;
-    }
-    for (int i = 0; i < count; i++) {
-        work->links[i] =
-            (struct clf__byte_pairs_link){(unsigned char)word[i], i - 1, i + 1 < count ? i + 1 : -1};
-    }
-    merge_all(pairs, work, count);
-    for (int at = 0; at >= 0 && count > 0; at = work->links[at].next) {
+    clf__merge_all(&pairs->merges, work);
+    for (int at = 0; at >= 0 && work->count > 0; at = work->links[at].next) {
         const char *piece = pairs->symbols.pieces[work->links[at].symbol];
         CLF__TRY(function(user, piece, strlen(piece)));
     }
