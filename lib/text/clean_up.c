@@ -77,3 +77,9 @@ void clf__text_clean_up(char *text)
         clf__text_replace(text, rules[i][0], rules[i][1]);
     }
 }
+
+void clf__text_clean_up_piece(char *text)
+{
+    clf__text_clean_up(text);
+    clf__text_replace(text, " do not", " don't");
+}

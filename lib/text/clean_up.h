@@ -21,4 +21,7 @@ void clf__text_clean_up(char *text);
 /* In place: every `from`, left to right, becomes a `to` that is not longer. */
 void clf__text_replace(char *text, const char *from, const char *to);
 
+/* The rules of a decoder of WordPiece, which has one more. */
+void clf__text_clean_up_piece(char *text);
+
 #endif

@@ -3,112 +3,179 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
 #include "base/memory.h"
-#include "text/clean_up.h"
 #include "text/pieces.h"
 #include "text/vocabulary.h"
 
 void clf__found_pieces_free(struct clf__found_pieces *found)
 {
-    clf__free(found->ids);
-    *found = (struct clf__found_pieces){0};
+    for (int i = 0; i < found->count; i++) {
+        clf__free(found->items[i].text);
+    }
+    clf__free(found->items);
+    *found = (struct clf__found_pieces){.count = 0};
 }
 
-struct piece {
-    const char *text;
-    int32_t id;
-};
+clf_status clf__found_pieces_add(struct clf__found_pieces *found, const char *text, size_t size, int32_t id,
+                                 int marks)
+{
+    if (found->count == found->capacity) {
+        int capacity = found->capacity > 0 ? 2 * found->capacity : 64;
+        CLF__TRY(clf__resize(&found->items, (size_t)capacity, sizeof *found->items));
+        found->capacity = capacity;
+    }
+    struct clf__found_piece *piece = &found->items[found->count];
+    CLF__TRY(clf__copy_bytes(&piece->text, text, size));
+    piece->size = size;
+    piece->id = id;
+    piece->marks = marks;
+    found->count++;
+    return CLF_OK;
+}
 
 static int by_byte_and_length(const void *left, const void *right)
 {
-    const struct piece *a = left, *b = right;
+    const struct clf__found_piece *a = left, *b = right;
     unsigned char first = (unsigned char)*a->text, second = (unsigned char)*b->text;
-    size_t a_length = strlen(a->text), b_length = strlen(b->text);
     if (first != second) {
         return first < second ? -1 : 1;
     }
-    if (a_length != b_length) {
-        return a_length > b_length ? -1 : 1;
+    if (a->size != b->size) {
+        return a->size > b->size ? -1 : 1;
     }
     return (a->id > b->id) - (a->id < b->id);
 }
 
-static int is_found(const struct clf__vocabulary *vocabulary, int32_t id)
+static void set_pair(struct clf__found_pieces *found, int first, int second)
 {
-    return (vocabulary->marks[id] & CLF__PIECE_FOUND) != 0 && vocabulary->pieces[id][0] != '\0';
+    int pair = first << 8 | second;
+    found->pairs[pair / 64] |= (uint64_t)1 << (pair % 64);
+}
+
+void clf__found_pieces_sort(struct clf__found_pieces *found)
+{
+    if (found->count > 0) {
+        qsort(found->items, (size_t)found->count, sizeof *found->items, by_byte_and_length);
+    }
+    memset(found->first, 0, sizeof found->first);
+    memset(found->pairs, 0, sizeof found->pairs);
+    for (int i = 0; i < found->count; i++) {
+        const struct clf__found_piece *piece = &found->items[i];
+        const unsigned char *bytes = (const unsigned char *)piece->text;
+        found->first[bytes[0] + 1]++;
+        for (int second = 0; second < 256; second++) { /* a piece of one byte goes before any other */
+            if (piece->size == 1 || second == bytes[1]) {
+                set_pair(found, bytes[0], second);
+            }
+        }
+    }
+    for (int byte = 0; byte < 256; byte++) {
+        found->first[byte + 1] += found->first[byte];
+    }
 }
 
 clf_status clf__found_pieces_collect(struct clf__found_pieces *out, const struct clf__vocabulary *vocabulary)
 {
-    int count = 0;
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        count += is_found(vocabulary, id);
-    }
-    struct piece *pieces = NULL;
-    CLF__TRY(clf__allocate(&pieces, (size_t)count, sizeof *pieces));
-    int filled = 0;
-    for (int32_t id = 0; id < vocabulary->size; id++) {
-        if (is_found(vocabulary, id)) {
-            pieces[filled++] = (struct piece){vocabulary->pieces[id], id};
+        const char *piece = vocabulary->pieces[id];
+        int marks = vocabulary->marks[id];
+        if ((marks & CLF__PIECE_FOUND) != 0 && (marks & CLF__PIECE_NORMALIZED) == 0 && *piece != '\0') {
+            CLF__TRY(clf__found_pieces_add(out, piece, strlen(piece), id, marks));
         }
     }
-    qsort(pieces, (size_t)count, sizeof *pieces, by_byte_and_length);
-    struct clf__found_pieces found = {.vocabulary = vocabulary};
-    clf_status status = clf__allocate(&found.ids, (size_t)count, sizeof *found.ids);
-    for (int i = 0; status == CLF_OK && i < count; i++) {
-        found.ids[i] = pieces[i].id;
-        found.first[(unsigned char)*pieces[i].text + 1]++;
-    }
-    clf__free(pieces);
-    for (int byte = 0; byte < 256; byte++) {
-        found.first[byte + 1] += found.first[byte];
-    }
-    *out = found;
-    return status;
+    clf__found_pieces_sort(out);
+    return CLF_OK;
 }
 
-/* The white space that a piece takes with it on its right. */
-static size_t spaces_behind(const struct clf__found_pieces *found, int32_t id, const char *text, size_t size)
+/* A word character as regular expressions of Unicode know it. */
+static int is_word(UChar32 character)
 {
-    size_t spaces = 0;
-    if ((found->vocabulary->marks[id] & CLF__PIECE_EATS_RIGHT) == 0) {
-        return 0;
-    }
-    for (size_t space = 1; spaces < size && space > 0; spaces += space) {
-        space = clf__text_space_in(text + spaces, size - spaces);
-    }
-    return spaces;
+    uint32_t mask = U_MASK(u_charType(character));
+    return character >= 0 && ((mask & (U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK)) != 0 ||
+                              u_hasBinaryProperty(character, UCHAR_ALPHABETIC) ||
+                              u_hasBinaryProperty(character, UCHAR_JOIN_CONTROL));
 }
 
-size_t clf__found_pieces_eaten(const struct clf__found_pieces *found, int32_t id, const char *text,
-                               size_t before)
+/* Where the character of valid UTF-8 that ends at `at` begins. */
+static size_t previous(const char *text, size_t at)
 {
-    if ((found->vocabulary->marks[id] & CLF__PIECE_EATS_LEFT) == 0) {
-        return 0;
-    }
-    size_t kept = 0; /* the end of the last character that is no space */
-    for (size_t at = 0; at < before;) {
-        size_t space = clf__text_space_in(text + at, before - at);
-        at += space > 0 ? space : 1;
-        kept = space > 0 ? kept : at;
-    }
-    return before - kept;
+    do {
+        at--;
+    } while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80);
+    return at;
 }
 
-int32_t clf__found_pieces_next(const struct clf__found_pieces *found, size_t *before, size_t *length,
-                               const char *text, size_t size)
+static int stands_alone(const char *text, size_t size, size_t start, size_t end)
 {
-    for (size_t i = 0; found->ids != NULL && i < size; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        for (int k = found->first[byte]; k < found->first[byte + 1]; k++) {
-            const char *piece = found->vocabulary->pieces[found->ids[k]];
-            size_t bytes = strlen(piece);
-            if (bytes <= size - i && memcmp(text + i, piece, bytes) == 0) {
-                *before = i;
-                *length = bytes + spaces_behind(found, found->ids[k], text + i + bytes, size - i - bytes);
-                return found->ids[k];
-            }
+    const uint8_t *bytes = (const uint8_t *)text;
+    UChar32 before = -1, behind = -1;
+    if (start > 0) {
+        size_t at = previous(text, start);
+        U8_NEXT(bytes, at, start, before);
+    }
+    if (end < size) {
+        size_t at = end;
+        U8_NEXT(bytes, at, size, behind);
+    }
+    return !is_word(before) && !is_word(behind);
+}
+
+/* The white space that a piece takes with it. */
+static void take_spaces(struct clf__found_match *match, int marks, const char *text, size_t size, size_t from)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    UChar32 character;
+    while ((marks & CLF__PIECE_EATS_LEFT) != 0 && match->start > from) {
+        size_t before = previous(text, match->start), at = before;
+        U8_NEXT(bytes, at, match->start, character);
+        if (character < 0 || !u_isUWhiteSpace(character)) {
+            break;
+        }
+        match->start = before;
+    }
+    for (size_t at = match->end; (marks & CLF__PIECE_EATS_RIGHT) != 0 && at < size; match->end = at) {
+        U8_NEXT(bytes, at, size, character);
+        if (character < 0 || !u_isUWhiteSpace(character)) {
+            break;
         }
     }
-    return -1;
+}
+
+static const struct clf__found_piece *piece_at(const struct clf__found_pieces *found, const char *text,
+                                               size_t size)
+{
+    unsigned char byte = (unsigned char)text[0];
+    int pair = byte << 8 | (size > 1 ? (unsigned char)text[1] : 0);
+    if (size > 1 && (found->pairs[pair / 64] >> (pair % 64) & 1) == 0) {
+        return NULL;
+    }
+    for (int k = found->first[byte]; k < found->first[byte + 1]; k++) {
+        const struct clf__found_piece *piece = &found->items[k];
+        if (piece->size <= size && memcmp(text, piece->text, piece->size) == 0) {
+            return piece;
+        }
+    }
+    return NULL;
+}
+
+int clf__found_pieces_next(const struct clf__found_pieces *found, struct clf__found_match *out,
+                           const char *text, size_t size, size_t from)
+{
+    for (size_t i = from; found->count > 0 && i < size; i++) {
+        const struct clf__found_piece *piece = piece_at(found, text + i, size - i);
+        if (piece == NULL) {
+            continue;
+        }
+        if ((piece->marks & CLF__PIECE_ALONE) != 0 && !stands_alone(text, size, i, i + piece->size)) {
+            i += piece->size - 1;
+            continue;
+        }
+        *out = (struct clf__found_match){i, i + piece->size, piece->id};
+        take_spaces(out, piece->marks, text, size, from);
+        return 1;
+    }
+    return 0;
 }

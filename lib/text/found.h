@@ -10,22 +10,36 @@
 
 struct clf__vocabulary;
 
-struct clf__found_pieces {
-    const struct clf__vocabulary *vocabulary; /* borrowed */
-    int32_t *ids;                             /* by their first byte, then the longest first */
-    int first[256 + 1];                       /* where those of a first byte begin */
+struct clf__found_piece {
+    char *text; /* owned */
+    size_t size;
+    int32_t id;
+    int marks; /* of text/pieces.h */
 };
 
-/* Those with CLF__PIECE_FOUND. */
+/* Zeroed at first: nothing is found. */
+struct clf__found_pieces {
+    struct clf__found_piece *items; /* by their first byte, then the longest first */
+    int count, capacity;
+    int first[256 + 1];             /* where those of a first byte begin */
+    uint64_t pairs[(1 << 16) / 64]; /* a bit for the first two bytes of a piece */
+};
+
+/* Adds one of at least a byte; it is found after clf__found_pieces_sort(). */
+clf_status clf__found_pieces_add(struct clf__found_pieces *found, const char *text, size_t size, int32_t id,
+                                 int marks);
+void clf__found_pieces_sort(struct clf__found_pieces *found);
+/* Those that are marked CLF__PIECE_FOUND, and not CLF__PIECE_NORMALIZED. */
 clf_status clf__found_pieces_collect(struct clf__found_pieces *out, const struct clf__vocabulary *vocabulary);
 void clf__found_pieces_free(struct clf__found_pieces *found);
 
-/* The leftmost one in a text, the longest of those that begin there: its id, and how many bytes stand before
- * it and are its own. -1: there is none. */
-int32_t clf__found_pieces_next(const struct clf__found_pieces *found, size_t *before, size_t *length,
-                               const char *text, size_t size);
-/* How much white space before it such a piece takes with it, of the `before` bytes there. */
-size_t clf__found_pieces_eaten(const struct clf__found_pieces *found, int32_t id, const char *text,
-                               size_t before);
+struct clf__found_match {
+    size_t start, end; /* with the white space that the piece takes with it */
+    int32_t id;
+};
+
+/* The leftmost one of a text from `from` on, the longest of those that begin there; 0: there is none. */
+int clf__found_pieces_next(const struct clf__found_pieces *found, struct clf__found_match *out,
+                           const char *text, size_t size, size_t from);
 
 #endif

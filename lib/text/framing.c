@@ -47,8 +47,14 @@ clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__toke
         .decoder_start = -1,
     };
     int32_t source;
+    if (tokenizer->has_own_framing) {
+        memcpy(framing.before, tokenizer->own_before, sizeof framing.before);
+        memcpy(framing.behind, tokenizer->own_behind, sizeof framing.behind);
+    }
     CLF__TRY(find_source(&source, tokenizer, source_language));
-    put_source(&framing, tokenizer->place, source);
+    if (!tokenizer->has_own_framing || source_language != NULL) {
+        put_source(&framing, tokenizer->place, source);
+    }
     if (target_language != NULL) {
         const struct clf__language *language;
         CLF__TRY(clf__languages_find(&language, &tokenizer->languages, target_language));

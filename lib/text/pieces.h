@@ -14,6 +14,8 @@ enum {
     CLF__PIECE_LANGUAGE = 4,  /* it names a language */
     CLF__PIECE_EATS_LEFT = 8, /* white space beside it is a part of it */
     CLF__PIECE_EATS_RIGHT = 16,
+    CLF__PIECE_NORMALIZED = 32, /* it is found in the normalised text */
+    CLF__PIECE_ALONE = 64,      /* it is found only where no word character is beside it */
 };
 
 /* Zeroed at first. */

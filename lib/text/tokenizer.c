@@ -60,25 +60,34 @@ static clf_status add_piece(void *user, const char *piece, size_t length)
     return clf__ids_append(sink->ids, id);
 }
 
+static clf_status add_id(void *user, int32_t id)
+{
+    return clf__ids_append(((const struct sink *)user)->ids, id);
+}
+
+static clf_status add_part(struct sink *sink, const char *text, size_t size)
+{
+    const struct clf__tokenizer_side *side = sink->side;
+    if (size == 0) {
+        return CLF_OK;
+    }
+    return side->segmenter->number != NULL
+               ? side->segmenter->number(side->state, text, size, add_id, sink)
+               : side->segmenter->segment(side->state, text, size, add_piece, sink);
+}
+
 /* Special tokens and languages that are written in a text are found first; what is between them is cut. */
 static clf_status add_text(const struct clf__tokenizer *tokenizer, struct sink *sink, const char *text,
                            size_t size)
 {
-    const struct clf__tokenizer_side *side = sink->side;
-    while (size > 0) {
-        size_t before = size, length = 0;
-        int32_t id = clf__found_pieces_next(&tokenizer->found, &before, &length, text, size);
-        size_t eaten = id >= 0 ? clf__found_pieces_eaten(&tokenizer->found, id, text, before) : 0;
-        if (before > eaten) {
-            CLF__TRY(side->segmenter->segment(side->state, text, before - eaten, add_piece, sink));
-        }
-        if (id >= 0) {
-            CLF__TRY(clf__ids_append(sink->ids, id));
-        }
-        text += before + length;
-        size -= before + length;
+    size_t done = 0;
+    struct clf__found_match match;
+    while (clf__found_pieces_next(&tokenizer->found, &match, text, size, done)) {
+        CLF__TRY(add_part(sink, text + done, match.start - done));
+        CLF__TRY(clf__ids_append(sink->ids, match.id));
+        done = match.end;
     }
-    return CLF_OK;
+    return add_part(sink, text + done, size - done);
 }
 
 static clf_status add_checked(const struct clf__tokenizer *tokenizer, struct sink *sink, const char *text,
@@ -172,7 +181,8 @@ static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int p
     const struct clf__vocabulary *vocabulary = tokenizer->target.vocabulary;
     return (!pieces && (vocabulary->marks[id] & CLF__PIECE_SPECIAL) != 0) || id == options->pad_id ||
            id == options->start_id || id == options->end_id ||
-           (!pieces && tokenizer->target.segmenter->has_model && id == tokenizer->target.unknown_id);
+           (!pieces && tokenizer->target.segmenter->has_model && !tokenizer->target.shows_unknown &&
+            id == tokenizer->target.unknown_id);
 }
 
 /* Fills list (count) with the pieces of a text and says how many they are. */

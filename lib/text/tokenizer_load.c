@@ -107,13 +107,16 @@ static clf_status load_sides(struct clf__tokenizer *tokenizer, const struct clf_
 }
 
 /* "tokenizer_class" is in config.json in older folders; else it is the family's own. A class that is none of
- * ours is taken for it, too: transformers' general one reads any folder. */
-static clf_status choose_class(struct clf__tokenizer *tokenizer, const char *folder, const char *name)
+ * ours is taken for it, too, and is not what is named: transformers' general one reads any folder. */
+static clf_status choose_class(struct clf__tokenizer *tokenizer, const char *folder, const char *name,
+                               int *is_named)
 {
     tokenizer->class = clf__tokenizer_class_find(name);
+    *is_named = 1;
     if (tokenizer->class != NULL) {
         return CLF_OK;
     }
+    int is_other = name != NULL;
     struct clf__json config;
     CLF__TRY(clf__json_find_in(&config, folder, "config.json"));
     clf_status status = CLF_OK;
@@ -122,6 +125,7 @@ static clf_status choose_class(struct clf__tokenizer *tokenizer, const char *fol
         status = clf__json_string(&config, "tokenizer_class", &name);
     }
     tokenizer->class = clf__tokenizer_class_find(name);
+    *is_named = !is_other && (name == NULL || tokenizer->class != NULL);
     clf__json_free(&config);
     if (tokenizer->class == NULL) {
         tokenizer->class = clf__tokenizer_class_find(tokenizer->options.class_name);
@@ -279,7 +283,7 @@ static clf_status refuse_missing_model(const struct clf__tokenizer *tokenizer,
                ? CLF_OK
                : clf__fail(CLF_FILE,
                            "%s/%s: is missing, which %s reads; download it again, or save the model "
-                           "with its tokenizer (tokenizer.json alone is not read)",
+                           "with its tokenizer (a tokenizer.json would do)",
                            folder->path, folder->model, tokenizer->class->name);
 }
 
@@ -296,33 +300,33 @@ static clf_status keep_language(char **out, const char *said, const char *fallba
     return language != NULL ? clf__copy_string(out, language) : CLF_OK;
 }
 
-/* What the folder says to its class; then the files. */
-static clf_status load_parts(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
-                             const struct clf__json *config)
+/* What a class says to its folder. */
+static clf_status apply_class(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
+                              const struct clf__class_settings *settings)
 {
-    const char *unknown_token = "<unk>", *name = NULL;
-    struct clf__class_settings settings;
-    int rows = tokenizer->options.target_vocabulary, has_model = 0;
-    CLF__TRY(clf__class_read_settings(&settings, config, rows));
-    if (config->root != NULL) {
-        CLF__TRY(read_config(tokenizer, folder, &unknown_token, config));
-        CLF__TRY(clf__json_string(config, "tokenizer_class", &name));
-    }
-    CLF__TRY(choose_class(tokenizer, folder->path, name));
     const struct clf__tokenizer_class *class = tokenizer->class;
-    if (class != NULL) {
-        folder->model = class->model;
-        folder->joins_plainly = class->joins_plainly;
-        folder->adds_prefix_space = class->adds_prefix_space;
-        folder->cleans_up = folder->cleans_up && !class->never_cleans_up;
-        tokenizer->place =
-            settings.legacy_behaviour && class->may_be_behind ? CLF__LANGUAGE_BEHIND : class->place;
-        CLF__TRY(
-            keep_language(&tokenizer->source_language, settings.source_language, class->source_language));
-        CLF__TRY(keep_language(&tokenizer->target_language, settings.target_language, NULL));
+    if (class == NULL) {
+        return CLF_OK;
     }
-    if (config->root != NULL) {
-        CLF__TRY(clf__json_bool(config, "add_prefix_space", &folder->adds_prefix_space));
+    folder->model = class->model;
+    folder->joins_plainly = class->joins_plainly;
+    folder->adds_prefix_space = class->adds_prefix_space;
+    folder->cleans_up = folder->cleans_up && !class->never_cleans_up;
+    tokenizer->place =
+        settings->legacy_behaviour && class->may_be_behind ? CLF__LANGUAGE_BEHIND : class->place;
+    CLF__TRY(keep_language(&tokenizer->source_language, settings->source_language, class->source_language));
+    return keep_language(&tokenizer->target_language, settings->target_language, NULL);
+}
+
+/* The files: the class's model, or tokenizer.json, or words. */
+static clf_status load_files(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
+                             const struct clf__class_settings *settings, const json_t *config,
+                             const char *unknown_token, int is_named)
+{
+    int has_model = 0, has_json;
+    CLF__TRY(clf__tokenizer_has_json(&has_json, tokenizer, folder->path));
+    if (has_json) {
+        return needed(clf__tokenizer_load_json(tokenizer, folder, settings, config, unknown_token, is_named));
     }
     if (folder->model != NULL) {
         CLF__TRY(clf__file_find(&has_model, folder->path, folder->model));
@@ -333,10 +337,30 @@ static clf_status load_parts(struct clf__tokenizer *tokenizer, struct clf__segme
         return load_sides_apart(tokenizer, folder, unknown_token);
     }
     struct whole_model whole = {
-        .tokenizer = tokenizer, .folder = folder, .settings = &settings, .config = config->root};
+        .tokenizer = tokenizer, .folder = folder, .settings = settings, .config = (json_t *)config};
     clf_status status = load_whole_model(&whole, unknown_token);
     clf__pieces_free(&whole.pieces);
     return status;
+}
+
+/* What the folder says to its class; then the files. */
+static clf_status load_parts(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
+                             const struct clf__json *config)
+{
+    const char *unknown_token = "<unk>", *name = NULL;
+    struct clf__class_settings settings;
+    int rows = tokenizer->options.target_vocabulary, is_named;
+    CLF__TRY(clf__class_read_settings(&settings, config, rows));
+    if (config->root != NULL) {
+        CLF__TRY(read_config(tokenizer, folder, &unknown_token, config));
+        CLF__TRY(clf__json_string(config, "tokenizer_class", &name));
+    }
+    CLF__TRY(choose_class(tokenizer, folder->path, name, &is_named));
+    CLF__TRY(apply_class(tokenizer, folder, &settings));
+    if (config->root != NULL) {
+        CLF__TRY(clf__json_bool(config, "add_prefix_space", &folder->adds_prefix_space));
+    }
+    return load_files(tokenizer, folder, &settings, config->root, unknown_token, is_named);
 }
 
 static clf_status load(struct clf__tokenizer *tokenizer, const char *path)

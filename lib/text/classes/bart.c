@@ -2,14 +2,19 @@
 #include "text/classes/class.h"
 #include "text/segmenters/segmenter.h"
 
+static const struct clf__class_pipeline pipeline = {CLF__BYTE_LEVEL_PIPELINE};
+static const struct clf__class_pipeline framed_pipeline = {CLF__BYTE_LEVEL_PIPELINE, .takes_template = 1};
+
 #define BYTE_LEVEL(word)                                                                                     \
     .name = (word), .segmenter = &clf__segmenter_byte_level, .model = "merges.txt", .has_vocabulary = 1,     \
     .specials = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}, .never_cleans_up = 1
 
-const struct clf__tokenizer_class clf__class_bart = {BYTE_LEVEL("BartTokenizer")};
-const struct clf__tokenizer_class clf__class_roberta = {BYTE_LEVEL("RobertaTokenizer")};
+const struct clf__tokenizer_class clf__class_bart = {BYTE_LEVEL("BartTokenizer"), .pipeline = &pipeline};
+const struct clf__tokenizer_class clf__class_roberta = {BYTE_LEVEL("RobertaTokenizer"),
+                                                        .pipeline = &pipeline};
 const struct clf__tokenizer_class clf__class_blenderbot = {
     BYTE_LEVEL("BlenderbotTokenizer"),
     .adds_prefix_space = 1,
     .spaces_before = "<mask>",
+    .pipeline = &framed_pipeline,
 };

@@ -4,6 +4,7 @@
 #define CLF_TEXT_CLASSES_CLASS_H
 
 #include "base/status.h"
+#include "text/classes/pipeline.h"
 #include "text/pieces.h"
 
 struct clf__json;
@@ -50,6 +51,7 @@ struct clf__tokenizer_class {
     int may_be_behind;           /* "legacy_behaviour" puts the language behind */
     int starts_with_target;      /* the decoder starts with the target's language, else it comes next */
     const char *source_language; /* where nothing is said */
+    const struct clf__class_pipeline *pipeline; /* of tokenizer.json's; NULL: the file's own */
 };
 
 /* By its name, "Fast" or not; NULL: none of ours. */

@@ -75,6 +75,31 @@ static clf_status behind_nllb(struct clf__pieces *pieces, const struct clf__clas
     return add_mask(pieces);
 }
 
+#define UNIGRAM                                                                                              \
+    .model = "Unigram", .decoder = CLF__METASPACE, .options = "{\"unk_id\": 3, \"byte_fallback\": false}"
+static const struct clf__class_pipeline mbart_pipeline = {
+    UNIGRAM,
+    .without_table = "",
+    .pre_tokenizer = CLF__WORDS_AND_METASPACE,
+};
+static const struct clf__class_pipeline mbart50_pipeline = {
+    UNIGRAM,
+    .takes_table = 1,
+    .with_table = CLF__ONE_SPACE,
+    .without_table = CLF__ONE_SPACE,
+    .pre_tokenizer = CLF__METASPACE,
+};
+static const struct clf__class_pipeline nllb_pipeline = {
+    .model = "BPE",
+    .takes_table = 1,
+    .with_table = CLF__ONE_SPACE,
+    .without_table = "",
+    .pre_tokenizer = CLF__METASPACE,
+    .decoder = CLF__METASPACE,
+    .options = "{" CLF__PLAIN_PAIRS "\"fuse_unk\": true}",
+    .finds_unknown = 1,
+};
+
 #define FAIRSEQ(word, last, where, default_source)                                                           \
     .name = (word), .model = "sentencepiece.bpe.model", .skipped = 3, .before = before, .behind = (last),    \
     .specials = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}, .joins_plainly = 1, .language_opens = "",       \
@@ -83,12 +108,15 @@ static clf_status behind_nllb(struct clf__pieces *pieces, const struct clf__clas
 const struct clf__tokenizer_class clf__class_mbart = {
     FAIRSEQ("MBartTokenizer", behind_mbart, CLF__LANGUAGE_BEHIND, "en_XX"),
     .starts_with_target = 1,
+    .pipeline = &mbart_pipeline,
 };
 const struct clf__tokenizer_class clf__class_mbart50 = {
     FAIRSEQ("MBart50Tokenizer", behind_mbart50, CLF__LANGUAGE_IN_FRONT, "en_XX"),
+    .pipeline = &mbart50_pipeline,
 };
 const struct clf__tokenizer_class clf__class_nllb = {
     FAIRSEQ("NllbTokenizer", behind_nllb, CLF__LANGUAGE_IN_FRONT, "eng_Latn"),
     .never_cleans_up = 1,
     .may_be_behind = 1,
+    .pipeline = &nllb_pipeline,
 };

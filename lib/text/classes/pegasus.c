@@ -14,6 +14,17 @@ static clf_status before(struct clf__pieces *pieces)
     return CLF_OK;
 }
 
+static const struct clf__class_pipeline pipeline = {
+    .model = "Unigram",
+    .takes_table = 1,
+    .with_table = CLF__ONE_SPACE,
+    .without_table = CLF__NO_LINES CLF__ONE_SPACE,
+    .pre_tokenizer = CLF__METASPACE,
+    .decoder = CLF__METASPACE,
+    .options = "{\"byte_fallback\": false}",
+    .finds_unknown = 1,
+};
+
 const struct clf__tokenizer_class clf__class_pegasus = {
     .name = "PegasusTokenizer",
     .model = "spiece.model",
@@ -21,4 +32,5 @@ const struct clf__tokenizer_class clf__class_pegasus = {
     .before = before,
     .specials = {"<unk>"},
     .joins_plainly = 1,
+    .pipeline = &pipeline,
 };

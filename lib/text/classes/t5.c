@@ -12,6 +12,16 @@ static clf_status behind(struct clf__pieces *pieces, const struct clf__class_set
     return CLF_OK;
 }
 
+static const struct clf__class_pipeline pipeline = {
+    .model = "Unigram",
+    .takes_table = 1,
+    .with_table = "",
+    .without_table = "",
+    .pre_tokenizer = CLF__WORDS_AND_METASPACE,
+    .decoder = CLF__METASPACE,
+    .options = "{\"unk_id\": 2, \"byte_fallback\": false}",
+};
+
 const struct clf__tokenizer_class clf__class_t5 = {
     .name = "T5Tokenizer",
     .model = "spiece.model",
@@ -22,4 +32,5 @@ const struct clf__tokenizer_class clf__class_t5 = {
     .language_closes = ">",
     .finds_languages = 1,
     .place = CLF__LANGUAGE_IN_TEXT,
+    .pipeline = &pipeline,
 };

@@ -229,3 +229,20 @@ size_t clf__charsmap_fit(const struct clf__charsmap *map, const char *text, size
     }
     return size;
 }
+
+const char *clf__charsmap_first(const struct clf__charsmap *map, const char *text, size_t size)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    uint32_t position = 0;
+    for (size_t i = 0; i < size && map->unit_count > 0 && bytes[i] != 0; i++) {
+        position ^= unit_offset(unit_at(map, position)) ^ bytes[i];
+        uint32_t unit = unit_at(map, position);
+        if (unit_label(unit) != bytes[i]) {
+            return NULL;
+        }
+        if (unit_has_value(unit)) {
+            return (const char *)map->texts.bytes + value_at(map, position ^ unit_offset(unit));
+        }
+    }
+    return NULL;
+}

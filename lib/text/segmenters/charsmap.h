@@ -31,4 +31,7 @@ clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes
  * in the middle of is broken, and its rest may become thrice its bytes; that is not counted.) */
 size_t clf__charsmap_fit(const struct clf__charsmap *map, const char *text, size_t size, size_t *room);
 
+/* The replacement of the shortest key that a text begins with, ended by NUL; NULL: there is none. */
+const char *clf__charsmap_first(const struct clf__charsmap *map, const char *text, size_t size);
+
 #endif

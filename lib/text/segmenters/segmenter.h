@@ -4,6 +4,7 @@
 #define CLF_TEXT_SEGMENTERS_SEGMENTER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -13,6 +14,8 @@ struct clf__vocabulary;
 
 /* Called with each piece in turn; a failure ends the cutting and is its result. */
 typedef clf_status clf__piece_function(void *user, const char *piece, size_t length);
+/* The same with each piece's id. */
+typedef clf_status clf__id_function(void *user, int32_t id);
 
 /* A model folder, and what its tokenizer_config.json says to segmenters. */
 struct clf__segmenter_folder {
@@ -37,9 +40,12 @@ struct clf__segmenter {
     /* Adds all pieces of the model but the first `skipped`, in the order of its own ids. NULL: it has none.
      */
     clf_status (*add_pieces)(const void *state, struct clf__pieces *pieces, int skipped);
-    /* The pieces of valid UTF-8; NUL bytes are white space. */
+    /* The pieces of valid UTF-8; NUL bytes are white space. One that knows ids has `number` in its place, and
+     * finds special tokens itself. */
     clf_status (*segment)(const void *state, const char *text, size_t size, clf__piece_function *function,
                           void *user);
+    clf_status (*number)(const void *state, const char *text, size_t size, clf__id_function *function,
+                         void *user);
     /* The text of pieces; the caller frees *text. */
     clf_status (*join)(const void *state, char **text, const char *const *pieces, int count);
 };

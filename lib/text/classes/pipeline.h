@@ -1,0 +1,32 @@
+/* What transformers 5 builds in place of the sections of a class's tokenizer.json (transformers/models/...
+ * /tokenization_*.py, 5.23), in that file's own words. */
+#ifndef CLF_TEXT_CLASSES_PIPELINE_H
+#define CLF_TEXT_CLASSES_PIPELINE_H
+
+struct clf__class_pipeline {
+    const char *model;                      /* its kind */
+    int takes_table;                        /* the file's Precompiled stays, in front of these: */
+    const char *with_table, *without_table; /* the normaliser's members */
+    const char *pre_tokenizer;              /* in which %s is add_prefix_space */
+    const char *decoder;
+    const char *options; /* of the model */
+    int finds_unknown;   /* the unknown piece is the folder's unk_token; of a Unigram, where its score is 0 */
+    int takes_template;  /* the file's post-processor stays; else the class's framing */
+};
+
+#define CLF__METASPACE                                                                                       \
+    "{\"type\": \"Metaspace\", \"replacement\": \"\u2581\", \"prepend_scheme\": \"always\"}"
+#define CLF__WORDS_AND_METASPACE                                                                             \
+    "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"WhitespaceSplit\"}, " CLF__METASPACE "]}"
+#define CLF__ONE_SPACE "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \" {2,}\"}, \"content\": \" \"}"
+#define CLF__NO_LINES  "{\"type\": \"Replace\", \"pattern\": {\"String\": \"\\n\"}, \"content\": \" \"}, "
+#define CLF__PLAIN_PAIRS                                                                                     \
+    "\"dropout\": null, \"continuing_subword_prefix\": null, \"end_of_word_suffix\": null, "                 \
+    "\"byte_fallback\": false, \"ignore_merges\": false, "
+#define CLF__BYTE_LEVEL_PIPELINE                                                                             \
+    .model = "BPE", .without_table = "",                                                                     \
+    .pre_tokenizer = "{\"type\": \"ByteLevel\", \"add_prefix_space\": %s}",                                  \
+    .decoder = "{\"type\": \"ByteLevel\"}",                                                                  \
+    .options = "{" CLF__PLAIN_PAIRS "\"fuse_unk\": false, \"unk_token\": null}"
+
+#endif

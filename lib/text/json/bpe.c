@@ -1,0 +1,232 @@
+/* The model BPE (Sennrich et al. 2016, section 3.2): the characters of a word, merged pair by pair. */
+#include "text/json/model.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include <unicode/utf8.h>
+
+#include "base/memory.h"
+
+struct bpe {
+    struct clf__trie trie;
+    struct clf__merges merges;
+    int32_t unknown; /* or -1: what is unknown is left out */
+    int32_t bytes[256];
+    int fuses_unknown, falls_back, ignores_merges;
+    char *prefix, *suffix; /* of characters inside a word, and of its last one */
+    size_t prefix_size, suffix_size;
+};
+
+static void bpe_free(void *state)
+{
+    struct bpe *model = state;
+    clf__trie_free(&model->trie);
+    clf__merges_free(&model->merges);
+    clf__free(model->prefix);
+    clf__free(model->suffix);
+    clf__free(model);
+}
+
+/* "a b", or ["a", "b"] where pieces may hold spaces. */
+static int read_pair(const json_t *row, const char **left, size_t *left_size, const char **right)
+{
+    const char *text = json_string_value(row);
+    if (text != NULL) {
+        const char *space = strchr(text, ' ');
+        *left = text;
+        *left_size = space != NULL ? (size_t)(space - text) : 0;
+        *right = space != NULL ? space + 1 : NULL;
+        return space != NULL;
+    }
+    *left = json_string_value(json_array_get(row, 0));
+    *right = json_string_value(json_array_get(row, 1));
+    *left_size = *left != NULL ? strlen(*left) : 0;
+    return json_array_size(row) == 2 && *left != NULL && *right != NULL;
+}
+
+static clf_status add_merge(struct bpe *model, const struct clf__node *node, const json_t *row, size_t rank)
+{
+    const char *left, *right;
+    size_t left_size;
+    if (!read_pair(row, &left, &left_size, &right)) {
+        return clf__node_fail(node, CLF_FORMAT,
+                              "\"merges\": row %zu is not a pair of pieces; download it again", rank);
+    }
+    char *whole = NULL;
+    size_t right_size = strlen(right);
+    size_t skipped = right_size < model->prefix_size ? right_size : model->prefix_size;
+    CLF__TRY(clf__format(&whole, "%.*s%s", (int)left_size, left, right + skipped));
+    int32_t first = clf__trie_find(&model->trie, left, left_size);
+    int32_t second = clf__trie_find(&model->trie, right, right_size);
+    int32_t result = clf__trie_find(&model->trie, whole, strlen(whole));
+    clf_status status = CLF_OK;
+    if (first < 0 || second < 0 || result < 0) {
+        status =
+            clf__node_fail(node, CLF_FORMAT,
+                           "\"merges\": row %zu needs the piece \"%.80s\", which \"vocab\" does not have; "
+                           "download it again",
+                           rank,
+                           first < 0    ? left
+                           : second < 0 ? right
+                                        : whole);
+    } else {
+        clf__merges_add(&model->merges, first, second, (int32_t)rank, result, 1);
+    }
+    clf__free(whole);
+    return status;
+}
+
+static clf_status read_merges(struct bpe *model, const struct clf__node *node)
+{
+    const json_t *merges = json_object_get(node->value, "merges");
+    size_t count = json_array_size(merges);
+    if (!json_is_array(merges) || count > INT_MAX / 4) {
+        return clf__node_fail(node, CLF_FORMAT, "has no list \"merges\"; download it again");
+    }
+    CLF__TRY(clf__merges_create(&model->merges, (int)count));
+    for (size_t rank = 0; rank < count; rank++) {
+        CLF__TRY(add_merge(model, node, json_array_get(merges, rank), rank));
+    }
+    return CLF_OK;
+}
+
+static clf_status read_options(struct bpe *model, const struct clf__node *node)
+{
+    const char *prefix = "", *suffix = "";
+    const json_t *dropout = json_object_get(node->value, "dropout");
+    if (dropout != NULL && !json_is_null(dropout) && json_number_value(dropout) != 0) {
+        return clf__node_fail(node, CLF_UNSUPPORTED,
+                              "\"dropout\" is not null: it would cut each text another way; set it to null");
+    }
+    CLF__TRY(clf__node_bool(node, "fuse_unk", &model->fuses_unknown));
+    CLF__TRY(clf__node_bool(node, "byte_fallback", &model->falls_back));
+    CLF__TRY(clf__node_bool(node, "ignore_merges", &model->ignores_merges));
+    CLF__TRY(clf__node_string(node, "continuing_subword_prefix", &prefix));
+    CLF__TRY(clf__node_string(node, "end_of_word_suffix", &suffix));
+    model->prefix_size = strlen(prefix);
+    model->suffix_size = strlen(suffix);
+    CLF__TRY(clf__copy_string(&model->prefix, prefix));
+    return clf__copy_string(&model->suffix, suffix);
+}
+
+static clf_status read_model(struct bpe *model, const struct clf__node *node,
+                             const struct clf__model_pieces *pieces)
+{
+    CLF__TRY(read_options(model, node));
+    CLF__TRY(clf__trie_build(&model->trie, pieces->items, pieces->count));
+    CLF__TRY(clf__model_read_piece(&model->unknown, node, "unk_token", &model->trie));
+    clf__model_byte_pieces(model->bytes, &model->trie);
+    return read_merges(model, node);
+}
+
+static clf_status bpe_read(void **state, const struct clf__node *node, struct clf__model_pieces *pieces,
+                           int32_t *unknown)
+{
+    struct bpe *model = NULL;
+    CLF__TRY(clf__allocate(&model, 1, sizeof *model));
+    clf_status status = read_model(model, node, pieces);
+    if (status != CLF_OK) {
+        bpe_free(model);
+        return status;
+    }
+    *unknown = model->unknown;
+    *state = model;
+    return CLF_OK;
+}
+
+/* The piece of a character with what it gets in front or behind; *text and *size are then those bytes. */
+static clf_status character_piece(const struct bpe *model, struct clf__model_work *work, const char **text,
+                                  size_t *size, int is_first, int is_last, int32_t *id)
+{
+    size_t before = is_first ? 0 : model->prefix_size, behind = is_last ? model->suffix_size : 0;
+    if (before + behind > 0) {
+        size_t whole = before + *size + behind;
+        if (work->text_capacity < whole) {
+            CLF__TRY(clf__resize(&work->text, 2 * whole, 1));
+            work->text_capacity = 2 * whole;
+        }
+        memcpy(work->text, model->prefix, before);
+        memcpy(work->text + before, *text, *size);
+        memcpy(work->text + before + *size, model->suffix, behind);
+        *text = work->text;
+        *size = whole;
+    }
+    *id = clf__trie_find(&model->trie, *text, *size);
+    return CLF_OK;
+}
+
+static int has_bytes(const struct bpe *model, const char *text, size_t size)
+{
+    size_t i = 0;
+    while (model->falls_back && i < size && model->bytes[(uint8_t)text[i]] >= 0) {
+        i++;
+    }
+    return i == size;
+}
+
+/* The symbols of a word: what is unknown waits for the next known character, and with fuse_unk for the next
+ * unknown one, which it is one with. */
+static clf_status add_symbols(const struct bpe *model, struct clf__model_work *work, const char *word,
+                              size_t size)
+{
+    int waiting = 0;
+    for (size_t at = 0, next = 0; at < size; at = next) {
+        U8_FWD_1_UNSAFE((const uint8_t *)word, next);
+        const char *text = word + at;
+        size_t bytes = next - at;
+        int32_t id;
+        CLF__TRY(character_piece(model, work, &text, &bytes, at == 0, next == size, &id));
+        if (id >= 0) {
+            if (waiting) {
+                clf__merge_symbol(&work->merges, model->unknown);
+            }
+            waiting = 0;
+            clf__merge_symbol(&work->merges, id);
+        } else if (has_bytes(model, text, bytes)) {
+            for (size_t i = 0; i < bytes; i++) {
+                clf__merge_symbol(&work->merges, model->bytes[(uint8_t)text[i]]);
+            }
+        } else if (model->unknown >= 0) {
+            if (waiting && !model->fuses_unknown) {
+                clf__merge_symbol(&work->merges, model->unknown);
+            }
+            waiting = 1;
+        }
+    }
+    if (waiting) {
+        clf__merge_symbol(&work->merges, model->unknown);
+    }
+    return CLF_OK;
+}
+
+static clf_status bpe_cut(const void *state, struct clf__model_work *work, const char *word, size_t size,
+                          clf__id_function *function, void *user)
+{
+    const struct bpe *model = state;
+    int32_t whole = model->ignores_merges ? clf__trie_find(&model->trie, word, size) : -1;
+    if (whole >= 0) {
+        return function(user, whole);
+    }
+    /* Each byte is a symbol at most; with prefixes and suffixes those of the bytes that stand for these. */
+    size_t longest = 1 + model->prefix_size + model->suffix_size;
+    if (size > INT_MAX / 8 / longest) {
+        return clf__fail(CLF_TEXT, "a word of %zu bytes is too long", size);
+    }
+    CLF__TRY(clf__merge_begin(&work->merges, size * longest));
+    CLF__TRY(add_symbols(model, work, word, size));
+    clf__merge_all(&model->merges, &work->merges);
+    for (int at = 0; at >= 0 && work->merges.count > 0; at = work->merges.links[at].next) {
+        CLF__TRY(function(user, work->merges.links[at].symbol));
+    }
+    return CLF_OK;
+}
+
+const struct clf__model_kind clf__model_bpe = {
+    .name = "BPE",
+    .keys = "type dropout unk_token continuing_subword_prefix end_of_word_suffix fuse_unk byte_fallback "
+            "ignore_merges vocab merges",
+    .read = bpe_read,
+    .free = bpe_free,
+    .cut = bpe_cut,
+};

@@ -1,0 +1,96 @@
+#include "text/json/part.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { MAX_STEPS = 1000 };
+
+void clf__chain_free(struct clf__chain *chain)
+{
+    for (int i = 0; i < chain->count; i++) {
+        const struct clf__part_kind *kind = chain->steps[i].kind;
+        if (kind->free != NULL) {
+            kind->free(chain->steps[i].state);
+        } else {
+            clf__free(chain->steps[i].state);
+        }
+    }
+    clf__free(chain->steps);
+    *chain = (struct clf__chain){.count = 0};
+}
+
+static clf_status add_step(struct clf__chain *chain, const struct clf__part_kind *kind,
+                           const struct clf__node *node)
+{
+    if (chain->count == MAX_STEPS) {
+        return clf__node_fail(node, CLF_UNSUPPORTED, "is one of more than %d parts; save fewer", MAX_STEPS);
+    }
+    if (chain->count == chain->capacity) {
+        int capacity = 2 * chain->capacity + 4;
+        CLF__TRY(clf__resize(&chain->steps, (size_t)capacity, sizeof *chain->steps));
+        chain->capacity = capacity;
+    }
+    struct clf__chain_step step = {.kind = kind};
+    if (kind->read != NULL) {
+        CLF__TRY(kind->read(&step.state, node));
+    }
+    chain->steps[chain->count++] = step;
+    return CLF_OK;
+}
+
+static clf_status read_sequence(struct clf__chain *chain, const struct clf__part_section *section,
+                                const struct clf__node *node)
+{
+    const json_t *members = json_object_get(node->value, section->members);
+    if (!json_is_array(members)) {
+        return clf__node_fail(node, CLF_FORMAT, "has no list \"%s\"; download it again", section->members);
+    }
+    for (size_t i = 0; i < json_array_size(members); i++) {
+        CLF__TRY(clf__chain_read(chain, section, json_array_get(members, i), node->path));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__chain_read(struct clf__chain *chain, const struct clf__part_section *section,
+                           const json_t *value, const char *path)
+{
+    struct clf__node node = {.value = value, .path = path, .section = section->name};
+    if (value == NULL || json_is_null(value)) {
+        return CLF_OK;
+    }
+    if (!json_is_object(value)) {
+        return clf__node_fail(&node, CLF_FORMAT, "is not an object; download it again");
+    }
+    const char *name;
+    CLF__TRY(clf__node_need_string(&node, "type", &name));
+    node.part = name;
+    if (strcmp(name, "Sequence") == 0) {
+        return read_sequence(chain, section, &node);
+    }
+    for (int i = 0; i < section->count; i++) {
+        const struct clf__part_kind *kind = &section->kinds[i];
+        if (strcmp(kind->name, name) == 0) {
+            CLF__TRY(clf__node_check_keys(&node, kind->keys));
+            return add_step(chain, kind, &node);
+        }
+    }
+    node.part = NULL;
+    return clf__node_fail(&node, CLF_UNSUPPORTED,
+                          "the part \"%.40s\" is not supported; use the files that the tokenizer was made of",
+                          name);
+}
+
+clf_status clf__chain_run(const struct clf__chain *chain, struct clf__word_list *words,
+                          struct clf__word_list *spare)
+{
+    for (int i = 0; i < chain->count; i++) {
+        clf__word_list_clear(spare);
+        spare->keeps_empty = words->keeps_empty;
+        CLF__TRY(chain->steps[i].kind->run(chain->steps[i].state, spare, words));
+        struct clf__word_list swapped = *words;
+        *words = *spare;
+        *spare = swapped;
+    }
+    return CLF_OK;
+}

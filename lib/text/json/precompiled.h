@@ -1,0 +1,13 @@
+/* The normaliser "Precompiled": a table of SentencePiece's, as Hugging Face's tokenizers apply it. */
+#ifndef CLF_TEXT_JSON_PRECOMPILED_H
+#define CLF_TEXT_JSON_PRECOMPILED_H
+
+#include "text/json/node.h"
+#include "text/json/words.h"
+
+clf_status clf__precompiled_read(void **state, const struct clf__node *node);
+void clf__precompiled_free(void *state);
+clf_status clf__precompiled_run(const void *state, struct clf__word_list *out,
+                                const struct clf__word_list *in);
+
+#endif

@@ -1,0 +1,16 @@
+/* The post-processor of a tokenizer.json: ids around a text. */
+#ifndef CLF_TEXT_JSON_TEMPLATE_H
+#define CLF_TEXT_JSON_TEMPLATE_H
+
+#include "text/json/node.h"
+
+enum { CLF__TEMPLATE_IDS = 2 };
+
+struct clf__template {
+    int32_t before[CLF__TEMPLATE_IDS], behind[CLF__TEMPLATE_IDS]; /* from the first on; -1 for none */
+};
+
+/* What is put around a single text; null is nothing. */
+clf_status clf__template_read(struct clf__template *out, const json_t *value, const char *path);
+
+#endif
