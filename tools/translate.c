@@ -103,11 +103,44 @@ static int repeat_prefix(struct clf_line **prefixes, const struct stream *stream
     return *prefixes != NULL;
 }
 
+/* Shows what comes next in a line; for clf_translate_options, which has the stream as user. */
+static void show(void *user, int line, const char *text, size_t size)
+{
+    (void)user;
+    (void)line;
+    for (size_t i = 0; i < size; i++) {
+        putchar(text[i] == '\n' || text[i] == '\r' ? ' ' : text[i]);
+    }
+    fflush(stdout);
+}
+
+/* Line by line, so that nothing waits for others. */
+static clf_status show_window(struct stream *stream)
+{
+    const struct window *window = &stream->windows[0];
+    const char *all = stream->flags.target_prefix;
+    for (int i = 0; i < window->count && !output_failed(); i++) {
+        struct clf_line prefix = {all != NULL ? all : "", all != NULL ? strlen(all) : 0};
+        struct clf_translation *translation;
+        CLF__TRY(clf_translate_prefixed(&translation, stream->translator, &window->lines[i],
+                                        stream->sides > 1 ? &stream->windows[1].lines[i] : &prefix, 1));
+        putchar('\n');
+        fflush(stdout);
+        stream_report_line(stream, i, translation->status, translation->problem,
+                           (struct stream_cut){translation->cut_from, 0});
+        clf_translations_free(translation, 1);
+    }
+    return CLF_OK;
+}
+
 static clf_status translate_window(struct stream *stream)
 {
     const struct window *window = &stream->windows[0];
     struct clf_translation *translations;
     struct clf_line *prefixes = NULL;
+    if (stream->flags.stream) {
+        return show_window(stream);
+    }
     if (stream->flags.target_prefix != NULL && !repeat_prefix(&prefixes, stream)) {
         return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for the target prefixes");
     }
@@ -144,9 +177,13 @@ int verb_translate(int argc, char **argv)
     if (status < 0 && stream.flags.target_prefix != NULL && stream.flags.target_prefix_file != NULL) {
         status = report_wrong_call("--target-prefix and --target-prefix-file exclude each other");
     }
+    if (status < 0 && stream.flags.stream && stream.flags.json) {
+        status = report_wrong_call("--stream shows text, and --json objects of whole lines: choose one");
+    }
     if (status >= 0) {
         return status;
     }
+    stream.streamed = stream.flags.stream ? show : NULL;
     status = EXIT_DONE;
     if (stream.flags.target_prefix_file != NULL) {
         stream.sides = 2;

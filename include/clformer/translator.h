@@ -91,6 +91,11 @@ struct clf_translate_options {
     int top_k;
     double top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff;
     uint64_t seed;
+    /* Told the text of a line of clf_translate() as it grows, with `user`: `size` bytes, valid until it
+     * returns, that come next in the translation of lines[line]. They end behind a word, or a character of
+     * scripts without spaces, never inside a character; a line's bytes together are its translation's text.
+     * Lines of one call grow side by side. With beam 1, n_best 1 and without split_sentences. May be NULL. */
+    void (*streamed)(void *user, int line, const char *text, size_t size);
 };
 
 /** Fills the `size` bytes of options with the model's own values. */

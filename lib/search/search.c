@@ -173,6 +173,17 @@ static int list_outcome(struct clf__hypothesis *outcome, const struct clf__searc
     return count;
 }
 
+const int32_t *clf__search_look(const struct clf__search *search, int slot, int *tag, int *count)
+{
+    const struct clf__search_source *source = &search->sources[slot];
+    if (source->options == NULL || source->done) {
+        return NULL;
+    }
+    *tag = source->tag;
+    *count = source->running[0].length;
+    return source->running[0].ids + 1;
+}
+
 int clf__search_take(struct clf__search *search, struct clf__search_result *out)
 {
     for (int slot = 0; slot < search->limits.slots; slot++) {

@@ -215,6 +215,10 @@ struct clf__step *clf__search_prepare(struct clf__search *search);
  * beam, then to the lower id. */
 void clf__search_advance(struct clf__search *search);
 
+/* The tokens so far of the best hypothesis of a source that goes on, or of its first sample: *count of them,
+ * the search's until it is called again. NULL where there is no source, or it is done. */
+const int32_t *clf__search_look(const struct clf__search *search, int slot, int *tag, int *count);
+
 /* Gives the result of the first slot whose source is done and frees that slot; 0 where there is none. */
 int clf__search_take(struct clf__search *search, struct clf__search_result *out);
 

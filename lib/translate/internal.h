@@ -76,6 +76,16 @@ clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *
                              int count, int feature_size);
 void clf__joined_free(struct clf__joined *joined);
 
+/* What the caller was told of a line's translation: size bytes of text. */
+struct clf__told {
+    char *text;
+    size_t size;
+};
+/* Tells what is certain of a text that goes on, or is whole, and was not told before. */
+clf_status clf__told_go_on(struct clf__told *told, const struct clf_translator *translator, int line,
+                           const char *text, int is_whole);
+void clf__told_free(struct clf__told *told, int count);
+
 /* Moves a failure of one line, which the others survive, from `status` and the error sentence into the line's
  * fields (the caller frees *problem); returns what is left to return. */
 clf_status clf__line_problem(clf_status status, clf_status *line_status, char **problem);

@@ -16,9 +16,10 @@ struct work {
     struct clf__search_options *options; /* (count) beside these */
     struct clf_translation *results;
     int count;
-    int *order; /* (count) the lines that have anything to translate, longest first */
-    int sorted; /* how many they are */
-    int next;   /* the first of them that waits */
+    int *order;             /* (count) the lines that have anything to translate, longest first */
+    int sorted;             /* how many they are */
+    int next;               /* the first of them that waits */
+    struct clf__told *told; /* (count) NULL: nobody is told before the end */
     struct clf__search *search;
     int slot_count;          /* of the search */
     int *slots;              /* (count) where lines come in */
@@ -185,9 +186,36 @@ static clf_status finish(struct work *work)
         work->searched--;
         work->searched_tokens -= work->sources[result.tag].length;
         translator->times.lines++;
-        CLF__TRY(keep_hypotheses(translator, &work->results[result.tag], result.hypotheses, result.count));
+        struct clf_translation *kept = &work->results[result.tag];
+        CLF__TRY(keep_hypotheses(translator, kept, result.hypotheses, result.count));
+        if (work->told != NULL && kept->count > 0) {
+            CLF__TRY(clf__told_go_on(&work->told[result.tag], translator, result.tag,
+                                     kept->hypotheses[0].text, 1));
+        }
         translator->times.detokenize += clf__seconds() - start;
     }
+    return CLF_OK;
+}
+
+/* Tells of every line that goes on. */
+static clf_status tell(struct work *work)
+{
+    const struct clf_translator *translator = work->translator;
+    double start = clf__seconds();
+    for (int slot = 0; slot < work->slot_count; slot++) {
+        int line, count;
+        const int32_t *ids = clf__search_look(work->search, slot, &line, &count);
+        char *text = NULL;
+        if (ids == NULL) {
+            continue;
+        }
+        CLF__TRY(clf__tokenizer_decode(translator->model->tokenizer, &text, ids, count,
+                                       translator->options.pieces));
+        clf_status status = clf__told_go_on(&work->told[line], translator, line, text, 0);
+        clf__free(text);
+        CLF__TRY(status);
+    }
+    work->translator->times.detokenize += clf__seconds() - start;
     return CLF_OK;
 }
 
@@ -201,6 +229,7 @@ static clf_status run_steps(struct work *work)
         searched = work->searched;
         assert(searched > 0);
         CLF__TRY(step(work));
+        CLF__TRY(work->told != NULL ? tell(work) : CLF_OK);
         CLF__TRY(finish(work));
     }
     return CLF_OK;
@@ -300,6 +329,9 @@ static clf_status run(struct work *work, const struct clf_line *lines, const str
     CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
     CLF__TRY(clf__allocate(&work->order, count, sizeof *work->order));
     CLF__TRY(clf__allocate(&work->slots, count, sizeof *work->slots));
+    if (work->translator->options.streamed != NULL) {
+        CLF__TRY(clf__allocate(&work->told, count, sizeof *work->told));
+    }
     if (prefixes != NULL) {
         CLF__TRY(clf__allocate(&work->prefixes, count, sizeof *work->prefixes));
         CLF__TRY(clf__allocate(&work->options, count, sizeof *work->options));
@@ -323,6 +355,7 @@ clf_status clf__translate(struct clf_translation **out, struct clf_translator *t
     }
     clf__free(work.sources);
     clf__free(work.prefixes);
+    clf__told_free(work.told, count);
     clf__free(work.options);
     clf__free(work.order);
     clf__free(work.slots);

@@ -192,6 +192,14 @@ static clf_status check_options(const struct clf_translator *translator)
                          "the source is frames, of which no tokens can be preferred (repetition penalty %g)",
                          options->encoder_repetition_penalty);
     }
+    if (options->streamed != NULL &&
+        (options->beam != 1 || options->n_best != 1 || options->split_sentences)) {
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "a translation is told as it grows where there is one beam (%d), one translation a line "
+            "(%d), and lines are not split into sentences",
+            options->beam, options->n_best);
+    }
     int count = options->suppressed_count;
     if (count < 0 || (count > 0 && options->suppressed == NULL)) {
         return clf__fail(CLF_BAD_ARGUMENT, "suppressed_count is %d, %s", count,

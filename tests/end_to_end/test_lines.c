@@ -50,6 +50,23 @@ static void test_prefixes(void **state)
     assert_non_null(strstr(result.errors, "take no target prefix"));
 }
 
+/* The same text, written as it grows. */
+static void test_stream(void **state)
+{
+    (void)state;
+    static const char input[] = "Merci beaucoup.\n\nJe suis étudiant\n";
+    struct process_result result = run_clformer(input, TRANSLATE "--beam 1 --stream");
+    assert_output(result, "Thank you very much.\n\nI'm a student.\n");
+    result = run_clformer(input, TRANSLATE "--beam 1 --stream --target-prefix There");
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "There"), 2);
+    result = run_clformer(input, TRANSLATE "--beam 4 --stream");
+    assert_int_equal(result.status, 2);
+    assert_non_null(strstr(result.errors, "one beam (4)"));
+    result = run_clformer(input, TRANSLATE "--beam 1 --stream --json");
+    assert_int_equal(result.status, 2);
+}
+
 static void test_long_line(void **state)
 {
     (void)state;
@@ -191,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_kinds_of_line, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
+        cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_long_line, support_teardown),
         cmocka_unit_test_teardown(test_cut_inside_a_character, support_teardown),
         cmocka_unit_test_teardown(test_unicode_blanks, support_teardown),

@@ -1,9 +1,11 @@
-/* Sampling and penalties on the demo model: a line's samples are its own, whatever else is translated, and
- * options that make no sense are named. */
+/* Sampling, penalties, given beginnings and streaming on the demo model: a line's samples are its own,
+ * whatever else is translated, and options that make no sense are named. */
+#include <stdio.h>
 #include <string.h>
 
 #include <clformer/clformer.h>
 
+#include "base/utf8.h"
 #include "support/support.h"
 
 static const char *const texts[] = {"Je suis étudiant.", "Où est la gare ?", "J'ai perdu mes clés.",
@@ -152,6 +154,61 @@ static void test_prefixes(void **state)
     clf_model_free(model);
 }
 
+/* What a caller is told of lines that grow. */
+struct heard {
+    char text[LINES][4096];
+    int pieces;
+};
+
+static void hear(void *user, int line, const char *text, size_t size)
+{
+    struct heard *heard = user;
+    size_t used = strlen(heard->text[line]);
+    assert_in_range(line, 0, LINES - 1);
+    assert_true(size > 0 && used + size < sizeof heard->text[line]);
+    assert_int_equal(clf__utf8_valid_prefix(text, size), size); /* no part of a character */
+    memcpy(heard->text[line] + used, text, size);
+    heard->text[line][used + size] = '\0';
+    heard->pieces++;
+}
+
+/* Its pieces together are the translation, whatever the tokenizer; the random models write bytes, too. */
+static void test_streaming(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {
+        "tools/models/fr-en-small", "tests/fixtures/models/bart-text", "tests/fixtures/models/m2m100-text",
+        "tests/fixtures/models/t5-text", "tests/fixtures/models/mbart50-text"};
+    static const int all[] = {0, 1, 2, 3, 4};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char path[512];
+        struct clf_model *model;
+        snprintf(path, sizeof path, CLF_SOURCE_FOLDER "/%s", folders[i]);
+        assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), path, NULL));
+        int pieces = 0;
+        for (int seed = 0; seed < 8; seed++) {
+            struct clf_translate_options options;
+            struct heard heard = {.pieces = 0};
+            clf_translate_options_init(&options, model);
+            options.beam = options.n_best = 1;
+            options.sample = seed > 0;
+            options.seed = (uint64_t)seed;
+            options.temperature = 2.0;
+            options.streamed = hear;
+            options.user = &heard;
+            struct clf_translation *translations = translate(model, &options, all, LINES);
+            for (int line = 0; line < LINES; line++) {
+                assert_string_equal(heard.text[line], translations[line].hypotheses[0].text);
+            }
+            pieces += heard.pieces;
+            clf_translations_free(translations, LINES);
+        }
+        print_message("%s: %d pieces\n", folders[i], pieces);
+        assert_true(pieces > 2 * 8 * LINES);
+        clf_model_free(model);
+    }
+}
+
 #define REFUSE(change, part)                                                                                 \
     do {                                                                                                     \
         struct clf_translate_options options;                                                                \
@@ -173,6 +230,8 @@ static void test_bad_values(void **state)
     REFUSE(options.top_p = 1.01, "top p 1.01");
     REFUSE(options.typical_p = 0, "typical p 0");
     REFUSE(options.n_best = 200, "n-best 200: it is 1 to 128 samples");
+    REFUSE((options.streamed = hear, options.beam = 2), "there is one beam (2)");
+    REFUSE((options.streamed = hear, options.n_best = 3), "one translation a line (3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");
     REFUSE(options.encoder_repetition_penalty = -2, "of the source's tokens -2");
     clf_model_free(model);
@@ -184,6 +243,7 @@ int main(void)
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_temperature, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
+        cmocka_unit_test_teardown(test_streaming, support_teardown),
         cmocka_unit_test_teardown(test_bad_values, support_teardown),
     };
     return cmocka_run_group_tests_name("translate/decoding", tests, NULL, NULL);

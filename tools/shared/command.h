@@ -51,6 +51,7 @@ struct flags {
     int pieces;
     const char *source_language, *target_language;
     int split_sentences;
+    int stream; /* the text as it grows */
     const char *target_prefix, *target_prefix_file;
     /* bench */
     int stage, repeats;

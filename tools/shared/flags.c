@@ -152,6 +152,8 @@ static const struct flag table[] = {
      "into which it translates; `clformer inspect` lists the codes (the model's)"},
     {"split-sentences", 0, TAKES_TEXTS, FLAG_SWITCH, FIELD(split_sentences), NULL,
      "translate each sentence of a line by itself, and halves of one that is too long"},
+    {"stream", 0, TAKES_TEXTS, FLAG_SWITCH, FIELD(stream), NULL,
+     "show each line's translation word by word as it grows, a line at a time (with --beam 1)"},
     {"target-prefix", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(target_prefix), "TEXT",
      "what every translation begins with (nothing)"},
     {"target-prefix-file", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(target_prefix_file), "FILE",

@@ -39,6 +39,7 @@ static int begin(struct stream *stream)
     }
     flags->translate.interrupted = is_interrupted;
     flags->translate.user = stream;
+    flags->translate.streamed = stream->streamed;
     clf_status created = clf_translator_create(&stream->translator, stream->setup.model, &flags->translate);
     if (created != CLF_OK) {
         return report_failure(created);

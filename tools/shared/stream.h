@@ -15,6 +15,7 @@ struct stream {
     struct window windows[STREAM_SIDES]; /* of equally many lines */
     int sides;                           /* 1, or 2 where line i of one belongs to line i of the other */
     struct clf_translator *translator;
+    void (*streamed)(void *user, int line, const char *text, size_t size); /* of clf_translate_options */
     struct progress progress;
     long long failed_lines, cut_lines; /* that could not be used, or only a part of them */
     long long lines_printed;

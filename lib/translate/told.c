@@ -1,0 +1,72 @@
+/* Telling a translation as it grows. */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "translate/internal.h"
+
+static int is_space(char byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* How much of a text that goes on is certain: what tokens that follow may still change is its last word, of
+ * which they may be a part, and a character that lacks bytes (U+FFFD as long). Scripts without spaces (from
+ * U+2E80 on) have words of one character. */
+static size_t certain_size(const char *text)
+{
+    size_t size = strlen(text);
+    while (size >= 3 && memcmp(text + size - 3, "\xef\xbf\xbd", 3) == 0) {
+        size -= 3;
+    }
+    size_t last = size > 0 ? clf__utf8_cut(text, size - 1) : 0;
+    if (size - last >= 3 && strncmp(text + last, "\xe2\xba\x80", 3) >= 0) {
+        return size;
+    }
+    while (size > 0 && !is_space(text[size - 1])) {
+        size--;
+    }
+    while (size > 0 && is_space(text[size - 1])) {
+        size--;
+    }
+    return size;
+}
+
+static size_t common_size(const char *a, const char *b, size_t most)
+{
+    size_t size = 0;
+    while (size < most && a[size] == b[size]) {
+        size++;
+    }
+    return size;
+}
+
+clf_status clf__told_go_on(struct clf__told *told, const struct clf_translator *translator, int line,
+                           const char *text, int is_whole)
+{
+    size_t size = is_whole ? strlen(text) : certain_size(text);
+    size_t same = common_size(told->text != NULL ? told->text : "", text, told->size);
+    if (same < told->size && is_whole) { /* no rule of a tokenizer does this as far as is known */
+        clf__log(CLF_LOG_WARNING, "line %d: its last tokens changed what was told of it before", line + 1);
+    } else if (same < told->size || size <= told->size) {
+        return CLF_OK;
+    }
+    size_t more = size > told->size ? size - told->size : 0, from = told->size;
+    clf__free(told->text);
+    told->size = 0;
+    CLF__TRY(clf__copy_bytes(&told->text, text, size));
+    told->size = size;
+    if (more > 0) {
+        translator->options.streamed(translator->options.user, line, text + from, more);
+    }
+    return CLF_OK;
+}
+
+void clf__told_free(struct clf__told *told, int count)
+{
+    for (int i = 0; told != NULL && i < count; i++) {
+        clf__free(told[i].text);
+    }
+    clf__free(told);
+}
