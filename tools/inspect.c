@@ -185,6 +185,7 @@ static int print_text(const char *text)
     const json_t *tensors = json_object_get(model, "tensors");
     printf("Folder      %s\n", string_of(model, "folder"));
     if (can_run(model)) {
+        printf("Format      %s\n", string_of(model, "format"));
         printf("System      %s\n", string_of(model, "system"));
     } else {
         print_member("Model type", model, "model_type");

@@ -455,7 +455,7 @@ static clf_status read_all(const struct reading *reading, const char *folder)
     return CLF_OK;
 }
 
-static clf_status read_config(struct clf__config *out, const char *folder)
+clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *folder)
 {
     struct clf__config_choices choices;
     struct clf__checkpoint *weights;
@@ -472,6 +472,13 @@ static clf_status read_config(struct clf__config *out, const char *folder)
 static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
 {
     return clf__ctranslate2_open_model(out, folder, 1);
+}
+
+static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder,
+                                 const struct clf__config *config)
+{
+    const struct clf__ctranslate2_text text = {.vocabulary_folder = folder, .model_folder = folder};
+    return clf__ctranslate2_load_tokenizer(out, &text, config);
 }
 
 /* model.bin with a vocabulary, and no weights of Hugging Face's. */
@@ -495,7 +502,7 @@ static clf_status find_folder(int *is_one, const char *folder)
 const struct clf__format clf__format_ctranslate2 = {
     .name = "CTranslate2",
     .find = find_folder,
-    .read_config = read_config,
+    .read_config = clf__ctranslate2_read_config,
     .open_weights = open_weights,
-    .load_tokenizer = clf__ctranslate2_load_tokenizer,
+    .load_tokenizer = load_tokenizer,
 };

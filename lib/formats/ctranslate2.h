@@ -27,7 +27,16 @@ clf_status clf__ctranslate2_load_vocabulary(struct clf__ctranslate2_vocabulary *
                                             const char *unknown);
 void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabulary);
 
-clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out, const char *folder,
+/* Reads the configuration, as struct clf__format says. */
+clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *folder);
+
+/* Where a tokenizer's files are, and what is known of its text. */
+struct clf__ctranslate2_text {
+    const char *vocabulary_folder, *model_folder;
+    const char *language; /* of a source, or NULL */
+};
+clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out,
+                                           const struct clf__ctranslate2_text *text,
                                            const struct clf__config *config);
 
 #endif

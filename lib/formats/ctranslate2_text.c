@@ -321,20 +321,22 @@ static clf_status read_unknown(char **out, const char *folder)
     return status;
 }
 
-clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out, const char *folder,
+clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out,
+                                           const struct clf__ctranslate2_text *text,
                                            const struct clf__config *config)
 {
     char *unknown;
     struct clf__ctranslate2_vocabulary vocabulary;
     *out = NULL;
-    CLF__TRY(read_unknown(&unknown, folder));
-    clf_status status = clf__ctranslate2_load_vocabulary(&vocabulary, folder, unknown);
+    CLF__TRY(read_unknown(&unknown, text->vocabulary_folder));
+    clf_status status = clf__ctranslate2_load_vocabulary(&vocabulary, text->vocabulary_folder, unknown);
     if (status == CLF_OK) {
         struct clf__tokenizer_material material = {.options = clf__tokenizer_options_of(config),
-                                                   .folder = {.path = folder},
+                                                   .folder = {.path = text->model_folder},
                                                    .source = vocabulary.source,
                                                    .target = vocabulary.target,
-                                                   .unknown = unknown};
+                                                   .unknown = unknown,
+                                                   .source_language = text->language};
         status = make_tokenizer(out, &material);
         clf__vocabulary_free(&material.source);
         clf__vocabulary_free(&material.target);

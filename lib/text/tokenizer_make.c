@@ -28,6 +28,9 @@ static clf_status make(struct clf__tokenizer *tokenizer, struct clf__tokenizer_m
     if (tokenizer->target_vocabulary.size > 0) {
         target->vocabulary = &tokenizer->target_vocabulary;
     }
+    if (material->source_language != NULL) {
+        CLF__TRY(clf__copy_string(&tokenizer->source_language, material->source_language));
+    }
     CLF__TRY(open_side(source, material, 0));
     CLF__TRY(open_side(target, material, 1));
     return clf__tokenizer_frame(&tokenizer->framing, tokenizer, NULL, NULL);

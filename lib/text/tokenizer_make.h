@@ -13,6 +13,7 @@ struct clf__tokenizer_material {
     const struct clf__segmenter *segmenter;
     struct clf__vocabulary source, target; /* taken; the target's of size 0: one for both */
     const char *unknown;
+    const char *source_language; /* of its text, where it is known; or NULL */
 };
 /* What is taken is zeroed. */
 clf_status clf__tokenizer_make(struct clf__tokenizer **out, struct clf__tokenizer_material *material);

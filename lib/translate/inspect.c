@@ -16,6 +16,7 @@
 
 /* What is read of a folder; every part is freed at the end. */
 struct inspection {
+    const struct clf__format *format;
     const char *folder;
     struct clf__config config;
     struct clf__json file; /* config.json */
@@ -181,6 +182,7 @@ static clf_status say_of_tokenizer(struct inspection *inspection)
 
 static clf_status read_folder(struct inspection *inspection)
 {
+    CLF__TRY(clf__format_of(&inspection->format, inspection->folder));
     CLF__TRY(clf__format_read_config(&inspection->config, inspection->folder));
     CLF__TRY(clf__json_find_in(&inspection->file, inspection->folder, "config.json"));
     CLF__TRY(clf__parameters_load(&inspection->parameters, &inspection->config, inspection->folder));
@@ -195,8 +197,8 @@ static clf_status describe(json_t **out, struct inspection *inspection)
     CLF__TRY(clf__inspect_unusual(inspection->unusual, &inspection->config, inspection->file.root));
     CLF__TRY(inspect_tensors(inspection));
     CLF__TRY(say_of_tokenizer(inspection));
-    *out = json_pack("{s:o, s:s, s:o, s:o, s:o, s:O, s:I, s:I, s:O, s:n}", "folder",
-                     clf__inspect_text(inspection->folder), "system",
+    *out = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:O, s:I, s:I, s:O, s:n}", "folder",
+                     clf__inspect_text(inspection->folder), "format", inspection->format->name, "system",
                      clf__system_word(inspection->config.system), "configuration",
                      clf__inspect_configuration(&inspection->config), "generation",
                      clf__inspect_generation(&inspection->config), "tokenizer", tokenizer_object(inspection),

@@ -103,6 +103,66 @@ static void test_translations(void **state)
     }
 }
 
+/* Lays a file down in a folder. */
+static void copy(const char *folder, const char *name, const char *from)
+{
+    char *path = NULL;
+    assert_ok(clf__path_join(&path, folder, name));
+    assert_ok(clf__file_copy(path, from));
+    clf__free(path);
+}
+
+/* A folder of CTranslate2's in a package of Argos Translate. */
+static const char *pack(const char *metadata, const char *text_model)
+{
+    static const char *const kept[] = {"config.json", "shared_vocabulary.json", "model.bin"};
+    const char *folder = support_temporary_folder();
+    char *model = NULL, *path = NULL;
+    assert_ok(clf__path_join(&model, folder, "model"));
+    assert_ok(clf__folder_create(model));
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        char from[300];
+        snprintf(from, sizeof from, "formats/ctranslate2/post-norm/%s", kept[i]);
+        copy(model, kept[i], support_fixture(from));
+    }
+    clf__free(model);
+    assert_ok(clf__path_join(&path, folder, "metadata.json"));
+    assert_ok(clf__file_write(path, metadata, strlen(metadata)));
+    clf__free(path);
+    if (text_model != NULL) {
+        copy(folder, text_model, support_fixture("text/t5/spiece.model"));
+    }
+    return folder;
+}
+
+static void check_refused(const char *folder, clf_status status, const char *part)
+{
+    char *json;
+    assert_fails(clf_inspect(&json, folder), status, part);
+}
+
+static void test_argos(void **state)
+{
+    (void)state;
+    const char *folder = pack("{\"from_code\": \"fr\", \"to_code\": \"en\"}", "sentencepiece.model");
+    struct clf_model *model;
+    struct clf_translate_options options;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL));
+    clf_translate_options_init(&options, model);
+    assert_int_equal(options.beam, 4);
+    assert_float_equal(options.length_penalty, 0.2, 1e-12);
+    clf_model_free(model);
+    char *json;
+    assert_ok(clf_inspect(&json, folder));
+    assert_non_null(strstr(json, "\"format\":\"Argos Translate\""));
+    clf_string_free(json);
+    check_refused(pack("{}", "bpe.model"), CLF_UNSUPPORTED, "text that is cut by bpe.model is not supported");
+    check_refused(pack("{}", NULL), CLF_FILE, "has no sentencepiece.model; unpack");
+    check_refused(pack("{\"type\": \"sbd\"}", "sentencepiece.model"), CLF_UNSUPPORTED, "\"type\" is \"sbd\"");
+    check_refused(pack("{\"target_prefix\": \"__pt__\"}", "sentencepiece.model"), CLF_UNSUPPORTED,
+                  "\"target_prefix\" is");
+}
+
 /* A copy of a folder in which one file is another. */
 static const char *change(const char *name, const char *file, const char *text)
 {
@@ -123,12 +183,6 @@ static const char *change(const char *name, const char *file, const char *text)
     return copy;
 }
 
-static void check_refused(const char *folder, clf_status status, const char *part)
-{
-    char *json;
-    assert_fails(clf_inspect(&json, folder), status, part);
-}
-
 static void test_bad_folders(void **state)
 {
     (void)state;
@@ -146,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_translations, support_teardown),
+        cmocka_unit_test_teardown(test_argos, support_teardown),
         cmocka_unit_test_teardown(test_bad_folders, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,103 @@
+/* Packages of Argos Translate, unpacked: a CTranslate2 folder model/, its SentencePiece model, and
+ * metadata.json (its package.py, translate.py). */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "formats/ctranslate2.h"
+
+static clf_status find_folder(int *is_one, const char *folder)
+{
+    int has_metadata;
+    *is_one = 0;
+    CLF__TRY(clf__file_exists_in(&has_metadata, folder, "metadata.json"));
+    return has_metadata ? clf__file_exists_in(is_one, folder, "model/model.bin") : CLF_OK;
+}
+
+/* What a package says of itself, and of what it cannot do here. */
+static clf_status check_metadata(const struct clf__json *metadata)
+{
+    const char *type = NULL, *prefix = NULL;
+    CLF__TRY(clf__json_string(metadata, "type", &type));
+    CLF__TRY(clf__json_string(metadata, "target_prefix", &prefix));
+    if (type != NULL && strcmp(type, "translate") != 0) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: \"type\" is \"%.60s\"; packages that translate are supported",
+                         metadata->path, type);
+    }
+    return prefix == NULL || prefix[0] == '\0'
+               ? CLF_OK
+               : clf__fail(
+                     CLF_UNSUPPORTED,
+                     "%s: \"target_prefix\" is \"%.60s\", which is not supported; give model/ alone with "
+                     "--target-prefix",
+                     metadata->path, prefix);
+}
+
+static clf_status check_package(const char *folder)
+{
+    struct clf__json metadata;
+    int has_other, has_model;
+    CLF__TRY(clf__json_load_in(&metadata, folder, "metadata.json"));
+    clf_status status = check_metadata(&metadata);
+    clf__json_free(&metadata);
+    CLF__TRY(status);
+    CLF__TRY(clf__file_exists_in(&has_model, folder, "sentencepiece.model"));
+    CLF__TRY(clf__file_exists_in(&has_other, folder, "bpe.model"));
+    return has_model
+               ? CLF_OK
+               : clf__fail(has_other ? CLF_UNSUPPORTED : CLF_FILE, "%s: has no sentencepiece.model%s", folder,
+                           has_other ? "; text that is cut by bpe.model is not supported"
+                                     : "; unpack the package again");
+}
+
+/* Argos asks for four beams, and has longer translations than CTranslate2. */
+static clf_status read_config(struct clf__config *out, const char *folder)
+{
+    char *model;
+    CLF__TRY(check_package(folder));
+    CLF__TRY(clf__path_join(&model, folder, "model"));
+    clf_status status = clf__ctranslate2_read_config(out, model);
+    clf__free(model);
+    out->generation.beams = 4;
+    out->generation.length_penalty = 0.2;
+    return status;
+}
+
+static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
+{
+    char *model;
+    CLF__TRY(clf__path_join(&model, folder, "model"));
+    clf_status status = clf__format_ctranslate2.open_weights(out, model);
+    clf__free(model);
+    return status;
+}
+
+static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder,
+                                 const struct clf__config *config)
+{
+    char *model;
+    struct clf__json metadata;
+    const char *language = NULL;
+    CLF__TRY(clf__json_load_in(&metadata, folder, "metadata.json"));
+    clf_status status = clf__json_string(&metadata, "from_code", &language);
+    if (status == CLF_OK) {
+        status = clf__path_join(&model, folder, "model");
+    }
+    if (status == CLF_OK) {
+        const struct clf__ctranslate2_text text = {
+            .vocabulary_folder = model, .model_folder = folder, .language = language};
+        status = clf__ctranslate2_load_tokenizer(out, &text, config);
+        clf__free(model);
+    }
+    clf__json_free(&metadata);
+    return status;
+}
+
+const struct clf__format clf__format_argos = {
+    .name = "Argos Translate",
+    .find = find_folder,
+    .read_config = read_config,
+    .open_weights = open_weights,
+    .load_tokenizer = load_tokenizer,
+};
