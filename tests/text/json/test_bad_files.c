@@ -82,7 +82,8 @@ static const struct row {
               "\"single\": [{\"SpecialToken\": {\"id\": \"x\"}}, {\"Sequence\": {\"id\": \"A\"}}]"),
      CLF_UNSUPPORTED, "puts more than 2 tokens on one side of a text"},
     {"{\"model\": {\"type\": \"WordLevel\", \"vocab\": {\"a\": 0, \"a\": 1}}}", CLF_FORMAT, "duplicate"},
-    {"{\"model\": {\"type\": \"WordLevel\", \"vocab\": {\"\xff\": 0}}}", CLF_FORMAT, "unable to decode byte 0xff"},
+    {"{\"model\": {\"type\": \"WordLevel\", \"vocab\": {\"\xff\": 0}}}", CLF_FORMAT,
+     "unable to decode byte 0xff"},
     {"{\"model\": {\"type\": \"WordLevel\", \"vocab\": {\"\\u0000\": 0}}}", CLF_FORMAT,
      "is not the JSON expected"},
 };
