@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include <unicode/uchar.h>
-#include <unicode/unorm2.h>
-#include <unicode/ustring.h>
 #include <unicode/utf8.h>
 
 #include "base/memory.h"
 #include "text/json/precompiled.h"
 #include "text/json/replace.h"
+#include "text/json/unicode.h"
 #include "text/segmenters/byte_pairs.h"
 
 #define ROWS(table) (int)(sizeof(table) / sizeof *(table))
@@ -56,7 +55,7 @@ static clf_status run_lowercase(const void *state, struct clf__word_list *out,
 
 static int is_mark(UChar32 character)
 {
-    return (U_MASK(u_charType(character)) & U_GC_M_MASK) != 0;
+    return (clf__category_of(CLF__UNICODE_OF_MARKS, character) & U_GC_M_MASK) != 0;
 }
 
 static clf_status without_marks(const void *state, struct clf__word_list *out, UChar32 character)
@@ -106,81 +105,16 @@ static clf_status run_byte_level(const void *state, struct clf__word_list *out,
     return CLF_OK;
 }
 
-/* ---- Unicode's normal forms */
-
-static clf_status normal_failed(UErrorCode error)
-{
-    return clf__fail(error == U_MEMORY_ALLOCATION_ERROR ? CLF_OUT_OF_MEMORY : CLF_UNSUPPORTED,
-                     "ICU cannot normalise a text: %s; its data may be missing", u_errorName(error));
-}
-
-/* `room` holds the text in UTF-16, and what it becomes, which has at most 18 times as many units. */
-static clf_status normalise_with(const UNormalizer2 *form, UChar *room, struct clf__word_list *out,
-                                 const char *text, size_t size)
-{
-    enum { GROWTH = 18 };
-    UErrorCode error = U_ZERO_ERROR;
-    int32_t units = 0, made = 0;
-    UChar *target = room + size;
-    u_strFromUTF8(room, (int32_t)size, &units, text, (int32_t)size, &error);
-    made = unorm2_normalize(form, room, units, target, (int32_t)(GROWTH * size), &error);
-    if (U_FAILURE(error)) {
-        return normal_failed(error);
-    }
-    for (int32_t at = 0; at < made;) {
-        UChar32 character;
-        U16_NEXT(target, at, made, character);
-        CLF__TRY(clf__word_list_put_character(out, character));
-    }
-    return CLF_OK;
-}
-
-static clf_status normalise(const UNormalizer2 *form, struct clf__word_list *out, const char *text,
-                            size_t size)
-{
-    enum { MOST_BYTES = 1 << 26, UNITS = 19 };
-    size_t ascii = 0;
-    while (ascii < size && (text[ascii] & 0x80) == 0) {
-        ascii++;
-    }
-    if (ascii == size) {
-        return clf__word_list_put(out, text, size);
-    }
-    if (size > MOST_BYTES) {
-        return clf__fail(CLF_TEXT, "a line of %zu bytes is too long to be normalised", size);
-    }
-    UChar *room = NULL;
-    CLF__TRY(clf__resize(&room, UNITS * size, sizeof *room));
-    clf_status status = normalise_with(form, room, out, text, size);
-    clf__free(room);
-    return status;
-}
-
-static clf_status run_form(const UNormalizer2 *form, UErrorCode error, struct clf__word_list *out,
-                           const struct clf__word_list *in)
-{
-    if (U_FAILURE(error)) {
-        return normal_failed(error);
-    }
-    for (int i = 0; i < in->count; i++) {
-        CLF__TRY(normalise(form, out, in->bytes + in->items[i].start, in->items[i].size));
-        CLF__TRY(clf__word_list_end(out, in->items[i].is_first));
-    }
-    return CLF_OK;
-}
-
-#define NORMAL_FORM(name, instance)                                                                          \
-    static clf_status name(const void *state, struct clf__word_list *out, const struct clf__word_list *in)   \
+#define NORMAL_FORM(name, form)                                                                              \
+    static clf_status name(void **state, const struct clf__node *node)                                       \
     {                                                                                                        \
-        (void)state;                                                                                         \
-        UErrorCode error = U_ZERO_ERROR;                                                                     \
-        const UNormalizer2 *form = instance(&error);                                                         \
-        return run_form(form, error, out, in);                                                               \
+        (void)node;                                                                                          \
+        return clf__form_open(state, (form));                                                                \
     }
-NORMAL_FORM(run_nfc, unorm2_getNFCInstance)
-NORMAL_FORM(run_nfd, unorm2_getNFDInstance)
-NORMAL_FORM(run_nfkc, unorm2_getNFKCInstance)
-NORMAL_FORM(run_nfkd, unorm2_getNFKDInstance)
+NORMAL_FORM(read_nfc, CLF__FORM_NFC)
+NORMAL_FORM(read_nfd, CLF__FORM_NFD)
+NORMAL_FORM(read_nfkc, CLF__FORM_NFKC)
+NORMAL_FORM(read_nfkd, CLF__FORM_NFKD)
 
 /* ---- Strip, Prepend */
 
@@ -247,12 +181,13 @@ static clf_status run_prepend(const void *state, struct clf__word_list *out, con
 /* ---- BertNormalizer */
 
 struct bert {
+    void *decomposed; /* a normal form */
     int cleans, spaces_chinese, strips_accents, lowers;
 };
 
 static clf_status read_bert(void **state, const struct clf__node *node)
 {
-    struct bert bert = {1, 1, -1, 1}, *kept = NULL;
+    struct bert bert = {NULL, 1, 1, -1, 1}, *kept = NULL;
     CLF__TRY(clf__node_bool(node, "clean_text", &bert.cleans));
     CLF__TRY(clf__node_bool(node, "handle_chinese_chars", &bert.spaces_chinese));
     CLF__TRY(clf__node_bool(node, "lowercase", &bert.lowers));
@@ -260,8 +195,19 @@ static clf_status read_bert(void **state, const struct clf__node *node)
     bert.strips_accents = bert.strips_accents < 0 ? bert.lowers : bert.strips_accents;
     CLF__TRY(clf__allocate(&kept, 1, sizeof *kept));
     *kept = bert;
+    clf_status status = clf__form_open(&kept->decomposed, CLF__FORM_NFD);
+    if (status != CLF_OK) {
+        clf__free(kept);
+        return status;
+    }
     *state = kept;
     return CLF_OK;
+}
+
+static void free_bert(void *state)
+{
+    clf__form_close(((struct bert *)state)->decomposed);
+    clf__free(state);
 }
 
 static int is_chinese(UChar32 c)
@@ -276,7 +222,8 @@ static clf_status clean_bert(const void *state, struct clf__word_list *out, UCha
     const struct bert *bert = state;
     if (bert->cleans) {
         int is_blank = c == '\t' || c == '\n' || c == '\r' || u_isUWhiteSpace(c);
-        int is_control = (U_MASK(u_charType(c)) & (U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK)) != 0;
+        int is_control = (clf__category_of(CLF__UNICODE_OF_CATEGORIES, c) &
+                          (U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK)) != 0;
         if (c == 0 || c == 0xFFFD || (is_control && c != '\t' && c != '\n' && c != '\r')) {
             return CLF_OK;
         }
@@ -291,8 +238,9 @@ static clf_status clean_bert(const void *state, struct clf__word_list *out, UCha
 static clf_status without_accents(const void *state, struct clf__word_list *out, UChar32 character)
 {
     (void)state;
-    return u_charType(character) == U_NON_SPACING_MARK ? CLF_OK
-                                                       : clf__word_list_put_character(out, character);
+    return clf__category_of(CLF__UNICODE_OF_CATEGORIES, character) == U_MASK(U_NON_SPACING_MARK)
+               ? CLF_OK
+               : clf__word_list_put_character(out, character);
 }
 
 static clf_status run_bert_parts(const struct bert *bert, struct clf__word_list *a, struct clf__word_list *b,
@@ -300,7 +248,7 @@ static clf_status run_bert_parts(const struct bert *bert, struct clf__word_list 
 {
     CLF__TRY(each_character(bert, a, in, clean_bert));
     if (bert->strips_accents) {
-        CLF__TRY(run_nfd(NULL, b, a));
+        CLF__TRY(clf__form_run(bert->decomposed, b, a));
         clf__word_list_clear(a);
         CLF__TRY(each_character(NULL, a, b, without_accents));
     }
@@ -324,14 +272,14 @@ static clf_status run_bert(const void *state, struct clf__word_list *out, const 
 }
 
 static const struct clf__part_kind kinds[] = {
-    {"BertNormalizer", "type clean_text handle_chinese_chars strip_accents lowercase", read_bert, NULL,
+    {"BertNormalizer", "type clean_text handle_chinese_chars strip_accents lowercase", read_bert, free_bert,
      run_bert},
     {"ByteLevel", "type", NULL, NULL, run_byte_level},
     {"Lowercase", "type", NULL, NULL, run_lowercase},
-    {"NFC", "type", NULL, NULL, run_nfc},
-    {"NFD", "type", NULL, NULL, run_nfd},
-    {"NFKC", "type", NULL, NULL, run_nfkc},
-    {"NFKD", "type", NULL, NULL, run_nfkd},
+    {"NFC", "type", read_nfc, clf__form_close, clf__form_run},
+    {"NFD", "type", read_nfd, clf__form_close, clf__form_run},
+    {"NFKC", "type", read_nfkc, clf__form_close, clf__form_run},
+    {"NFKD", "type", read_nfkd, clf__form_close, clf__form_run},
     {"Nmt", "type", NULL, NULL, run_nmt},
     {"Precompiled", "type precompiled_charsmap", clf__precompiled_read, clf__precompiled_free,
      clf__precompiled_run},

@@ -10,6 +10,7 @@
 #include "text/json/metaspace.h"
 #include "text/json/pattern.h"
 #include "text/json/split.h"
+#include "text/json/unicode.h"
 #include "text/segmenters/byte_level.h"
 #include "text/segmenters/byte_pairs.h"
 
@@ -69,7 +70,7 @@ static int is_punctuation(const void *state, UChar32 character)
     (void)state;
     int is_ascii = (character >= '!' && character <= '/') || (character >= ':' && character <= '@') ||
                    (character >= '[' && character <= '`') || (character >= '{' && character <= '~');
-    return is_ascii || (U_MASK(u_charType(character)) & U_GC_P_MASK) != 0;
+    return is_ascii || (clf__category_of(CLF__UNICODE_OF_CATEGORIES, character) & U_GC_P_MASK) != 0;
 }
 
 static int is_space_or_punctuation(const void *state, UChar32 character)

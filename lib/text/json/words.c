@@ -22,7 +22,7 @@ void clf__word_list_clear(struct clf__word_list *words)
 
 clf_status clf__word_list_put(struct clf__word_list *words, const char *bytes, size_t size)
 {
-    if (words->capacity - words->size < size) {
+    if (words->capacity - words->size < size || words->bytes == NULL) {
         size_t capacity = 2 * (words->capacity + size) + 64;
         CLF__TRY(clf__resize(&words->bytes, capacity, 1));
         words->capacity = capacity;
@@ -48,6 +48,7 @@ clf_status clf__word_list_end(struct clf__word_list *words, int is_first)
     if (size == 0 && !words->keeps_empty) {
         return CLF_OK;
     }
+    CLF__TRY(clf__word_list_put(words, "", 0)); /* there are bytes to point to */
     if (words->count == words->item_capacity) {
         if (words->count > INT_MAX / 4) {
             return clf__fail(CLF_TEXT, "a line of more than %d words cannot be held", words->count);
