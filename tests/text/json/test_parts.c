@@ -46,7 +46,8 @@ static void check_case(const struct clf__chain *chain, const json_t *part, const
     for (size_t i = 0; same && i < count; i++) {
         const char *text = json_string_value(json_array_get(expected, i));
         size_t length = strlen(text);
-        same = words.size - size >= length && memcmp(words.bytes + size, text, length) == 0 &&
+        same = words.size - size >= length &&
+               (length == 0 || memcmp(words.bytes + size, text, length) == 0) &&
                (!is_cut || words.items[i].size == length);
         size += length;
     }
