@@ -50,7 +50,7 @@ enum clf__positions_kind {
 };
 
 /* The first sub-layer of a decoder's layers: model/tree.c says what each is made of. */
-enum clf__decoder_mixer { CLF__MIXER_SELF_ATTENTION };
+enum clf__decoder_mixer { CLF__MIXER_SELF_ATTENTION, CLF__MIXER_SSRU };
 
 struct clf__config {
     enum clf__system system;

@@ -1,6 +1,6 @@
 /* A decoder layer's mixer: its first sub-layer, by which a target's row learns of the rows before it.
- * Self-attention keeps the keys and values of all of them from step to step; a recurrent one would keep a
- * vector. */
+ * Self-attention keeps the keys and values of all of them from step to step; a recurrent one keeps a vector.
+ */
 #ifndef CLF_LAYERS_MIXER_H
 #define CLF_LAYERS_MIXER_H
 
@@ -10,6 +10,9 @@
 struct clf__mixer {
     const struct clf__mixer_kind *kind;
     struct clf__attention_layer attention;
+    struct clf__recurrence {
+        struct clf__linear input; /* (2 D, D): what is forgotten, what is taken in */
+    } recurrence;
 };
 struct clf__mixer_record {
     struct clf__attention_record attention;
@@ -52,7 +55,7 @@ struct clf__mixer_kind {
                           struct clf__tensor residual, /* (N, D) */
                           const struct clf__mixer *mixer, const struct clf__workspace *workspace,
                           const struct clf__attention_call *call);
-    /* y = dropout(Mixer(x)) + residual, with a record, and the way back. */
+    /* y = dropout(Mixer(x)) + residual, with a record, and the way back. NULL: it is not trained. */
     clf_status (*reserve_record)(struct clf__mixer_record *record, struct clf__arena *arena,
                                  const struct clf__mixer *mixer, int rows);
     struct clf__mixer_record (*record_rows)(const struct clf__mixer_record *record, int rows);
@@ -74,5 +77,9 @@ extern const struct clf__mixer_kind clf__self_attention_mixer;
 /* What self-attention looks at in a step. */
 struct clf__attention_history clf__self_attention_history(const struct clf__mixer_step *step,
                                                           const struct clf__mixer_state *state);
+
+/* A simpler simple recurrent unit (ops/ssru.h). A layer's state is c, (cache rows, D), twice: as it was and
+ * as it becomes, in turns; the layers share nothing. */
+extern const struct clf__mixer_kind clf__ssru_mixer;
 
 #endif

@@ -18,6 +18,10 @@
  *   model.SIDE.layernorm_embedding.{weight,bias}
  *   model.SIDE.layers.N.ATTENTION.{q,k,v,out}_proj.{weight,bias}
  *   model.SIDE.layers.N.ATTENTION_layer_norm.{weight,bias}
+ *   model.decoder.layers.N.rnn.{forget_proj.{weight,bias},in_proj.weight}
+ *                                                     in the place of self_attn, where the decoder is
+ *                                                     recurrent (ops/ssru.h)
+ *   model.decoder.layers.N.rnn_layer_norm.{weight,bias}
  *   model.SIDE.layers.N.{fc1,fc_gate,fc2}.{weight,bias}
  *                                                     fc_gate where gated: fc2(activation(fc1 x) * fc_gate x)
  *   model.SIDE.layers.N.final_layer_norm.{weight,bias}

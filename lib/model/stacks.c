@@ -8,9 +8,10 @@ struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config
     struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
     int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
+    int self = clf__larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder));
     return (struct clf__workspace_widths){
         .d_model = config->d_model,
-        .projected = clf__larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder)),
+        .projected = config->decoder_mixer == CLF__MIXER_SSRU ? clf__larger(self, 2 * config->d_model) : self,
         .context = clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
         .hidden = config->ffn_gated ? 2 * ffn : ffn,
     };

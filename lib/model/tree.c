@@ -1,5 +1,6 @@
 #include "model/tree.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "config/family/family.h"
@@ -13,7 +14,7 @@ struct part_row {
     const char *name; /* "<prefix><name>.weight", "<prefix><name>.bias" */
     enum clf__role role;
     enum extent rows;
-    size_t bias; /* the field of the configuration that says whether it has one */
+    size_t bias; /* the field of the configuration that says whether it has one, or ALWAYS or NEVER */
     int is_gate; /* there where the feed-forward is gated */
 };
 struct module_row {
@@ -28,6 +29,8 @@ struct module_row {
 /* Rows of a table, which the formatter would break. */
 /* clang-format off */
 #define HAS(field) offsetof(struct clf__config, field)
+#define NEVER  SIZE_MAX
+#define ALWAYS (SIZE_MAX - 1)
 #define QUERY  {"q_proj", CLF__QUERY_OR_KEY, KEYS, HAS(query_bias), 0}
 #define KEY    {"k_proj", CLF__QUERY_OR_KEY, KEYS, HAS(key_bias), 0}
 #define VALUE  {"v_proj", CLF__VALUE_OR_OUTPUT, VALUES, HAS(value_bias), 0}
@@ -35,6 +38,8 @@ struct module_row {
 #define UP     {"fc1", CLF__MATRIX, FFN, HAS(ffn_bias), 0}
 #define GATE   {"fc_gate", CLF__MATRIX, FFN, HAS(ffn_bias), 1}
 #define DOWN   {"fc2", CLF__MATRIX, MODEL_WIDTH, HAS(ffn_bias), 0}
+#define FORGET {"forget_proj", CLF__MATRIX, MODEL_WIDTH, ALWAYS, 0}
+#define TAKE   {"in_proj", CLF__MATRIX, MODEL_WIDTH, NEVER, 0}
 
 #define LINEAR(member, prefix, columns, count, ...) \
     {CLF__MODULE_LINEAR, offsetof(struct clf__layer, member), prefix, columns, count, {__VA_ARGS__}}
@@ -45,6 +50,10 @@ static const struct module_row self_attention_rows[] = {
     LINEAR(mixer.attention.input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE),
     LINEAR(mixer.attention.output, "self_attn.", VALUES, 1, OUTPUT),
     NORM(mixer_norm, "self_attn_layer_norm"),
+};
+static const struct module_row ssru_rows[] = {
+    LINEAR(mixer.recurrence.input, "rnn.", MODEL_WIDTH, 2, FORGET, TAKE),
+    NORM(mixer_norm, "rnn_layer_norm"),
 };
 static const struct module_row cross_attention_rows[] = {
     LINEAR(cross_attention.input, "encoder_attn.", MODEL_WIDTH, 1, QUERY),
@@ -69,6 +78,7 @@ static const struct mixer_row {
     int row_count;
 } mixers[] = {
     {&clf__self_attention_mixer, self_attention_rows, COUNT(self_attention_rows)},
+    {&clf__ssru_mixer, ssru_rows, COUNT(ssru_rows)},
 };
 
 static const struct mixer_row *mixer_of(const struct clf__config *config, enum clf__side side)
@@ -110,14 +120,21 @@ static int has_norm_shift(const struct clf__config *config)
     return config->norm != CLF__NORM_RMS;
 }
 
+static int has_part_bias(const struct clf__config *config, const struct part_row *part)
+{
+    if (part->bias == ALWAYS || part->bias == NEVER) {
+        return part->bias == ALWAYS;
+    }
+    return *(const int *)((const char *)config + part->bias);
+}
+
 /* One part from its row. */
 static void describe_part(struct clf__module_part *out, const struct walk *walk, const struct module_row *row,
                           const struct part_row *part, const char *layer)
 {
     struct clf__heads heads = clf__config_heads(walk->config, walk->side);
     int is_norm = row->kind == CLF__MODULE_NORM;
-    int has_bias =
-        is_norm ? has_norm_shift(walk->config) : *(const int *)((const char *)walk->config + part->bias);
+    int has_bias = is_norm ? has_norm_shift(walk->config) : has_part_bias(walk->config, part);
     *out = (struct clf__module_part){.role = part->role, .rows = is_norm ? 1 : extent_of(walk, part->rows)};
     out->head_width = part->role == CLF__QUERY_OR_KEY      ? heads.key_width
                       : part->role == CLF__VALUE_OR_OUTPUT ? heads.value_width

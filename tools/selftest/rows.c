@@ -5,10 +5,12 @@
 #include "ops/layernorm.h"
 #include "ops/positions.h"
 #include "ops/softmax.h"
+#include "ops/ssru.h"
 #include "ops/top_k.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"
 #include "reference/softmax.h"
+#include "reference/ssru.h"
 #include "reference/top_k.h"
 #include "selftest/selftest.h"
 
@@ -172,6 +174,38 @@ static void top_k(struct trial *trial)
     trial_compare_ids(trial, ids, expected_ids);
 }
 
+/* Two steps of one hypothesis against a sequence of two rows, and both against double. */
+static void recurrent(struct trial *trial)
+{
+    enum { STEPS = 2 };
+    static const int32_t here[] = {0}, at[STEPS] = {0, 1}, range[] = {0, STEPS, 0, STEPS};
+    for (int i = 0; i < WIDTHS; i++) {
+        size_t width = (size_t)widths[i];
+        float *projected = trial_uniform(trial, STEPS * 2 * width, 4.0f);
+        float *residual = trial_uniform(trial, STEPS * width, 1.0f);
+        double *c = trial_array(trial, width, sizeof *c);
+        double *expected = trial_array(trial, STEPS * width, sizeof *expected);
+        struct clf__tensor in = trial_floats(trial, STEPS, 2 * widths[i], projected);
+        struct clf__tensor added = trial_floats(trial, STEPS, widths[i], residual);
+        struct clf__tensor y = trial_floats(trial, STEPS, widths[i], NULL);
+        struct clf__tensor states[2] = {trial_floats(trial, 1, widths[i], NULL),
+                                        trial_floats(trial, 1, widths[i], NULL)};
+        struct clf__tensor row = trial_tensor(trial, CLF__I32, 1, 1, here);
+        for (int t = 0; t < STEPS; t++) {
+            size_t first = (size_t)t * width;
+            reference_ssru(expected + first, c, projected + 2 * first, residual + first, widths[i]);
+            RUN(trial, clf__ssru_step(clf__tensor_rows(y, t, 1), clf__tensor_rows(in, t, 1),
+                                      clf__tensor_rows(added, t, 1), states[t], states[!t], row, row,
+                                      trial_tensor(trial, CLF__I32, 1, 1, &at[t])));
+        }
+        trial_compare(trial, y, expected);
+        struct clf__tensor whole = trial_floats(trial, STEPS, widths[i], NULL);
+        RUN(trial, clf__ssru_forward(whole, in, added, trial_tensor(trial, CLF__I32, 1, 4, range)));
+        trial_compare(trial, whole, expected);
+        trial_release(trial);
+    }
+}
+
 const struct check selftest_row_checks[] = {
     {"softmax", 0, CLF_PRECISION_FP32, 1e-6, softmax},
     {"log-softmax", 0, CLF_PRECISION_FP32, 1e-6, log_softmax},
@@ -180,6 +214,7 @@ const struct check selftest_row_checks[] = {
     {"activations and gates", 0, CLF_PRECISION_FP32, 1e-6, activations},
     {"positions", 0, CLF_PRECISION_FP32, 1e-6, positions},
     {"embedding", USES_GEMM, CLF_PRECISION_FP32, 1e-6, embedding},
+    {"recurrent unit", 0, CLF_PRECISION_FP32, 1e-6, recurrent},
     {"top k", 0, CLF_PRECISION_FP32, 1e-6, top_k},
     {.name = NULL},
 };
