@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "checkpoint/format.h"
+#include "checkpoint/marian.h"
 
 /* Values of an index: one a tensor. */
 enum { MAX_INDEX_BYTES = 100000000, MAX_VALUES = 1 << 20, MAX_SHARDS = 512 };
@@ -202,6 +203,28 @@ clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *f
     *out = NULL;
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
     clf_status status = open_folder(*out, folder, name);
+    if (status != CLF_OK) {
+        clf__checkpoint_close(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+static clf_status open_marian(struct clf__checkpoint *checkpoint, const char *path)
+{
+    CLF__TRY(clf__copy_string(&checkpoint->path, path));
+    CLF__TRY(clf__allocate(&checkpoint->shards, 1, sizeof *checkpoint->shards));
+    struct clf__shard *shard = &checkpoint->shards[checkpoint->shard_count++];
+    CLF__TRY(clf__copy_string(&shard->path, path));
+    CLF__TRY(clf__marian_open(shard, &checkpoint->list));
+    return sort_tensors(checkpoint);
+}
+
+clf_status clf__checkpoint_open_marian(struct clf__checkpoint **out, const char *path)
+{
+    *out = NULL;
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    clf_status status = open_marian(*out, path);
     if (status != CLF_OK) {
         clf__checkpoint_close(*out);
         *out = NULL;

@@ -14,6 +14,8 @@ clf_status clf__checkpoint_open(struct clf__checkpoint **out, const char *folder
 /* The same with the file <folder>/<name> alone, whatever else is there: safetensors unless another format's
  * name is that; name NULL: as above. */
 clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *folder, const char *name);
+/* The same with a file of Marian's (checkpoint/marian.h), wherever it lies. */
+clf_status clf__checkpoint_open_marian(struct clf__checkpoint **out, const char *path);
 void clf__checkpoint_close(struct clf__checkpoint *checkpoint);
 
 /* NULL when absent; borrowed. */

@@ -29,7 +29,8 @@
     X(BLENDERBOT, blenderbot)                                                                                \
     X(T5, t5)                                                                                                \
     X(MT5, mt5)                                                                                              \
-    X(TRANSFORMER, transformer)
+    X(TRANSFORMER, transformer)                                                                              \
+    X(MARIAN_NMT, marian_nmt)
 
 enum clf__system {
 #define CLF__SYSTEM_ENUM(name, word) CLF__##name,

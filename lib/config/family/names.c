@@ -1,6 +1,7 @@
 #include "config/family/names.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -15,7 +16,8 @@ static const struct clf__name_rule bare[] = {{"model.*", "*"}, {"*", "*"}};
 
 const struct clf__tensor_names clf__names_bare = {bare, sizeof bare / sizeof *bare, frozen};
 
-static const char marks[] = {'@', '#', '*'};
+enum { SIDE, INDEX, REST, MARKS };
+static const char marks[MARKS] = {[SIDE] = '@', [INDEX] = '#', [REST] = '*'};
 
 /* What the marks of a pattern stood for. */
 struct match {
@@ -56,6 +58,11 @@ static int matches(struct match *match, const char *pattern, const char *name)
 static void write_name(const struct match *match, const char *pattern, char *stored, size_t size)
 {
     for (size_t used = 0; *pattern && used < size; pattern++) {
+        if (*pattern == '+') {
+            const char *index = match->starts[INDEX];
+            used += (size_t)snprintf(stored + used, size - used, "%lld", strtoll(index, NULL, 10) + 1);
+            continue;
+        }
         const char *mark = memchr(marks, *pattern, sizeof marks);
         used += (size_t)snprintf(stored + used, size - used, "%.*s", mark ? match->lengths[mark - marks] : 1,
                                  mark ? match->starts[mark - marks] : pattern);

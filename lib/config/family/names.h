@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* A canonical name and the stored one. `@` stands for encoder or decoder, `#` for the layer's index, a `*` at
- * the end for the rest. */
+ * the end for the rest, and a `+` in the stored one for the layer's number from 1 on. */
 struct clf__name_rule {
     const char *canonical, *stored;
 };

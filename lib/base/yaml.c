@@ -1,0 +1,169 @@
+#include "base/yaml.h"
+
+#include <string.h>
+
+#include <yaml.h>
+
+#include "base/memory.h"
+
+enum { MOST_LEVELS = 16 };
+
+/* What is open: the outermost first. A mapping waits for a key (key NULL) or for that key's value. */
+struct level {
+    json_t *value;
+    char *key; /* owned */
+};
+
+struct reading {
+    yaml_parser_t parser;
+    const char *path;
+    struct level levels[MOST_LEVELS];
+    int depth;
+    size_t values, most_values;
+    json_t *root;
+};
+
+static clf_status damaged(const struct reading *reading, const yaml_event_t *event, const char *what)
+{
+    return clf__fail(CLF_FORMAT, "%s: line %zu: %s", reading->path, event->start_mark.line + 1, what);
+}
+
+static clf_status no_memory(const struct reading *reading)
+{
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+}
+
+/* Puts a value where it belongs and releases it on failure. */
+static clf_status add(struct reading *reading, const yaml_event_t *event, json_t *value)
+{
+    if (value == NULL) {
+        return no_memory(reading);
+    }
+    if (reading->depth == 0) {
+        reading->root = value;
+        return CLF_OK;
+    }
+    struct level *level = &reading->levels[reading->depth - 1];
+    if (json_is_array(level->value)) {
+        return json_array_append_new(level->value, value) == 0 ? CLF_OK : no_memory(reading);
+    }
+    if (level->key == NULL) {
+        json_decref(value);
+        return damaged(reading, event, "a key is a list or a mapping");
+    }
+    int is_there = json_object_get(level->value, level->key) != NULL;
+    int failed = json_object_set_new(level->value, level->key, value);
+    clf_status status = is_there ? damaged(reading, event, "a key stands there twice") : CLF_OK;
+    clf__free(level->key);
+    level->key = NULL;
+    return failed ? no_memory(reading) : status;
+}
+
+static clf_status add_scalar(struct reading *reading, const yaml_event_t *event)
+{
+    const char *text = (const char *)event->data.scalar.value;
+    size_t length = event->data.scalar.length;
+    if (memchr(text, '\0', length) != NULL) {
+        return damaged(reading, event, "a value holds a NUL");
+    }
+    struct level *level = reading->depth > 0 ? &reading->levels[reading->depth - 1] : NULL;
+    if (level != NULL && json_is_object(level->value) && level->key == NULL) {
+        return clf__copy_bytes(&level->key, text, length);
+    }
+    return add(reading, event, json_stringn(text, length));
+}
+
+static clf_status open_level(struct reading *reading, const yaml_event_t *event, json_t *value)
+{
+    if (reading->depth == MOST_LEVELS) {
+        json_decref(value);
+        return damaged(reading, event, "values lie too deep in others");
+    }
+    CLF__TRY(add(reading, event, value));
+    reading->levels[reading->depth++] = (struct level){.value = value};
+    return CLF_OK;
+}
+
+static clf_status take(struct reading *reading, const yaml_event_t *event)
+{
+    const yaml_char_t *anchor = event->type == YAML_SCALAR_EVENT           ? event->data.scalar.anchor
+                                : event->type == YAML_SEQUENCE_START_EVENT ? event->data.sequence_start.anchor
+                                : event->type == YAML_MAPPING_START_EVENT  ? event->data.mapping_start.anchor
+                                                                           : NULL;
+    if (anchor != NULL || event->type == YAML_ALIAS_EVENT) {
+        return damaged(reading, event, "anchors and aliases are not read");
+    }
+    if (++reading->values > reading->most_values) {
+        return damaged(reading, event, "more values than such a file has");
+    }
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        return add_scalar(reading, event);
+    case YAML_SEQUENCE_START_EVENT:
+        return open_level(reading, event, json_array());
+    case YAML_MAPPING_START_EVENT:
+        return open_level(reading, event, json_object());
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        reading->depth--;
+        return CLF_OK;
+    case YAML_DOCUMENT_START_EVENT:
+        return reading->root == NULL ? CLF_OK : damaged(reading, event, "a second document begins");
+    default:
+        return CLF_OK;
+    }
+}
+
+static clf_status read_all(struct reading *reading)
+{
+    for (int is_over = 0; !is_over;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&reading->parser, &event)) {
+            const yaml_parser_t *parser = &reading->parser;
+            if (parser->error == YAML_MEMORY_ERROR) {
+                return no_memory(reading);
+            }
+            return clf__fail(CLF_FORMAT, "%s: line %zu: is no YAML (%s); download it again", reading->path,
+                             parser->problem_mark.line + 1,
+                             parser->problem != NULL ? parser->problem : "unreadable");
+        }
+        clf_status status = take(reading, &event);
+        is_over = event.type == YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
+        CLF__TRY(status);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__yaml_parse(json_t **out, const char *text, size_t size, const char *path, size_t most_values)
+{
+    struct reading reading = {.path = path, .most_values = most_values};
+    *out = NULL;
+    if (!yaml_parser_initialize(&reading.parser)) {
+        return no_memory(&reading);
+    }
+    yaml_parser_set_input_string(&reading.parser, (const unsigned char *)text, size);
+    clf_status status = read_all(&reading);
+    for (int i = 0; i < MOST_LEVELS; i++) {
+        clf__free(reading.levels[i].key);
+    }
+    yaml_parser_delete(&reading.parser);
+    if (status == CLF_OK && reading.root == NULL) {
+        reading.root = json_object();
+        status = reading.root != NULL ? CLF_OK : no_memory(&reading);
+    }
+    if (status == CLF_OK && json_is_string(reading.root) && json_string_length(reading.root) == 0) {
+        json_decref(reading.root);
+        reading.root = json_object();
+        status = reading.root != NULL ? CLF_OK : no_memory(&reading);
+    }
+    if (status == CLF_OK && !json_is_object(reading.root)) {
+        status = clf__fail(CLF_FORMAT, "%s: is no list of settings", path);
+    }
+    if (status != CLF_OK) {
+        json_decref(reading.root);
+        return status;
+    }
+    *out = reading.root;
+    return CLF_OK;
+}

@@ -1,0 +1,45 @@
+/* What lies where in a file of Marian's, whichever of its two containers it is. */
+#ifndef CLF_CHECKPOINT_MARIAN_ITEMS_H
+#define CLF_CHECKPOINT_MARIAN_ITEMS_H
+
+#include "base/file.h"
+#include "checkpoint/stored_tensor.h"
+
+/* Types of elements; those above 0x1000 are Marian's own, with the size in the low byte. */
+enum clf__marian_type {
+    CLF__MARIAN_INT8 = 0x101,
+    CLF__MARIAN_FLOAT16 = 0x402,
+    CLF__MARIAN_FLOAT32 = 0x404,
+    CLF__MARIAN_FLOAT64 = 0x408,
+    /* Quantized matrices, stored transposed, and their one scale behind them: of the fork that Bergamot and
+     * Firefox use, and of marian-dev. */
+    CLF__MARIAN_FORK_INTGEMM8 = 0x4101,
+    CLF__MARIAN_FORK_INTGEMM16 = 0x4102,
+    CLF__MARIAN_INTGEMM8 = 0x10001,
+    CLF__MARIAN_INTGEMM16 = 0x10002,
+};
+
+struct clf__marian_item {
+    const char *name; /* in the items' names */
+    uint64_t type;
+    int dimensions;
+    int64_t shape[CLF__TENSOR_DIMENSIONS];
+    uint64_t offset, size; /* of its bytes in the file; padding counted */
+};
+
+struct clf__marian_items {
+    char *names; /* NUL-terminated each */
+    struct clf__marian_item *items;
+    int count;
+};
+
+/* Reads where all items of an open file are: every position lies inside the file. A file that begins as a zip
+ * archive is a NumPy archive, any other the container. */
+clf_status clf__marian_items_read(struct clf__marian_items *out, const struct clf__file *file);
+void clf__marian_items_free(struct clf__marian_items *items);
+
+/* NULL where there is none. */
+const struct clf__marian_item *clf__marian_items_find(const struct clf__marian_items *items,
+                                                      const char *name);
+
+#endif
