@@ -20,7 +20,8 @@ struct clf__format {
 };
 
 /* The rows of formats.c. */
-extern const struct clf__format clf__format_argos, clf__format_ctranslate2, clf__format_hugging_face;
+extern const struct clf__format clf__format_argos, clf__format_ctranslate2, clf__format_marian,
+    clf__format_hugging_face;
 
 /* The one that a path is; CLF_FILE unless it is a folder. */
 clf_status clf__format_of(const struct clf__format **out, const char *path);
