@@ -259,6 +259,8 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
     search->beams = beams >= 1 && beams <= CLF__SEARCH_BEAMS_LIMIT ? (int)beams : 1;
     search->length_rule = CLF__LENGTH_HUGGINGFACE;
     search->length_penalty = number_of(decoding, "normalize", decoding != NULL ? 0 : 1);
+    double factor = number_of(decoding, "max-length-factor", decoding != NULL ? 3 : 2);
+    search->max_length_factor = factor > 0 && factor < 1e6 ? factor : 0;
     if (number_of(decoding, "word-penalty", 0) != 0) {
         clf__log(CLF_LOG_WARNING, "the configuration's \"word-penalty\" is not applied");
     }
@@ -270,6 +272,19 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
         search->suppressed_count = 1;
     }
     return CLF_OK;
+}
+
+/* With the norms first, Marian takes keys and values of self-attention from rows that were not normed: in its
+ * decoders, and before version 1.11 in its encoders. */
+static clf_status check_norm_first(const struct clf__config *config, const struct source *source)
+{
+    int is_ours = config->decoder_mixer != CLF__MIXER_SELF_ATTENTION && is_since(source, 11, 0);
+    return !config->norm_first || is_ours
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED,
+                           "%s: has its norms before the sub-layers and self-attention in a decoder or in an "
+                           "encoder of a Marian before 1.11 (\"version\": %.40s), which is not supported",
+                           source->path, word_of(source->options, "version", "unknown"));
 }
 
 static clf_status read(struct clf__config *config, const struct source *source, const json_t *decoding,
@@ -284,6 +299,7 @@ static clf_status read(struct clf__config *config, const struct source *source, 
     CLF__TRY(read_sizes(config, source));
     CLF__TRY(read_norms(config, source));
     CLF__TRY(read_decoder(config, source));
+    CLF__TRY(check_norm_first(config, source));
     CLF__TRY(read_activation(config, source));
     read_sharing(config, source->options);
     if (config->share_source_target && config->source_vocabulary != config->target_vocabulary) {

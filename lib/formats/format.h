@@ -17,6 +17,9 @@ struct clf__format {
     clf_status (*open_weights)(struct clf__checkpoint **out, const char *folder);
     clf_status (*load_tokenizer)(struct clf__tokenizer **out, const char *folder,
                                  const struct clf__config *config);
+    /* The path of its lexical shortlist; *out is NULL where there is none. The function NULL: there never is.
+     */
+    clf_status (*find_shortlist)(char **out, const char *folder);
 };
 
 /* The rows of formats.c. */
@@ -31,5 +34,6 @@ clf_status clf__format_read_config(struct clf__config *out, const char *folder);
 clf_status clf__format_open_weights(struct clf__checkpoint **out, const char *folder);
 clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *folder,
                                       const struct clf__config *config);
+clf_status clf__format_find_shortlist(char **out, const char *folder);
 
 #endif

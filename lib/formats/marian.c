@@ -73,10 +73,22 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return status;
 }
 
+static clf_status find_shortlist(char **out, const char *folder)
+{
+    struct clf__marian_folder files;
+    *out = NULL;
+    CLF__TRY(find_files(&files, folder));
+    *out = files.shortlist;
+    files.shortlist = NULL; /* the caller's now */
+    clf__marian_folder_free(&files);
+    return CLF_OK;
+}
+
 const struct clf__format clf__format_marian = {
     .name = "Marian",
     .find = find,
     .read_config = read_config,
     .open_weights = open_weights,
     .load_tokenizer = load_tokenizer,
+    .find_shortlist = find_shortlist,
 };

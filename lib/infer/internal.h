@@ -13,6 +13,16 @@ struct clf__session_slot {
     int length;
 };
 
+/* The words among which steps choose, where each source has its own: those of a slot lie one after the other,
+ * at a place that follows from the slot and its rows. */
+struct clf__narrowing {
+    struct clf__tensor weight; /* (V, D) the projection's rows, one after the other; buffer NULL: all words */
+    struct clf__tensor ids;    /* (1, n) i32 */
+    struct clf__tensor logits; /* (1, m) */
+    int32_t *host_ids;         /* (n) */
+    int *counts;               /* (limits.sources) */
+};
+
 struct clf__session {
     struct clf__transformer *transformer;
     struct clf__session_limits limits;
@@ -32,6 +42,7 @@ struct clf__session {
     struct clf__upload placed; /* what belongs to the memory, and where an encoded batch goes in it */
     struct clf__upload target; /* what belongs to one step or one forced decoding */
     struct clf__projection_scratch projection;
+    struct clf__narrowing narrowing;
     struct clf__tensor results; /* (1, n): what a step or a pick reads back, in one copy */
     float *results_host;
     struct clf__tensor maps[2]; /* (H * queries, keys) of one pair at its front: self and cross probabilities
@@ -58,6 +69,28 @@ static inline const struct clf__mixer_kind *clf__session_mixer(const struct clf_
 
 /* Onto the vocabulary. */
 struct clf__projection clf__session_projection(const struct clf__session *session);
+
+/* What follows is of a session that narrows (narrow.c). Room for it, and what it computes once. */
+clf_status clf__narrowing_reserve(struct clf__session *session);
+clf_status clf__narrowing_fill(struct clf__session *session);
+void clf__narrowing_free(struct clf__narrowing *narrowing);
+/* Integers of a step's upload. */
+int64_t clf__narrowing_upload(const struct clf__session_limits *limits);
+
+/* A step's rows among their sources' words. */
+struct clf__narrowed_rows {
+    struct clf__tensor starts, counts;         /* (1, R) i32: where each row's words are, and how many */
+    struct clf__tensor banned, banned_offsets; /* as a step's, with places among the words for ids */
+    int most;                                  /* words of a row */
+};
+void clf__narrowing_take_rows(struct clf__narrowed_rows *rows, struct clf__session *session,
+                              const struct clf__step *step);
+/* clf__projection_top_k() among those words; ids are places until clf__narrowing_name() makes them ids. */
+clf_status clf__narrowing_top_k(struct clf__tensor values, struct clf__tensor ids,
+                                struct clf__tensor statistics, const struct clf__session *session,
+                                const struct clf__narrowed_rows *rows,
+                                const struct clf__projection *projection, struct clf__step *step);
+void clf__narrowing_name(const struct clf__session *session, struct clf__step *step);
 
 /* Where the maps of each decoder layer are read to: layer i at self + i * self_stride. */
 struct clf__decoder_maps {

@@ -89,7 +89,9 @@ static clf_status reserve_decoder(struct clf__session *session)
     CLF__TRY(clf__projection_scratch_reserve(&session->projection, arena, &projection, rows,
                                              limits->candidates, limits->logits));
     int64_t sources = limits->sources;
-    int64_t step = 7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned;
+    CLF__TRY(clf__narrowing_reserve(session));
+    int64_t step =
+        7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__narrowing_upload(limits);
     int64_t force = 4 * (int64_t)limits->target_tokens + 8 * sources;
     return clf__upload_reserve(&session->target, arena, clf__larger_int64(step, force));
 }
@@ -147,6 +149,7 @@ static clf_status allocate(struct clf__session *session)
                                     clf__larger(limits->positions, limits->target_length)));
     CLF__TRY(clf__gemm_reserve(transformer->device, most_rows(limits), most_inputs(&transformer->config),
                                transformer->precision));
+    CLF__TRY(clf__narrowing_fill(session));
     return limits->cache_rows > 0 ? prepare_steps(session) : CLF_OK;
 }
 
@@ -209,5 +212,6 @@ void clf__session_free(struct clf__session *session)
     clf__free(session->placed.staging);
     clf__free(session->target.staging);
     clf__free(session->results_host);
+    clf__narrowing_free(&session->narrowing);
     clf__free(session);
 }

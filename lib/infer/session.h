@@ -22,6 +22,9 @@ struct clf__session_limits {
     int target_length; /* of one of them */
     int maps;          /* attention maps are wanted */
     int logits;        /* logits are wanted */
+    /* Steps choose among some words of each source (clf__session_narrow()), at most `narrow_base` and
+     * `narrow_each` for each of its tokens. Both 0: among all. */
+    int narrow_base, narrow_each;
 };
 
 struct clf__session;
@@ -53,6 +56,10 @@ void clf__session_release(struct clf__session *session, int slot);
 void clf__session_release_all(struct clf__session *session);
 /* Puts the sources that were just encoded into the memory: source b at slots[b], reserved at its length. */
 clf_status clf__session_remember(struct clf__session *session, const int *slots);
+
+/* Says among which words steps of a reserved slot choose: ascending ids, none twice, inside the vocabulary.
+ * The session's limits ask for it; a slot keeps them until it is released. */
+clf_status clf__session_narrow(struct clf__session *session, int slot, const int32_t *ids, int count);
 
 /* Encodes a batch and remembers it, and nothing else: source b is at slot b. */
 clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources);

@@ -45,6 +45,7 @@ struct step_views {
     struct clf__tensor tokens, positions, position_rows, cache_rows, parents, banned_offsets, banned;
     struct clf__sequence_ranges cross;
     double pairs; /* of self-attention: rows times the positions that they see */
+    struct clf__narrowed_rows narrowed;
 };
 
 /* Rows of one slot are adjacent and look at the same memory: one range a slot. */
@@ -96,6 +97,9 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
         int is_pad = config->position_padding_aware && step->tokens[r] == config->pad_id;
         position_rows[r] = is_pad ? table.pad : table.first + step->positions[r];
     }
+    if (session->narrowing.weight.buffer != NULL) {
+        clf__narrowing_take_rows(&views->narrowed, session, step);
+    }
     fill_cross_ranges(&views->cross, session, ranges, step);
     clf__ranges_count(&views->cross, ranges, 0);
     return clf__upload_send_later(upload);
@@ -140,8 +144,11 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     struct clf__tensor values = results_view(session, CLF__F32, rows, k, 0);
     struct clf__tensor ids = results_view(session, CLF__I32, rows, k, rows * k);
     struct clf__tensor statistics = results_view(session, CLF__F32, rows, 4, 2 * rows * k);
+    int is_narrowed = session->narrowing.weight.buffer != NULL;
     struct clf__projection projection = clf__session_projection(session);
-    if (step->wants_logits) {
+    if (is_narrowed) {
+        CLF__TRY(clf__narrowing_top_k(values, ids, statistics, session, &views->narrowed, &projection, step));
+    } else if (step->wants_logits) {
         CLF__TRY(read_logits(session, step, views, values, ids, statistics));
     } else {
         CLF__TRY(clf__projection_top_k(
@@ -154,6 +161,9 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     memcpy(step->values, session->results_host, candidates * sizeof(float));
     memcpy(step->ids, session->results_host + candidates, candidates * sizeof(int32_t));
     memcpy(step->statistics, session->results_host + 2 * candidates, (size_t)rows * 4 * sizeof(float));
+    if (is_narrowed) {
+        clf__narrowing_name(session, step);
+    }
     return CLF_OK;
 }
 

@@ -71,7 +71,7 @@ static int can_improve(const struct clf__search_source *source)
         return 0;
     }
     int length = options->early_stopping == CLF__STOP_NEVER && options->length_penalty > 0.0
-                     ? options->max_length
+                     ? source->max_length
                      : source->running[0].length;
     return source->running[0].score / clf__length_divisor(options, length) >
            source->finished[options->beams - 1].score;
@@ -149,7 +149,7 @@ static void advance_all(const struct clf__search *search, struct clf__search_sou
         }
     }
     clf__search_source_turn(source, next_count);
-    if (length == options->max_length || have_all_ended(source)) {
+    if (length == source->max_length || have_all_ended(source)) {
         end_all(source);
     }
 }
@@ -192,7 +192,7 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
     for (int i = 0; i < count; i++) {
         const struct clf__candidate *candidate = &search->candidates[i];
         const struct clf__beam *from = &source->running[candidate->beam];
-        if (!clf__is_end(options, candidate->id) && length < options->max_length) {
+        if (!clf__is_end(options, candidate->id) && length < source->max_length) {
             if (next_count < options->beams) {
                 clf__beam_extend(&source->next[next_count++], from, candidate);
             }

@@ -15,5 +15,5 @@ void clf__greedy_advance(const struct clf__search *search, struct clf__search_so
     if (options->divides_greedy) {
         beam->score /= clf__length_divisor(options, beam->length);
     }
-    source->done = clf__is_end(options, best.id) || beam->length == options->max_length;
+    source->done = clf__is_end(options, best.id) || beam->length == source->max_length;
 }

@@ -60,6 +60,7 @@ struct clf__search_source {
     int given_count;
     uint64_t random_key;
     int has_parted; /* samples run apart */
+    int max_length; /* the options', or less for a short source */
     int forced;     /* the only id allowed at this step, or -1 */
     int first_row;  /* of the step; unused where the token is forced */
     int done;
@@ -122,7 +123,7 @@ int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *
 void clf__bans_write(struct clf__id_list *banned, const struct clf__search_source *source,
                      const struct clf__beam *beam);
 /* The only id allowed as the token after `generated` others, or -1. */
-int clf__forced_id(const struct clf__search_options *options, int generated);
+int clf__forced_id(const struct clf__search_source *source, int generated);
 
 /* id_list.c */
 

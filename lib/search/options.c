@@ -33,6 +33,10 @@ static clf_status check_sizes(const struct clf__search_options *options)
 
 static clf_status check_scoring(const struct clf__search_options *options)
 {
+    if (!isfinite(options->max_length_factor) || options->max_length_factor < 0.0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a maximum of %g tokens for each of the source: it is 0 or more",
+                         options->max_length_factor);
+    }
     if (!isfinite(options->length_penalty)) {
         return clf__fail(CLF_BAD_ARGUMENT, "length penalty %g: it must be a finite number",
                          options->length_penalty);

@@ -15,7 +15,7 @@ struct processor {
     void (*ban)(struct clf__id_list *banned, const struct clf__search_source *source,
                 const struct clf__beam *beam);
     /* The only id that it allows as the token after `generated` others, stronger than all bans; or -1. */
-    int (*force)(const struct clf__search_options *options, int generated);
+    int (*force)(const struct clf__search_source *source, int generated);
 };
 
 /* --- Suppressed ids. --- */
@@ -224,9 +224,9 @@ static clf_status check_forced_last(const struct clf__search_options *options)
     return options->forced_last == -1 ? CLF_OK : check_forced(options, options->forced_last, "last");
 }
 
-static int force_last(const struct clf__search_options *options, int generated)
+static int force_last(const struct clf__search_source *source, int generated)
 {
-    return generated == options->max_length - 1 ? options->forced_last : -1;
+    return generated == source->max_length - 1 ? source->options->forced_last : -1;
 }
 
 static clf_status check_prefix(const struct clf__search_options *options)
@@ -254,8 +254,9 @@ static clf_status check_prefix(const struct clf__search_options *options)
     return CLF_OK;
 }
 
-static int force_prefix(const struct clf__search_options *options, int generated)
+static int force_prefix(const struct clf__search_source *source, int generated)
 {
+    const struct clf__search_options *options = source->options;
     return generated < options->prefix_count ? options->prefix[generated] : -1;
 }
 
@@ -313,11 +314,11 @@ void clf__bans_write(struct clf__id_list *banned, const struct clf__search_sourc
     }
 }
 
-int clf__forced_id(const struct clf__search_options *options, int generated)
+int clf__forced_id(const struct clf__search_source *source, int generated)
 {
     int forced = -1;
     for (const struct processor *each = processors; forced < 0 && each < processors_end; each++) {
-        forced = each->force != NULL ? each->force(options, generated) : -1;
+        forced = each->force != NULL ? each->force(source, generated) : -1;
     }
     return forced;
 }

@@ -74,7 +74,7 @@ static void advance_sample(struct clf__search_source *source, const struct clf__
         candidate = draw_choice(choices, source, beam, sample);
     }
     struct clf__beam *to;
-    if (clf__is_end(options, candidate.id) || from->length + 1 == options->max_length) {
+    if (clf__is_end(options, candidate.id) || from->length + 1 == source->max_length) {
         finish(source, from, &candidate);
         to = &source->finished[source->finished_count - 1];
     } else {
@@ -101,7 +101,7 @@ void clf__sample_advance(const struct clf__search *search, struct clf__search_so
     int samples = source->options->n_best, next_count = 0;
     int is_one = source->running_count == 1 && !source->has_parted;
     int length = source->running[0].length;
-    if (is_one && source->forced >= 0 && length + 1 < source->options->max_length &&
+    if (is_one && source->forced >= 0 && length + 1 < source->max_length &&
         !clf__is_end(source->options, source->forced)) {
         samples = 1; /* they have all in common yet */
     }

@@ -137,6 +137,7 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     source->given_count = 0;
     source->has_parted = 0;
     source->random_key = clf__random_key(options->sampling.seed, 0);
+    source->max_length = options->max_length;
     source->always_banned_count = clf__bans_prepare(source->always_banned, options);
     struct clf__beam *beam = &source->running[0];
     *beam = (struct clf__beam){.ids = beam->ids};
@@ -146,8 +147,13 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
 
 void clf__search_give_source(struct clf__search *search, int slot, const int32_t *ids, int count)
 {
-    search->sources[slot].given = ids;
-    search->sources[slot].given_count = count;
+    struct clf__search_source *source = &search->sources[slot];
+    double most = ceil(source->options->max_length_factor * count);
+    source->given = ids;
+    source->given_count = count;
+    if (most >= 1.0 && most < source->max_length) {
+        source->max_length = (int)most;
+    }
 }
 
 void clf__search_give_identity(struct clf__search *search, int slot, uint64_t identity)
@@ -257,10 +263,10 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
         step->candidates = wanted > step->candidates ? wanted : step->candidates;
         step->both_statistics |= clf__reads_all_statistics(options);
         step->wants_logits |= clf__wants_logits(options);
-        source->forced = clf__forced_id(options, generated);
+        source->forced = clf__forced_id(source, generated);
         source->first_row = step->rows;
         /* A forced token needs no answer from the model; but what follows it needs the model's cache. */
-        int last = generated == options->max_length - 1 ||
+        int last = generated == source->max_length - 1 ||
                    (source->forced >= 0 && clf__is_end(options, source->forced));
         if (source->forced < 0 || !last) {
             add_rows(search, slot);

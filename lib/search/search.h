@@ -64,6 +64,8 @@ struct clf__search_options {
     const int32_t *other_end_ids; /* that end a hypothesis too */
     int other_end_count;
     int min_length, max_length; /* 0 <= min <= max, max >= 1 */
+    double max_length_factor;   /* of the source's ids, rounded up: a source's own maximum length, where it
+                                 * is less than max_length; 0: there is none */
     enum clf__length_rule length_rule;
     double length_penalty;
     int divides_greedy; /* a greedy hypothesis' score goes by the length rule, too */

@@ -34,6 +34,11 @@ int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer)
     return tokenizer->max_length;
 }
 
+int clf__tokenizer_shares_words(const struct clf__tokenizer *tokenizer)
+{
+    return tokenizer->source.vocabulary == tokenizer->target.vocabulary;
+}
+
 const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenizer *tokenizer)
 {
     return tokenizer->target.segmenter;

@@ -62,6 +62,8 @@ const char *clf__tokenizer_class_name(const struct clf__tokenizer *tokenizer);
 
 /* tokenizer_config.json's model_max_length, or 0 where it says none. */
 int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer);
+/* Whether a source's ids are a target's: they are those of one vocabulary. */
+int clf__tokenizer_shares_words(const struct clf__tokenizer *tokenizer);
 /* How the target's text is cut and joined. */
 const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenizer *tokenizer);
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "infer/session.h"
 #include "text/batch.h"
+#include "text/shortlist.h"
 #include "text/tokenizer.h"
 
 struct clf_model {
@@ -28,10 +29,12 @@ struct clf_translator {
     struct clf__framing framing;       /* by the languages of the options */
     struct clf__search_options search; /* `suppressed` owned */
     int decoder_start_id;
-    int max_lines;                      /* under search at a time, or of a batch that is scored */
-    int max_banned;                     /* ids of a row at one step */
-    struct clf__session *session;       /* for searching; made at the first translation */
-    struct clf__session *force_session; /* for scoring; made at the first score */
+    struct clf__shortlist *shortlist;     /* NULL: translations are made of all words */
+    int candidates_base, candidates_each; /* of it: how many words a line's are at most */
+    int max_lines;                        /* under search at a time, or of a batch that is scored */
+    int max_banned;                       /* ids of a row at one step */
+    struct clf__session *session;         /* for searching; made at the first translation */
+    struct clf__session *force_session;   /* for scoring; made at the first score */
     struct clf_stage_times times;
     struct clf__sentence_rules *sentence_rules; /* NULL: lines are not split */
     int warns_of_sentences;                     /* a line of several sentences is warned of yet */

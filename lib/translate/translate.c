@@ -102,6 +102,28 @@ static int should_admit(const struct work *work, int fitting)
     return 3 * fitting >= work->searched || work->next + fitting == work->sorted;
 }
 
+/* The lines that were just encoded choose among their own words. */
+static clf_status narrow(struct work *work, int count)
+{
+    struct clf_translator *translator = work->translator;
+    if (translator->shortlist == NULL) {
+        return CLF_OK;
+    }
+    int longest = work->sources[work->order[work->next]].length; /* they come so */
+    int32_t *words;
+    CLF__TRY(clf__allocate(
+        &words, (size_t)translator->candidates_base + (size_t)translator->candidates_each * (size_t)longest,
+        sizeof *words));
+    clf_status status = CLF_OK;
+    for (int i = 0; i < count && status == CLF_OK; i++) {
+        const struct clf__ids *ids = &work->sources[work->order[work->next + i]].ids;
+        int found = clf__shortlist_candidates(translator->shortlist, words, ids->data, ids->count);
+        status = clf__session_narrow(translator->session, work->slots[i], words, found);
+    }
+    clf__free(words);
+    return status;
+}
+
 static clf_status encode(struct work *work, int count)
 {
     struct clf_translator *translator = work->translator;
@@ -113,6 +135,9 @@ static clf_status encode(struct work *work, int count)
     clf_status status = clf__session_encode(translator->session, &joined.sequences);
     if (status == CLF_OK) {
         status = clf__session_remember(translator->session, work->slots);
+    }
+    if (status == CLF_OK) {
+        status = narrow(work, count);
     }
     work->searched += count;
     work->searched_tokens += joined.first[count];

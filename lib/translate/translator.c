@@ -11,6 +11,7 @@
 #include "config/family/family.h"
 #include "config/sides.h"
 #include "device/caps.h"
+#include "formats/format.h"
 #include "text/sentences.h"
 #include "translate/internal.h"
 
@@ -51,6 +52,7 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
         .typical_p = (double)search->sampling.typical_p,
         .epsilon_cutoff = (double)search->sampling.epsilon_cutoff,
         .eta_cutoff = (double)search->sampling.eta_cutoff,
+        .max_length_factor = search->max_length_factor,
     };
     memset(options, 0, size);
     memcpy(options, &own, clf__smaller_size(size, sizeof own));
@@ -90,6 +92,7 @@ static clf_status choose_search(struct clf_translator *translator)
         .eta_cutoff = (float)options->eta_cutoff,
         .seed = options->seed,
     };
+    search->max_length_factor = options->max_length_factor;
     search->source_limit = translator->model->info.max_source_length;
     search->start_id = translator->framing.decoder_start >= 0 ? translator->decoder_start_id : own->start_id;
     search->prefix = &options->forced_first;
@@ -249,6 +252,8 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
         .candidates = clf__candidates_wanted(search),
         .banned = lines * rows * translator->max_banned,
         .logits = clf__search_limits_for(search, lines).logits,
+        .narrow_base = translator->candidates_base,
+        .narrow_each = translator->candidates_each,
     };
 }
 
@@ -296,6 +301,35 @@ static clf_status choose_max_lines(struct clf_translator *translator)
     return CLF_OK;
 }
 
+static clf_status open_shortlist(struct clf_translator *translator, const char *path)
+{
+    const struct clf_model *model = translator->model;
+    const struct clf__shortlist_words words = {.source = model->info.source_vocabulary,
+                                               .target = model->info.target_vocabulary,
+                                               .is_shared = clf__tokenizer_shares_words(model->tokenizer)};
+    CLF__TRY(clf__shortlist_open(&translator->shortlist, path, &words));
+    clf__shortlist_most(translator->shortlist, &translator->candidates_base, &translator->candidates_each);
+    return CLF_OK;
+}
+
+/* The one that the options name, or the folder's. */
+static clf_status choose_shortlist(struct clf_translator *translator)
+{
+    const struct clf_model *model = translator->model;
+    const char *said = translator->options.shortlist;
+    if (said != NULL) {
+        return strcmp(said, "none") == 0 ? CLF_OK : open_shortlist(translator, said);
+    }
+    char *path = NULL;
+    if (model->is_borrowed) { /* in training, of folders that have none */
+        return CLF_OK;
+    }
+    CLF__TRY(clf__format_find_shortlist(&path, model->folder));
+    clf_status status = path != NULL ? open_shortlist(translator, path) : CLF_OK;
+    clf__free(path);
+    return status;
+}
+
 clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
                                  const struct clf_translate_options *options)
 {
@@ -322,6 +356,9 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
         status = choose_search(translator);
     }
     if (status == CLF_OK) {
+        status = choose_shortlist(translator);
+    }
+    if (status == CLF_OK) {
         status = choose_max_lines(translator);
     }
     if (status != CLF_OK) {
@@ -332,6 +369,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     translator->options.source_language = translator->options.target_language = NULL;
     translator->options.suppressed = NULL;
     translator->options.suppressed_count = 0;
+    translator->options.shortlist = NULL;
     *out = translator;
     return CLF_OK;
 }
@@ -350,6 +388,7 @@ void clf_translator_free(struct clf_translator *translator)
     clf__session_free(translator->force_session);
     clf__free((void *)translator->search.suppressed);
     clf__sentence_rules_free(translator->sentence_rules);
+    clf__shortlist_free(translator->shortlist);
     clf__free(translator);
 }
 

@@ -1,0 +1,68 @@
+/* Logits of chosen words alone (lib/ops/shortlist.h): logits (R, C), x (R, D), weight (V, D) row after row, bias (V) or
+ * null.
+ *
+ *     logits[r][j] = scale * (x[r] . weight[v]) + bias[v],  v = ids[starts[r] + j]  for j < counts[r];  else -inf
+ *
+ * A v that is no row of the weight gives -inf too. CPU form: a group takes whole rows. GPU form: a group takes a row and
+ * GROUP of its words, a work-item each; words beside each other share nothing, but each reads whole cache lines of its own.
+ *
+ * No macros. */
+
+#define LOGITS_ARGUMENTS                                                                                               \
+    __global float *logits, int logits_offset, int logits_stride, const __global float *x, int x_offset, int x_stride, \
+        const __global float *weight, int weight_offset, int weight_stride, const __global int *ids, int ids_offset,   \
+        const __global int *starts, int starts_offset, const __global int *counts, int counts_offset,                  \
+        const __global float *bias, int words, int listed, int rows, int columns, int inputs, float scale
+
+/* Word j of row r, or -1. */
+#define FIND_WORD(j)                                                                                                   \
+    int place = starts[starts_offset + r] + (j);                                                                       \
+    int word = (j) < counts[counts_offset + r] && place >= 0 && place < listed ? ids[ids_offset + place] : -1;         \
+    word = word < words ? word : -1;
+
+CPU_KERNEL void shortlist_logits_cpu(LOGITS_ARGUMENTS)
+{
+    for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
+        const __global float *in = x + x_offset + (size_t)r * x_stride;
+        __global float *out = logits + logits_offset + (size_t)r * logits_stride;
+        for (int j = 0; j < columns; j++) {
+            FIND_WORD(j)
+            if (word < 0) {
+                out[j] = -INFINITY;
+                continue;
+            }
+            const __global float *w = weight + weight_offset + (size_t)word * weight_stride;
+            float16 a = (float16)(0.0f), b = a;
+            int k = 0;
+            for (; k + 32 <= inputs; k += 32) {
+                a = fma16(vload16(0, in + k), vload16(0, w + k), a);
+                b = fma16(vload16(0, in + k + 16), vload16(0, w + k + 16), b);
+            }
+            for (; k + 16 <= inputs; k += 16) {
+                a = fma16(vload16(0, in + k), vload16(0, w + k), a);
+            }
+            if (k < inputs) {
+                b = fma16(load_part(in + k, inputs - k, 0.0f), load_part(w + k, inputs - k, 0.0f), b);
+            }
+            float product = scale * sum16(a + b);
+            out[j] = bias ? product + bias[word] : product;
+        }
+    }
+}
+
+GPU_KERNEL void shortlist_logits_gpu(LOGITS_ARGUMENTS)
+{
+    int j = (int)(get_group_id(1) * GROUP + get_local_id(0));
+    for (int r = (int)get_group_id(0); r < rows && j < columns; r += (int)get_num_groups(0)) {
+        const __global float *in = x + x_offset + (size_t)r * x_stride;
+        FIND_WORD(j)
+        const __global float *w = weight + weight_offset + (size_t)max(word, 0) * weight_stride;
+        float4 sum = (float4)(0.0f);
+        for (int k = 0; k < inputs && word >= 0; k += 4) {
+            sum = fma(load_quad(in + k, inputs - k, 0.0f), load_quad(w + k, inputs - k, 0.0f), sum);
+        }
+        float product = scale * sum4(sum);
+        product = bias ? product + bias[max(word, 0)] : product;
+        logits[logits_offset + (size_t)r * logits_stride + j] = word >= 0 ? product : -INFINITY;
+    }
+}
