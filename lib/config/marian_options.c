@@ -259,6 +259,7 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
     search->beams = beams >= 1 && beams <= CLF__SEARCH_BEAMS_LIMIT ? (int)beams : 1;
     search->length_rule = CLF__LENGTH_HUGGINGFACE;
     search->divides_greedy = 1;
+    search->early_stopping = CLF__STOP_NARROW;
     search->length_penalty = number_of(decoding, "normalize", decoding != NULL ? 0 : 1);
     double factor = number_of(decoding, "max-length-factor", decoding != NULL ? 3 : 2);
     search->max_length_factor = factor > 0 && factor < 1e6 ? factor : 0;

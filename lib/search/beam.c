@@ -168,6 +168,27 @@ static void rank_candidates(struct clf__candidate *candidates, int count, int is
     }
 }
 
+/* --- CLF__STOP_NARROW --- */
+
+static void advance_narrow(const struct clf__search *search, struct clf__search_source *source, int count)
+{
+    const struct clf__search_options *options = source->options;
+    int length = source->running[0].length + 1, next_count = 0;
+    float divisor = clf__length_divisor(options, length);
+    count = count < options->beams - source->finished_count ? count : options->beams - source->finished_count;
+    for (int i = 0; i < count; i++) {
+        const struct clf__candidate *candidate = &search->candidates[i];
+        const struct clf__beam *from = &source->running[candidate->beam];
+        if (clf__is_end(options, candidate->id) || length == source->max_length) {
+            clf__search_source_finish(source, from, candidate, candidate->score / divisor);
+        } else {
+            clf__beam_extend(&source->next[next_count++], from, candidate);
+        }
+    }
+    clf__search_source_turn(source, next_count);
+    source->done = next_count == 0;
+}
+
 void clf__beam_advance(const struct clf__search *search, struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
@@ -183,6 +204,10 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
     }
     if (count == 0) {
         give_up(source);
+        return;
+    }
+    if (options->early_stopping == CLF__STOP_NARROW) {
+        advance_narrow(search, source, count);
         return;
     }
     int length = source->running[0].length + 1;

@@ -45,7 +45,7 @@ static clf_status check_scoring(const struct clf__search_options *options)
         return clf__fail(CLF_BAD_ARGUMENT, "length rule %d is none of the known ones",
                          (int)options->length_rule);
     }
-    if ((unsigned)options->early_stopping > CLF__STOP_ALL) {
+    if ((unsigned)options->early_stopping > CLF__STOP_NARROW) {
         return clf__fail(CLF_BAD_ARGUMENT, "early stopping %d is neither false, true, never nor all",
                          (int)options->early_stopping);
     }

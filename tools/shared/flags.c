@@ -99,7 +99,7 @@ static const struct flag table[] = {
      "exponent of the length rule, -1000 to 1000 (the model's)"},
     {"length-rule", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(length_rule), "huggingface|gnmt|none|jadore",
      "what a hypothesis' sum is divided by (the model's)"},
-    {"early-stopping", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(early_stopping), "false|true|never|all",
+    {"early-stopping", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(early_stopping), "false|true|never|all|narrow",
      "when a beam search may end (the model's)"},
     {"min-length", 0, TAKES_SEARCH | TAKES_BENCH, FLAG_COUNT, FIELD(min_length), "N",
      "generated tokens at least, end token included (the model's)"},
