@@ -2,7 +2,7 @@
 #include "checkpoint/marian.h"
 
 #include "checkpoint/marian_folder.h"
-#include "config/marian_options.h"
+#include "config/family/marian_options.h"
 #include "formats/format.h"
 #include "text/marian_words.h"
 

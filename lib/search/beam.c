@@ -206,6 +206,7 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
         give_up(source);
         return;
     }
+    rank_candidates(search->candidates, count, is_drawn);
     if (options->early_stopping == CLF__STOP_NARROW) {
         advance_narrow(search, source, count);
         return;
@@ -213,7 +214,6 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
     int length = source->running[0].length + 1;
     float divisor = clf__length_divisor(options, length);
     int next_count = 0;
-    rank_candidates(search->candidates, count, is_drawn);
     for (int i = 0; i < count; i++) {
         const struct clf__candidate *candidate = &search->candidates[i];
         const struct clf__beam *from = &source->running[candidate->beam];

@@ -104,9 +104,6 @@ void clf__family_list_types(char *text, size_t size);
 const char *clf__family_refused_type(const char *model_type);
 const char *clf__family_refused_class(const char *architecture);
 
-/* The values that Marian's own folders begin with. */
-void clf__config_start_marian(struct clf__config *config, struct clf__config_choices *choices);
-
 /* Parts of several families' values. */
 /* BART's sizes, ids and biases, which its kin begin with. */
 void clf__family_start_bart(struct clf__config *config, struct clf__config_choices *choices);

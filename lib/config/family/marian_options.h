@@ -1,6 +1,6 @@
 /* A configuration from the options that a Marian model holds. */
-#ifndef CLF_CONFIG_MARIAN_OPTIONS_H
-#define CLF_CONFIG_MARIAN_OPTIONS_H
+#ifndef CLF_CONFIG_FAMILY_MARIAN_OPTIONS_H
+#define CLF_CONFIG_FAMILY_MARIAN_OPTIONS_H
 
 #include <jansson.h>
 

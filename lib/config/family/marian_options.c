@@ -1,6 +1,6 @@
 /* By the sources of marian-dev (src/models/transformer.h, src/common/config_parser.cpp) and of
  * browsermt/marian-dev. */
-#include "config/marian_options.h"
+#include "config/family/marian_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -293,7 +293,7 @@ static clf_status read(struct clf__config *config, const struct source *source, 
                        const struct clf__marian_ids *ids)
 {
     struct clf__config_choices choices;
-    clf__config_start_marian(config, &choices);
+    clf__config_preset_start(config, &choices, CLF__MARIAN_NMT);
     for (size_t i = 0; i < sizeof plains / sizeof *plains; i++) {
         CLF__TRY(check_plain(source, &plains[i]));
     }

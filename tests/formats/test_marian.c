@@ -1,0 +1,351 @@
+/* Marian's folders: each gives what its arithmetic in float64 gives, and what cannot be run is named. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <clformer/clformer.h>
+
+#include "base/file.h"
+#include "support/support.h"
+
+enum { LONGEST = 4096, MOST_LINES = 8 };
+
+static const char *const folders[] = {"ssru-fork",  "ssru-first", "ssru-two",
+                                      "self-float", "self-npz",   "self-halves"};
+enum { FOLDERS = sizeof folders / sizeof *folders };
+
+static char *folder_of(const char *name)
+{
+    char path[256], *copy;
+    snprintf(path, sizeof path, "formats/marian/%s", name);
+    const char *found = support_fixture(path);
+    copy = support_array(strlen(found) + 1, 1);
+    return strcpy(copy, found);
+}
+
+static struct clf_model *load(const char *name, clf_form form, clf_precision precision)
+{
+    struct clf_model *model;
+    struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+    options.precision = precision;
+    assert_ok(clf_model_load(&model, support_device(form), folder_of(name), &options));
+    return model;
+}
+
+struct expected {
+    json_t *lines[MOST_LINES];
+    int count;
+};
+
+static struct expected read_expected(const char *name)
+{
+    struct expected expected = {.count = 0};
+    char path[512];
+    snprintf(path, sizeof path, "%s/expected.jsonl", folder_of(name));
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    json_t *line;
+    while ((line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
+        assert_true(expected.count < MOST_LINES);
+        expected.lines[expected.count++] = line;
+    }
+    fclose(file);
+    assert_true(expected.count > 0);
+    return expected;
+}
+
+static void free_expected(struct expected *expected)
+{
+    for (int i = 0; i < expected->count; i++) {
+        json_decref(expected->lines[i]);
+    }
+}
+
+/* Ids, the end token left out, as pieces: of SentencePiece's model, else word i + 2 is wi. */
+static struct clf_line write_pieces(const struct clf_model *model, const json_t *ids)
+{
+    char *text = support_array(LONGEST, 1);
+    size_t used = 0;
+    int has_model = strncmp(clf_target_piece(model, 2), "w0", 3) != 0;
+    for (size_t i = 0; i + 1 < json_array_size(ids); i++) {
+        int id = (int)json_integer_value(json_array_get(ids, i));
+        used += has_model ? (size_t)snprintf(text + used, LONGEST - used, "%s ", clf_target_piece(model, id))
+                          : (size_t)snprintf(text + used, LONGEST - used, "w%d ", id - 2);
+        assert_true(used < LONGEST);
+    }
+    return (struct clf_line){text, used};
+}
+
+static void check_hypothesis(const struct clf_hypothesis *actual, const json_t *expected, const char *what)
+{
+    double tolerance = 3e-5 * (double)actual->count + 1e-5;
+    const json_t *ids = json_object_get(expected, "ids");
+    int same = actual->count == (int)json_array_size(ids);
+    for (int i = 0; same && i < actual->count; i++) {
+        same = actual->ids[i] == json_integer_value(json_array_get(ids, (size_t)i));
+    }
+    double log_probability = json_real_value(json_object_get(expected, "log_probability"));
+    double score = json_real_value(json_object_get(expected, "score"));
+    if (!same || fabs(actual->log_probability - log_probability) > tolerance ||
+        fabs((double)actual->score - score) > tolerance) {
+        char *wanted = json_dumps(expected, JSON_COMPACT);
+        fail_msg("%s: \"%s\", log-probability %.6f, score %.6f; expected %s", what, actual->text,
+                 actual->log_probability, (double)actual->score, wanted);
+    }
+}
+
+/* All lines at once, by one of the searches that are recorded. */
+static void check_search(struct clf_model *model, const char *name, const char *key,
+                         const struct expected *expected)
+{
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.pieces = 1;
+    options.beam = options.n_best = strcmp(key, "greedy") == 0 ? 1 : 3;
+    options.shortlist = strcmp(key, "beam_of_all") == 0 ? "none" : NULL;
+    options.max_length_factor = 2.5;
+    struct clf_line lines[MOST_LINES];
+    for (int i = 0; i < expected->count; i++) {
+        lines[i] = write_pieces(model, json_object_get(expected->lines[i], "source"));
+    }
+    struct clf_translator *translator;
+    struct clf_translation *translations;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_translate(&translations, translator, lines, expected->count));
+    for (int i = 0; i < expected->count; i++) {
+        const json_t *hypotheses = json_object_get(expected->lines[i], key);
+        char what[128];
+        snprintf(what, sizeof what, "%s, %s, line %d", name, key, i + 1);
+        assert_int_equal(translations[i].status, CLF_OK);
+        assert_int_equal(translations[i].count, json_array_size(hypotheses));
+        for (int n = 0; n < translations[i].count; n++) {
+            check_hypothesis(&translations[i].hypotheses[n], json_array_get(hypotheses, (size_t)n), what);
+        }
+    }
+    clf_translations_free(translations, expected->count);
+    clf_translator_free(translator);
+}
+
+static void check_scores(struct clf_model *model, const char *name, const struct expected *expected)
+{
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.pieces = 1;
+    struct clf_line sources[MOST_LINES], targets[MOST_LINES];
+    for (int i = 0; i < expected->count; i++) {
+        sources[i] = write_pieces(model, json_object_get(expected->lines[i], "source"));
+        targets[i] = write_pieces(model, json_object_get(expected->lines[i], "target"));
+    }
+    struct clf_translator *translator;
+    struct clf_score *scores;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_score(&scores, translator, sources, targets, expected->count));
+    for (int i = 0; i < expected->count; i++) {
+        const json_t *wanted = json_object_get(expected->lines[i], "target_log_probabilities");
+        assert_int_equal(scores[i].status, CLF_OK);
+        assert_int_equal(scores[i].count, json_array_size(wanted));
+        for (int t = 0; t < scores[i].count; t++) {
+            double actual = (double)scores[i].token_log_probabilities[t];
+            double of = json_real_value(json_array_get(wanted, (size_t)t));
+            if (fabs(actual - of) > 1e-4) {
+                fail_msg("%s, target %d, token %d: %.6f, expected %.6f", name, i + 1, t + 1, actual, of);
+            }
+        }
+    }
+    clf_scores_free(scores, expected->count);
+    clf_translator_free(translator);
+}
+
+static void test_reference(void **state)
+{
+    (void)state;
+    for (int f = 0; f < FOLDERS; f++) {
+        struct expected expected = read_expected(folders[f]);
+        int has_shortlist = json_object_get(expected.lines[0], "beam_of_all") != NULL;
+        for (int form = support_first_form(); form <= support_last_form(); form++) {
+            struct clf_model *model = load(folders[f], (clf_form)form, CLF_PRECISION_FP32);
+            check_search(model, folders[f], "greedy", &expected);
+            check_search(model, folders[f], "beam", &expected);
+            if (has_shortlist) {
+                check_search(model, folders[f], "beam_of_all", &expected);
+            }
+            check_scores(model, folders[f], &expected);
+            clf_model_free(model);
+        }
+        free_expected(&expected);
+    }
+}
+
+/* A line has its own candidates: it gives the same alone. */
+static void test_alone(void **state)
+{
+    (void)state;
+    struct expected expected = read_expected("ssru-fork");
+    struct clf_model *model = load("ssru-fork", CLF_FORM_AUTO, CLF_PRECISION_FP32);
+    for (int i = 0; i < expected.count; i++) {
+        struct expected one = {.lines = {expected.lines[i]}, .count = 1};
+        check_search(model, "alone", "beam", &one);
+    }
+    clf_model_free(model);
+    free_expected(&expected);
+}
+
+/* int8 takes the stored integers: the scores of given targets stay near. */
+static void test_int8(void **state)
+{
+    (void)state;
+    struct expected expected = read_expected("ssru-fork");
+    struct clf_model *model = load("ssru-fork", CLF_FORM_AUTO, CLF_PRECISION_INT8);
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.pieces = 1;
+    struct clf_translator *translator;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    for (int i = 0; i < expected.count; i++) {
+        struct clf_line source = write_pieces(model, json_object_get(expected.lines[i], "source"));
+        struct clf_line target = write_pieces(model, json_object_get(expected.lines[i], "target"));
+        const json_t *wanted = json_object_get(expected.lines[i], "target_log_probabilities");
+        struct clf_score *score;
+        double sum = 0.0;
+        assert_ok(clf_score(&score, translator, &source, &target, 1));
+        for (size_t t = 0; t < json_array_size(wanted); t++) {
+            sum += json_real_value(json_array_get(wanted, t));
+        }
+        assert_true(fabs(score->log_probability - sum) < 0.1 * (double)score->count);
+        clf_scores_free(score, 1);
+    }
+    clf_translator_free(translator);
+    clf_model_free(model);
+    free_expected(&expected);
+}
+
+/* --- What is refused. --- */
+
+/* A copy of ssru-fork in a new folder. */
+static char *copy_folder(const char *without)
+{
+    static const char *const files[] = {"config.yml", "model.xx.intgemm.bin", "vocab.xx.spm",
+                                        "lex.xx.s2t.bin"};
+    char *folder = support_array(512, 1), from[512], to[512];
+    const char *source = folder_of("ssru-fork");
+    snprintf(folder, 512, "%s", support_temporary_folder());
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (strcmp(files[i], without) != 0) {
+            snprintf(from, sizeof from, "%s/%s", source, files[i]);
+            snprintf(to, sizeof to, "%s/%s", folder, files[i]);
+            assert_ok(clf__file_copy(to, from));
+        }
+    }
+    return folder;
+}
+
+/* Puts other bytes of the same length in place of the first `from` of a copy's file. */
+static char *change(const char *name, const char *from, const char *to)
+{
+    char *folder = copy_folder(""), path[600], *bytes;
+    size_t size, length = strlen(from);
+    assert_int_equal(length, strlen(to));
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_ok(clf__file_read(&bytes, &size, path, 1 << 20));
+    size_t at = 0;
+    while (at + length <= size && memcmp(bytes + at, from, length) != 0) {
+        at++;
+    }
+    assert_true(at + length <= size);
+    memcpy(bytes + at, to, length);
+    assert_ok(clf__file_write(path, bytes, size));
+    free(bytes);
+    return folder;
+}
+
+static void check_refused(const char *folder, clf_status status, const char *part)
+{
+    struct clf_model *model;
+    assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL), status, part);
+}
+
+static void test_refused_options(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *part;
+    } cases[] = {
+        {"type: transformer\n", "type: transformes\n", "\"type\" is \"transformes\""},
+        {"dec-cell: ssru\n", "dec-cell: gru \n", "\"dec-cell\" is \"gru\""},
+        {"autoreg: rnn\n", "autoreg: r2n\n", "\"transformer-decoder-autoreg\" is \"r2n\""},
+        {"layer-normalization: false\n", "layer-normalization:  true\n", "\"layer-normalization\""},
+        {"ffn-depth: 2\n", "ffn-depth: 3\n", "\"transformer-ffn-depth\" is \"3\""},
+        {"activation: relu\n", "activation: gelu\n", "\"transformer-ffn-activation\" is \"gelu\""},
+        {"postprocess: dan\n", "postprocess: dhn\n", "\"dhn\""},
+        {"lemma-dim-emb: 0\n", "lemma-dim-emb: 8\n", "\"lemma-dim-emb\" is \"8\""},
+        {"ulr: false\n", "ulr:  true\n", "\"ulr\" is \"true\""},
+        {"tied-layers: \n  []\n", "tied-layers:  [1] \n", "\"transformer-tied-layers\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_refused(change("model.xx.intgemm.bin", cases[i].from, cases[i].to), CLF_UNSUPPORTED,
+                      cases[i].part);
+    }
+    check_refused(change("model.xx.intgemm.bin", "dec-depth: 2\n", "dec-depth: x\n"), CLF_FORMAT,
+                  "\"dec-depth\"");
+    check_refused(change("model.xx.intgemm.bin", "dim-emb: 16\n", "dim-emb: 15\n"), CLF_FORMAT,
+                  "not a multiple");
+    check_refused(change("model.xx.intgemm.bin", "dec-depth: 2\n", "dec-depth: 3\n"), CLF_FORMAT,
+                  "\"decoder_l3_rnn_Wf\" is missing");
+    check_refused(change("model.xx.intgemm.bin", "enc-depth: 2\n", "enc-depth: 1\n"), CLF_FORMAT,
+                  "encoder_l2_");
+}
+
+static void test_refused_files(void **state)
+{
+    (void)state;
+    check_refused(copy_folder("vocab.xx.spm"), CLF_FILE, "vocab.xx.spm");
+    check_refused(copy_folder("model.xx.intgemm.bin"), CLF_FILE, "model.xx.intgemm.bin");
+    check_refused(change("config.yml", "models:\n", "models x"), CLF_FORMAT, "config.yml");
+    check_refused(change("config.yml", "vocabs:\n", "vocabz:\n"), CLF_FORMAT, "\"vocabs\"");
+    /* Tiled for one processor, encrypted, and cut off. */
+    check_refused(change("model.xx.intgemm.bin", "\x01\x41", "\x02\x11"), CLF_UNSUPPORTED, "0x1102");
+    char *folder = copy_folder(""), path[600], *bytes;
+    size_t size;
+    snprintf(path, sizeof path, "%s/model.xx.intgemm.bin", folder);
+    assert_ok(clf__file_read(&bytes, &size, path, 1 << 20));
+    bytes[0] = 2;
+    assert_ok(clf__file_write(path, bytes, size));
+    check_refused(folder, CLF_UNSUPPORTED, "is encrypted");
+    bytes[0] = 1;
+    for (size_t left = 0; left < size; left += left < 2000 ? 97 : 5003) {
+        assert_ok(clf__file_write(path, bytes, left));
+        check_refused(folder, CLF_FORMAT, "download it again");
+    }
+    free(bytes);
+}
+
+/* The shortlist is looked for when a translator is made. */
+static void test_missing_shortlist(void **state)
+{
+    (void)state;
+    struct clf_model *model;
+    struct clf_translator *translator;
+    struct clf_translate_options options;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), copy_folder("lex.xx.s2t.bin"), NULL));
+    assert_fails(clf_translator_create(&translator, model, NULL), CLF_FILE, "lex.xx.s2t.bin");
+    clf_translate_options_init(&options, model);
+    options.shortlist = "none";
+    assert_ok(clf_translator_create(&translator, model, &options));
+    clf_translator_free(translator);
+    clf_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_reference, support_teardown),
+        cmocka_unit_test_teardown(test_alone, support_teardown),
+        cmocka_unit_test_teardown(test_int8, support_teardown),
+        cmocka_unit_test_teardown(test_refused_options, support_teardown),
+        cmocka_unit_test_teardown(test_refused_files, support_teardown),
+        cmocka_unit_test_teardown(test_missing_shortlist, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
