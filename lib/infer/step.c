@@ -33,7 +33,12 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
     }
     for (int i = 0; maps != NULL && i < decoder->layer_count; i++) {
         CLF__TRY(clf__decoder_layers_forward(&decoder->layers[i], 1, &workspace, &calls[i]));
-        CLF__TRY(clf__tensor_read(call->self_call->maps, maps->self + (size_t)i * maps->self_stride));
+        float *self = maps->self + (size_t)i * maps->self_stride;
+        if (decoder->layers[i].mixer.kind->gives_maps) {
+            CLF__TRY(clf__tensor_read(call->self_call->maps, self));
+        } else {
+            memset(self, 0, maps->self_stride * sizeof *self);
+        }
         CLF__TRY(clf__tensor_read(call->cross_call->maps, maps->cross + (size_t)i * maps->cross_stride));
     }
     return decoder->norm.gamma.buffer != NULL ? clf__norm_forward(workspace.x, workspace.x, &decoder->norm)

@@ -67,6 +67,7 @@ struct clf__mixer_kind {
                            const struct clf__mixer_record *record,
                            const struct clf__gradient_workspace *workspace,
                            const struct clf__attention_training *training);
+    int gives_maps;          /* forward() writes the call's maps; else there are none to write */
     int is_in_single_launch; /* cl/layers/decoder_layer.cl has it; else a launch an op is taken */
 };
 

@@ -140,5 +140,6 @@ const struct clf__mixer_kind clf__self_attention_mixer = {
     .record_rows = record_rows,
     .record = record_forward,
     .backward = backward,
+    .gives_maps = 1,
     .is_in_single_launch = 1,
 };

@@ -31,8 +31,8 @@ enum clf__early_stopping {
      * them has an end token; then each is what it was up to its first one, and the best is the one whose
      * score is best by the length rule with that length. Where the limit comes first, it is the best sum. */
     CLF__STOP_ALL,
-    /* As Marian's beam search: of all candidates the best are taken, as many as there are beams less those that
-     * have ended; those among them that end are set aside, and the search is over when none runs on. */
+    /* As Marian's beam search: of all candidates the best are taken, as many as there are beams less those
+     * that have ended; those among them that end are set aside, and the search is over when none runs on. */
     CLF__STOP_NARROW,
 };
 

@@ -1,0 +1,48 @@
+/* Any bytes as a file of Marian's weights, of either container, and as the options inside. */
+#include "fuzz/weights.h"
+
+#include "checkpoint/marian.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_failure(clf_status status, const char *path)
+{
+    if ((status != CLF_FORMAT && status != CLF_UNSUPPORTED) || strstr(clf_last_error(), path) == NULL) {
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char folder[] = "/tmp/fuzz_marian.XXXXXX", path[64];
+    if (!mkdtemp(folder)) {
+        abort();
+    }
+    snprintf(path, sizeof path, "%s/model.bin", folder);
+    fuzz_write_file(path, data, size);
+    struct clf__checkpoint *checkpoint;
+    clf_status status = clf__checkpoint_open_marian(&checkpoint, path);
+    if (status != CLF_OK) {
+        check_failure(status, path);
+    } else {
+        for (int i = 0; i < clf__checkpoint_count(checkpoint); i++) {
+            const struct clf__stored_tensor *tensor = clf__checkpoint_at(checkpoint, i);
+            if (tensor->size > size || clf__checkpoint_find(checkpoint, tensor->name) != tensor) {
+                abort();
+            }
+            fuzz_read_tensor(tensor);
+        }
+        clf__checkpoint_close(checkpoint);
+    }
+    json_t *options;
+    status = clf__marian_options(&options, path);
+    if (status != CLF_OK) {
+        check_failure(status, path);
+    } else if (!json_is_object(options)) {
+        abort();
+    }
+    json_decref(options);
+    unlink(path);
+    rmdir(folder);
+    return 0;
+}

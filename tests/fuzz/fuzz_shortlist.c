@@ -1,0 +1,87 @@
+/* Any bytes as a shortlist: a clear failure, or candidates in their order, inside the vocabulary and the
+ * bound. The first two bytes are the words of source and target, the third says whether they are shared (bit
+ * 0), and whether the checksum is put right (bit 1), behind which most damage would not be seen. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "text/shortlist.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { SETTINGS = 3, LINE = 5 };
+
+static void seal(uint8_t *bytes, size_t size)
+{
+    uint64_t hash = 0;
+    for (size_t at = 16; at + 8 <= size; at += 8) {
+        uint64_t word = 0;
+        for (size_t i = 8; i-- > 0;) {
+            word = word << 8 | bytes[at + i];
+        }
+        hash ^= word + 0x9e3779b9u + (hash << 6) + (hash >> 2);
+    }
+    for (size_t i = 0; size >= 16 && i < 8; i++) {
+        bytes[8 + i] = (uint8_t)(hash >> 8 * i);
+    }
+}
+
+static void check(struct clf__shortlist *shortlist, const struct clf__shortlist_words *words)
+{
+    int base, each;
+    clf__shortlist_most(shortlist, &base, &each);
+    int32_t line[LINE], *ids = calloc((size_t)(base + LINE * each), sizeof *ids);
+    if (ids == NULL) {
+        abort();
+    }
+    for (int i = 0; i < LINE; i++) {
+        line[i] = i * words->source / LINE;
+    }
+    int count = clf__shortlist_candidates(shortlist, ids, line, LINE);
+    if (count > base + LINE * each) {
+        abort();
+    }
+    for (int i = 0; i < count; i++) {
+        if (ids[i] >= words->target || ids[i] < 0 || (i > 0 && ids[i] <= ids[i - 1])) {
+            abort();
+        }
+    }
+    free(ids);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < SETTINGS) {
+        return 0;
+    }
+    const struct clf__shortlist_words words = {
+        .source = data[0], .target = data[1] + 1, .is_shared = data[2] & 1};
+    size -= SETTINGS;
+    uint8_t *bytes = malloc(size + 1);
+    if (bytes == NULL) {
+        abort();
+    }
+    memcpy(bytes, data + SETTINGS, size);
+    if (data[2] & 2) {
+        seal(bytes, size);
+    }
+    char path[] = "/tmp/fuzz_shortlist.XXXXXX";
+    int descriptor = mkstemp(path);
+    if (descriptor < 0 || write(descriptor, bytes, size) != (ssize_t)size) {
+        abort();
+    }
+    close(descriptor);
+    free(bytes);
+    struct clf__shortlist *shortlist;
+    clf_status status = clf__shortlist_open(&shortlist, path, &words);
+    unlink(path);
+    if (status == CLF_OK) {
+        check(shortlist, &words);
+        clf__shortlist_free(shortlist);
+    } else if ((status != CLF_FORMAT && status != CLF_UNSUPPORTED) ||
+               strstr(clf_last_error(), path) == NULL) {
+        abort();
+    }
+    return 0;
+}
