@@ -27,13 +27,30 @@ static const char help[] =
     "A model of several languages takes them by its own codes or short ones:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 
+/* One source token, or null, for each id. */
+static json_t *alignment_array(const struct clf_hypothesis *hypothesis)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < hypothesis->count; i++) {
+        int source = hypothesis->alignment[i];
+        array = result_append(array, source >= 0 ? json_integer(source) : json_null());
+    }
+    return array;
+}
+
 static json_t *hypothesis_object(const struct clf_model *model, const struct clf_hypothesis *hypothesis)
 {
-    return json_pack(
+    json_t *object = json_pack(
         "{s:o, s:o, s:o, s:o, s:o}", "text", result_text(hypothesis->text, strlen(hypothesis->text)),
         "tokens", result_tokens(model, hypothesis->ids, hypothesis->count), "ids",
         result_ids(hypothesis->ids, hypothesis->count), "score", result_number((double)hypothesis->score),
         "log_probability", result_number(hypothesis->log_probability));
+    if (object != NULL && hypothesis->alignment != NULL &&
+        json_object_set_new(object, "alignment", alignment_array(hypothesis)) != 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
 }
 
 static json_t *n_best_array(const struct clf_model *model, const struct clf_translation *translation)
@@ -72,13 +89,32 @@ static void print_one_line(const char *text)
     for (; *text != '\0'; text++) {
         putchar(*text == '\n' || *text == '\r' ? ' ' : *text);
     }
-    putchar('\n');
+}
+
+/* The links of a translation behind a tab, as Pharaoh writes them: source and target token, each counted from
+ * 0 among those that are text. NULL, or without an alignment: nothing. */
+static void print_alignment(const struct clf_hypothesis *hypothesis)
+{
+    int target = 0;
+    if (hypothesis == NULL || hypothesis->alignment == NULL) {
+        return;
+    }
+    putchar('\t');
+    for (int i = 0; i < hypothesis->count; i++) {
+        if (hypothesis->alignment[i] >= 0) {
+            printf("%s%d-%d", target > 0 ? " " : "", hypothesis->alignment[i], target);
+            target++;
+        }
+    }
 }
 
 static void print_text(const struct clf_translation *translation, int n_best, long long number)
 {
     if (n_best == 1) {
-        print_one_line(translation->count > 0 ? translation->hypotheses[0].text : "");
+        const struct clf_hypothesis *only = translation->count > 0 ? &translation->hypotheses[0] : NULL;
+        print_one_line(only != NULL ? only->text : "");
+        print_alignment(only);
+        putchar('\n');
         return;
     }
     if (translation->count == 0) {
@@ -88,6 +124,8 @@ static void print_text(const struct clf_translation *translation, int n_best, lo
         const struct clf_hypothesis *hypothesis = &translation->hypotheses[i];
         printf("%lld\t%.9g\t", number, (double)hypothesis->score);
         print_one_line(hypothesis->text);
+        print_alignment(hypothesis);
+        putchar('\n');
     }
 }
 
@@ -124,6 +162,7 @@ static clf_status show_window(struct stream *stream)
         struct clf_translation *translation;
         CLF__TRY(clf_translate_prefixed(&translation, stream->translator, &window->lines[i],
                                         stream->sides > 1 ? &stream->windows[1].lines[i] : &prefix, 1));
+        print_alignment(translation->count > 0 ? &translation->hypotheses[0] : NULL);
         putchar('\n');
         fflush(stdout);
         stream_report_line(stream, i, translation->status, translation->problem,
@@ -176,6 +215,9 @@ int verb_translate(int argc, char **argv)
     }
     if (status < 0 && stream.flags.target_prefix != NULL && stream.flags.target_prefix_file != NULL) {
         status = report_wrong_call("--target-prefix and --target-prefix-file exclude each other");
+    }
+    if (status < 0 && stream.flags.alignment_layer >= 0 && !stream.flags.alignments) {
+        status = report_wrong_call("--alignment-layer is for --alignments: add it");
     }
     if (status < 0 && stream.flags.stream && stream.flags.json) {
         status = report_wrong_call("--stream shows text, and --json objects of whole lines: choose one");

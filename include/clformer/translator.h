@@ -104,6 +104,10 @@ struct clf_translate_options {
     /* A translation has at most so many times its source's tokens, rounded up, as Marian has it; both with
      * their end tokens. 0: max_length alone says. */
     double max_length_factor;
+    /* Not 0: clf_translate() fills clf_hypothesis.alignment, by the cross-attention of this decoder layer, 1
+     * the first one, in the mean of its heads. It runs the model once more over each translation, one by
+     * one. The last layer but one often aligns best (Garg et al. 2019). Without split_sentences. */
+    int alignment_layer;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */
@@ -130,6 +134,9 @@ struct clf_hypothesis {
     int count;              /* 1 at least */
     float score;            /* what the search ranks by; greedy, samples: the log-probability */
     double log_probability; /* natural, summed, end token counted, computed without the banned tokens */
+    /* (count) with alignment_layer: which token of the source each id looks at most, 0 the first one, those
+     * that frame the text left out; -1 for ids that are no text. Else NULL. */
+    int *alignment;
 };
 
 /* What became of a line. */

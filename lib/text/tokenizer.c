@@ -190,6 +190,11 @@ static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int p
             id == tokenizer->target.unknown_id);
 }
 
+int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int pieces)
+{
+    return clf__tokenizer_target_piece(tokenizer, id) != NULL && !is_left_out(tokenizer, id, pieces);
+}
+
 /* Fills list (count) with the pieces of a text and says how many they are. */
 static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const char **list, int *chosen,
                                 const int32_t *ids, int count, int pieces)

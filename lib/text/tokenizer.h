@@ -88,6 +88,9 @@ clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__ids *ids,
                                         const char *text, size_t size, int pieces);
 
+/* Whether a generated id is a part of the text, or of the pieces. */
+int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int pieces);
+
 /* The text of generated ids, or their pieces with spaces between; start, end and pad left out. The caller
  * frees *text. */
 clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **text, const int32_t *ids,

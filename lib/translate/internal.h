@@ -35,6 +35,8 @@ struct clf_translator {
     int max_banned;                       /* ids of a row at one step */
     struct clf__session *session;         /* for searching; made at the first translation */
     struct clf__session *force_session;   /* for scoring; made at the first score */
+    struct clf__session *align_session;   /* for alignments; made for the lengths that come */
+    struct clf__session_limits align_limits;
     struct clf_stage_times times;
     struct clf__sentence_rules *sentence_rules; /* NULL: lines are not split */
     int warns_of_sentences;                     /* a line of several sentences is warned of yet */
@@ -78,6 +80,10 @@ struct clf__joined {
 clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *sources, const int *order,
                              int count, int feature_size);
 void clf__joined_free(struct clf__joined *joined);
+
+/* Fills a hypothesis' alignment. */
+clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
+                      const struct clf__source *source);
 
 /* What the caller was told of a line's translation: size bytes of text. */
 struct clf__told {

@@ -347,6 +347,19 @@ static clf_status sort(struct work *work)
     return status;
 }
 
+static clf_status align(struct work *work)
+{
+    double start = clf__seconds();
+    for (int i = 0; i < work->count; i++) {
+        for (int h = 0; h < work->results[i].count; h++) {
+            CLF__TRY(clf__translator_go_on(work->translator));
+            CLF__TRY(clf__align(&work->results[i].hypotheses[h], work->translator, &work->sources[i]));
+        }
+    }
+    work->translator->times.decode += clf__seconds() - start;
+    return CLF_OK;
+}
+
 static clf_status run(struct work *work, const struct clf_line *lines, const struct clf_line *prefixes)
 {
     size_t count = (size_t)work->count;
@@ -363,7 +376,8 @@ static clf_status run(struct work *work, const struct clf_line *lines, const str
     }
     CLF__TRY(read_sources(work, lines, prefixes));
     CLF__TRY(sort(work));
-    return work->sorted > 0 ? search(work) : CLF_OK;
+    CLF__TRY(work->sorted > 0 ? search(work) : CLF_OK);
+    return work->translator->options.alignment_layer > 0 ? align(work) : CLF_OK;
 }
 
 clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
@@ -402,6 +416,7 @@ void clf_translations_free(struct clf_translation *translations, int count)
         for (int h = 0; h < translation->count; h++) {
             clf__free(translation->hypotheses[h].text);
             clf__free(translation->hypotheses[h].ids);
+            clf__free(translation->hypotheses[h].alignment);
         }
         clf__free(translation->hypotheses);
         clf__free(translation->problem);

@@ -195,6 +195,14 @@ static clf_status check_options(const struct clf_translator *translator)
                          "the source is frames, of which no tokens can be preferred (repetition penalty %g)",
                          options->encoder_repetition_penalty);
     }
+    int layers = translator->model->transformer->config.decoder_layers;
+    if (options->alignment_layer < 0 || options->alignment_layer > layers) {
+        return clf__fail(CLF_BAD_ARGUMENT, "alignment layer %d: it is 1 to the decoder's %d, or 0 for none",
+                         options->alignment_layer, layers);
+    }
+    if (options->alignment_layer > 0 && options->split_sentences) {
+        return clf__fail(CLF_BAD_ARGUMENT, "lines that are split into sentences have no alignments");
+    }
     if (options->streamed != NULL &&
         (options->beam != 1 || options->n_best != 1 || options->split_sentences)) {
         return clf__fail(
@@ -386,6 +394,7 @@ void clf_translator_free(struct clf_translator *translator)
     }
     clf__session_free(translator->session);
     clf__session_free(translator->force_session);
+    clf__session_free(translator->align_session);
     clf__free((void *)translator->search.suppressed);
     clf__sentence_rules_free(translator->sentence_rules);
     clf__shortlist_free(translator->shortlist);

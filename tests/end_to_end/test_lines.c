@@ -67,6 +67,24 @@ static void test_stream(void **state)
     assert_int_equal(result.status, 2);
 }
 
+/* Links of tokens behind a tab, or in the object. */
+static void test_alignments(void **state)
+{
+    (void)state;
+    struct process_result result =
+        run_clformer("Je voudrais acheter un livre.\n\n", TRANSLATE "--alignments");
+    assert_output(result, "I'd like to buy a book.\t0-0 1-1 1-2 1-3 2-4 2-5 4-6 4-7 5-8\n\n");
+    result = run_clformer("Merci.\n", TRANSLATE "--alignments --json --beam 1");
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "\"alignment\":["), 1);
+    assert_int_equal(process_count(result.output, ",null]"), 1);
+    result = run_clformer("Merci.\n", TRANSLATE "--alignment-layer 2");
+    assert_int_equal(result.status, 2);
+    result = run_clformer("Merci.\n", TRANSLATE "--alignments --alignment-layer 9");
+    assert_int_equal(result.status, 2);
+    assert_non_null(strstr(result.errors, "it is 1 to the decoder's 3"));
+}
+
 static void test_long_line(void **state)
 {
     (void)state;
@@ -209,6 +227,7 @@ int main(void)
         cmocka_unit_test_teardown(test_kinds_of_line, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_stream, support_teardown),
+        cmocka_unit_test_teardown(test_alignments, support_teardown),
         cmocka_unit_test_teardown(test_long_line, support_teardown),
         cmocka_unit_test_teardown(test_cut_inside_a_character, support_teardown),
         cmocka_unit_test_teardown(test_unicode_blanks, support_teardown),

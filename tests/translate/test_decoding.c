@@ -230,6 +230,9 @@ static void test_bad_values(void **state)
     REFUSE(options.top_p = 1.01, "top p 1.01");
     REFUSE(options.typical_p = 0, "typical p 0");
     REFUSE(options.n_best = 200, "n-best 200: it is 1 to 128 samples");
+    REFUSE(options.alignment_layer = 4, "alignment layer 4: it is 1 to the decoder's 3");
+    REFUSE(options.alignment_layer = -1, "alignment layer -1");
+    REFUSE((options.alignment_layer = 1, options.split_sentences = 1), "have no alignments");
     REFUSE((options.streamed = hear, options.beam = 2), "there is one beam (2)");
     REFUSE((options.streamed = hear, options.n_best = 3), "one translation a line (3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");

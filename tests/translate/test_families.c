@@ -78,6 +78,22 @@ static void check_line(const struct clf_translation *actual, const json_t *expec
     }
 }
 
+static void check_alignment(const struct clf_translation *actual, const json_t *expected, const char *name)
+{
+    for (int n = 0; n < actual->count; n++) {
+        const struct clf_hypothesis *one = &actual->hypotheses[n];
+        const json_t *links = json_object_get(json_array_get(expected, (size_t)n), "alignment");
+        assert_int_equal(json_array_size(links), one->count);
+        for (int i = 0; i < one->count; i++) {
+            const json_t *link = json_array_get(links, (size_t)i);
+            if (json_is_integer(link) && json_integer_value(link) != one->alignment[i]) {
+                fail_msg("%s, hypothesis %d: token %d is aligned with %d, expected %d", name, n + 1, i,
+                         one->alignment[i], (int)json_integer_value(link));
+            }
+        }
+    }
+}
+
 static void check_record(struct clf_model *model, const json_t *record, const char *name)
 {
     const json_t *sources = json_object_get(record, "sources"), *outputs = json_object_get(record, "outputs");
@@ -88,6 +104,8 @@ static void check_record(struct clf_model *model, const json_t *record, const ch
     }
     struct clf_translate_options options;
     choose(&options, model, json_object_get(record, "options"));
+    const json_t *layer = json_object_get(record, "alignment_layer");
+    options.alignment_layer = (int)json_integer_value(layer);
     struct clf_translator *translator;
     struct clf_translation *translations;
     assert_ok(clf_translator_create(&translator, model, &options));
@@ -99,6 +117,11 @@ static void check_record(struct clf_model *model, const json_t *record, const ch
     assert_ok(clf_translate_prefixed(&translations, translator, lines, given, (int)count));
     for (size_t i = 0; i < count; i++) {
         check_line(&translations[i], json_array_get(outputs, i), options.beam, name, i);
+        if (layer != NULL) {
+            check_alignment(&translations[i], json_array_get(outputs, i), name);
+        } else if (translations[i].count > 0) {
+            assert_null(translations[i].hypotheses[0].alignment);
+        }
     }
     clf_translations_free(translations, (int)count);
     clf_translator_free(translator);

@@ -158,6 +158,11 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     options->shortlist = flags->shortlist;
     options->pieces = flags->pieces;
     options->split_sentences = flags->split_sentences;
+    if (flags->alignments) { /* the last layer but one aligns best (Garg et al. 2019) */
+        int layers = clf_model_describe(model)->decoder_layers;
+        options->alignment_layer =
+            flags->alignment_layer >= 0 ? flags->alignment_layer : layers - (layers > 1);
+    }
     options->source_language = flags->source_language;
     options->target_language = flags->target_language;
     options->interrupted = signals_interrupted;

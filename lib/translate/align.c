@@ -1,0 +1,139 @@
+/* Which source token each generated one comes from: where the decoder's cross-attention looks most. */
+#include <string.h>
+
+#include "base/larger.h"
+#include "base/memory.h"
+#include "translate/internal.h"
+
+enum {
+    LENGTH_STEP = 64
+}; /* sessions are made for lengths of such a multiple, so that they serve others too */
+
+static int round_up(int length)
+{
+    return (length + LENGTH_STEP - 1) / LENGTH_STEP * LENGTH_STEP;
+}
+
+/* One that has room for the two lengths. */
+static clf_status make_session(struct clf_translator *translator, int sources, int targets)
+{
+    struct clf__session_limits *limits = &translator->align_limits;
+    if (translator->align_session != NULL && sources <= limits->source_length &&
+        targets <= limits->target_length) {
+        return CLF_OK;
+    }
+    int longest = clf__larger(round_up(sources), limits->source_length);
+    int longest_target = clf__larger(round_up(targets), limits->target_length);
+    const struct clf_model_info *info = &translator->model->info;
+    longest = clf__larger(sources, clf__smaller(longest, info->max_source_length));
+    longest_target = clf__larger(targets, clf__smaller(longest_target, info->max_target_length));
+    *limits = (struct clf__session_limits){
+        .sources = 1,
+        .source_tokens = longest,
+        .source_length = longest,
+        .target_tokens = longest_target,
+        .target_length = longest_target,
+        .maps = 1,
+    };
+    clf__session_free(translator->align_session);
+    translator->align_session = NULL;
+    return clf__session_create(&translator->align_session, translator->model->transformer, limits);
+}
+
+/* What the maps of one pair are read to. */
+static clf_status allocate_maps(struct clf__session_maps *maps, const struct clf__config *config,
+                                size_t sources, size_t targets)
+{
+    size_t encoder = (size_t)config->encoder_layers * (size_t)config->encoder_heads;
+    size_t decoder = (size_t)config->decoder_layers * (size_t)config->decoder_heads;
+    CLF__TRY(clf__allocate(&maps->encoder, encoder * sources * sources, sizeof(float)));
+    CLF__TRY(clf__allocate(&maps->decoder, decoder * targets * targets, sizeof(float)));
+    return clf__allocate(&maps->cross, decoder * targets * sources, sizeof(float));
+}
+
+static void free_maps(struct clf__session_maps *maps)
+{
+    clf__free(maps->encoder);
+    clf__free(maps->decoder);
+    clf__free(maps->cross);
+}
+
+/* The source's own tokens: [first, last). */
+static void find_text(int *first, int *last, const struct clf_translator *translator,
+                      const struct clf__source *source)
+{
+    const struct clf__framing *framing = &translator->framing;
+    *first = 0;
+    *last = source->length;
+    for (int i = 0; source->frames == NULL && i < CLF__MOST_FRAMING; i++) {
+        *first += framing->before[i] >= 0;
+        *last -= framing->behind[i] >= 0;
+    }
+}
+
+/* Where `heads` maps one after the other, (targets, sources) each, look most from one target: the first of
+ * equal ones. */
+static int look(const float *maps, int heads, int target, int targets, int sources, int first, int last)
+{
+    int best = -1;
+    double most = -1.0;
+    for (int i = first; i < last; i++) {
+        double sum = 0.0;
+        for (int head = 0; head < heads; head++) {
+            sum +=
+                (double)maps[((size_t)head * (size_t)targets + (size_t)target) * (size_t)sources + (size_t)i];
+        }
+        if (sum > most) {
+            most = sum;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static clf_status attend(const struct clf__session_maps *maps, struct clf_translator *translator,
+                         const struct clf__source *source, const struct clf_hypothesis *hypothesis)
+{
+    struct clf__sequences sources = {1, (int[]){0, source->length}, source->ids.data, source->frames};
+    int32_t *inputs;
+    CLF__TRY(clf__allocate(&inputs, (size_t)hypothesis->count, sizeof *inputs));
+    inputs[0] = translator->decoder_start_id;
+    memcpy(inputs + 1, hypothesis->ids, (size_t)(hypothesis->count - 1) * sizeof *inputs);
+    struct clf__sequences targets = {1, (int[]){0, hypothesis->count}, inputs, NULL};
+    clf_status status = clf__session_attend_source(translator->align_session, &sources, maps);
+    if (status == CLF_OK) {
+        status = clf__session_attend_target(translator->align_session, &targets, maps);
+    }
+    clf__free(inputs);
+    return status;
+}
+
+static clf_status align(struct clf_hypothesis *hypothesis, struct clf__session_maps *maps,
+                        struct clf_translator *translator, const struct clf__source *source)
+{
+    const struct clf__config *config = &translator->model->transformer->config;
+    int first, last, heads = config->decoder_heads, targets = hypothesis->count, sources = source->length;
+    CLF__TRY(make_session(translator, sources, targets));
+    CLF__TRY(allocate_maps(maps, config, (size_t)sources, (size_t)targets));
+    CLF__TRY(attend(maps, translator, source, hypothesis));
+    CLF__TRY(clf__allocate(&hypothesis->alignment, (size_t)targets, sizeof *hypothesis->alignment));
+    size_t layer = (size_t)(translator->options.alignment_layer - 1);
+    const float *cross = maps->cross + layer * (size_t)heads * (size_t)targets * (size_t)sources;
+    find_text(&first, &last, translator, source);
+    for (int i = 0; i < targets; i++) {
+        int is_text = clf__tokenizer_is_text(translator->model->tokenizer, hypothesis->ids[i],
+                                             translator->options.pieces);
+        int found = is_text ? look(cross, heads, i, targets, sources, first, last) : -1;
+        hypothesis->alignment[i] = found >= 0 ? found - first : -1;
+    }
+    return CLF_OK;
+}
+
+clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
+                      const struct clf__source *source)
+{
+    struct clf__session_maps maps = {NULL, NULL, NULL};
+    clf_status status = align(hypothesis, &maps, translator, source);
+    free_maps(&maps);
+    return status;
+}
