@@ -46,7 +46,7 @@ struct flags {
     double length_penalty, repetition_penalty, encoder_repetition_penalty; /* NaN: not given */
     int sample, no_sample, top_k, seed;
     double temperature, top_p, min_p, typical_p, epsilon, eta; /* likewise */
-    double max_length_factor;                                   /* likewise */
+    double max_length_factor;                                  /* likewise */
     const char *shortlist;
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
@@ -81,8 +81,6 @@ enum {
     TAKES_OUTPUT = 32, /* a page */
     TAKES_BENCH = 64,  /* with a model that need not be named */
     TAKES_TUNE = 128,  /* likewise */
-    double max_length_factor;                                   /* likewise */
-    const char *shortlist;
     TAKES_TARGET = 256,
     TAKES_FOLDER = 512, /* to write */
     TAKES_TRAIN = 1024,
