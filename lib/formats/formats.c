@@ -3,8 +3,8 @@
 #include "formats/format.h"
 
 /* In the order in which they are asked. */
-static const struct clf__format *const formats[] = {&clf__format_argos, &clf__format_ctranslate2, &clf__format_marian,
-                                                    &clf__format_hugging_face};
+static const struct clf__format *const formats[] = {&clf__format_argos, &clf__format_ctranslate2,
+                                                    &clf__format_marian, &clf__format_hugging_face};
 
 clf_status clf__format_of(const struct clf__format **out, const char *path)
 {

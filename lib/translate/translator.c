@@ -59,7 +59,8 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
 }
 _Static_assert((int)CLF_LENGTH_JADORE == (int)CLF__LENGTH_JADORE,
                "the public and the inner rules are one list");
-_Static_assert((int)CLF_STOP_NARROW == (int)CLF__STOP_NARROW, "the public and the inner choices are one list");
+_Static_assert((int)CLF_STOP_NARROW == (int)CLF__STOP_NARROW,
+               "the public and the inner choices are one list");
 
 /* The model's own search with the caller's choices; its list of suppressed ids and the caller's become one.
  */

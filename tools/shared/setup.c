@@ -152,9 +152,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     if (wrong >= 0) {
         return wrong;
     }
-    if (flags->max_length_factor >= 0) {
-        options->max_length_factor = flags->max_length_factor;
-    }
+    override_real(&options->max_length_factor, flags->max_length_factor);
     options->shortlist = flags->shortlist;
     options->pieces = flags->pieces;
     options->split_sentences = flags->split_sentences;
