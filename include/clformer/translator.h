@@ -29,8 +29,8 @@ typedef enum clf_early_stopping {
     CLF_STOP_FALSE,
     CLF_STOP_TRUE,
     CLF_STOP_NEVER,
-    CLF_STOP_ALL, /* every beam runs on, past its end token too, until each has one, as in that Translator;
-                   * what follows its first end token counts in a beam's score and is not part of it */
+    CLF_STOP_ALL,    /* every beam runs on, past its end token too, until each has one, as in that Translator;
+                      * what follows its first end token counts in a beam's score and is not part of it */
     CLF_STOP_NARROW, /* as Marian: a beam that ends is set aside, and so many fewer run on, until none does */
 } clf_early_stopping;
 
