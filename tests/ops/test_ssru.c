@@ -71,12 +71,11 @@ static void test_no_place(void **state)
     {
         struct clf__tensor y = support_tensor(device, CLF__F32, 2, WIDTH, NULL);
         struct clf__tensor next = support_tensor(device, CLF__F32, 2, WIDTH, NULL);
-        assert_ok(clf__ssru_step(y, support_tensor(device, CLF__F32, 2, 2 * WIDTH, projected),
-                                 support_tensor(device, CLF__F32, 2, WIDTH, residual), next,
-                                 support_tensor(device, CLF__F32, 2, WIDTH, NULL),
-                                 support_tensor(device, CLF__I32, 1, 2, outside),
-                                 support_tensor(device, CLF__I32, 1, 2, zeros),
-                                 support_tensor(device, CLF__I32, 1, 2, zeros)));
+        assert_ok(clf__ssru_step(
+            y, support_tensor(device, CLF__F32, 2, 2 * WIDTH, projected),
+            support_tensor(device, CLF__F32, 2, WIDTH, residual), next,
+            support_tensor(device, CLF__F32, 2, WIDTH, NULL), support_tensor(device, CLF__I32, 1, 2, outside),
+            support_tensor(device, CLF__I32, 1, 2, zeros), support_tensor(device, CLF__I32, 1, 2, zeros)));
         assert_float_equal(support_read(y)[0], 1.0f, 0.0f);
         const float *states = support_read(next);
         for (int i = 0; i < 2 * WIDTH; i++) {
@@ -141,13 +140,12 @@ static void test_extremes(void **state)
     FOR_EACH_FORM(device)
     {
         struct clf__tensor y = support_tensor(device, CLF__F32, 1, WIDTH, NULL);
-        assert_ok(clf__ssru_step(y, support_tensor(device, CLF__F32, 1, 2 * WIDTH, projected),
-                                 support_tensor(device, CLF__F32, 1, WIDTH, residual),
-                                 support_tensor(device, CLF__F32, 1, WIDTH, NULL),
-                                 support_tensor(device, CLF__F32, 1, WIDTH, before),
-                                 support_tensor(device, CLF__I32, 1, 1, zero),
-                                 support_tensor(device, CLF__I32, 1, 1, zero),
-                                 support_tensor(device, CLF__I32, 1, 1, one)));
+        assert_ok(clf__ssru_step(
+            y, support_tensor(device, CLF__F32, 1, 2 * WIDTH, projected),
+            support_tensor(device, CLF__F32, 1, WIDTH, residual),
+            support_tensor(device, CLF__F32, 1, WIDTH, NULL),
+            support_tensor(device, CLF__F32, 1, WIDTH, before), support_tensor(device, CLF__I32, 1, 1, zero),
+            support_tensor(device, CLF__I32, 1, 1, zero), support_tensor(device, CLF__I32, 1, 1, one)));
         const float *values = support_read(y);
         assert_float_equal(values[0], 5.0f, 0.0f);
         assert_float_equal(values[1], 0.0f, 0.0f);
