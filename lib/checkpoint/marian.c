@@ -178,6 +178,22 @@ clf_status clf__marian_options(json_t **out, const char *path)
     return status;
 }
 
+clf_status clf__marian_is_int8(int *out, const char *path)
+{
+    struct clf__file file = {0};
+    struct clf__marian_items items = {0};
+    *out = 0;
+    CLF__TRY(clf__file_open(&file, path));
+    clf_status status = clf__marian_items_read(&items, &file);
+    for (int i = 0; i < items.count; i++) {
+        const struct type *type = find_type(items.items[i].type);
+        *out |= type != NULL && type->storage == CLF__STORED_I8 && !is_left_out(items.items[i].name);
+    }
+    clf__marian_items_free(&items);
+    clf__file_close(&file);
+    return status;
+}
+
 clf_status clf__marian_is_container(int *out, const char *path)
 {
     struct clf__file file = {0};

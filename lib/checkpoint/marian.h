@@ -17,6 +17,9 @@ clf_status clf__marian_open(struct clf__shard *shard, struct clf__tensor_list *l
  * releases *out. A file without them is CLF_UNSUPPORTED. */
 clf_status clf__marian_options(json_t **out, const char *path);
 
+/* Whether a file's matrices are in 8 bits. */
+clf_status clf__marian_is_int8(int *out, const char *path);
+
 /* Whether a file begins as a container of Marian's does; *out is 0 where it cannot be told. */
 clf_status clf__marian_is_container(int *out, const char *path);
 

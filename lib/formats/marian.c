@@ -46,6 +46,11 @@ static clf_status read_config(struct clf__config *out, const char *folder)
     if (status == CLF_OK) {
         status = clf__config_from_marian(out, options, files.decoding, &ids, files.model);
     }
+    int is_int8 = 0;
+    if (status == CLF_OK) {
+        status = clf__marian_is_int8(&is_int8, files.model);
+        out->precision = is_int8 ? CLF_PRECISION_INT8 : out->precision;
+    }
     json_decref(options);
     clf__marian_folder_free(&files);
     return status;
