@@ -148,7 +148,7 @@ static void make_layer(struct clf__layer *layer, struct trial *trial, const stru
                        clf_precision precision)
 {
     struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
-    *layer = (struct clf__layer){.mixer = {&clf__self_attention_mixer, {.heads = heads}},
+    *layer = (struct clf__layer){.mixer = {.kind = &clf__self_attention_mixer, .attention.heads = heads},
                                  .cross_attention.heads = heads,
                                  .feed_forward = {.activation = CLF__RELU, .width = F}};
     struct clf__linear *linears[PRODUCTS] = {&layer->mixer.attention.input, &layer->mixer.attention.output,
