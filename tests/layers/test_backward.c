@@ -184,7 +184,7 @@ static void create_zero(struct clf__layer *out, const struct clf__layer *like, s
 {
     struct zeroing zeroing = {
         .out.layers = out, .like.layers = (struct clf__layer *)like, .pool.device = device};
-    *out = (struct clf__layer){.mixer = {&clf__self_attention_mixer, {.heads = heads}},
+    *out = (struct clf__layer){.mixer = {.kind = &clf__self_attention_mixer, .attention = {.heads = heads}},
                                .feed_forward = {.activation = like->feed_forward.activation,
                                                 .width = like->feed_forward.width,
                                                 .gated = like->feed_forward.gated},
@@ -201,7 +201,8 @@ static void check_layer(struct clf_device *device, int is_decoder, int norm_firs
     struct clf__arena arena;
     clf__arena_init(&arena, device);
     struct layer_case its = {
-        .layer = {.mixer = {&clf__self_attention_mixer, make_attention(device, &random, 0)},
+        .layer = {.mixer = {.kind = &clf__self_attention_mixer,
+                            .attention = make_attention(device, &random, 0)},
                   .mixer_norm = make_norm(device, &random),
                   .feed_forward = make_feed_forward(device, &random, is_decoder),
                   .feed_forward_norm = make_norm(device, &random),

@@ -61,7 +61,7 @@ static void make_layer(struct clf__layer *out, struct clf_device *device, struct
     struct clf__heads heads = {c->heads, c->key_width, c->value_width, 0.25f};
     int values = c->heads * c->value_width;
     *out = (struct clf__layer){
-        .mixer = {&clf__self_attention_mixer, {.heads = heads}},
+        .mixer = {.kind = &clf__self_attention_mixer, .attention = {.heads = heads}},
         .cross_attention.heads = heads,
         .feed_forward = {.activation = c->activation, .width = c->ffn},
         .norm_first = c->norm_first,
