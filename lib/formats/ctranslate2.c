@@ -19,6 +19,8 @@ enum {
     MOST_LAYERS = 1024,
 };
 
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
 /* What reading a configuration needs. */
 struct reading {
     struct clf__config *config;
@@ -26,116 +28,12 @@ struct reading {
     const char *path; /* of model.bin */
 };
 
-static const char *const sides[] = {"encoder", "decoder"};
-
-/* --- Settings --- */
-
-/* Those that are read below, and those that change nothing here. */
-static const char *const known_settings[] = {"num_heads",
-                                             "pre_norm",
-                                             "activation",
-                                             "scale_embeddings",
-                                             "multiply_by_sqrt_depth",
-                                             "start_from_zero_embedding",
-                                             "queries_scale",
-                                             "scale_outputs",
-                                             "relative_attention_max_distance",
-                                             "alignment_layer",
-                                             "alignment_heads",
-                                             "embeddings_merge",
-                                             "alibi_use_positive_positions",
-                                             "scale_alibi"};
-/* Those that may be there as long as they are 0. */
-static const char *const refused_settings[] = {"alibi", "multi_query_attention"};
-/* Texts and switches of files before version 6 (ctranslate2_text.c). */
-static const char *const text_settings[] = {"unk_token",
-                                            "bos_token",
-                                            "eos_token",
-                                            "with_source_bos",
-                                            "with_source_eos",
-                                            "with_target_bos",
-                                            "user_decoder_start_tokens"};
-
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
-static int is_listed(const char *word, const char *const *list, size_t count)
-{
-    size_t i = 0;
-    while (i < count && strcmp(list[i], word) != 0) {
-        i++;
-    }
-    return i < count;
-}
-
-static clf_status check_setting(const struct clf__stored_tensor *setting)
-{
-    const char *slash = strrchr(setting->name, '/'), *word = slash != NULL ? slash + 1 : setting->name;
-    int is_refused = is_listed(word, refused_settings, COUNT(refused_settings));
-    if (is_listed(word, known_settings, COUNT(known_settings)) ||
-        is_listed(word, text_settings, COUNT(text_settings))) {
-        return CLF_OK;
-    }
-    float value = 1.0f;
-    if (is_refused && setting->dimensions == 0) {
-        CLF__TRY(clf__stored_tensor_read(setting, &value));
-    }
-    return is_refused && value == 0.0f
-               ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED,
-                           "%s: \"%.100s\" is set, which is not supported; take the folder that it was "
-                           "converted from",
-                           setting->file, setting->name);
-}
-
-static clf_status check_settings(const struct reading *reading)
-{
-    for (int i = 0; i < clf__checkpoint_count(reading->weights); i++) {
-        const struct clf__stored_tensor *tensor = clf__checkpoint_at(reading->weights, i);
-        if (clf__ctranslate2_is_setting(tensor)) {
-            CLF__TRY(check_setting(tensor));
-        }
-    }
-    return CLF_OK;
-}
-
-/* A number of one side, or before revision 5 of the whole model. NULL: neither has it. */
-static const struct clf__stored_tensor *find_setting(const struct reading *reading, int side,
-                                                     const char *word)
-{
-    char name[2 * NAME_BYTES];
-    snprintf(name, sizeof name, "%s/%s", sides[side], word);
-    const struct clf__stored_tensor *setting = clf__checkpoint_find(reading->weights, name);
-    setting = setting != NULL ? setting : clf__checkpoint_find(reading->weights, word);
-    return setting != NULL && setting->dimensions == 0 ? setting : NULL;
-}
-
-static clf_status read_setting(const struct reading *reading, int side, const char *word, float fallback,
-                               float *out)
-{
-    const struct clf__stored_tensor *setting = find_setting(reading, side, word);
-    *out = fallback;
-    return setting != NULL ? clf__stored_tensor_read(setting, out) : CLF_OK;
-}
-
-static clf_status read_int(const struct reading *reading, int side, const char *word, int low, int high,
-                           int *out)
-{
-    float value;
-    CLF__TRY(read_setting(reading, side, word, (float)*out, &value));
-    if (!(value >= (float)low) || !(value <= (float)high)) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s/%s\" is %g, not one of %d to %d; download it again",
-                         reading->path, sides[side], word, (double)value, low, high);
-    }
-    *out = (int)value;
-    return CLF_OK;
-}
-
 /* --- What the tensors' names and shapes say --- */
 
 static const struct clf__stored_tensor *find(const struct reading *reading, int side, const char *rest)
 {
     char name[2 * NAME_BYTES];
-    snprintf(name, sizeof name, "model.%s.%s", sides[side], rest);
+    snprintf(name, sizeof name, "model.%s.%s", clf__ctranslate2_sides[side], rest);
     return clf__checkpoint_find(reading->weights, name);
 }
 
@@ -147,7 +45,8 @@ static clf_status read_shape(const struct reading *reading, int side, const char
     if (tensor == NULL || tensor->dimensions != 2 || tensor->shape[0] < 1 || tensor->shape[1] < 1 ||
         tensor->shape[0] > CLF__MAX_VOCABULARY || tensor->shape[1] > CLF__CONFIG_MOST_WIDTH) {
         return clf__fail(CLF_FORMAT, "%s: the matrix that is \"model.%s.%s\" here is %s; download it again",
-                         reading->path, sides[side], rest, tensor == NULL ? "missing" : "no matrix");
+                         reading->path, clf__ctranslate2_sides[side], rest,
+                         tensor == NULL ? "missing" : "no matrix");
     }
     *rows = (int)tensor->shape[0];
     *columns = (int)tensor->shape[1];
@@ -179,7 +78,7 @@ static clf_status read_sizes(const struct reading *reading)
     config->decoder_layers = count_layers(reading, 1);
     if (config->encoder_layers == 0 || config->decoder_layers == 0) {
         return clf__fail(CLF_UNSUPPORTED, "%s: has no layers of %s; clformer runs encoder-decoders",
-                         reading->path, sides[config->encoder_layers != 0]);
+                         reading->path, clf__ctranslate2_sides[config->encoder_layers != 0]);
     }
     CLF__TRY(read_shape(reading, 0, "layers.0.fc1.weight", &config->encoder_ffn, &width));
     CLF__TRY(read_shape(reading, 1, "layers.0.fc1.weight", &config->decoder_ffn, &width));
@@ -187,8 +86,10 @@ static clf_status read_sizes(const struct reading *reading)
     const char *name = clf__checkpoint_specification(reading->weights).name;
     int heads = name != NULL && strcmp(name, "TransformerBig") == 0 ? 16 : 8;
     config->encoder_heads = config->decoder_heads = heads;
-    CLF__TRY(read_int(reading, 0, "num_heads", 1, CLF__CONFIG_MOST_WIDTH, &config->encoder_heads));
-    CLF__TRY(read_int(reading, 1, "num_heads", 1, CLF__CONFIG_MOST_WIDTH, &config->decoder_heads));
+    CLF__TRY(clf__ctranslate2_read_int(reading->weights, 0, "num_heads", 1, CLF__CONFIG_MOST_WIDTH,
+                                       &config->encoder_heads));
+    CLF__TRY(clf__ctranslate2_read_int(reading->weights, 1, "num_heads", 1, CLF__CONFIG_MOST_WIDTH,
+                                       &config->decoder_heads));
     CLF__TRY(read_shape(reading, 0, "layers.0.self_attn.q_proj.weight", &keys, &width));
     if (keys % config->encoder_heads != 0 || keys % config->decoder_heads != 0) {
         return clf__fail(CLF_FORMAT,
@@ -211,7 +112,7 @@ static clf_status read_switch(const struct reading *reading, const char *rest, i
                : clf__fail(CLF_UNSUPPORTED,
                            "%s: \"%s\" is in the %s alone, which is not supported; take the folder that it "
                            "was converted from",
-                           reading->path, rest, sides[!encoder]);
+                           reading->path, rest, clf__ctranslate2_sides[!encoder]);
 }
 
 /* The same number on both sides. */
@@ -219,8 +120,8 @@ static clf_status read_shared(const struct reading *reading, const char *word, i
                               int *out)
 {
     int encoder = fallback, decoder = fallback;
-    CLF__TRY(read_int(reading, 0, word, 0, high, &encoder));
-    CLF__TRY(read_int(reading, 1, word, 0, high, &decoder));
+    CLF__TRY(clf__ctranslate2_read_int(reading->weights, 0, word, 0, high, &encoder));
+    CLF__TRY(clf__ctranslate2_read_int(reading->weights, 1, word, 0, high, &decoder));
     *out = encoder;
     return encoder == decoder
                ? CLF_OK
@@ -275,7 +176,8 @@ static clf_status read_attention(const struct reading *reading)
     CLF__TRY(read_switch(reading, "layers.0.self_attn.q_proj.bias", &has_bias));
     config->query_bias = config->key_bias = config->value_bias = has_bias;
     CLF__TRY(read_switch(reading, "layers.0.self_attn.out_proj.bias", &config->output_bias));
-    CLF__TRY(read_setting(reading, 0, "layer_0/self_attention/queries_scale", usual, &scale));
+    CLF__TRY(clf__ctranslate2_read_setting(reading->weights, 0, "layer_0/self_attention/queries_scale", usual,
+                                           &scale));
     config->attention_scaled = fabsf(scale - usual) < 1e-6f * usual;
     if (!config->attention_scaled && fabsf(scale - 1.0f) > 1e-6f) {
         return clf__fail(CLF_UNSUPPORTED,
@@ -304,8 +206,9 @@ static clf_status read_positions(const struct reading *reading, int side, enum c
         return CLF_OK;
     }
     CLF__TRY(read_shape(reading, side, "relative_attention_bias.weight", &config->relative_buckets, &width));
-    return read_int(reading, side, "layer_0/self_attention/relative_attention_max_distance", 1, NO_LIMIT,
-                    &config->relative_distance);
+    return clf__ctranslate2_read_int(reading->weights, side,
+                                     "layer_0/self_attention/relative_attention_max_distance", 1, NO_LIMIT,
+                                     &config->relative_distance);
 }
 
 static clf_status read_both_positions(const struct reading *reading)
@@ -324,8 +227,11 @@ static clf_status read_both_positions(const struct reading *reading)
 /* A whole number is a switch, and what is not stored is one that is on. */
 static clf_status read_embedding_scale(const struct reading *reading, int side, float *out)
 {
-    const struct clf__stored_tensor *setting = find_setting(reading, side, "scale_embeddings");
-    setting = setting != NULL ? setting : find_setting(reading, side, "embeddings/multiply_by_sqrt_depth");
+    const struct clf__stored_tensor *setting =
+        clf__ctranslate2_find_setting(reading->weights, side, "scale_embeddings");
+    setting = setting != NULL ? setting
+                              : clf__ctranslate2_find_setting(reading->weights, side,
+                                                              "embeddings/multiply_by_sqrt_depth");
     float value = 1.0f;
     int is_switch = setting == NULL || setting->type >= CLF__STORED_I8;
     if (setting != NULL) {
@@ -347,7 +253,7 @@ static clf_status read_embeddings(const struct reading *reading)
     config->logits_bias = clf__checkpoint_find(reading->weights, "final_logits_bias") != NULL;
     CLF__TRY(read_embedding_scale(reading, 0, &config->encoder_embedding_scale));
     CLF__TRY(read_embedding_scale(reading, 1, &config->decoder_embedding_scale));
-    return read_setting(reading, 1, "scale_outputs", 1.0f, &config->output_scale);
+    return clf__ctranslate2_read_setting(reading->weights, 1, "scale_outputs", 1.0f, &config->output_scale);
 }
 
 /* --- Tokens and decoding --- */
@@ -372,7 +278,7 @@ static clf_status set_tokens(const struct reading *reading, const struct clf__ct
     CLF__TRY(find_token(&config->end_id, target, tokens->end, 1));
     CLF__TRY(find_token(&config->start_id, target, tokens->start, 0));
     CLF__TRY(find_token(&config->decoder_start_id, target, tokens->decoder_start, 0));
-    CLF__TRY(read_int(reading, 1, "start_from_zero_embedding", 0, 1, &zero));
+    CLF__TRY(clf__ctranslate2_read_int(reading->weights, 1, "start_from_zero_embedding", 0, 1, &zero));
     if (zero) { /* an id without a row is zeros */
         config->decoder_start_id = -1;
     } else if (config->decoder_start_id < 0) {
@@ -430,7 +336,7 @@ static clf_status check_specification(const struct reading *reading)
 {
     static const char *const known[] = {"", "TransformerBase", "TransformerBig", "TransformerSpec"};
     struct clf__specification specification = clf__checkpoint_specification(reading->weights);
-    if (!is_listed(specification.name, known, COUNT(known))) {
+    if (!clf__ctranslate2_is_listed(specification.name, known, COUNT(known))) {
         return clf__fail(CLF_UNSUPPORTED, "%s: is a %.60s; clformer runs encoder-decoders (TransformerSpec)",
                          reading->path, specification.name);
     }
@@ -444,7 +350,7 @@ static clf_status check_specification(const struct reading *reading)
 static clf_status read_all(const struct reading *reading, const char *folder)
 {
     CLF__TRY(check_specification(reading));
-    CLF__TRY(check_settings(reading));
+    CLF__TRY(clf__ctranslate2_check_settings(reading->weights));
     CLF__TRY(read_sizes(reading));
     CLF__TRY(read_activation(reading));
     CLF__TRY(read_attention(reading));

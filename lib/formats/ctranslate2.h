@@ -9,6 +9,21 @@
 clf_status clf__ctranslate2_open_model(struct clf__checkpoint **out, const char *folder, int weights_alone);
 int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor);
 
+int clf__ctranslate2_is_listed(const char *word, const char *const *list, size_t count);
+
+/* Settings of the encoder (side 0) and of the decoder (1), which before revision 5 are the whole model's. */
+extern const char *const clf__ctranslate2_sides[2];
+/* Fails where one is set that is not known, naming it. */
+clf_status clf__ctranslate2_check_settings(const struct clf__checkpoint *weights);
+/* NULL: there is none. */
+const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf__checkpoint *weights,
+                                                               int side, const char *word);
+clf_status clf__ctranslate2_read_setting(const struct clf__checkpoint *weights, int side, const char *word,
+                                         float fallback, float *out);
+/* *out is the fallback; CLF_FORMAT unless it is one of low to high. */
+clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int side, const char *word,
+                                     int low, int high, int *out);
+
 /* Tokens of config.json, or of model.bin before version 6, and how a source is framed. */
 struct clf__ctranslate2_tokens {
     char *unknown, *start, *end, *decoder_start; /* NULL: there is none */
