@@ -193,8 +193,9 @@ static clf_status read_aliases(struct reader *reader)
         const char *alias, *name;
         CLF__TRY(read_name(reader, &alias));
         CLF__TRY(read_name(reader, &name));
-        const struct clf__stored_tensor *variable =
-            clf__quantized_find(reader->list->items + reader->shard->first, variables, name);
+        const struct clf__stored_tensor *first =
+            variables > 0 ? reader->list->items + reader->shard->first : NULL;
+        const struct clf__stored_tensor *variable = clf__quantized_find(first, variables, name);
         if (variable == NULL) {
             return clf__fail(CLF_FORMAT,
                              "%s: says that \"%.200s\" is \"%.200s\", which is not there; download it again",

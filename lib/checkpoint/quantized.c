@@ -60,11 +60,11 @@ static clf_status attach_all(char *drops, struct clf__stored_tensor *tensors, in
 
 clf_status clf__quantized_attach(struct clf__tensor_list *list, int first, int multiplies)
 {
-    struct clf__stored_tensor *tensors = list->items + first;
     int count = list->count - first, kept = 0;
     if (count == 0) {
         return CLF_OK;
     }
+    struct clf__stored_tensor *tensors = list->items + first;
     qsort(tensors, (size_t)count, sizeof *tensors, by_name);
     char *drops;
     CLF__TRY(clf__allocate(&drops, (size_t)count, 1));
