@@ -60,7 +60,9 @@ static clf_status add_shard(struct clf__checkpoint *checkpoint, const char *fold
 static clf_status sort_tensors(struct clf__checkpoint *checkpoint)
 {
     struct clf__stored_tensor *tensors = checkpoint->list.items;
-    qsort(tensors, (size_t)checkpoint->list.count, sizeof *tensors, by_name);
+    if (tensors != NULL) {
+        qsort(tensors, (size_t)checkpoint->list.count, sizeof *tensors, by_name);
+    }
     for (int i = 1; i < checkpoint->list.count; i++) {
         if (strcmp(tensors[i - 1].name, tensors[i].name) == 0) {
             return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is in %s too; download or save both again",
@@ -258,7 +260,9 @@ const struct clf__stored_tensor *clf__checkpoint_find(const struct clf__checkpoi
                                                       const char *name)
 {
     struct clf__stored_tensor wanted = {.name = name};
-    return bsearch(&wanted, checkpoint->list.items, (size_t)checkpoint->list.count, sizeof wanted, by_name);
+    return checkpoint->list.items != NULL ? bsearch(&wanted, checkpoint->list.items,
+                                                    (size_t)checkpoint->list.count, sizeof wanted, by_name)
+                                          : NULL;
 }
 
 int clf__checkpoint_count(const struct clf__checkpoint *checkpoint)
