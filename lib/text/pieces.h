@@ -16,6 +16,7 @@ enum {
     CLF__PIECE_EATS_RIGHT = 16,
     CLF__PIECE_NORMALIZED = 32, /* it is found in the normalised text */
     CLF__PIECE_ALONE = 64,      /* it is found only where no word character is beside it */
+    CLF__PIECE_FILLER = 128,    /* it holds a place, and no text is cut into it */
 };
 
 /* Zeroed at first. */

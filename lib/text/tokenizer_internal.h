@@ -38,7 +38,8 @@ struct clf__tokenizer {
 struct clf__class_settings;
 
 /* tokenizer_json.c: whether a folder's tokenizer is its tokenizer.json, because the files of the class are
- * not there; and reading it. `is_named`: the folder says that the class is the tokenizer's. */
+ * not there; and reading it, or the folder's model as transformers does. `is_named`: the folder says that the
+ * class is the tokenizer's. */
 clf_status clf__tokenizer_has_json(int *out, const struct clf__tokenizer *tokenizer, const char *folder);
 clf_status clf__tokenizer_load_json(struct clf__tokenizer *tokenizer,
                                     const struct clf__segmenter_folder *folder,

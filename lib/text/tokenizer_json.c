@@ -1,4 +1,4 @@
-/* A tokenizer whose one file is tokenizer.json. */
+/* A tokenizer whose one file is tokenizer.json, or a SentencePiece model that is read as one. */
 #include <string.h>
 
 #include "base/file.h"
@@ -57,6 +57,7 @@ clf_status clf__tokenizer_load_json(struct clf__tokenizer *tokenizer,
     struct clf__pipeline_result result;
     struct clf__pipeline_options options = {
         .folder = folder->path,
+        .model = folder->model,
         .config = config,
         .class = tokenizer->class,
         .settings = settings,

@@ -326,6 +326,7 @@ static clf_status load_files(struct clf__tokenizer *tokenizer, struct clf__segme
     int has_model = 0, has_json;
     CLF__TRY(clf__tokenizer_has_json(&has_json, tokenizer, folder->path));
     if (has_json) {
+        folder->model = NULL;
         return needed(clf__tokenizer_load_json(tokenizer, folder, settings, config, unknown_token, is_named));
     }
     if (folder->model != NULL) {
@@ -335,6 +336,9 @@ static clf_status load_files(struct clf__tokenizer *tokenizer, struct clf__segme
         CLF__TRY(refuse_missing_model(tokenizer, folder));
         folder->model = NULL;
         return load_sides_apart(tokenizer, folder, unknown_token);
+    }
+    if (is_named && tokenizer->class->segmenter == NULL && tokenizer->class->pipeline != NULL) {
+        return needed(clf__tokenizer_load_json(tokenizer, folder, settings, config, unknown_token, is_named));
     }
     struct whole_model whole = {
         .tokenizer = tokenizer, .folder = folder, .settings = settings, .config = (json_t *)config};

@@ -311,7 +311,7 @@ static void test_bad_folders(void **state)
         const char *part;
     } rows[] = {
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\"}", 0, 186, CLF_FORMAT,
-         "sentencepiece.bpe.model: makes 187 pieces, the model's configuration says 186"},
+         "sentencepiece.bpe.model: holds 187 pieces, the model's configuration says 186"},
         {"text/mbart", "{\"tokenizer_class\": \"T5Tokenizer\"}", 0, 190, CLF_FILE,
          "spiece.model: is missing, which T5Tokenizer reads"},
         {"text/mbart", "{\"tokenizer_class\": \"M2M100Tokenizer\"}", 0, 300, CLF_FILE, "vocab.json"},

@@ -50,7 +50,7 @@ static clf_status before(struct clf__pieces *pieces)
 
 static clf_status add_mask(struct clf__pieces *pieces)
 {
-    return clf__pieces_format(pieces, 0, "<mask>");
+    return clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_FOUND | CLF__PIECE_EATS_LEFT, "<mask>");
 }
 
 static clf_status behind_mbart(struct clf__pieces *pieces, const struct clf__class_settings *settings)

@@ -9,7 +9,7 @@ static clf_status before(struct clf__pieces *pieces)
         CLF__TRY(clf__pieces_format(pieces, MARKS, "%s", named[i]));
     }
     for (int i = FIRST_UNKNOWN; i <= LAST_UNKNOWN; i++) {
-        CLF__TRY(clf__pieces_format(pieces, MARKS, "<unk_%d>", i));
+        CLF__TRY(clf__pieces_format(pieces, MARKS | CLF__PIECE_FILLER, "<unk_%d>", i));
     }
     return CLF_OK;
 }

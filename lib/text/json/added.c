@@ -132,8 +132,10 @@ static clf_status mark_folder(struct clf__vocabulary *vocabulary, const struct r
         } else if (id < vocabulary->size && rows->items[id] != NULL) {
             return clf__fail(CLF_FORMAT,
                              "%s/tokenizer_config.json: \"added_tokens_decoder\" says that %ld is \"%.80s\", "
-                             "tokenizer.json that it is \"%.80s\"; download or save both again",
-                             options->folder, id, piece, vocabulary->pieces[id]);
+                             "%s that it is \"%.80s\"; download or save both again",
+                             options->folder, id, piece,
+                             options->model != NULL ? options->model : "tokenizer.json",
+                             vocabulary->pieces[id]);
         }
     }
     return CLF_OK;

@@ -77,9 +77,83 @@ static clf_status add_merge(struct bpe *model, const struct clf__node *node, con
     return status;
 }
 
-static clf_status read_merges(struct bpe *model, const struct clf__node *node)
+/* Two pieces that make another. */
+struct pair {
+    int32_t left, right, result;
+};
+struct pairs {
+    struct pair *items;
+    size_t count, capacity;
+};
+
+static clf_status add_pair(struct pairs *pairs, struct pair pair)
+{
+    if (pairs->count == pairs->capacity) {
+        size_t capacity = pairs->capacity > 0 ? 2 * pairs->capacity : 1024;
+        CLF__TRY(clf__resize(&pairs->items, capacity, sizeof *pairs->items));
+        pairs->capacity = capacity;
+    }
+    pairs->items[pairs->count++] = pair;
+    return CLF_OK;
+}
+
+static clf_status add_pairs_of(struct pairs *pairs, const struct clf__trie *trie,
+                               const struct clf__trie_piece *piece)
+{
+    uint32_t node = 0;
+    for (size_t i = 0; i + 1 < piece->size; i++) {
+        node = clf__trie_next(trie, node, (uint8_t)piece->text[i]);
+        int32_t left = node != 0 ? trie->nodes[node].id : -1;
+        int is_start = (piece->text[i + 1] & 0xC0) != 0x80; /* of a character */
+        int32_t right =
+            left >= 0 && is_start ? clf__trie_find(trie, piece->text + i + 1, piece->size - i - 1) : -1;
+        if (right >= 0) {
+            CLF__TRY(add_pair(pairs, (struct pair){left, right, piece->id}));
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status collect_pairs(struct pairs *pairs, const struct clf__trie *trie,
+                                const struct clf__model_pieces *pieces)
+{
+    const struct clf__trie_piece **by_id = NULL;
+    CLF__TRY(clf__allocate(&by_id, (size_t)pieces->ids, sizeof *by_id));
+    for (size_t i = 0; i < pieces->count; i++) {
+        by_id[pieces->items[i].id] = &pieces->items[i];
+    }
+    clf_status status = CLF_OK;
+    for (int id = 0; id < pieces->ids && status == CLF_OK; id++) {
+        status = by_id[id] != NULL ? add_pairs_of(pairs, trie, by_id[id]) : CLF_OK;
+    }
+    clf__free(by_id);
+    return status;
+}
+
+/* Every two pieces that make another, in the order of these: what transformers takes where a file has scores
+ * and no merges (generate_merges). */
+static clf_status make_merges(struct bpe *model, const struct clf__model_pieces *pieces)
+{
+    struct pairs pairs = {.count = 0};
+    clf_status status = collect_pairs(&pairs, &model->trie, pieces);
+    if (status == CLF_OK) {
+        status = clf__merges_create(&model->merges, (int)pairs.count);
+    }
+    for (size_t i = 0; i < pairs.count && status == CLF_OK; i++) {
+        const struct pair *pair = &pairs.items[i];
+        clf__merges_add(&model->merges, pair->left, pair->right, (int32_t)i, pair->result, 1);
+    }
+    clf__free(pairs.items);
+    return status;
+}
+
+static clf_status read_merges(struct bpe *model, const struct clf__node *node,
+                              const struct clf__model_pieces *pieces)
 {
     const json_t *merges = json_object_get(node->value, "merges");
+    if (json_is_true(merges)) { /* of model_file.c */
+        return make_merges(model, pieces);
+    }
     size_t count = json_array_size(merges);
     if (!json_is_array(merges) || count > INT_MAX / 4) {
         return clf__node_fail(node, CLF_FORMAT, "has no list \"merges\"; download it again");
@@ -117,7 +191,7 @@ static clf_status read_model(struct bpe *model, const struct clf__node *node,
     CLF__TRY(clf__trie_build(&model->trie, pieces->items, pieces->count));
     CLF__TRY(clf__model_read_piece(&model->unknown, node, "unk_token", &model->trie));
     clf__model_byte_pieces(model->bytes, &model->trie);
-    return read_merges(model, node);
+    return read_merges(model, node, pieces);
 }
 
 static clf_status bpe_read(void **state, const struct clf__node *node, struct clf__model_pieces *pieces,

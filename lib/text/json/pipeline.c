@@ -9,6 +9,7 @@
 #include "text/clean_up.h"
 #include "text/found.h"
 #include "text/json/added.h"
+#include "text/json/model_file.h"
 #include "text/json/part.h"
 #include "text/json/rebuilt.h"
 #include "text/pieces.h"
@@ -236,18 +237,19 @@ static clf_status pipeline_join(const void *state, char **text, const char *cons
     {                                                                                                        \
         (of),                                                                                                \
         {                                                                                                    \
-            .name = "tokenizer.json, " word, .has_model = 1, .free = pipeline_free,                          \
-            .number = pipeline_number, .join = pipeline_join                                                 \
+            .name = (word), .has_model = 1, .free = pipeline_free, .number = pipeline_number,                \
+            .join = pipeline_join                                                                            \
         }                                                                                                    \
     }
 static const struct {
-    const struct clf__model_kind *kind;
+    const struct clf__model_kind *kind; /* NULL: any, of a SentencePiece model */
     struct clf__segmenter segmenter;
 } segmenters[] = {
-    SEGMENTER(&clf__model_unigram, "Unigram"),
-    SEGMENTER(&clf__model_bpe, "BPE"),
-    SEGMENTER(&clf__model_word_piece, "WordPiece"),
-    SEGMENTER(&clf__model_word_level, "WordLevel"),
+    SEGMENTER(&clf__model_unigram, "tokenizer.json, Unigram"),
+    SEGMENTER(&clf__model_bpe, "tokenizer.json, BPE"),
+    SEGMENTER(&clf__model_word_piece, "tokenizer.json, WordPiece"),
+    SEGMENTER(&clf__model_word_level, "tokenizer.json, WordLevel"),
+    SEGMENTER(NULL, "SentencePiece"),
 };
 
 /* ---- Reading */
@@ -372,9 +374,10 @@ static clf_status check_template(const struct clf__pipeline_result *result, cons
 static clf_status read_file(struct clf__pipeline_result *out, const char *path,
                             const struct clf__pipeline_options *options)
 {
-    struct clf__json json;
+    struct clf__json json = {.path = NULL};
     struct pipeline *pipeline = NULL;
-    CLF__TRY(clf__json_load(&json, path, limits));
+    CLF__TRY(options->model != NULL ? clf__model_file_read(&json.root, path, options)
+                                    : clf__json_load(&json, path, limits));
     clf_status status = clf__allocate(&pipeline, 1, sizeof *pipeline);
     if (status == CLF_OK) {
         atomic_init(&pipeline->kept, NULL);
@@ -391,7 +394,7 @@ static clf_status read_file(struct clf__pipeline_result *out, const char *path,
     }
     out->state = pipeline;
     for (size_t i = 0; i < sizeof segmenters / sizeof *segmenters; i++) {
-        if (segmenters[i].kind == pipeline->kind) {
+        if (segmenters[i].kind == (options->model != NULL ? NULL : pipeline->kind)) {
             out->segmenter = &segmenters[i].segmenter;
         }
     }
@@ -402,7 +405,8 @@ clf_status clf__pipeline_read(struct clf__pipeline_result *out, const struct clf
 {
     char *path = NULL;
     *out = (struct clf__pipeline_result){.unknown = -1};
-    CLF__TRY(clf__path_join(&path, options->folder, "tokenizer.json"));
+    CLF__TRY(
+        clf__path_join(&path, options->folder, options->model != NULL ? options->model : "tokenizer.json"));
     clf_status status = read_file(out, path, options);
     clf__free(path);
     return status;

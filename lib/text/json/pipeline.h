@@ -14,6 +14,7 @@ struct clf__tokenizer_class;
 /* What the folder says beside the file. */
 struct clf__pipeline_options {
     const char *folder;
+    const char *model;                        /* a SentencePiece model in it, read as the class's; or NULL */
     const json_t *config;                     /* tokenizer_config.json's, or NULL */
     const struct clf__tokenizer_class *class; /* whose special tokens and languages there are, or NULL */
     const struct clf__class_settings *settings;
@@ -31,8 +32,8 @@ struct clf__pipeline_result {
     struct clf__template template;
 };
 
-/* Reads tokenizer.json. What is damaged is CLF_FORMAT, and what is not supported CLF_UNSUPPORTED; both name
- * file, section and part. */
+/* Reads tokenizer.json, or the model in its place. What is damaged is CLF_FORMAT, and what is not supported
+ * CLF_UNSUPPORTED; both name file, section and part. */
 clf_status clf__pipeline_read(struct clf__pipeline_result *out, const struct clf__pipeline_options *options);
 
 #endif

@@ -66,11 +66,11 @@ struct Buckets {
     const char *path;
 };
 
-clf_status add_to_bucket(void *user, const char *piece, size_t length, int is_user_defined)
+clf_status add_to_bucket(void *user, const clf__spm_piece *piece)
 {
     auto buckets = static_cast<Buckets *>(user);
-    buckets->user_defined.push_back(is_user_defined != 0);
-    auto place = buckets->pieces.insert(std::string_view(piece, length)).first;
+    buckets->user_defined.push_back(piece->is_user_defined != 0);
+    auto place = buckets->pieces.insert(std::string_view(piece->text, piece->size)).first;
     if (buckets->pieces.bucket_size(buckets->pieces.bucket(*place)) > MOST_IN_BUCKET) {
         return clf__fail(CLF_FORMAT, "%s: is made to load slowly (its pieces share hashes); do not use it",
                          buckets->path);

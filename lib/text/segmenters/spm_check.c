@@ -13,7 +13,9 @@ enum {
     MODEL_SELF_TEST = 4,
     MODEL_DENORMALIZER_SPEC = 5,
     PIECE_TEXT = 1,
+    PIECE_SCORE = 2,
     PIECE_TYPE = 3,
+    TYPE_CONTROL = 3,
     TYPE_USER_DEFINED = 4,
     SPEC_PRECOMPILED_CHARSMAP = 2,
     SELF_TEST_SAMPLE = 1,
@@ -146,10 +148,9 @@ static clf_status add_symbol(struct check *check, struct clf__span text)
 }
 
 /* The library drops the upper half of a type, and leaves it as it was where it does not know one. */
-static int says_user_defined(const struct field *field)
+static int says_type(const struct field *field, uint32_t type)
 {
-    return field->number == PIECE_TYPE && field->wire_type == WIRE_VARINT &&
-           (uint32_t)field->varint == TYPE_USER_DEFINED;
+    return field->number == PIECE_TYPE && field->wire_type == WIRE_VARINT && (uint32_t)field->varint == type;
 }
 
 static clf_status check_piece(struct check *check, struct clf__span piece)
@@ -164,7 +165,7 @@ static clf_status check_piece(struct check *check, struct clf__span piece)
         if (is_bytes(&field, PIECE_TEXT)) {
             text = field.value;
         }
-        is_symbol |= says_user_defined(&field);
+        is_symbol |= says_type(&field, TYPE_USER_DEFINED);
     }
     if (text.size > MAX_PIECE_BYTES) {
         return damaged(check, "a piece has more than 4,096 bytes");
@@ -263,23 +264,45 @@ clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, siz
     return status;
 }
 
+/* A float of four bytes, the lowest first. */
+static float float_of(struct clf__span value)
+{
+    uint32_t bits = 0;
+    float number;
+    for (size_t i = 0; i < sizeof bits; i++) {
+        bits |= (uint32_t)value.bytes[i] << 8 * i;
+    }
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+static struct clf__spm_piece read_piece(struct clf__span message)
+{
+    struct clf__spm_piece piece = {.text = ""};
+    struct field field;
+    while (next_field(&message, &field)) {
+        if (is_bytes(&field, PIECE_TEXT)) {
+            piece.text = (const char *)field.value.bytes;
+            piece.size = field.value.size;
+        } else if (field.number == PIECE_SCORE && field.wire_type == WIRE_FIXED32) {
+            piece.score = float_of(field.value);
+        } else if (says_type(&field, TYPE_CONTROL)) {
+            piece.is_control = 1;
+        }
+        piece.is_user_defined |= says_type(&field, TYPE_USER_DEFINED);
+    }
+    return piece;
+}
+
 clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__spm_piece_function *function, void *user)
 {
     struct clf__span model = {bytes, size};
-    struct field piece, field;
-    while (next_field(&model, &piece)) {
-        if (!is_bytes(&piece, MODEL_PIECE)) {
-            continue;
+    struct field field;
+    while (next_field(&model, &field)) {
+        if (is_bytes(&field, MODEL_PIECE)) {
+            const struct clf__spm_piece piece = read_piece(field.value);
+            CLF__TRY(function(user, &piece));
         }
-        struct clf__span text = {0};
-        int is_symbol = 0;
-        while (next_field(&piece.value, &field)) {
-            if (is_bytes(&field, PIECE_TEXT)) {
-                text = field.value;
-            }
-            is_symbol |= says_user_defined(&field);
-        }
-        CLF__TRY(function(user, (const char *)text.bytes, text.size, is_symbol));
     }
     return CLF_OK;
 }

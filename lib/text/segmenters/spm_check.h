@@ -21,8 +21,16 @@ struct clf__spm_tables {
  * messages. */
 clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, size_t size, const char *path);
 
+/* What a file says of a piece; its text is borrowed from the bytes. */
+struct clf__spm_piece {
+    const char *text;
+    size_t size;
+    float score;
+    int is_user_defined, is_control;
+};
+
 /* Goes through the pieces of a file that was checked, in their order. */
-typedef clf_status clf__spm_piece_function(void *user, const char *piece, size_t length, int is_user_defined);
+typedef clf_status clf__spm_piece_function(void *user, const struct clf__spm_piece *piece);
 clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__spm_piece_function *function, void *user);
 
 #endif

@@ -1,0 +1,219 @@
+#include "text/json/model_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "text/classes/class.h"
+#include "text/segmenters/spm_check.h"
+
+enum { MOST_FILE_BYTES = 1 << 28 };
+
+/* transformers gives the pieces that only hold a place this score, and others that are no text 0. */
+static const double filler_score = -100;
+
+/* While the file is made. */
+struct making {
+    const struct clf__tokenizer_class *class;
+    const char *path;
+    json_t *vocab; /* a list of [piece, score], or an object of piece: id */
+    json_t *added;
+    int count;   /* of pieces so far */
+    int skipped; /* of the model's */
+};
+
+static clf_status no_memory(const struct making *making)
+{
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", making->path);
+}
+
+static clf_status damaged(const struct making *making)
+{
+    return clf__fail(CLF_FORMAT,
+                     "%s: is damaged or not a SentencePiece model (piece %d is empty, not UTF-8 or has no "
+                     "number as its score); download it again",
+                     making->path, making->count);
+}
+
+static clf_status add_token(struct making *making, json_t *piece, int id, int marks)
+{
+    json_t *token = json_pack("{sisOsbsbsbsbsb}", "id", id, "content", piece, "special",
+                              (marks & CLF__PIECE_SPECIAL) != 0, "normalized", 0, "lstrip",
+                              (marks & CLF__PIECE_EATS_LEFT) != 0, "rstrip",
+                              (marks & CLF__PIECE_EATS_RIGHT) != 0, "single_word", 0);
+    return json_array_append_new(making->added, token) == 0 ? CLF_OK : no_memory(making);
+}
+
+static clf_status add_row(struct making *making, json_t *piece, double score)
+{
+    if (json_is_object(making->vocab)) {
+        return json_object_set_new(making->vocab, json_string_value(piece), json_integer(making->count)) == 0
+                   ? CLF_OK
+                   : no_memory(making);
+    }
+    json_t *number = json_real(score); /* NULL for what is no number */
+    if (number == NULL) {
+        return damaged(making);
+    }
+    return json_array_append_new(making->vocab, json_pack("[Oo]", piece, number)) == 0 ? CLF_OK
+                                                                                       : no_memory(making);
+}
+
+/* The next piece; one that only is an added token has no row in the model. */
+static clf_status add(struct making *making, const char *text, size_t size, double score, int marks,
+                      int has_row)
+{
+    json_t *piece = size > 0 && memchr(text, '\0', size) == NULL ? json_stringn(text, size) : NULL;
+    if (piece == NULL) {
+        return damaged(making);
+    }
+    clf_status status = has_row ? add_row(making, piece, score) : CLF_OK;
+    if (status == CLF_OK && (marks & CLF__PIECE_FOUND) != 0) {
+        status = add_token(making, piece, making->count, marks);
+    }
+    json_decref(piece);
+    making->count++;
+    return status;
+}
+
+static clf_status add_all(struct making *making, const struct clf__pieces *pieces, int has_row)
+{
+    const char *text = pieces->text;
+    for (int i = 0; i < pieces->count; i++) {
+        double score = (pieces->marks[i] & CLF__PIECE_FILLER) != 0 ? filler_score : 0;
+        size_t size = strlen(text);
+        CLF__TRY(add(making, text, size, score, pieces->marks[i], has_row));
+        text += size + 1;
+    }
+    return CLF_OK;
+}
+
+static clf_status add_of_model(void *user, const struct clf__spm_piece *piece)
+{
+    struct making *making = user;
+    if (making->skipped > 0) {
+        making->skipped--;
+        return CLF_OK;
+    }
+    int marks = piece->is_control        ? CLF__PIECE_FOUND | CLF__PIECE_SPECIAL
+                : piece->is_user_defined ? CLF__PIECE_FOUND
+                                         : 0;
+    return add(making, piece->text, piece->size, (double)piece->score, marks, 1);
+}
+
+/* Pieces that the class has before the model's, the model's, and those of the class behind them. To BPE these
+ * are added tokens alone. */
+static clf_status add_pieces(struct making *making, const uint8_t *bytes, size_t size,
+                             const struct clf__class_settings *settings)
+{
+    const struct clf__tokenizer_class *class = making->class;
+    struct clf__pieces before = {.count = 0}, behind = {.count = 0};
+    clf_status status = class->before != NULL ? class->before(&before) : CLF_OK;
+    if (status == CLF_OK) {
+        status = add_all(making, &before, 1);
+    }
+    clf__pieces_free(&before);
+    if (status == CLF_OK) {
+        status = clf__spm_pieces(bytes, size, add_of_model, making);
+    }
+    if (status == CLF_OK && class->behind != NULL) {
+        struct clf__class_settings left = *settings;
+        left.rows = settings->rows > making->count ? settings->rows - making->count : 0;
+        status = class->behind(&behind, &left);
+    }
+    if (status == CLF_OK) {
+        status = add_all(making, &behind, json_is_array(making->vocab));
+    }
+    clf__pieces_free(&behind);
+    return status;
+}
+
+/* tokenizer_config.json may have tokens behind all of these. */
+static clf_status add_of_folder(struct making *making, const json_t *config, int rows)
+{
+    const char *key;
+    json_t *token;
+    json_object_foreach(json_object_get(config, "added_tokens_decoder"), key, token)
+    {
+        char *end;
+        long id = strtol(key, &end, 10);
+        if (end != key && *end == '\0' && id >= making->count && id < rows && json_is_object(token)) {
+            json_t *copy = json_copy(token);
+            if (json_object_set_new(copy, "id", json_integer(id)) != 0 ||
+                json_array_append(making->added, copy) != 0) {
+                json_decref(copy);
+                return no_memory(making);
+            }
+            json_decref(copy);
+        }
+    }
+    return CLF_OK;
+}
+
+/* Base64 (RFC 4648, section 4); the caller frees *out. */
+static clf_status encode(char **out, const uint8_t *bytes, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    CLF__TRY(clf__allocate(out, (size + 2) / 3 * 4 + 1, 1));
+    char *to = *out;
+    for (size_t at = 0; at < size; at += 3) {
+        size_t left = size - at;
+        uint32_t bits = (uint32_t)bytes[at] << 16 | (left > 1 ? (uint32_t)bytes[at + 1] << 8 : 0) |
+                        (left > 2 ? bytes[at + 2] : 0);
+        for (size_t i = 0; i < 4; i++) {
+            *to++ = i <= left ? digits[bits >> (18 - 6 * i) & 63] : '=';
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status make_normalizer(json_t **out, const struct making *making, const struct clf__charsmap *map)
+{
+    enum { SIZE_BYTES = 4 }; /* the trie's size stands before it */
+    char *text = NULL;
+    if (map->unit_count == 0) {
+        *out = json_null();
+        return CLF_OK;
+    }
+    CLF__TRY(encode(&text, map->units - SIZE_BYTES, SIZE_BYTES + 4 * map->unit_count + map->texts.size));
+    *out = json_pack("{ssss}", "type", "Precompiled", "precompiled_charsmap", text);
+    clf__free(text);
+    return *out != NULL ? CLF_OK : no_memory(making);
+}
+
+static clf_status make(json_t **out, struct making *making, const uint8_t *bytes, size_t size,
+                       const struct clf__pipeline_options *options)
+{
+    struct clf__spm_tables tables;
+    json_t *normalizer = NULL;
+    CLF__TRY(clf__spm_check(&tables, bytes, size, making->path));
+    making->vocab = strcmp(making->class->pipeline->model, "Unigram") == 0 ? json_array() : json_object();
+    making->added = json_array();
+    if (making->vocab == NULL || making->added == NULL) {
+        return no_memory(making);
+    }
+    CLF__TRY(add_pieces(making, bytes, size, options->settings));
+    CLF__TRY(add_of_folder(making, options->config, options->rows));
+    CLF__TRY(make_normalizer(&normalizer, making, &tables.normaliser));
+    json_t *model = json_pack("{sssO}", "type", making->class->pipeline->model, "vocab", making->vocab);
+    if (json_is_object(making->vocab)) {
+        json_object_set_new(model, "merges", json_true());
+    }
+    *out = json_pack("{sOsoso}", "added_tokens", making->added, "normalizer", normalizer, "model", model);
+    return *out != NULL ? CLF_OK : no_memory(making);
+}
+
+clf_status clf__model_file_read(json_t **out, const char *path, const struct clf__pipeline_options *options)
+{
+    struct making making = {.class = options->class, .path = path, .skipped = options->class->skipped};
+    char *bytes = NULL;
+    size_t size = 0;
+    *out = NULL;
+    CLF__TRY(clf__file_read(&bytes, &size, path, MOST_FILE_BYTES));
+    clf_status status = make(out, &making, (const uint8_t *)bytes, size, options);
+    json_decref(making.vocab);
+    json_decref(making.added);
+    clf__free(bytes);
+    return status;
+}
