@@ -70,9 +70,9 @@ static struct clf__layer_training layer_training(struct clf__training *training,
     out.mixer.call.ranges = its->views.ranges;
     out.mixer.call.mask.causal = is_decoder;
     out.mixer.call.mask.hidden_keys = its->views.hidden;
-    out.mixer.call.mask.relative =
-        cut_relative(clf__training_stack(training, side)->embedder.relative, gradient->embedder.relative);
-    out.mixer.drelative = gradient->embedder.relative;
+    out.mixer.call.mask.relative = cut_relative(clf__training_stack(training, side)->embedder.relative.table,
+                                                gradient->embedder.relative.table);
+    out.mixer.drelative = gradient->embedder.relative.table;
     if (is_decoder) {
         out.cross_attention = attention_training(training, pass, side, layer, 1);
         out.cross_attention.call.ranges = pass->cross;

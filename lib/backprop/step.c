@@ -96,8 +96,8 @@ static clf_status renew_relative(struct clf__training *training)
 /* The gradient of the table by distance, which is no parameter: Adam leaves it. */
 static clf_status clear_relative(struct clf__training *training)
 {
-    struct clf__tensor tables[] = {training->gradients.encoder.embedder.relative,
-                                   training->gradients.decoder.embedder.relative};
+    struct clf__tensor tables[] = {training->gradients.encoder.embedder.relative.table,
+                                   training->gradients.decoder.embedder.relative.table};
     for (int i = 0; i < 2; i++) {
         size_t count = (size_t)tables[i].rows * (size_t)tables[i].columns;
         if (count > 0) {

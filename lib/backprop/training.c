@@ -30,8 +30,9 @@ static size_t attention_scratch(const struct clf__training *training, enum clf__
 {
     const struct clf__config *config = &training->transformer->config;
     struct clf__heads heads = clf__config_heads(config, side);
-    return clf__attention_backward_scratch(&heads, query_rows, training->limits.sequences,
-                                           clf__training_stack(training, side)->embedder.relative.columns);
+    return clf__attention_backward_scratch(
+        &heads, query_rows, training->limits.sequences,
+        clf__training_stack(training, side)->embedder.relative.table.columns);
 }
 
 static struct clf__gradient_sizes gradient_sizes(const struct clf__training *training)

@@ -29,6 +29,7 @@
     X(BLENDERBOT, blenderbot)                                                                                \
     X(T5, t5)                                                                                                \
     X(MT5, mt5)                                                                                              \
+    X(UMT5, umt5)                                                                                            \
     X(TRANSFORMER, transformer)                                                                              \
     X(MARIAN_NMT, marian_nmt)
 
@@ -74,6 +75,7 @@ struct clf__config {
     int position_offset; /* the first token's row of the table; of a side's max_positions + offset rows */
     int position_padding_aware; /* pad tokens keep the position of row pad_id and are not counted */
     int relative_buckets, relative_distance; /* T5 (Raffel 2020): one bias table a side, in self-attention */
+    int relative_each_layer;                 /* one in each layer instead (UMT5) */
     /* Norms. */
     enum clf__norm_kind norm;
     float norm_epsilon;

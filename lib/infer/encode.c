@@ -45,7 +45,7 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     struct clf__attention_call call = {
         .heads = clf__config_heads(&session->transformer->config, CLF__ENCODER),
         .ranges = views.ranges,
-        .mask = {.hidden_keys = views.hidden, .relative = encoder->embedder.relative},
+        .mask = {.hidden_keys = views.hidden, .relative = encoder->embedder.relative.table},
         .scratch = &session->scratch,
     };
     if (maps != NULL) {

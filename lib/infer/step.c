@@ -185,7 +185,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         .cache_rows = views.cache_rows,
         .parents = views.parents,
         .positions = views.positions,
-        .relative = decoder->embedder.relative,
+        .relative = decoder->embedder.relative.table,
         .shared = &session->shared_state,
         .turn = session->turn,
         .pairs = views.pairs,

@@ -46,7 +46,9 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
     struct clf__attention_call self = {
         .heads = heads,
         .ranges = views.inputs.ranges,
-        .mask = {.causal = 1, .hidden_keys = views.inputs.hidden, .relative = decoder->embedder.relative},
+        .mask = {.causal = 1,
+                 .hidden_keys = views.inputs.hidden,
+                 .relative = decoder->embedder.relative.table},
         .scratch = &session->scratch,
     };
     struct clf__attention_call cross = {

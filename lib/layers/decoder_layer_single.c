@@ -134,6 +134,9 @@ int clf__decoder_layers_together(const struct clf__layer *layers, int count, int
     int together = 0;
     while (together < count && is_single(&layers[together], rows, &calls[together])) {
         together++;
+        if (layers->relative.table.buffer != NULL) { /* a launch takes one bias */
+            break;
+        }
     }
     return together;
 }
@@ -171,12 +174,22 @@ static void add_cost(struct clf__cost *cost, const struct clf__layer *layer, int
     }
 }
 
+static struct clf__attention_history history_of(const struct clf__layer *layer,
+                                                const struct clf__layer_call *call)
+{
+    struct clf__attention_history history = clf__self_attention_history(call->step, call->state);
+    if (layer->relative.table.buffer != NULL) {
+        history.relative = layer->relative.table;
+    }
+    return history;
+}
+
 /* What all layers share: their sizes, and where the step's rows lie. */
 static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
                                                  const struct clf__workspace *workspace,
                                                  const struct clf__layer_call *call)
 {
-    const struct clf__attention_history history = clf__self_attention_history(call->step, call->state);
+    const struct clf__attention_history history = history_of(layer, call);
     const struct clf__attention_call *cross = call->cross_call;
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     int keys = heads->count * heads->key_width, projected = workspace->projected.stride;
@@ -222,7 +235,7 @@ clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count
     write_defines(defines, sizeof defines, layers);
     struct clf__decoder_step_sizes sizes = list_sizes(layers, workspace, calls);
     sizes.layers = count;
-    const struct clf__attention_history history = clf__self_attention_history(calls->step, calls->state);
+    const struct clf__attention_history history = history_of(layers, calls);
     const struct clf__argument arguments[] = {
         CLF__BUFFER(calls->counters.buffer),
         CLF__BUFFER(calls->addresses.buffer),

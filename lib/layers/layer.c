@@ -5,19 +5,29 @@ static int has_cross_attention(const struct clf__layer *layer)
     return layer->cross_attention.input.weight != NULL;
 }
 
+/* With the layer's own relative bias, where it has one. */
+static clf_status mix(const struct clf__sublayer *sublayer, const struct clf__layer *layer,
+                      const struct clf__workspace *workspace, const struct clf__layer_call *call)
+{
+    const struct clf__mixer *mixer = &layer->mixer;
+    struct clf__tensor own = layer->relative.table;
+    if (call->step != NULL) {
+        struct clf__mixer_step step = *call->step;
+        step.relative = own.buffer != NULL ? own : step.relative;
+        return mixer->kind->step(sublayer->y, sublayer->x, workspace->x, mixer, workspace, &step,
+                                 call->state);
+    }
+    struct clf__attention_call self = *call->self_call;
+    self.mask.relative = own.buffer != NULL ? own : self.mask.relative;
+    return mixer->kind->forward(sublayer->y, sublayer->x, workspace->x, mixer, workspace, &self);
+}
+
 clf_status clf__layer_forward(const struct clf__layer *layer, const struct clf__workspace *workspace,
                               const struct clf__layer_call *call)
 {
-    const struct clf__mixer *mixer = &layer->mixer;
     struct clf__sublayer sublayer;
     CLF__TRY(clf__sublayer_begin(&sublayer, &layer->mixer_norm, layer->norm_first, workspace));
-    if (call->step != NULL) {
-        CLF__TRY(mixer->kind->step(sublayer.y, sublayer.x, workspace->x, mixer, workspace, call->step,
-                                   call->state));
-    } else {
-        CLF__TRY(
-            mixer->kind->forward(sublayer.y, sublayer.x, workspace->x, mixer, workspace, call->self_call));
-    }
+    CLF__TRY(mix(&sublayer, layer, workspace, call));
     CLF__TRY(clf__sublayer_end(&sublayer, workspace));
 
     if (has_cross_attention(layer)) {

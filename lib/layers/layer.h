@@ -7,10 +7,12 @@
 #include "layers/feed_forward.h"
 #include "layers/mixer.h"
 #include "layers/norm.h"
+#include "layers/relative_bias.h"
 #include "layers/sublayer.h"
 
 struct clf__layer {
     struct clf__mixer mixer;
+    struct clf__relative_bias relative; /* the layer's own, in the place of the stack's */
     struct clf__norm mixer_norm;
     struct clf__attention_layer cross_attention; /* weights NULL in an encoder layer, and the norm's gamma */
     struct clf__norm cross_attention_norm;

@@ -71,57 +71,95 @@ static clf_status allocate_relative(float **values, struct clf__tensor by_bucket
     return clf__allocate(values, buckets + (size_t)table.rows * (size_t)table.columns, sizeof **values);
 }
 
-static clf_status reach_relative(struct clf__embedder *embedder, struct clf_device *device,
-                                 const struct clf__config *config, enum clf__side side, int length)
+/* What is worked on: the table's sizes, and the host's room for both tables. */
+struct relative_tables {
+    struct clf__relative sizes;
+    float *by_bucket, *by_distance;
+};
+
+static struct relative_tables tables_of(const struct clf__relative_bias *relative,
+                                        const struct clf__config *config, enum clf__side side)
 {
-    int reach = length < config->relative_distance ? length : config->relative_distance;
-    int heads = embedder->relative_by_bucket.columns, width = 2 * reach + 1;
-    if (clf__config_positions(config, side) != CLF__POSITIONS_RELATIVE ||
-        width <= embedder->relative.columns) {
+    return (struct relative_tables){
+        .sizes = {.heads = relative->table.rows,
+                  .buckets = config->relative_buckets,
+                  .max_distance = config->relative_distance,
+                  .bidirectional = side == CLF__ENCODER,
+                  .reach = (relative->table.columns - 1) / 2},
+        .by_bucket = relative->values,
+        .by_distance =
+            relative->values + (size_t)relative->by_bucket.rows * (size_t)relative->by_bucket.columns,
+    };
+}
+
+static clf_status renew(const struct clf__relative_bias *relative, const struct clf__config *config,
+                        enum clf__side side)
+{
+    if (relative->table.buffer == NULL) {
         return CLF_OK;
     }
-    struct clf__embedder other = *embedder;
-    other.relative = clf__tensor_floats(NULL, heads, width);
-    other.relative_values = NULL;
-    CLF__TRY(clf__buffer_create(&other.relative.buffer, device, (size_t)heads * (size_t)width * sizeof(float),
-                                "the table of relative biases"));
-    clf_status status = allocate_relative(&other.relative_values, other.relative_by_bucket, other.relative);
-    if (status == CLF_OK) {
-        status = clf__embedder_renew_relative(&other, config, side);
+    struct relative_tables tables = tables_of(relative, config, side);
+    CLF__TRY(clf__tensor_read(relative->by_bucket, tables.by_bucket));
+    clf__relative_table(tables.by_distance, tables.by_bucket, &tables.sizes);
+    return clf__tensor_write(relative->table, tables.by_distance);
+}
+
+clf_status clf__relative_bias_reach(struct clf__relative_bias *relative, struct clf_device *device,
+                                    const struct clf__config *config, enum clf__side side, int length)
+{
+    int reach = length < config->relative_distance ? length : config->relative_distance;
+    int heads = relative->by_bucket.columns, width = 2 * reach + 1;
+    if (relative->by_bucket.buffer == NULL || width <= relative->table.columns) {
+        return CLF_OK;
     }
-    const struct clf__embedder *spare = status == CLF_OK ? embedder : &other;
-    clf__buffer_free(spare->relative.buffer);
-    clf__free(spare->relative_values);
+    struct clf__relative_bias other = *relative;
+    other.table = clf__tensor_floats(NULL, heads, width);
+    other.values = NULL;
+    CLF__TRY(clf__buffer_create(&other.table.buffer, device, (size_t)heads * (size_t)width * sizeof(float),
+                                "the table of relative biases"));
+    clf_status status = allocate_relative(&other.values, other.by_bucket, other.table);
     if (status == CLF_OK) {
-        *embedder = other;
+        status = renew(&other, config, side);
+    }
+    struct clf__relative_bias *spare = status == CLF_OK ? relative : &other;
+    clf__relative_bias_free_table(spare);
+    if (status == CLF_OK) {
+        *relative = other;
     }
     return status;
+}
+
+void clf__relative_bias_free_table(struct clf__relative_bias *relative)
+{
+    clf__buffer_free(relative->table.buffer);
+    clf__free(relative->values);
+    relative->table.buffer = NULL;
+    relative->values = NULL;
 }
 
 clf_status clf__embedder_reach(struct clf__embedder *embedder, struct clf_device *device,
                                const struct clf__config *config, enum clf__side side, int length)
 {
     CLF__TRY(reach_positions(embedder, device, config, side, length));
-    return reach_relative(embedder, device, config, side, length);
+    return clf__relative_bias_reach(&embedder->relative, device, config, side, length);
 }
 
 clf_status clf__embedder_reserve_zero_relative(struct clf__embedder *out, struct clf__pool *pool,
                                                const struct clf__embedder *like)
 {
-    out->relative = like->relative;
-    out->relative.buffer = NULL;
-    CLF__TRY(clf__pool_reserve(&out->relative.buffer, pool, clf__buffer_bytes(like->relative.buffer),
+    struct clf__relative_bias *relative = &out->relative;
+    relative->table = like->relative.table;
+    relative->table.buffer = NULL;
+    CLF__TRY(clf__pool_reserve(&relative->table.buffer, pool, clf__buffer_bytes(like->relative.table.buffer),
                                "the gradients of relative biases"));
-    return allocate_relative(&out->relative_values, out->relative_by_bucket, out->relative);
+    return allocate_relative(&relative->values, relative->by_bucket, relative->table);
 }
 
 void clf__embedder_free_tables(struct clf__embedder *embedder)
 {
     clf__buffer_free(embedder->positions.buffer); /* where they are sinusoids */
-    clf__buffer_free(embedder->relative.buffer);
-    clf__free(embedder->relative_values);
-    embedder->positions.buffer = embedder->relative.buffer = NULL;
-    embedder->relative_values = NULL;
+    embedder->positions.buffer = NULL;
+    clf__relative_bias_free_table(&embedder->relative);
 }
 
 clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedder *embedder,
@@ -175,48 +213,21 @@ clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct c
                                               &training->input, scratch);
 }
 
-/* What both functions below work on: the table's sizes, and the host's room for both tables. */
-struct relative_tables {
-    struct clf__relative sizes;
-    float *by_bucket, *by_distance;
-};
-
-static struct relative_tables tables_of(const struct clf__embedder *embedder,
-                                        const struct clf__config *config, enum clf__side side)
-{
-    struct clf__tensor by_bucket = embedder->relative_by_bucket;
-    float *values = embedder->relative_values;
-    return (struct relative_tables){
-        .sizes = {.heads = embedder->relative.rows,
-                  .buckets = config->relative_buckets,
-                  .max_distance = config->relative_distance,
-                  .bidirectional = side == CLF__ENCODER,
-                  .reach = (embedder->relative.columns - 1) / 2},
-        .by_bucket = values,
-        .by_distance = values + (size_t)by_bucket.rows * (size_t)by_bucket.columns,
-    };
-}
-
 clf_status clf__embedder_renew_relative(const struct clf__embedder *embedder,
                                         const struct clf__config *config, enum clf__side side)
 {
-    if (embedder->relative.buffer == NULL) {
-        return CLF_OK;
-    }
-    struct relative_tables tables = tables_of(embedder, config, side);
-    CLF__TRY(clf__tensor_read(embedder->relative_by_bucket, tables.by_bucket));
-    clf__relative_table(tables.by_distance, tables.by_bucket, &tables.sizes);
-    return clf__tensor_write(embedder->relative, tables.by_distance);
+    return renew(&embedder->relative, config, side);
 }
 
 clf_status clf__embedder_relative_backward(const struct clf__embedder *gradient,
                                            const struct clf__config *config, enum clf__side side)
 {
-    if (gradient->relative.buffer == NULL) {
+    const struct clf__relative_bias *relative = &gradient->relative;
+    if (relative->table.buffer == NULL) {
         return CLF_OK;
     }
-    struct relative_tables tables = tables_of(gradient, config, side);
-    CLF__TRY(clf__tensor_read(gradient->relative, tables.by_distance));
+    struct relative_tables tables = tables_of(relative, config, side);
+    CLF__TRY(clf__tensor_read(relative->table, tables.by_distance));
     clf__relative_table_backward(tables.by_bucket, tables.by_distance, &tables.sizes);
-    return clf__tensor_write(gradient->relative_by_bucket, tables.by_bucket);
+    return clf__tensor_write(relative->by_bucket, tables.by_bucket);
 }

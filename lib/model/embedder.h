@@ -5,16 +5,14 @@
 #include "config/sides.h"
 #include "layers/front_end.h"
 #include "layers/norm.h"
+#include "layers/relative_bias.h"
 
 struct clf__embedder {
     struct clf__front_end front_end;
-    struct clf__tensor positions; /* (P, D), owned; buffer NULL: none. Learned, or the sinusoids that
-                                   * clf__embedder_reach() was asked for */
-    struct clf__norm norm;        /* of the sum; gamma NULL: none */
-    struct clf__tensor relative;  /* (H, 2 R + 1), owned: the stack's relative bias, as far as asked for;
-                                   * buffer NULL: none */
-    struct clf__tensor relative_by_bucket; /* (buckets, H), owned: the parameter that `relative` is made of */
-    float *relative_values;                /* room for both on the host, owned; NULL: there are none */
+    struct clf__tensor positions;       /* (P, D), owned; buffer NULL: none. Learned, or the sinusoids that
+                                         * clf__embedder_reach() was asked for */
+    struct clf__norm norm;              /* of the sum; gamma NULL: none */
+    struct clf__relative_bias relative; /* the stack's */
 };
 
 /* Where a table of positions has the first token's row, and that of pad tokens where these keep a position of
@@ -30,6 +28,10 @@ struct clf__position_rows clf__position_rows(const struct clf__config *config, e
  * dry run. On failure the tables stay as they were. */
 clf_status clf__embedder_reach(struct clf__embedder *embedder, struct clf_device *device,
                                const struct clf__config *config, enum clf__side side, int length);
+/* The same of a layer's own relative bias. */
+clf_status clf__relative_bias_reach(struct clf__relative_bias *relative, struct clf_device *device,
+                                    const struct clf__config *config, enum clf__side side, int length);
+void clf__relative_bias_free_table(struct clf__relative_bias *relative);
 /* A relative bias of zeros like another one's in a pool, for the gradients that are summed into the
  * parameter's. */
 clf_status clf__embedder_reserve_zero_relative(struct clf__embedder *out, struct clf__pool *pool,

@@ -264,8 +264,18 @@ clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
     struct loader loader = {out, device, config, precision, parameters};
     CLF__TRY(build_both(out, config));
     CLF__TRY(clf__tree_visit(config, load_module, &loader));
-    CLF__TRY(clf__embedder_reach(&out.encoder->embedder, device, config, CLF__ENCODER, 1));
-    return clf__embedder_reach(&out.decoder->embedder, device, config, CLF__DECODER, 1);
+    CLF__TRY(clf__stack_reach(out.encoder, device, config, CLF__ENCODER, 1));
+    return clf__stack_reach(out.decoder, device, config, CLF__DECODER, 1);
+}
+
+clf_status clf__stack_reach(struct clf__stack *stack, struct clf_device *device,
+                            const struct clf__config *config, enum clf__side side, int length)
+{
+    CLF__TRY(clf__embedder_reach(&stack->embedder, device, config, side, length));
+    for (int i = 0; i < stack->layer_count; i++) {
+        CLF__TRY(clf__relative_bias_reach(&stack->layers[i].relative, device, config, side, length));
+    }
+    return CLF_OK;
 }
 
 struct zeroing {
@@ -295,7 +305,7 @@ static clf_status zero_table(struct clf__tensor *out, const struct clf__tensor *
     out->buffer = NULL;
     CLF__TRY(clf__pool_reserve(&out->buffer, zeroing->pool, clf__buffer_bytes(like->buffer), what));
     struct clf__embedder *embedder = &clf__stack_of(zeroing->out, side)->embedder;
-    return out == &embedder->relative_by_bucket
+    return out == &embedder->relative.by_bucket
                ? clf__embedder_reserve_zero_relative(embedder, zeroing->pool,
                                                      &clf__stack_of(zeroing->like, side)->embedder)
                : CLF_OK;
@@ -368,6 +378,9 @@ void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *confi
     for (enum clf__side side = CLF__ENCODER; side <= CLF__DECODER; side++) {
         struct clf__stack *stack = clf__stack_of(stacks, side);
         clf__embedder_free_tables(&stack->embedder);
+        for (int i = 0; stack->layers != NULL && i < stack->layer_count; i++) {
+            clf__relative_bias_free_table(&stack->layers[i].relative);
+        }
         clf__free(stack->layers);
         *stack = (struct clf__stack){.layers = NULL};
     }

@@ -10,6 +10,9 @@
 clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
                             const struct clf__config *config, clf_precision precision,
                             const struct clf__parameters *parameters);
+/* Lengthens every table of positions and of relative biases, as clf__embedder_reach() does. */
+clf_status clf__stack_reach(struct clf__stack *stack, struct clf_device *device,
+                            const struct clf__config *config, enum clf__side side, int length);
 void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *config);
 
 /* The same with zeros of the sizes that a model's modules have, for gradients and moments, which are `what`;

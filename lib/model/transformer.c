@@ -88,9 +88,8 @@ clf_status clf__transformer_reach(struct clf__transformer *transformer, int sour
 {
     const struct clf__config *config = &transformer->config;
     struct clf_device *device = transformer->device;
-    CLF__TRY(
-        clf__embedder_reach(&transformer->encoder.embedder, device, config, CLF__ENCODER, source_length));
-    return clf__embedder_reach(&transformer->decoder.embedder, device, config, CLF__DECODER, target_length);
+    CLF__TRY(clf__stack_reach(&transformer->encoder, device, config, CLF__ENCODER, source_length));
+    return clf__stack_reach(&transformer->decoder, device, config, CLF__DECODER, target_length);
 }
 
 void clf__transformer_free(struct clf__transformer *transformer)

@@ -166,10 +166,32 @@ static clf_status visit_rows(const struct walk *walk, int index, const struct mo
     return CLF_OK;
 }
 
+/* The layer's own relative bias. */
+static clf_status visit_relative(const struct walk *walk, int index)
+{
+    const struct clf__config *config = walk->config;
+    struct clf__module module = {
+        .kind = CLF__MODULE_TABLE,
+        .side = walk->side,
+        .layer = index,
+        .offset = offsetof(struct clf__layer, relative.by_bucket),
+        .columns = clf__config_heads(config, walk->side).count,
+        .part_count = 1,
+        .parts = {{.role = CLF__RELATIVE_BIAS, .rows = config->relative_buckets}},
+    };
+    snprintf(module.parts[0].weight, sizeof module.parts[0].weight,
+             "model.%s.layers.%d.self_attn.relative_attention_bias.weight", clf__side_word(walk->side),
+             index);
+    return walk->visit(walk->context, &module);
+}
+
 static clf_status visit_layer(const struct walk *walk, int index)
 {
     const struct mixer_row *mixer = mixer_of(walk->config, walk->side);
     CLF__TRY(visit_rows(walk, index, mixer->rows, mixer->row_count));
+    if (walk->config->relative_each_layer) {
+        CLF__TRY(visit_relative(walk, index));
+    }
     if (walk->side == CLF__DECODER) {
         CLF__TRY(visit_rows(walk, index, cross_attention_rows, COUNT(cross_attention_rows)));
     }
@@ -233,8 +255,8 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
                            CLF__EMBEDDING, clf__config_max_positions(config, side) + config->position_offset,
                            width));
     }
-    if (clf__config_positions(config, side) == CLF__POSITIONS_RELATIVE) {
-        CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.relative_by_bucket),
+    if (clf__config_positions(config, side) == CLF__POSITIONS_RELATIVE && !config->relative_each_layer) {
+        CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.relative.by_bucket),
                            "relative_attention_bias", CLF__RELATIVE_BIAS, config->relative_buckets,
                            clf__config_heads(config, side).count));
     }

@@ -237,7 +237,7 @@ static void test_tables_of_what_is_used(void **state)
         write_weights();
         assert_ok(clf__transformer_load(&transformer, device, folder, CLF_PRECISION_FP32));
         const struct clf__embedder *embedder = &transformer->encoder.embedder;
-        const struct clf__tensor *table = k == 0 ? &embedder->positions : &embedder->relative;
+        const struct clf__tensor *table = k == 0 ? &embedder->positions : &embedder->relative.table;
         assert_ok(clf__transformer_reach(transformer, 6, 6));
         struct clf__tensor few = *table;
         /* Sinusoids: one of the pad token, none before the offset; relative biases: 6 both ways. */

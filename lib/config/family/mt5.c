@@ -1,7 +1,7 @@
 /* mT5 (Xue et al. 2021), as Hugging Face's folders have it: T5 v1.1, whose logits are never scaled. */
 #include "config/family/t5.h"
 
-static void start(struct clf__config *config, struct clf__config_choices *choices)
+void clf__mt5_start(struct clf__config *config, struct clf__config_choices *choices)
 {
     clf__t5_start(config, choices);
     config->source_vocabulary = config->target_vocabulary = 250112;
@@ -14,7 +14,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
 
 const struct clf__family clf__family_mt5 = {
     .hugging_face = "mt5",
-    .start = start,
+    .start = clf__mt5_start,
     .keys = clf__t5_keys,
     .read = clf__t5_read,
     .names = &clf__t5_names,

@@ -29,20 +29,10 @@ static const char *const visions[] = {
 static const char *const sounds[] = {"whisper",  "speech_to_text",         "wav2vec2",
                                      "hubert",   "seamless_m4t",           "seamless_m4t_v2",
                                      "speecht5", "speech-encoder-decoder", NULL};
-static const char *const others[] = {"umt5",
-                                     "blenderbot-small",
-                                     "longt5",
-                                     "led",
-                                     "bigbird_pegasus",
-                                     "pegasus_x",
-                                     "prophetnet",
-                                     "fsmt",
-                                     "mvp",
-                                     "plbart",
-                                     "encoder-decoder",
-                                     "t5gemma",
-                                     "xlm-prophetnet",
-                                     NULL};
+static const char *const others[] = {
+    "blenderbot-small", "longt5",         "led", "bigbird_pegasus", "pegasus_x",
+    "prophetnet",       "fsmt",           "mvp", "plbart",          "encoder-decoder",
+    "t5gemma",          "xlm-prophetnet", NULL};
 
 static const struct kind kinds[] = {
     {"a model of a decoder alone", decoders},

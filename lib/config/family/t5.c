@@ -6,40 +6,52 @@
 /* Positions are told by their distance alone: no table ends, so the limit is one that none will meet. */
 enum { NO_LIMIT = 1 << 20, LONGEST_OUTPUT = 512 };
 
+/* clang-format off */
+#define T5_RULES \
+    {"model.shared.weight", "shared.weight"}, \
+    {"model.@.embed_tokens.weight", "@.embed_tokens.weight"}, \
+    {"model.@.layers.#.self_attn.q_proj.*", "@.block.#.layer.0.SelfAttention.q.*"}, \
+    {"model.@.layers.#.self_attn.k_proj.*", "@.block.#.layer.0.SelfAttention.k.*"}, \
+    {"model.@.layers.#.self_attn.v_proj.*", "@.block.#.layer.0.SelfAttention.v.*"}, \
+    {"model.@.layers.#.self_attn.out_proj.*", "@.block.#.layer.0.SelfAttention.o.*"}, \
+    {"model.@.layers.#.self_attn_layer_norm.*", "@.block.#.layer.0.layer_norm.*"}, \
+    {"model.decoder.layers.#.encoder_attn.q_proj.*", "decoder.block.#.layer.1.EncDecAttention.q.*"}, \
+    {"model.decoder.layers.#.encoder_attn.k_proj.*", "decoder.block.#.layer.1.EncDecAttention.k.*"}, \
+    {"model.decoder.layers.#.encoder_attn.v_proj.*", "decoder.block.#.layer.1.EncDecAttention.v.*"}, \
+    {"model.decoder.layers.#.encoder_attn.out_proj.*", "decoder.block.#.layer.1.EncDecAttention.o.*"}, \
+    {"model.decoder.layers.#.encoder_attn_layer_norm.*", "decoder.block.#.layer.1.layer_norm.*"}, \
+    /* A feed-forward that is not gated has wi. */ \
+    {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi_0.*"}, \
+    {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi.*"}, \
+    {"model.encoder.layers.#.fc_gate.*", "encoder.block.#.layer.1.DenseReluDense.wi_1.*"}, \
+    {"model.encoder.layers.#.fc2.*", "encoder.block.#.layer.1.DenseReluDense.wo.*"}, \
+    {"model.encoder.layers.#.final_layer_norm.*", "encoder.block.#.layer.1.layer_norm.*"}, \
+    {"model.decoder.layers.#.fc1.*", "decoder.block.#.layer.2.DenseReluDense.wi_0.*"}, \
+    {"model.decoder.layers.#.fc1.*", "decoder.block.#.layer.2.DenseReluDense.wi.*"}, \
+    {"model.decoder.layers.#.fc_gate.*", "decoder.block.#.layer.2.DenseReluDense.wi_1.*"}, \
+    {"model.decoder.layers.#.fc2.*", "decoder.block.#.layer.2.DenseReluDense.wo.*"}, \
+    {"model.decoder.layers.#.final_layer_norm.*", "decoder.block.#.layer.2.layer_norm.*"}, \
+    {"model.@.layer_norm.*", "@.final_layer_norm.*"}, \
+    {"lm_head.weight", "lm_head.weight"}
+/* clang-format on */
+
 static const struct clf__name_rule rules[] = {
-    {"model.shared.weight", "shared.weight"},
-    {"model.@.embed_tokens.weight", "@.embed_tokens.weight"},
     {"model.@.relative_attention_bias.weight",
      "@.block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
-    {"model.@.layers.#.self_attn.q_proj.*", "@.block.#.layer.0.SelfAttention.q.*"},
-    {"model.@.layers.#.self_attn.k_proj.*", "@.block.#.layer.0.SelfAttention.k.*"},
-    {"model.@.layers.#.self_attn.v_proj.*", "@.block.#.layer.0.SelfAttention.v.*"},
-    {"model.@.layers.#.self_attn.out_proj.*", "@.block.#.layer.0.SelfAttention.o.*"},
-    {"model.@.layers.#.self_attn_layer_norm.*", "@.block.#.layer.0.layer_norm.*"},
-    {"model.decoder.layers.#.encoder_attn.q_proj.*", "decoder.block.#.layer.1.EncDecAttention.q.*"},
-    {"model.decoder.layers.#.encoder_attn.k_proj.*", "decoder.block.#.layer.1.EncDecAttention.k.*"},
-    {"model.decoder.layers.#.encoder_attn.v_proj.*", "decoder.block.#.layer.1.EncDecAttention.v.*"},
-    {"model.decoder.layers.#.encoder_attn.out_proj.*", "decoder.block.#.layer.1.EncDecAttention.o.*"},
-    {"model.decoder.layers.#.encoder_attn_layer_norm.*", "decoder.block.#.layer.1.layer_norm.*"},
-    /* A feed-forward that is not gated has wi. */
-    {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi_0.*"},
-    {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi.*"},
-    {"model.encoder.layers.#.fc_gate.*", "encoder.block.#.layer.1.DenseReluDense.wi_1.*"},
-    {"model.encoder.layers.#.fc2.*", "encoder.block.#.layer.1.DenseReluDense.wo.*"},
-    {"model.encoder.layers.#.final_layer_norm.*", "encoder.block.#.layer.1.layer_norm.*"},
-    {"model.decoder.layers.#.fc1.*", "decoder.block.#.layer.2.DenseReluDense.wi_0.*"},
-    {"model.decoder.layers.#.fc1.*", "decoder.block.#.layer.2.DenseReluDense.wi.*"},
-    {"model.decoder.layers.#.fc_gate.*", "decoder.block.#.layer.2.DenseReluDense.wi_1.*"},
-    {"model.decoder.layers.#.fc2.*", "decoder.block.#.layer.2.DenseReluDense.wo.*"},
-    {"model.decoder.layers.#.final_layer_norm.*", "decoder.block.#.layer.2.layer_norm.*"},
-    {"model.@.layer_norm.*", "@.final_layer_norm.*"},
-    {"lm_head.weight", "lm_head.weight"},
+    T5_RULES,
+};
+static const struct clf__name_rule rules_each_layer[] = {
+    {"model.@.layers.#.self_attn.relative_attention_bias.weight",
+     "@.block.#.layer.0.SelfAttention.relative_attention_bias.weight"},
+    T5_RULES,
 };
 
 /* Old files hold a bias of cross-attention, which no version of transformers reads. */
 static const char *const frozen[] = {".EncDecAttention.relative_attention_bias.weight", NULL};
 
 const struct clf__tensor_names clf__t5_names = {rules, sizeof rules / sizeof *rules, frozen};
+const struct clf__tensor_names clf__umt5_names = {rules_each_layer,
+                                                  sizeof rules_each_layer / sizeof *rules_each_layer, frozen};
 
 const struct clf__family_key clf__t5_keys[] = {
     {"encoder_layers", "num_layers", 0},
@@ -109,8 +121,8 @@ clf_status clf__t5_read(struct clf__config *config, struct clf__config_choices *
 
 /* The logits are scaled unless the file says that words are not tied, whether they are or not. transformers 5
  * writes that they are tied for every model, and what it does beside it. */
-static clf_status read(struct clf__config *config, struct clf__config_choices *choices,
-                       const struct clf__json *json)
+clf_status clf__t5_read_scaled(struct clf__config *config, struct clf__config_choices *choices,
+                               const struct clf__json *json)
 {
     int is_scaled = 1;
     CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &is_scaled));
@@ -123,7 +135,7 @@ const struct clf__family clf__family_t5 = {
     .hugging_face = "t5",
     .start = clf__t5_start,
     .keys = clf__t5_keys,
-    .read = read,
+    .read = clf__t5_read_scaled,
     .names = &clf__t5_names,
     .specials = {.first = {"<pad>", "</s>", "<unk>"}},
     .tokenizer_class = "T5Tokenizer",
