@@ -297,11 +297,65 @@ static clf_status check_size(const struct clf__vocabulary *vocabulary, int rows)
                            vocabulary->path, vocabulary->size, rows);
 }
 
+/* The files of a tokenizer of Hugging Face's, as its converter copies them: they say more than a model of
+ * text alone does. */
+static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_material *material)
+{
+    static const char *const files[] = {"tokenizer.json", "sentencepiece.bpe.model", "spiece.model"};
+    const char *folder = material->folder.path;
+    int found = 0;
+    *out = 0;
+    CLF__TRY(clf__file_find(&found, folder, "tokenizer_config.json"));
+    for (size_t i = 0; i < sizeof files / sizeof *files && found && !*out; i++) {
+        CLF__TRY(clf__file_find(out, folder, files[i]));
+    }
+    *out = *out && material->target.size == 0;
+    return CLF_OK;
+}
+
+/* Both must number their pieces alike. What has no piece in one is a name that was made up in the other. */
+static clf_status check_pieces(const struct clf__tokenizer *tokenizer,
+                               const struct clf__vocabulary *vocabulary)
+{
+    for (int32_t id = 0; id < vocabulary->size; id++) {
+        const char *piece = clf__tokenizer_target_piece(tokenizer, id), *own = vocabulary->pieces[id];
+        if (strcmp(piece, own) != 0 && strncmp(piece, "<unused_", 8) != 0 &&
+            strncmp(own, "madeupword", 10) != 0) {
+            return clf__fail(CLF_FORMAT,
+                             "%s: token %d is \"%.80s\", and in the tokenizer's files beside it \"%.80s\"; "
+                             "take both from one model",
+                             vocabulary->path, (int)id, own, piece);
+        }
+    }
+    return CLF_OK;
+}
+
+/* Its class puts languages around a source; the converter leaves its end, and BART's start, to whoever
+ * calls. */
+static clf_status load_own_tokenizer(struct clf__tokenizer **out,
+                                     const struct clf__tokenizer_material *material)
+{
+    struct clf__tokenizer_options options = material->options;
+    options.source_end_id = CLF__FRAMED_BY_CLASS;
+    CLF__TRY(clf__tokenizer_load(out, material->folder.path, &options));
+    clf_status status = check_pieces(*out, &material->source);
+    if (status != CLF_OK) {
+        clf__tokenizer_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokenizer_material *material)
 {
     const struct clf__vocabulary *target = material->target.size > 0 ? &material->target : &material->source;
     CLF__TRY(check_size(&material->source, material->options.source_vocabulary));
     CLF__TRY(check_size(target, material->options.target_vocabulary));
+    int has_own;
+    CLF__TRY(has_own_tokenizer(&has_own, material));
+    if (has_own) {
+        return load_own_tokenizer(out, material);
+    }
     CLF__TRY(find_model(material));
     hide_start(material);
     frame_source(material);

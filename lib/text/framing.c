@@ -47,6 +47,14 @@ clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__toke
         .decoder_start = -1,
     };
     int32_t source;
+    if (options->source_end_id == CLF__FRAMED_BY_CLASS) {
+        const struct clf__tokenizer_class *class = tokenizer->class;
+        framing.behind[0] = options->end_id;
+        framing.before[0] = class != NULL && class->starts_source
+                                ? clf__vocabulary_id(tokenizer->source.vocabulary, class->specials[0],
+                                                     strlen(class->specials[0]))
+                                : -1;
+    }
     if (tokenizer->has_own_framing) {
         memcpy(framing.before, tokenizer->own_before, sizeof framing.before);
         memcpy(framing.behind, tokenizer->own_behind, sizeof framing.behind);

@@ -10,13 +10,16 @@
 struct clf__segmenter;
 struct clf__tokenizer;
 
+/* As the end of a source: the model does not say how one is framed, and the tokenizer's class does. */
+enum { CLF__FRAMED_BY_CLASS = -2 };
+
 /* What the model's configuration fixes for its text. */
 struct clf__tokenizer_options {
     int source_vocabulary; /* ids of the source side, 0: no source text (speech) */
     int target_vocabulary;
     int separate;                 /* target ids come from target_vocab.json */
     int source_start_id;          /* put before a source, or -1 */
-    int source_end_id;            /* put after a source, or -1 */
+    int source_end_id;            /* put after a source, or -1 or CLF__FRAMED_BY_CLASS */
     int pad_id, start_id, end_id; /* of the target: never part of a text; -1 for none */
     const char *class_name;       /* where the folder's files say none; NULL: none */
 };

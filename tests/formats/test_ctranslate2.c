@@ -103,6 +103,48 @@ static void test_translations(void **state)
     }
 }
 
+/* With the files of a tokenizer of Hugging Face's beside the model: text in, text out. */
+static void test_texts_by_a_tokenizer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *folder, *source, *target;
+    } rows[] = {
+        {"nllb", "fra_Latn", "por_Latn"}, {"m2m100", "fr", "pt"}, {"t5", NULL, NULL}, {"bart", NULL, NULL}};
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        char path[300];
+        snprintf(path, sizeof path, "formats/ctranslate2-text/%s", rows[r].folder);
+        struct clf_model *model;
+        struct clf_model_options model_options = CLF_MODEL_OPTIONS_INIT;
+        model_options.precision = CLF_PRECISION_FP32;
+        assert_ok(clf_model_load(&model, device, support_fixture(path), &model_options));
+        struct clf_translate_options options;
+        clf_translate_options_init(&options, model);
+        options.source_language = rows[r].source;
+        options.target_language = rows[r].target;
+        options.max_length = LONGEST_OUTPUT;
+        struct clf_translator *translator;
+        assert_ok(clf_translator_create(&translator, model, &options));
+        strcat(path, "/expected.json");
+        json_t *cases = json_load_file(support_fixture(path), 0, NULL);
+        assert_true(json_array_size(cases) > 0);
+        for (size_t i = 0; i < json_array_size(cases); i++) {
+            const json_t *one = json_array_get(cases, i);
+            const char *text = json_string_value(json_object_get(one, "text"));
+            struct clf_line line = {.text = text, .size = strlen(text)};
+            struct clf_translation *translations;
+            assert_ok(clf_translate(&translations, translator, &line, 1));
+            assert_string_equal(translations->hypotheses[0].text,
+                                json_string_value(json_object_get(one, "expected")));
+            clf_translations_free(translations, 1);
+        }
+        json_decref(cases);
+        clf_translator_free(translator);
+        clf_model_free(model);
+    }
+}
+
 /* Lays a file down in a folder. */
 static void copy(const char *folder, const char *name, const char *from)
 {
@@ -201,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_translations, support_teardown),
+        cmocka_unit_test_teardown(test_texts_by_a_tokenizer, support_teardown),
         cmocka_unit_test_teardown(test_argos, support_teardown),
         cmocka_unit_test_teardown(test_bad_folders, support_teardown),
     };

@@ -9,8 +9,9 @@ static const struct clf__class_pipeline framed_pipeline = {CLF__BYTE_LEVEL_PIPEL
     .name = (word), .segmenter = &clf__segmenter_byte_level, .model = "merges.txt", .has_vocabulary = 1,     \
     .specials = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}, .never_cleans_up = 1
 
-const struct clf__tokenizer_class clf__class_bart = {BYTE_LEVEL("BartTokenizer"), .pipeline = &pipeline};
-const struct clf__tokenizer_class clf__class_roberta = {BYTE_LEVEL("RobertaTokenizer"),
+const struct clf__tokenizer_class clf__class_bart = {BYTE_LEVEL("BartTokenizer"), .starts_source = 1,
+                                                     .pipeline = &pipeline};
+const struct clf__tokenizer_class clf__class_roberta = {BYTE_LEVEL("RobertaTokenizer"), .starts_source = 1,
                                                         .pipeline = &pipeline};
 const struct clf__tokenizer_class clf__class_blenderbot = {
     BYTE_LEVEL("BlenderbotTokenizer"),

@@ -40,6 +40,7 @@ struct clf__tokenizer_class {
     clf_status (*before)(struct clf__pieces *pieces);
     clf_status (*behind)(struct clf__pieces *pieces, const struct clf__class_settings *settings);
     const char *specials[CLF__MOST_CLASS_SPECIALS + 1]; /* wherever they stand; ends with NULL */
+    int starts_source;                                  /* a source begins with the first of them */
     const char *spaces_before;                          /* one of them takes white space before it; or NULL */
     int adds_prefix_space;                              /* unless "add_prefix_space" says something else */
     int joins_plainly;   /* pieces are put together as they are, and their marks made spaces */
