@@ -26,8 +26,9 @@ CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_
     int column = (int)get_group_id(0) * PANEL;
     int first = (int)get_group_id(1) * rows_per_group;
     int end = min(rows, first + rows_per_group);
-    const __global weight_element *panel = w + (size_t)column * panel_depth(inputs);
     float16 tile[2 * BLOCK_ROWS];
+    float room[WIDE_FLOATS];
+    struct panel panel = panel_for(w + (size_t)column * panel_depth(inputs), inputs, end - first, room);
     struct turn turn = first_turn(end - first);
     for (int row = first; row < end; row += BLOCK_ROWS, turn.number++) {
         int count = min(BLOCK_ROWS, end - row);

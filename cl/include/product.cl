@@ -47,6 +47,15 @@ static inline void store_weight4(__local float *tile, int pitch, weight4 w)
 {
     *(__local float4 *)tile = w;
 }
+
+#if PRECISION == 1
+#define STORED_APART /* from fp32, in which products are made */
+
+static inline floatv stored_input(const __global weight_element *w, int input)
+{
+    return load_weightv(w);
+}
+#endif
 #elif PRECISION == 2
 #include "include/product_bf16.cl"
 #else
@@ -61,32 +70,84 @@ static inline int panel_depth(int inputs)
 
 #ifndef FOR_INPUTS
 #define ADD_ELEMENT(ROWS, k)                                                                                           \
-    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY, weightv, load_weightv(panel + (size_t)(k)*PANEL + COLUMN), operandv,        \
+    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY, weightv, load_weightv(weights + (size_t)(k)*PANEL + COLUMN), operandv,      \
               rows[r][k])
-#define FOR_INPUTS(ROWS, inputs) FOR_STEPS(ROWS, COUNT, ADD_ELEMENT, panel_depth(inputs), panel, turn)
+#define FOR_INPUTS(ROWS, inputs) FOR_STEPS(ROWS, COUNT, ADD_ELEMENT, panel_depth(inputs), weights, turn)
 #endif
 
+/* Where many blocks of rows take a panel that is stored in another precision it is widened once: on Intel's processors the
+ * ports that convert are those that multiply. */
+#ifdef STORED_APART
+#define WIDE_INPUTS     2048 /* of a panel, in 256 KiB */
+#define WIDE_FLOATS     (PANEL * WIDE_INPUTS)
+#define LEAST_WIDE_ROWS (4 * BLOCK_ROWS)
+#define ADD_WIDE_INPUT(ROWS, k)                                                                                        \
+    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, vloadv(0, wide + (k)*PANEL + COLUMN), floatv, rows[r][k])
+/* Of the panel in memory, which is fetched meanwhile, an input of an output takes two bytes. */
+#define FOR_WIDE_INPUTS(ROWS, inputs)                                                                                  \
+    const float *wide = panel.wide;                                                                                    \
+    FOR_STEPS(ROWS, COUNT, ADD_WIDE_INPUT, inputs, (const __global ushort *)weights, turn)
+#else
+#define WIDE_FLOATS 1
+#endif
+
+/* A panel as blocks of rows read it. */
+struct panel {
+    const __global weight_element *weights;
+    const float *wide; /* the same, (K, 32) in fp32, or 0 */
+};
+
+/* For `rows` rows; `room` is of WIDE_FLOATS. */
+static inline struct panel panel_for(const __global weight_element *weights, int inputs, int rows, float *room)
+{
+    struct panel panel = {weights, 0};
+#ifdef STORED_APART
+    if (rows >= LEAST_WIDE_ROWS && inputs <= WIDE_INPUTS) {
+        for (int k = 0; k < inputs; k++) {
+            const __global weight_element *from = weights + (size_t)(k / INPUTS_TOGETHER) * PANEL;
+            _Pragma("unroll") for (int c = 0; c < PANEL; c += VECTOR_LANES)
+            {
+                vstorev(stored_input(from + c, k), 0, room + k * PANEL + c);
+            }
+        }
+        panel.wide = room;
+    }
+#endif
+    return panel;
+}
+
 /* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs. */
-#define DEFINE_BLOCK(ROWS)                                                                                             \
-    static inline void block_##ROWS(float16 *tile, const __global operand_element *x, size_t x_stride,                 \
-                                    const __global weight_element *panel, int inputs, struct turn turn)                \
+#define DEFINE_BLOCK_OF(NAME, ROWS, ADD)                                                                               \
+    static inline void NAME(float16 *tile, const __global operand_element *x, size_t x_stride, struct panel panel,     \
+                            int inputs, struct turn turn)                                                              \
     {                                                                                                                  \
+        const __global weight_element *weights = panel.weights;                                                        \
         HOLD_ROWS(ROWS, operand_element, rows, x, x_stride * sizeof *x)                                                \
         enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
         FOR_COLUMNS(COUNT)                                                                                             \
         {                                                                                                              \
             floatv sums[ROWS][COUNT];                                                                                  \
             FOR_SUMS(ROWS, COUNT, sums[r][v] = 0.0f)                                                                   \
-            FOR_INPUTS(ROWS, inputs)                                                                                   \
+            ADD(ROWS, inputs)                                                                                          \
             FOR_SUMS(ROWS, COUNT, vstorev(sums[r][v], 0, (float *)tile + r * PANEL + COLUMN))                          \
         }                                                                                                              \
     }
+#define DEFINE_BLOCK(ROWS) DEFINE_BLOCK_OF(block_##ROWS, ROWS, FOR_INPUTS)
 FOR_BLOCK_SIZES(DEFINE_BLOCK)
+#ifdef STORED_APART
+DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, FOR_WIDE_INPUTS)
+#endif
 
 /* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
-static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
-                         const __global weight_element *panel, int inputs, struct turn turn)
+static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count, struct panel panel,
+                         int inputs, struct turn turn)
 {
+#ifdef STORED_APART
+    if (panel.wide && count == BLOCK_ROWS) {
+        block_wide(tile, x, x_stride, panel, inputs, turn);
+        return;
+    }
+#endif
     switch (count) {
 #define TAKE_BLOCK(ROWS) case ROWS: block_##ROWS(tile, x, x_stride, panel, inputs, turn); break;
         FOR_BLOCK_SIZES(TAKE_BLOCK)

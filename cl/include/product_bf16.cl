@@ -29,17 +29,25 @@ typedef float operand_element;
 #define LOW_BF16(pairs)  as_floatv((pairs) << 16)
 #define HIGH_BF16(pairs) as_floatv((pairs)&0xffff0000u)
 #define ADD_HALF(ROWS, HALF, k)                                                                                        \
-    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, HALF(vloadv(0, panel + (size_t)((k) / 2) * PANEL + COLUMN)), \
+    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, HALF(vloadv(0, weights + (size_t)((k) / 2) * PANEL + COLUMN)), \
               floatv, rows[r][k])
 #define ADD_PAIR(ROWS, p)                                                                                              \
     ADD_HALF(ROWS, LOW_BF16, 2 * (p))                                                                                  \
     LOAD_AGAIN;                                                                                                        \
     ADD_HALF(ROWS, HIGH_BF16, 2 * (p) + 1)
 #define FOR_INPUTS(ROWS, inputs)                                                                                       \
-    FOR_STEPS(ROWS, COUNT, ADD_PAIR, (inputs) / 2, panel, turn)                                                        \
+    FOR_STEPS(ROWS, COUNT, ADD_PAIR, (inputs) / 2, weights, turn)                                                       \
     if ((inputs) % 2) {                                                                                                \
         ADD_HALF(ROWS, LOW_BF16, inputs - 1)                                                                           \
     }
+
+#define STORED_APART /* from fp32, in which products are made */
+
+static inline floatv stored_input(const __global weight_element *w, int input)
+{
+    uintv pairs = vloadv(0, w);
+    return input % 2 ? HIGH_BF16(pairs) : LOW_BF16(pairs);
+}
 #endif
 
 static inline weight4 load_weight4(const __global weight_element *w)

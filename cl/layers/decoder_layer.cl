@@ -40,7 +40,8 @@ typedef char weight_element;
 #else
 #include "include/product.cl"
 #define HOLD_PANEL(panel, w, p, inputs, rows)                                                                          \
-    const __global weight_element *panel = (w) + (size_t)(p)*PANEL * panel_depth(inputs)
+    float room[WIDE_FLOATS];                                                                                           \
+    struct panel panel = panel_for((w) + (size_t)(p)*PANEL * panel_depth(inputs), inputs, rows, room)
 #define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs, turn)                                                   \
     block(tile, (const __global operand_element *)(rows), (pitch) / sizeof(operand_element), count, panel, inputs, turn)
 #if PRECISION == 2 && defined(HAS_DOT_BF16)
