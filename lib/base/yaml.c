@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-enum { MOST_LEVELS = 16 };
+enum { MOST_LEVELS = 16, MOST_TAGS = 64 };
 
 /* What is open: the outermost first. A mapping waits for a key (key NULL) or for that key's value. */
 struct level {
@@ -135,10 +135,35 @@ static clf_status read_all(struct reading *reading)
     return CLF_OK;
 }
 
+/* libyaml compares each %TAG directive with all before it: a megabyte of them takes half a minute. The NULs
+ * of UTF-16 are passed over. */
+static clf_status check_tags(const char *text, size_t size, const char *path)
+{
+    static const char directive[] = "%TAG";
+    size_t matched = 0;
+    int count = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '\0') {
+            continue;
+        }
+        matched = text[i] == directive[matched] ? matched + 1 : text[i] == directive[0];
+        if (matched == sizeof directive - 1) {
+            matched = 0;
+            count++;
+        }
+    }
+    return count <= MOST_TAGS
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT,
+                           "%s: holds %d times %%TAG, which such a file has no use for; download it again",
+                           path, count);
+}
+
 clf_status clf__yaml_parse(json_t **out, const char *text, size_t size, const char *path, size_t most_values)
 {
     struct reading reading = {.path = path, .most_values = most_values};
     *out = NULL;
+    CLF__TRY(check_tags(text, size, path));
     if (!yaml_parser_initialize(&reading.parser)) {
         return no_memory(&reading);
     }
