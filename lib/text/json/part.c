@@ -4,7 +4,8 @@
 
 #include "base/memory.h"
 
-enum { MAX_STEPS = 1000 };
+/* A text becomes at most GROWTH times as long, as one of SentencePiece's does, or so many bytes. */
+enum { MAX_STEPS = 1000, GROWTH = 32, LEAST_ROOM = 1 << 16 };
 
 void clf__chain_free(struct clf__chain *chain)
 {
@@ -17,6 +18,7 @@ void clf__chain_free(struct clf__chain *chain)
         }
     }
     clf__free(chain->steps);
+    clf__free(chain->where);
     *chain = (struct clf__chain){.count = 0};
 }
 
@@ -30,6 +32,9 @@ static clf_status add_step(struct clf__chain *chain, const struct clf__part_kind
         int capacity = 2 * chain->capacity + 4;
         CLF__TRY(clf__resize(&chain->steps, (size_t)capacity, sizeof *chain->steps));
         chain->capacity = capacity;
+    }
+    if (chain->where == NULL) {
+        CLF__TRY(clf__format(&chain->where, "%s: \"%s\"", node->path, node->section));
     }
     struct clf__chain_step step = {.kind = kind};
     if (kind->read != NULL) {
@@ -84,13 +89,24 @@ clf_status clf__chain_read(struct clf__chain *chain, const struct clf__part_sect
 clf_status clf__chain_run(const struct clf__chain *chain, struct clf__word_list *words,
                           struct clf__word_list *spare)
 {
-    for (int i = 0; i < chain->count; i++) {
+    clf_status status = CLF_OK;
+    size_t size = words->size, most = GROWTH * size + LEAST_ROOM;
+    for (int i = 0; i < chain->count && status == CLF_OK; i++) {
         clf__word_list_clear(spare);
         spare->keeps_empty = words->keeps_empty;
-        CLF__TRY(chain->steps[i].kind->run(chain->steps[i].state, spare, words));
+        spare->most = most;
+        status = chain->steps[i].kind->run(chain->steps[i].state, spare, words);
+        if (spare->is_full) {
+            status = clf__fail(CLF_TEXT,
+                               "%s, %s: makes more than %zu bytes of a text of %zu; use the files that the "
+                               "tokenizer was made of",
+                               chain->where, chain->steps[i].kind->name, most, size);
+        }
+        spare->most = 0;
+        spare->is_full = 0;
         struct clf__word_list swapped = *words;
         *words = *spare;
         *spare = swapped;
     }
-    return CLF_OK;
+    return status;
 }

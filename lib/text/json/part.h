@@ -33,12 +33,14 @@ struct clf__chain_step {
 struct clf__chain {
     struct clf__chain_step *steps;
     int count, capacity;
+    char *where; /* the file and the section, for the messages; NULL: it is empty */
 };
 void clf__chain_free(struct clf__chain *chain);
 /* Adds what a value says: null is nothing, a Sequence is its members. `path` is for the messages. */
 clf_status clf__chain_read(struct clf__chain *chain, const struct clf__part_section *section,
                            const json_t *value, const char *path);
-/* Runs every part on *words, with *spare beside it. */
+/* Runs every part on *words, with *spare beside it. CLF_TEXT: they make more of a text than any that people
+ * write becomes, which a few lines of a file could have as large as the memory. */
 clf_status clf__chain_run(const struct clf__chain *chain, struct clf__word_list *words,
                           struct clf__word_list *spare);
 

@@ -22,6 +22,10 @@ void clf__word_list_clear(struct clf__word_list *words)
 
 clf_status clf__word_list_put(struct clf__word_list *words, const char *bytes, size_t size)
 {
+    if (words->most > 0 && size > words->most - words->size) {
+        words->is_full = 1;
+        return clf__fail(CLF_TEXT, "a text becomes longer than %zu bytes", words->most);
+    }
     if (words->capacity - words->size < size || words->bytes == NULL) {
         size_t capacity = 2 * (words->capacity + size) + 64;
         CLF__TRY(clf__resize(&words->bytes, capacity, 1));

@@ -20,11 +20,13 @@ struct clf__word_list {
     int count, item_capacity;
     size_t open;     /* where the open word begins */
     int keeps_empty; /* words without bytes count too */
+    size_t most;     /* bytes that it may hold; 0: any number */
+    int is_full;     /* more did not fit */
 };
 void clf__word_list_free(struct clf__word_list *words);
 void clf__word_list_clear(struct clf__word_list *words);
 
-/* Adds bytes to the open word, or a character; then closes it. */
+/* Adds bytes to the open word, or a character; then closes it. CLF_TEXT: there would be more than `most`. */
 clf_status clf__word_list_put(struct clf__word_list *words, const char *bytes, size_t size);
 clf_status clf__word_list_put_character(struct clf__word_list *words, int32_t character);
 clf_status clf__word_list_end(struct clf__word_list *words, int is_first);

@@ -165,12 +165,48 @@ static void test_endless_pattern(void **state)
     clf__chain_free(&chain);
 }
 
+/* What would make more of a short text than fits into memory is ended, and says whose it is. */
+static void test_growing_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *section, *part, *text, *said;
+    } rows[] = {
+        {"normalizer", "{\"type\": \"Replace\", \"pattern\": {\"String\": \"a\"}, \"content\": \"aaaaaaaa\"}",
+         "a", "file: \"normalizer\", Replace: makes more than 65568 bytes of a text of 1; use the files"},
+        {"normalizer", "{\"type\": \"Prepend\", \"prepend\": \"0123456789abcdef\"}", "a", NULL},
+        {"normalizer", "{\"type\": \"ByteLevel\"}", "\u00e9",
+         "file: \"normalizer\", ByteLevel: makes more than 65600 bytes of a text of 2; use the files"},
+        {"decoder", "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"\"}, \"content\": \"a\"}", "a",
+         "file: \"decoder\", Replace: makes more than 65568 bytes of a text of 1; use the files"},
+    };
+    enum { STEPS = 16 };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct clf__chain chain = {.count = 0};
+        struct clf__word_list words = {.size = 0};
+        json_t *given = json_pack("[s]", rows[i].text);
+        for (int step = 0; step < STEPS; step++) {
+            assert_ok(read_part(&chain, rows[i].section, rows[i].part));
+        }
+        if (rows[i].said != NULL) {
+            assert_fails(run(&chain, &words, given, 0), CLF_TEXT, rows[i].said);
+        } else {
+            assert_ok(run(&chain, &words, given, 0));
+        }
+        assert_int_equal(words.most, 0); /* the list is good for another text */
+        json_decref(given);
+        clf__word_list_free(&words);
+        clf__chain_free(&chain);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded_parts),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_endless_pattern),
+        cmocka_unit_test(test_growing_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
