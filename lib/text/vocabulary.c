@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "text/pieces.h"
 
 enum { MAX_FILE_BYTES = 1 << 28 };
@@ -168,8 +169,13 @@ static clf_status take(struct clf__vocabulary *vocabulary, struct clf__pieces *p
     CLF__TRY(clf__allocate(&vocabulary->pieces, (size_t)vocabulary->size, sizeof *vocabulary->pieces));
     const char *piece = vocabulary->text;
     for (int id = 0; id < vocabulary->size; id++) {
+        size_t length = strlen(piece);
+        if (clf__utf8_valid_prefix(piece, length) != length) { /* a text that is joined of it would not be */
+            return clf__fail(CLF_FORMAT, "%s: piece %d (\"%.80s\") is not UTF-8; download it again", path, id,
+                             piece);
+        }
         vocabulary->pieces[id] = piece;
-        piece += strlen(piece) + 1;
+        piece += length + 1;
     }
     CLF__TRY(finish(vocabulary));
     memcpy(vocabulary->marks, pieces->marks, (size_t)vocabulary->size);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "text/pieces.h"
 #include "text/vocabulary.h"
 
 static char path[256];
@@ -155,6 +156,18 @@ static void test_bad_files(void **state)
     assert_fails(load(&vocabulary, "{}", -5), CLF_BAD_ARGUMENT, "-5 pieces");
 }
 
+/* Of files that are not JSON. */
+static void test_pieces_that_are_not_utf8(void **state)
+{
+    (void)state;
+    struct clf__pieces pieces = {0};
+    struct clf__vocabulary vocabulary;
+    assert_ok(clf__pieces_add(&pieces, "a\xc3\xa9", 3, 0));
+    assert_ok(clf__pieces_add(&pieces, "b\xc3", 2, 0));
+    assert_fails(clf__vocabulary_take(&vocabulary, &pieces, "vocab.txt"), CLF_FORMAT,
+                 "vocab.txt: piece 1 (\"b\\xc3\") is not UTF-8; download it again");
+}
+
 static void test_every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -182,6 +195,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_large_vocabulary, support_teardown),
         cmocka_unit_test_teardown(test_a_vocabulary_made_to_collide, support_teardown),
         cmocka_unit_test_teardown(test_bad_files, support_teardown),
+        cmocka_unit_test(test_pieces_that_are_not_utf8),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, choose_path, NULL);
