@@ -103,16 +103,18 @@ static clf_status add_mapped(struct words *words, json_t *object)
     return status;
 }
 
+/* A carriage return before the end of a line is none of the word's, as in Marian. */
 static clf_status add_lines(struct words *words, const char *text)
 {
     while (*text != '\0') {
-        size_t length = strcspn(text, "\n");
+        size_t line = strcspn(text, "\n"), length = line;
+        length -= line > 0 && text[line - 1] == '\r';
         if (length == 0) {
             return clf__fail(CLF_FORMAT, "%s: line %d is empty; each has a word", words->path,
                              words->pieces.count + 1);
         }
         CLF__TRY(clf__pieces_add(&words->pieces, text, length, 0));
-        text += length + (text[length] == '\n');
+        text += line + (text[line] == '\n');
     }
     return CLF_OK;
 }
