@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "config/build.h"
@@ -167,6 +168,25 @@ static clf_status read_activation(const struct reading *reading)
     return read_switch(reading, "layers.0.fc1.bias", &reading->config->ffn_bias);
 }
 
+/* One factor is used for all layers. */
+static clf_status check_queries_scales(const struct reading *reading, float expected)
+{
+    for (int i = 0; i < clf__checkpoint_count(reading->weights); i++) {
+        const struct clf__stored_tensor *tensor = clf__checkpoint_at(reading->weights, i);
+        float scale = expected;
+        if (tensor->dimensions == 0 && clf__ends_with(tensor->name, "/queries_scale")) {
+            CLF__TRY(clf__ctranslate2_read_number(tensor, &scale));
+        }
+        if (fabsf(scale - expected) > 1e-6f) {
+            return clf__fail(CLF_UNSUPPORTED,
+                             "%s: \"%.100s\" is %g, and %g in the encoder's first layer; only one number for "
+                             "all layers is supported",
+                             reading->path, tensor->name, (double)scale, (double)expected);
+        }
+    }
+    return CLF_OK;
+}
+
 /* The factor of the queries: 1 / sqrt(K) unless it is stored. */
 static clf_status read_attention(const struct reading *reading)
 {
@@ -178,6 +198,7 @@ static clf_status read_attention(const struct reading *reading)
     CLF__TRY(read_switch(reading, "layers.0.self_attn.out_proj.bias", &config->output_bias));
     CLF__TRY(clf__ctranslate2_read_setting(reading->weights, 0, "layer_0/self_attention/queries_scale", usual,
                                            &scale));
+    CLF__TRY(check_queries_scales(reading, scale));
     config->attention_scaled = fabsf(scale - usual) < 1e-6f * usual;
     if (!config->attention_scaled && fabsf(scale - 1.0f) > 1e-6f) {
         return clf__fail(CLF_UNSUPPORTED,
@@ -235,7 +256,7 @@ static clf_status read_embedding_scale(const struct reading *reading, int side, 
     float value = 1.0f;
     int is_switch = setting == NULL || setting->type >= CLF__STORED_I8;
     if (setting != NULL) {
-        CLF__TRY(clf__stored_tensor_read(setting, &value));
+        CLF__TRY(clf__ctranslate2_read_number(setting, &value));
     }
     *out = !is_switch ? value : value != 0.0f ? sqrtf((float)reading->config->d_model) : 1.0f;
     return CLF_OK;

@@ -18,9 +18,11 @@ clf_status clf__ctranslate2_check_settings(const struct clf__checkpoint *weights
 /* NULL: there is none. */
 const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf__checkpoint *weights,
                                                                int side, const char *word);
+/* One that is NaN or infinite is CLF_FORMAT. */
+clf_status clf__ctranslate2_read_number(const struct clf__stored_tensor *setting, float *out);
 clf_status clf__ctranslate2_read_setting(const struct clf__checkpoint *weights, int side, const char *word,
                                          float fallback, float *out);
-/* *out is the fallback; CLF_FORMAT unless it is one of low to high. */
+/* *out is the fallback; CLF_FORMAT unless it is a whole number of low to high. */
 clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int side, const char *word,
                                      int low, int high, int *out);
 

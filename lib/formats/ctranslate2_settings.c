@@ -1,4 +1,5 @@
 /* Numbers and texts of model.bin that are no weights. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,12 +87,20 @@ const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf_
     return setting != NULL && setting->dimensions == 0 ? setting : NULL;
 }
 
+clf_status clf__ctranslate2_read_number(const struct clf__stored_tensor *setting, float *out)
+{
+    CLF__TRY(clf__stored_tensor_read(setting, out));
+    return isfinite(*out) ? CLF_OK
+                          : clf__fail(CLF_FORMAT, "%s: \"%.100s\" is %g; download or convert it again",
+                                      setting->file, setting->name, (double)*out);
+}
+
 clf_status clf__ctranslate2_read_setting(const struct clf__checkpoint *weights, int side, const char *word,
                                          float fallback, float *out)
 {
     const struct clf__stored_tensor *setting = clf__ctranslate2_find_setting(weights, side, word);
     *out = fallback;
-    return setting != NULL ? clf__stored_tensor_read(setting, out) : CLF_OK;
+    return setting != NULL ? clf__ctranslate2_read_number(setting, out) : CLF_OK;
 }
 
 clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int side, const char *word,
@@ -99,7 +108,7 @@ clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int 
 {
     float value;
     CLF__TRY(clf__ctranslate2_read_setting(weights, side, word, (float)*out, &value));
-    if (!(value >= (float)low) || !(value <= (float)high)) {
+    if (value < (float)low || value > (float)high || value != truncf(value)) {
         return clf__fail(CLF_FORMAT, "%s: \"%s/%s\" is %g, not one of %d to %d; download it again",
                          clf__checkpoint_path(weights), clf__ctranslate2_sides[side], word, (double)value,
                          low, high);

@@ -239,6 +239,38 @@ static void test_bad_folders(void **state)
     check_refused(change("post-norm", "model.bin", "\6"), CLF_FORMAT, "model.bin: it ends inside");
 }
 
+/* Puts another number in place of one that model.bin holds, whose name, type and size stand before it. */
+static const char *set_number(const char *name, const char *setting, float number)
+{
+    enum { RANK_TYPE_SIZE = 1 + 1 + 4 };
+    const char *copy = change(name, "unused.txt", "");
+    size_t size, length = strlen(setting) + 1, at = 0;
+    char *path = NULL, *bytes;
+    assert_ok(clf__path_join(&path, copy, "model.bin"));
+    assert_ok(clf__file_read(&bytes, &size, path, 1 << 24));
+    while (at + length < size && memcmp(bytes + at, setting, length) != 0) {
+        at++;
+    }
+    at += length + RANK_TYPE_SIZE;
+    assert_true(at + sizeof number <= size);
+    memcpy(bytes + at, &number, sizeof number);
+    assert_ok(clf__file_write(path, bytes, size));
+    clf__free(bytes);
+    clf__free(path);
+    return copy;
+}
+
+static void test_numbers_that_cannot_be(void **state)
+{
+    (void)state;
+    check_refused(set_number("t5", "encoder/layer_0/self_attention/queries_scale", NAN), CLF_FORMAT,
+                  "\"encoder/layer_0/self_attention/queries_scale\" is ");
+    check_refused(set_number("t5", "decoder/scale_outputs", INFINITY), CLF_FORMAT,
+                  "\"decoder/scale_outputs\" is inf; download or convert it again");
+    check_refused(set_number("t5", "decoder/layer_0/attention/queries_scale", 0.25f), CLF_UNSUPPORTED,
+                  "\"decoder/layer_0/attention/queries_scale\" is 0.25, and 1 in the encoder's first layer");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +278,7 @@ int main(void)
         cmocka_unit_test_teardown(test_texts_by_a_tokenizer, support_teardown),
         cmocka_unit_test_teardown(test_argos, support_teardown),
         cmocka_unit_test_teardown(test_bad_folders, support_teardown),
+        cmocka_unit_test_teardown(test_numbers_that_cannot_be, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
