@@ -81,9 +81,13 @@ static clf_status add_merge(struct bpe *model, const struct clf__node *node, con
 struct pair {
     int32_t left, right, result;
 };
+/* Pieces of a few bytes that begin and end with pieces take some millions of steps, long ones the third power
+ * of their length. */
+enum { MOST_STEPS = 1 << 28 };
 struct pairs {
     struct pair *items;
-    size_t count, capacity;
+    size_t count, capacity, steps;
+    const struct clf__node *node;
 };
 
 static clf_status add_pair(struct pairs *pairs, struct pair pair)
@@ -105,8 +109,16 @@ static clf_status add_pairs_of(struct pairs *pairs, const struct clf__trie *trie
         node = clf__trie_next(trie, node, (uint8_t)piece->text[i]);
         int32_t left = node != 0 ? trie->nodes[node].id : -1;
         int is_start = (piece->text[i + 1] & 0xC0) != 0x80; /* of a character */
-        int32_t right =
-            left >= 0 && is_start ? clf__trie_find(trie, piece->text + i + 1, piece->size - i - 1) : -1;
+        if (left < 0 || !is_start) {
+            continue;
+        }
+        int32_t right = clf__trie_find(trie, piece->text + i + 1, piece->size - i - 1);
+        pairs->steps += piece->size - i;
+        if (pairs->steps > MOST_STEPS) {
+            return clf__node_fail(
+                pairs->node, CLF_FORMAT,
+                "is made to load slowly (its pieces are made of each other); do not use it");
+        }
         if (right >= 0) {
             CLF__TRY(add_pair(pairs, (struct pair){left, right, piece->id}));
         }
@@ -132,9 +144,10 @@ static clf_status collect_pairs(struct pairs *pairs, const struct clf__trie *tri
 
 /* Every two pieces that make another, in the order of these: what transformers takes where a file has scores
  * and no merges (generate_merges). */
-static clf_status make_merges(struct bpe *model, const struct clf__model_pieces *pieces)
+static clf_status make_merges(struct bpe *model, const struct clf__node *node,
+                              const struct clf__model_pieces *pieces)
 {
-    struct pairs pairs = {.count = 0};
+    struct pairs pairs = {.node = node};
     clf_status status = collect_pairs(&pairs, &model->trie, pieces);
     if (status == CLF_OK) {
         status = clf__merges_create(&model->merges, (int)pairs.count);
@@ -152,7 +165,7 @@ static clf_status read_merges(struct bpe *model, const struct clf__node *node,
 {
     const json_t *merges = json_object_get(node->value, "merges");
     if (json_is_true(merges)) { /* of model_file.c */
-        return make_merges(model, pieces);
+        return make_merges(model, node, pieces);
     }
     size_t count = json_array_size(merges);
     if (!json_is_array(merges) || count > INT_MAX / 4) {

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
+#include "support/spm_fixture.h"
 #include "text/segmenters/segmenter.h"
 
 /* Of a model without framing of its own, unless the class has one. */
@@ -195,6 +197,35 @@ static void test_which_file(void **state)
                  "vocab.json: has no \"<unk>\"");
 }
 
+/* Every two pieces that make another are looked for: where all do, that takes the third power of their
+ * number. */
+static void test_pieces_of_each_other(void **state)
+{
+    (void)state;
+    enum { LONGEST = 4000, MORE = 300, PIECE_TEXT = 1 << 3 | 2 };
+    struct bytes model = {0};
+    char text[LONGEST];
+    memset(text, 'a', sizeof text);
+    for (size_t length = 1; length <= LONGEST; length++) {
+        struct bytes piece = {0};
+        spm_append_field(&piece, PIECE_TEXT, text, length);
+        spm_append_field(&model, SPM_PIECE, piece.data, piece.size);
+        clf__free(piece.data);
+    }
+    const char *folder = support_temporary_folder();
+    char *path = NULL;
+    assert_ok(clf__path_join(&path, folder, "sentencepiece.bpe.model"));
+    assert_ok(clf__file_write(path, model.data, model.size));
+    clf__free(path);
+    clf__free(model.data);
+    struct clf__tokenizer_options options = *options_of("nllb");
+    struct clf__tokenizer *tokenizer;
+    options.class_name = "NllbTokenizer";
+    options.source_vocabulary = options.target_vocabulary = LONGEST + MORE;
+    assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT,
+                 "sentencepiece.bpe.model: \"model\", BPE: is made to load slowly");
+}
+
 static clf_status load_and_use(const char *name)
 {
     struct clf__tokenizer *tokenizer = NULL;
@@ -236,7 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transformers_ids),          cmocka_unit_test(test_framing),
         cmocka_unit_test(test_general_class_of_a_family), cmocka_unit_test(test_which_file),
-        cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_pieces_of_each_other),      cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
