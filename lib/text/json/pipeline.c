@@ -328,6 +328,9 @@ static clf_status read_model(struct pipeline *pipeline, struct clf__pipeline_res
     CLF__TRY(clf__model_find(&pipeline->kind, &node));
     node.part = pipeline->kind->name;
     CLF__TRY(clf__node_check_keys(&node, pipeline->kind->keys));
+    if (options->model == NULL && json_is_true(json_object_get(node.value, "merges"))) {
+        return clf__node_fail(&node, CLF_FORMAT, "has no list \"merges\"; download it again");
+    }
     CLF__TRY(clf__model_read_pieces(&pieces, &node, pipeline->kind));
     clf_status status = clf__added_vocabulary(&out->vocabulary, root, path, &pieces, options);
     if (status == CLF_OK) {

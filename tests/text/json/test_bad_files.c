@@ -44,6 +44,7 @@ static const struct row {
     {"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 8}}}", CLF_FORMAT,
      "holds 9 pieces, the model's configuration says 8"},
     {BPE(""), CLF_FORMAT, "has no list \"merges\""},
+    {BPE(", \"merges\": true"), CLF_FORMAT, "has no list \"merges\""},
     {BPE(", \"merges\": [5]"), CLF_FORMAT, "\"merges\": row 0 is not a pair of pieces"},
     {BPE(", \"merges\": [\"ab\"]"), CLF_FORMAT, "\"merges\": row 0 is not a pair of pieces"},
     {BPE(", \"merges\": [\"a b\", [\"a\"]]"), CLF_FORMAT, "\"merges\": row 1 is not a pair of pieces"},
