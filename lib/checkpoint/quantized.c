@@ -39,6 +39,18 @@ static clf_status attach(struct clf__stored_tensor *weight, const struct clf__st
     return CLF_OK;
 }
 
+/* Of two scales of one name it would be chance which one counts. */
+static clf_status check_names(const struct clf__stored_tensor *tensors, int count)
+{
+    for (int i = 1; i < count; i++) {
+        if (strcmp(tensors[i - 1].name, tensors[i].name) == 0) {
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is there twice; download it again",
+                             tensors[i].file, tensors[i].name);
+        }
+    }
+    return CLF_OK;
+}
+
 /* drops (count): what was attached. */
 static clf_status attach_all(char *drops, struct clf__stored_tensor *tensors, int count, int multiplies)
 {
@@ -66,6 +78,7 @@ clf_status clf__quantized_attach(struct clf__tensor_list *list, int first, int m
     }
     struct clf__stored_tensor *tensors = list->items + first;
     qsort(tensors, (size_t)count, sizeof *tensors, by_name);
+    CLF__TRY(check_names(tensors, count));
     char *drops;
     CLF__TRY(clf__allocate(&drops, (size_t)count, 1));
     clf_status status = attach_all(drops, tensors, count, multiplies);

@@ -217,6 +217,12 @@ static void test_scales(void **state)
     put_variable(&draft, 6, "a/weight_scale", 2, 0, 0, 4, scales);
     put_number(&draft, 0, 4);
     check_refused(&draft, CLF_FORMAT, "\"a/weight\" has 2 scales of F32");
+    begin(&draft, 6, 3);
+    put_variable(&draft, 6, "a/weight", 2, 3, 1, 1, small);
+    put_variable(&draft, 6, "a/weight_scale", 2, 0, 0, 4, scales);
+    put_variable(&draft, 6, "a/weight_scale", 2, 0, 0, 4, bias);
+    put_number(&draft, 0, 4);
+    check_refused(&draft, CLF_FORMAT, "tensor \"a/weight_scale\" is there twice; download it again");
 }
 
 static void test_every_allocation_may_fail(void **state)
