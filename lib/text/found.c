@@ -36,17 +36,27 @@ clf_status clf__found_pieces_add(struct clf__found_pieces *found, const char *te
     return CLF_OK;
 }
 
-static int by_byte_and_length(const void *left, const void *right)
+static int by_bytes(const void *left, const void *right)
 {
     const struct clf__found_piece *a = left, *b = right;
-    unsigned char first = (unsigned char)*a->text, second = (unsigned char)*b->text;
-    if (first != second) {
-        return first < second ? -1 : 1;
+    int order = memcmp(a->text, b->text, a->size < b->size ? a->size : b->size);
+    if (order != 0) {
+        return order;
     }
-    if (a->size != b->size) {
-        return a->size > b->size ? -1 : 1;
+    return a->size != b->size ? (a->size > b->size) - (a->size < b->size) : (a->id < b->id) - (a->id > b->id);
+}
+
+/* In their order, each piece comes after those that it begins with. */
+static void find_shorter(struct clf__found_piece *items, int count)
+{
+    for (int i = 0; i < count; i++) {
+        int k = i - 1;
+        while (k >= 0 &&
+               (items[k].size >= items[i].size || memcmp(items[k].text, items[i].text, items[k].size) != 0)) {
+            k = items[k].shorter;
+        }
+        items[i].shorter = k;
     }
-    return (a->id > b->id) - (a->id < b->id);
 }
 
 static void set_pair(struct clf__found_pieces *found, int first, int second)
@@ -58,7 +68,8 @@ static void set_pair(struct clf__found_pieces *found, int first, int second)
 void clf__found_pieces_sort(struct clf__found_pieces *found)
 {
     if (found->count > 0) {
-        qsort(found->items, (size_t)found->count, sizeof *found->items, by_byte_and_length);
+        qsort(found->items, (size_t)found->count, sizeof *found->items, by_bytes);
+        find_shorter(found->items, found->count);
     }
     memset(found->first, 0, sizeof found->first);
     memset(found->pairs, 0, sizeof found->pairs);
@@ -144,6 +155,7 @@ static void take_spaces(struct clf__found_match *match, int marks, const char *t
     }
 }
 
+/* The longest piece that a text begins with. */
 static const struct clf__found_piece *piece_at(const struct clf__found_pieces *found, const char *text,
                                                size_t size)
 {
@@ -152,13 +164,28 @@ static const struct clf__found_piece *piece_at(const struct clf__found_pieces *f
     if (size > 1 && (found->pairs[pair / 64] >> (pair % 64) & 1) == 0) {
         return NULL;
     }
-    for (int k = found->first[byte]; k < found->first[byte + 1]; k++) {
-        const struct clf__found_piece *piece = &found->items[k];
-        if (piece->size <= size && memcmp(text, piece->text, piece->size) == 0) {
-            return piece;
-        }
+    int low = found->first[byte], high = found->first[byte + 1];
+    while (low < high) { /* behind the last one that does not come after the text */
+        int middle = low + (high - low) / 2;
+        const struct clf__found_piece *piece = &found->items[middle];
+        int order = memcmp(piece->text, text, piece->size < size ? piece->size : size);
+        int is_after = order > 0 || (order == 0 && piece->size > size);
+        low = is_after ? low : middle + 1;
+        high = is_after ? middle : high;
     }
-    return NULL;
+    if (low == found->first[byte]) {
+        return NULL;
+    }
+    /* That one begins with all pieces that the text begins with. */
+    const struct clf__found_piece *last = &found->items[low - 1];
+    size_t common = 0;
+    while (common < last->size && common < size && last->text[common] == text[common]) {
+        common++;
+    }
+    while (last->size > common && last->shorter >= 0) {
+        last = &found->items[last->shorter];
+    }
+    return last->size <= common ? last : NULL;
 }
 
 int clf__found_pieces_next(const struct clf__found_pieces *found, struct clf__found_match *out,

@@ -14,12 +14,13 @@ struct clf__found_piece {
     char *text; /* owned */
     size_t size;
     int32_t id;
-    int marks; /* of text/pieces.h */
+    int marks;   /* of text/pieces.h */
+    int shorter; /* the longest other piece that this one begins with, or -1 */
 };
 
 /* Zeroed at first: nothing is found. */
 struct clf__found_pieces {
-    struct clf__found_piece *items; /* by their first byte, then the longest first */
+    struct clf__found_piece *items; /* by their bytes; of two of one text the lower id last */
     int count, capacity;
     int first[256 + 1];             /* where those of a first byte begin */
     uint64_t pairs[(1 << 16) / 64]; /* a bit for the first two bytes of a piece */
