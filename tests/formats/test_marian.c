@@ -289,12 +289,31 @@ static void test_refused_options(void **state)
     }
     check_refused(change("model.xx.intgemm.bin", "dec-depth: 2\n", "dec-depth: x\n"), CLF_FORMAT,
                   "\"dec-depth\"");
+    check_refused(change("model.xx.intgemm.bin", "dim-vocabs:\n  - 48\n", "dim-vocabs:\n  - 4x\n"),
+                  CLF_FORMAT, "a vocabulary of \"4x\" words");
     check_refused(change("model.xx.intgemm.bin", "dim-emb: 16\n", "dim-emb: 15\n"), CLF_FORMAT,
                   "not a multiple");
     check_refused(change("model.xx.intgemm.bin", "dec-depth: 2\n", "dec-depth: 3\n"), CLF_FORMAT,
                   "\"decoder_l3_rnn_Wf\" is missing");
     check_refused(change("model.xx.intgemm.bin", "enc-depth: 2\n", "enc-depth: 1\n"), CLF_FORMAT,
                   "encoder_l2_");
+}
+
+static void test_refused_configurations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *part;
+    } cases[] = {
+        {"beam-size: 1\n", "beam-size: x\n", "\"beam-size\" of the configuration beside it is \"x\""},
+        {"beam-size: 1\n", "beam-size: 0\n", "\"beam-size\" of the configuration beside it is \"0\""},
+        {"normalize: 1.0\n", "normalize: nan\n", "\"normalize\" of the configuration beside it is \"nan\""},
+        {"factor: 2.5\n", "factor: 2,5\n", "\"max-length-factor\" of the configuration beside it is \"2,5\""},
+        {"penalty: 0\n", "penalty: y\n", "\"word-penalty\" of the configuration beside it is \"y\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_refused(change("config.yml", cases[i].from, cases[i].to), CLF_FORMAT, cases[i].part);
+    }
 }
 
 static void test_refused_files(void **state)
@@ -344,6 +363,7 @@ int main(void)
         cmocka_unit_test_teardown(test_alone, support_teardown),
         cmocka_unit_test_teardown(test_int8, support_teardown),
         cmocka_unit_test_teardown(test_refused_options, support_teardown),
+        cmocka_unit_test_teardown(test_refused_configurations, support_teardown),
         cmocka_unit_test_teardown(test_refused_files, support_teardown),
         cmocka_unit_test_teardown(test_missing_shortlist, support_teardown),
     };

@@ -112,10 +112,11 @@ static clf_status read_vocabularies(struct clf__config *config, const struct sou
     }
     for (size_t i = 0; i < 2; i++) {
         const char *word = json_string_value(json_array_get(list, i));
-        long size = word != NULL ? strtol(word, NULL, 10) : 0;
-        if (size < 1 || size > CLF__MAX_VOCABULARY) {
-            return clf__fail(CLF_FORMAT, "%s: option \"dim-vocabs\" says a vocabulary of %ld words",
-                             source->path, size);
+        char *end = NULL;
+        long size = word != NULL ? strtol(word, &end, 10) : 0;
+        if (size < 1 || size > CLF__MAX_VOCABULARY || *end != '\0') {
+            return clf__fail(CLF_FORMAT, "%s: option \"dim-vocabs\" says a vocabulary of \"%.40s\" words",
+                             source->path, word != NULL ? word : "");
         }
         *sizes[i] = (int)size;
     }
@@ -241,29 +242,47 @@ static void read_sharing(struct clf__config *config, const json_t *options)
     config->logits_bias = !is_true(options, "output-omit-bias");
 }
 
-/* A number of the folder's configuration. */
-static double number_of(const json_t *decoding, const char *key, double fallback)
+/* A number of the folder's configuration; without it *out stays. */
+static clf_status read_number(double *out, const json_t *decoding, const char *key, double low, double high,
+                              const struct source *source)
 {
-    const char *word = word_of(decoding, key, NULL);
-    char *end;
-    double value = word != NULL ? strtod(word, &end) : fallback;
-    return word != NULL && (end == word || *end != '\0') ? fallback : value;
+    const json_t *value = json_object_get(decoding, key);
+    const char *word = json_string_value(value);
+    char *end = NULL;
+    double number = word != NULL ? strtod(word, &end) : 0;
+    if (value == NULL) {
+        return CLF_OK;
+    }
+    if (word == NULL || end == word || *end != '\0' || !(number >= low && number <= high)) {
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: \"%s\" of the configuration beside it is \"%.40s\", not a number from %g to %g; "
+            "correct it, or take it out",
+            source->path, key, word != NULL ? word : "a list", low, high);
+    }
+    *out = number;
+    return CLF_OK;
 }
 
 /* Without a configuration, as Firefox decodes; what one leaves out, as Marian does. */
 static clf_status read_decoding(struct clf__config *config, const json_t *decoding,
-                                const struct clf__marian_ids *ids)
+                                const struct clf__marian_ids *ids, const struct source *source)
 {
+    enum { MOST = 1000000 };
     struct clf__search_options *search = &config->generation;
-    double beams = number_of(decoding, "beam-size", decoding != NULL ? 12 : 1);
-    search->beams = beams >= 1 && beams <= CLF__SEARCH_BEAMS_LIMIT ? (int)beams : 1;
+    int has_one = decoding != NULL;
+    double beams = has_one ? 12 : 1, word_penalty = 0;
+    search->length_penalty = has_one ? 0 : 1;
+    search->max_length_factor = has_one ? 3 : 2;
+    CLF__TRY(read_number(&beams, decoding, "beam-size", 1, CLF__SEARCH_BEAMS_LIMIT, source));
+    CLF__TRY(read_number(&search->length_penalty, decoding, "normalize", -MOST, MOST, source));
+    CLF__TRY(read_number(&search->max_length_factor, decoding, "max-length-factor", 0, MOST, source));
+    CLF__TRY(read_number(&word_penalty, decoding, "word-penalty", -MOST, MOST, source));
+    search->beams = (int)beams;
     search->length_rule = CLF__LENGTH_HUGGINGFACE;
     search->divides_greedy = 1;
     search->early_stopping = CLF__STOP_NARROW;
-    search->length_penalty = number_of(decoding, "normalize", decoding != NULL ? 0 : 1);
-    double factor = number_of(decoding, "max-length-factor", decoding != NULL ? 3 : 2);
-    search->max_length_factor = factor > 0 && factor < 1e6 ? factor : 0;
-    if (number_of(decoding, "word-penalty", 0) != 0) {
+    if (word_penalty != 0) {
         clf__log(CLF_LOG_WARNING, "the configuration's \"word-penalty\" is not applied");
     }
     if (ids->target_unknown >= 0 && !is_true(decoding, "allow-unk")) {
@@ -309,7 +328,7 @@ static clf_status read(struct clf__config *config, const struct source *source, 
                          source->path, config->source_vocabulary, config->target_vocabulary);
     }
     config->end_id = ids->target_end;
-    CLF__TRY(read_decoding(config, decoding, ids));
+    CLF__TRY(read_decoding(config, decoding, ids, source));
     clf__config_derive(config, &choices);
     config->source_end_id = ids->source_end;
     return CLF_OK;
