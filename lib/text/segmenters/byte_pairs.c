@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "text/pieces.h"
 
 enum { BYTES = 256, MAX_FILE_BYTES = 1 << 28, FIRST_UNPRINTABLE = 0x100 };
@@ -108,7 +109,10 @@ static clf_status add_results(struct clf__pieces *pieces, int *count, const char
         CLF__TRY(clf__allocate(&whole, line.left_size + line.right_size, 1));
         memcpy(whole, line.left, line.left_size);
         memcpy(whole + line.left_size, line.right, line.right_size);
-        clf_status status = clf__pieces_add(pieces, whole, line.left_size + line.right_size, 0);
+        size_t size = line.left_size + line.right_size;
+        clf_status status = clf__utf8_valid_prefix(whole, size) == size
+                                ? clf__pieces_add(pieces, whole, size, 0)
+                                : damaged(path, *count, "is not UTF-8");
         clf__free(whole);
         CLF__TRY(status);
     }
