@@ -154,16 +154,19 @@ static clf_status add_tensor(void *user, const struct clf__pickled_tensor *tenso
 static clf_status find_top(struct opening *opening)
 {
     static const char pickle[] = "data.pkl";
+    int found = 0;
     for (int i = 0; i < opening->zip.count; i++) {
         const char *name = opening->zip.entries[i].name, *stroke = strchr(name, '/');
         if (stroke != NULL && strcmp(stroke + 1, pickle) == 0 && (size_t)(stroke - name) < MAX_TOP - 1) {
             memcpy(opening->top, name, (size_t)(stroke - name) + 1);
-            return CLF_OK;
+            found++;
         }
     }
-    return clf__fail(CLF_FORMAT,
-                     "%s: is a zip archive without data.pkl, not one of torch.save(); download it again",
-                     opening->shard->path);
+    return found == 1
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT,
+                           "%s: is a zip archive %s data.pkl, not one of torch.save(); download it again",
+                           opening->shard->path, found == 0 ? "without" : "of more than one");
 }
 
 static clf_status check_byte_order(const struct opening *opening)

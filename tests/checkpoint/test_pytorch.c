@@ -254,6 +254,8 @@ static void test_other_archives(void **state)
     check_archive(files, 2, count_more, CLF_FORMAT, "its list of files is cut off");
     check_archive(files, 3, NULL, CLF_UNSUPPORTED, "its numbers are not little-endian");
     check_archive(files + 1, 1, NULL, CLF_FORMAT, "without data.pkl");
+    const struct zip_file two[] = {files[0], files[1], {"other/data.pkl", pickle, sizeof pickle - 1}};
+    check_archive(two, 3, NULL, CLF_FORMAT, "of more than one data.pkl");
     files[1].name = files[0].name;
     check_archive(files, 2, NULL, CLF_FORMAT, "two files in it have one name");
     const char *folder = support_temporary_folder();
