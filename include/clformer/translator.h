@@ -108,6 +108,12 @@ struct clf_translate_options {
      * the first one, in the mean of its heads. It runs the model once more over each translation, one by
      * one. The last layer but one often aligns best (Garg et al. 2019). Without split_sentences. */
     int alignment_layer;
+    /* As transformers' exponential_decay_length_penalty: from the token on that comes after
+     * length_decay_start generated ones, those that are given not counted, the score s of an end token
+     * becomes s + |s| (f^n - 1), n the tokens since then, f length_decay_factor: above 1 the end comes
+     * sooner. 1: nothing changes. */
+    int length_decay_start;
+    double length_decay_factor;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */

@@ -53,6 +53,8 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
         .epsilon_cutoff = (double)search->sampling.epsilon_cutoff,
         .eta_cutoff = (double)search->sampling.eta_cutoff,
         .max_length_factor = search->max_length_factor,
+        .length_decay_start = search->decay_start,
+        .length_decay_factor = (double)search->decay_factor,
     };
     memset(options, 0, size);
     memcpy(options, &own, clf__smaller_size(size, sizeof own));
@@ -94,6 +96,8 @@ static clf_status choose_search(struct clf_translator *translator)
         .seed = options->seed,
     };
     search->max_length_factor = options->max_length_factor;
+    search->decay_start = options->length_decay_start;
+    search->decay_factor = (float)options->length_decay_factor;
     search->source_limit = translator->model->info.max_source_length;
     search->start_id = translator->framing.decoder_start >= 0 ? translator->decoder_start_id : own->start_id;
     search->prefix = &options->forced_first;

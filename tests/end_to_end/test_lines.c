@@ -85,6 +85,26 @@ static void test_alignments(void **state)
     assert_non_null(strstr(result.errors, "it is 1 to the decoder's 3"));
 }
 
+/* The sooner it has to end the shorter it is. */
+static void test_length_decay(void **state)
+{
+    (void)state;
+    static const char line[] = "Je voudrais acheter un livre.\n";
+    struct process_result result = run_clformer(line, TRANSLATE "--length-decay 2,30 --beam 1");
+    assert_int_equal(result.status, 0);
+    assert_true(result.output_size < strlen("I'd like to buy a book.\n"));
+    result = run_clformer(line, TRANSLATE "--length-decay 40,30 --beam 1");
+    assert_output(result, "I'd like to buy a book.\n");
+    static const char *const wrong[] = {"3", "3,", ",2", "-1,2", "3,0", "3,2x", "3;2", "99999999999,2"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char flags[300];
+        snprintf(flags, sizeof flags, TRANSLATE "--length-decay=%s", wrong[i]);
+        result = run_clformer(line, flags);
+        assert_int_equal(result.status, 2);
+        assert_non_null(strstr(result.errors, "takes a number of tokens and a factor from 1e-06 to 1e+06"));
+    }
+}
+
 static void test_long_line(void **state)
 {
     (void)state;
@@ -228,6 +248,7 @@ int main(void)
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_alignments, support_teardown),
+        cmocka_unit_test_teardown(test_length_decay, support_teardown),
         cmocka_unit_test_teardown(test_long_line, support_teardown),
         cmocka_unit_test_teardown(test_cut_inside_a_character, support_teardown),
         cmocka_unit_test_teardown(test_unicode_blanks, support_teardown),

@@ -236,6 +236,8 @@ static void test_bad_values(void **state)
     REFUSE((options.streamed = hear, options.beam = 2), "there is one beam (2)");
     REFUSE((options.streamed = hear, options.n_best = 3), "one translation a line (3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");
+    REFUSE(options.length_decay_factor = 0, "decay by 0 from token 0 on: the factor is above 0");
+    REFUSE((options.length_decay_start = -1, options.length_decay_factor = 1.1), "from token -1 on");
     REFUSE(options.encoder_repetition_penalty = -2, "of the source's tokens -2");
     clf_model_free(model);
 }

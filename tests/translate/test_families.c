@@ -46,6 +46,11 @@ static void choose(struct clf_translate_options *options, const struct clf_model
         (int)json_integer_value(json_object_get(json, "encoder_no_repeat_ngram_size"));
     read_real(&options->repetition_penalty, json, "repetition_penalty");
     read_real(&options->encoder_repetition_penalty, json, "encoder_repetition_penalty");
+    const json_t *decay = json_object_get(json, "exponential_decay_length_penalty");
+    if (decay != NULL) {
+        options->length_decay_start = (int)json_integer_value(json_array_get(decay, 0));
+        options->length_decay_factor = json_number_value(json_array_get(decay, 1));
+    }
     const json_t *k = json_object_get(json, "top_k");
     options->top_k = k != NULL ? (int)json_integer_value(k) : options->top_k;
     options->sample = json_is_true(json_object_get(json, "do_sample"));

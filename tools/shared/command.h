@@ -47,7 +47,7 @@ struct flags {
     int sample, no_sample, top_k, seed;
     double temperature, top_p, min_p, typical_p, epsilon, eta; /* likewise */
     double max_length_factor;                                  /* likewise */
-    const char *shortlist;
+    const char *shortlist, *length_decay;
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
     int pieces;

@@ -122,6 +122,9 @@ static const struct flag table[] = {
     {"encoder-repetition-penalty", 0, TAKES_SEARCH, FLAG_FACTOR, FIELD(encoder_repetition_penalty), "X",
      "scores of the source's tokens are multiplied by X, those below 0 divided; 1: they are not (the "
      "model's)"},
+    {"length-decay", 0, TAKES_SEARCH, FLAG_TEXT, FIELD(length_decay), "N,X",
+     "behind N generated tokens the end's score grows by its size times X^n - 1 at the nth one more; X 1: it "
+     "does not (the model's)"},
     {"sample", 0, TAKES_SEARCH, FLAG_SWITCH, FIELD(sample), NULL,
      "draw tokens by their probabilities: with --beam 1 each of --n-best N by itself (as the model's folder "
      "says)"},

@@ -7,6 +7,9 @@
 
 #include "shared/command.h"
 
+#define LEAST_DECAY 1e-6 /* as in generation_config.json */
+#define MOST_DECAY  1e6
+
 int setup_open(struct setup *setup, const struct flags *flags)
 {
     *setup = (struct setup){NULL, NULL};
@@ -81,6 +84,24 @@ static int parse_suppressed(struct clf_translate_options *options, const struct 
     }
     options->suppressed = ids;
     options->suppressed_count = count;
+    return -1;
+}
+
+/* "N,X" */
+static int parse_decay(struct clf_translate_options *options, const char *value)
+{
+    char *comma, *end;
+    errno = 0;
+    long start = strtol(value, &comma, 10);
+    int is_pair = comma != value && *comma == ',' && errno == 0 && start >= 0 && start <= INT_MAX;
+    double factor = is_pair ? strtod(comma + 1, &end) : 0.0;
+    if (!is_pair || end == comma + 1 || *end != '\0' || !(factor >= LEAST_DECAY && factor <= MOST_DECAY)) {
+        return report_wrong_call("--length-decay takes a number of tokens and a factor from %g to %g with a "
+                                 "comma between, such as 20,1.05, not \"%s\"",
+                                 LEAST_DECAY, MOST_DECAY, value);
+    }
+    options->length_decay_start = (int)start;
+    options->length_decay_factor = factor;
     return -1;
 }
 
@@ -173,6 +194,9 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     }
     if (status < 0 && flags->suppress != NULL) {
         status = parse_suppressed(options, model, flags->suppress);
+    }
+    if (status < 0 && flags->length_decay != NULL) {
+        status = parse_decay(options, flags->length_decay);
     }
     return status;
 }
