@@ -114,6 +114,12 @@ struct clf_translate_options {
      * sooner. 1: nothing changes. */
     int length_decay_start;
     double length_decay_factor;
+    /* 1: in the text each unknown token is the source's token that it looks at most, as it is written there,
+     * by the cross-attention of alignment_layer, or where that is 0 of what a CTranslate2 folder says, or
+     * else of the last layer but one in the mean of its heads. A part of a word is a token, too. The ids
+     * stay. It runs the model once more over each translation that has one. Neither for frames nor with
+     * streamed. */
+    int replace_unknown;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */

@@ -107,6 +107,9 @@ struct clf__config {
     /* What generation starts from. */
     struct clf__search_options generation; /* its lists owned by the config; no prefix */
     int forced_first;                      /* the prefix: one id, or -1 */
+    /* The cross-attention that says which source token an unknown one comes from: of this decoder layer, 1
+     * the first one, its first so many heads, 0: all of them. Layer 0: nothing is said. */
+    int alignment_layer, alignment_heads;
 };
 
 /* Fails unless it is a folder; for a file, the failure names its folder where that may be a model. */

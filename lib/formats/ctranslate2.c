@@ -277,6 +277,19 @@ static clf_status read_embeddings(const struct reading *reading)
     return clf__ctranslate2_read_setting(reading->weights, 1, "scale_outputs", 1.0f, &config->output_scale);
 }
 
+/* Without a word of it, one head of the last layer. A layer below 0 counts from the last one, which is -1. */
+static clf_status read_alignment(const struct reading *reading)
+{
+    struct clf__config *config = reading->config;
+    int layer = -1, layers = config->decoder_layers;
+    config->alignment_heads = 1;
+    CLF__TRY(clf__ctranslate2_read_int(reading->weights, 1, "alignment_layer", -layers, layers - 1, &layer));
+    CLF__TRY(clf__ctranslate2_read_int(reading->weights, 1, "alignment_heads", 0, config->decoder_heads,
+                                       &config->alignment_heads));
+    config->alignment_layer = 1 + (layer < 0 ? layers + layer : layer);
+    return CLF_OK;
+}
+
 /* --- Tokens and decoding --- */
 
 static clf_status find_token(int *id, const struct clf__vocabulary *vocabulary, const char *token,
@@ -377,6 +390,7 @@ static clf_status read_all(const struct reading *reading, const char *folder)
     CLF__TRY(read_attention(reading));
     CLF__TRY(read_both_positions(reading));
     CLF__TRY(read_embeddings(reading));
+    CLF__TRY(read_alignment(reading));
     CLF__TRY(read_text(reading, folder));
     set_generation(reading->config);
     return CLF_OK;

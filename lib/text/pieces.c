@@ -48,3 +48,15 @@ clf_status clf__pieces_format(struct clf__pieces *pieces, int marks, const char 
     va_end(arguments);
     return clf__pieces_add(pieces, piece, (size_t)length, marks);
 }
+
+const char *clf__pieces_at(const struct clf__pieces *pieces, int number)
+{
+    const char *piece = pieces->text;
+    if (number < 0 || number >= pieces->count) {
+        return NULL;
+    }
+    for (int i = 0; i < number; i++) {
+        piece += strlen(piece) + 1;
+    }
+    return piece;
+}

@@ -33,4 +33,7 @@ clf_status clf__pieces_add(struct clf__pieces *pieces, const char *piece, size_t
 clf_status clf__pieces_format(struct clf__pieces *pieces, int marks, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* One of them, the list's until it changes; NULL for a number that none has. */
+const char *clf__pieces_at(const struct clf__pieces *pieces, int number);
+
 #endif

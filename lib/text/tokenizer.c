@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "text/pieces.h"
 #include "text/tokenizer_internal.h"
 
 enum { MAX_SHOWN_WORD = 80 };
@@ -48,7 +49,20 @@ const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenize
 struct sink {
     const struct clf__tokenizer_side *side;
     struct clf__ids *ids;
+    struct clf__pieces
+        *tokens; /* the text's pieces too, an unknown one as it is; NULL: they are not wanted */
 };
+
+static clf_status add_id(void *user, int32_t id, const char *text, size_t size)
+{
+    const struct sink *sink = user;
+    if (sink->tokens != NULL) {
+        const char *known = id != sink->side->unknown_id ? sink->side->vocabulary->pieces[id] : NULL;
+        CLF__TRY(known != NULL ? clf__pieces_add(sink->tokens, known, strlen(known), 0)
+                               : clf__pieces_add(sink->tokens, text, strnlen(text, size), 0));
+    }
+    return clf__ids_append(sink->ids, id);
+}
 
 static clf_status add_piece(void *user, const char *piece, size_t length)
 {
@@ -62,12 +76,7 @@ static clf_status add_piece(void *user, const char *piece, size_t length)
         return clf__fail(CLF_TEXT, "\"%.*s\" is not in %s, which has no entry for unknown words", (int)shown,
                          piece, sink->side->vocabulary->path);
     }
-    return clf__ids_append(sink->ids, id);
-}
-
-static clf_status add_id(void *user, int32_t id)
-{
-    return clf__ids_append(((const struct sink *)user)->ids, id);
+    return add_id(user, id, piece, length);
 }
 
 static clf_status add_part(struct sink *sink, const char *text, size_t size)
@@ -89,7 +98,7 @@ static clf_status add_text(const struct clf__tokenizer *tokenizer, struct sink *
     struct clf__found_match match;
     while (clf__found_pieces_next(&tokenizer->found, &match, text, size, done)) {
         CLF__TRY(add_part(sink, text + done, match.start - done));
-        CLF__TRY(clf__ids_append(sink->ids, match.id));
+        CLF__TRY(add_id(sink, match.id, text + match.start, match.end - match.start));
         done = match.end;
     }
     return add_part(sink, text + done, size - done);
@@ -137,27 +146,45 @@ static clf_status add_source(const struct clf__tokenizer *tokenizer, const struc
     return pieces && ends_with(sink->ids, framing->behind) ? CLF_OK : add_ids(sink->ids, framing->behind);
 }
 
+/* With the word that the framing puts in front. */
+static clf_status add_worded_source(const struct clf__tokenizer *tokenizer,
+                                    const struct clf__framing *framing, struct sink *sink, const char *text,
+                                    size_t size, int pieces)
+{
+    if (framing->word == NULL) {
+        return add_source(tokenizer, framing, sink, text, size, pieces);
+    }
+    char *whole = NULL;
+    size_t before = strlen(framing->word) + 1;
+    CLF__TRY(clf__allocate(&whole, before + size, 1));
+    memcpy(stpcpy(whole, framing->word), " ", 1);
+    memcpy(whole + before, text, size);
+    clf_status status = add_source(tokenizer, framing, sink, whole, before + size, pieces);
+    clf__free(whole);
+    return status;
+}
+
 clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__ids *ids,
                                         const char *text, size_t size, int pieces)
 {
-    struct sink sink = {&tokenizer->source, ids};
+    struct sink sink = {&tokenizer->source, ids, NULL};
     ids->count = 0;
-    clf_status status;
-    if (framing->word == NULL) {
-        status = add_source(tokenizer, framing, &sink, text, size, pieces);
-    } else {
-        char *whole = NULL;
-        size_t before = strlen(framing->word) + 1;
-        CLF__TRY(clf__allocate(&whole, before + size, 1));
-        memcpy(stpcpy(whole, framing->word), " ", 1);
-        memcpy(whole + before, text, size);
-        status = add_source(tokenizer, framing, &sink, whole, before + size, pieces);
-        clf__free(whole);
-    }
+    clf_status status = add_worded_source(tokenizer, framing, &sink, text, size, pieces);
     if (status != CLF_OK) {
         ids->count = 0;
     }
+    return status;
+}
+
+clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
+                                        const struct clf__framing *framing, struct clf__pieces *tokens,
+                                        const char *text, size_t size, int pieces)
+{
+    struct clf__ids ids = {.count = 0};
+    struct sink sink = {&tokenizer->source, &ids, tokens};
+    clf_status status = add_worded_source(tokenizer, framing, &sink, text, size, pieces);
+    clf__ids_free(&ids);
     return status;
 }
 
@@ -167,7 +194,7 @@ clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct 
     if (!target) {
         return clf__tokenizer_encode_source(tokenizer, &tokenizer->framing, ids, text, size, pieces);
     }
-    struct sink sink = {&tokenizer->target, ids};
+    struct sink sink = {&tokenizer->target, ids, NULL};
     ids->count = 0;
     clf_status status = add_checked(tokenizer, &sink, text, size, pieces);
     if (status == CLF_OK && tokenizer->options.end_id >= 0) {
@@ -195,9 +222,14 @@ int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, i
     return clf__tokenizer_target_piece(tokenizer, id) != NULL && !is_left_out(tokenizer, id, pieces);
 }
 
+int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer)
+{
+    return tokenizer->target.unknown_id;
+}
+
 /* Fills list (count) with the pieces of a text and says how many they are. */
 static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const char **list, int *chosen,
-                                const int32_t *ids, int count, int pieces)
+                                const int32_t *ids, int count, const char *const *given, int pieces)
 {
     *chosen = 0;
     for (int i = 0; i < count; i++) {
@@ -206,7 +238,9 @@ static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const ch
             return clf__fail(CLF_BAD_ARGUMENT, "%s: has no piece with the id %d",
                              tokenizer->target.vocabulary->path, (int)ids[i]);
         }
-        if (!is_left_out(tokenizer, ids[i], pieces)) {
+        if (given != NULL && given[i] != NULL) {
+            list[(*chosen)++] = given[i];
+        } else if (!is_left_out(tokenizer, ids[i], pieces)) {
             list[(*chosen)++] = piece;
         }
     }
@@ -216,11 +250,17 @@ static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const ch
 clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **text, const int32_t *ids,
                                  int count, int pieces)
 {
+    return clf__tokenizer_decode_given(tokenizer, text, ids, count, NULL, pieces);
+}
+
+clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, char **text,
+                                       const int32_t *ids, int count, const char *const *given, int pieces)
+{
     *text = NULL;
     const char **list = NULL;
     int chosen;
     CLF__TRY(clf__allocate(&list, (size_t)count, sizeof *list));
-    clf_status status = choose_pieces(tokenizer, list, &chosen, ids, count, pieces);
+    clf_status status = choose_pieces(tokenizer, list, &chosen, ids, count, given, pieces);
     if (status == CLF_OK) {
         const struct clf__tokenizer_side *target = &tokenizer->target;
         status = pieces ? clf__segmenter_words.join(NULL, text, list, chosen)

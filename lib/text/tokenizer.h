@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 
+struct clf__pieces;
 struct clf__segmenter;
 struct clf__tokenizer;
 
@@ -91,6 +92,15 @@ clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__ids *ids,
                                         const char *text, size_t size, int pieces);
 
+/* The pieces of a source's text, one for each of its ids but those that frame it; what is unknown as it is
+ * written there. They are added to a list that is zeroed at first, the caller's in any case. */
+clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
+                                        const struct clf__framing *framing, struct clf__pieces *tokens,
+                                        const char *text, size_t size, int pieces);
+
+/* The id of a target that stands for what is unknown, or -1. */
+int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer);
+
 /* Whether a generated id is a part of the text, or of the pieces. */
 int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int pieces);
 
@@ -98,6 +108,11 @@ int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, i
  * frees *text. */
 clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **text, const int32_t *ids,
                                  int count, int pieces);
+
+/* The same where `given` (count; NULL: none) has pieces that stand in the place of some: NULL for the others.
+ */
+clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, char **text,
+                                       const int32_t *ids, int count, const char *const *given, int pieces);
 
 /* One piece, borrowed; NULL for an id outside the vocabulary. */
 const char *clf__tokenizer_source_piece(const struct clf__tokenizer *tokenizer, int32_t id);

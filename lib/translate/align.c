@@ -108,32 +108,50 @@ static clf_status attend(const struct clf__session_maps *maps, struct clf_transl
     return status;
 }
 
-static clf_status align(struct clf_hypothesis *hypothesis, struct clf__session_maps *maps,
-                        struct clf_translator *translator, const struct clf__source *source)
+static clf_status find_links(int **links, struct clf__session_maps *maps, struct clf_translator *translator,
+                             const struct clf__source *source, const struct clf_hypothesis *hypothesis,
+                             struct clf__gaze gaze)
 {
     const struct clf__config *config = &translator->model->transformer->config;
-    int first, last, heads = config->decoder_heads, targets = hypothesis->count, sources = source->length;
+    int first, last, all = config->decoder_heads, targets = hypothesis->count, sources = source->length;
+    int heads = gaze.heads > 0 ? gaze.heads : all;
     CLF__TRY(make_session(translator, sources, targets));
     CLF__TRY(allocate_maps(maps, config, (size_t)sources, (size_t)targets));
     CLF__TRY(attend(maps, translator, source, hypothesis));
-    CLF__TRY(clf__allocate(&hypothesis->alignment, (size_t)targets, sizeof *hypothesis->alignment));
-    size_t layer = (size_t)(translator->options.alignment_layer - 1);
-    const float *cross = maps->cross + layer * (size_t)heads * (size_t)targets * (size_t)sources;
+    CLF__TRY(clf__allocate(links, (size_t)targets, sizeof **links));
+    size_t before = (size_t)(gaze.layer - 1) * (size_t)all;
+    const float *cross = maps->cross + before * (size_t)targets * (size_t)sources;
     find_text(&first, &last, translator, source);
     for (int i = 0; i < targets; i++) {
-        int is_text = clf__tokenizer_is_text(translator->model->tokenizer, hypothesis->ids[i],
-                                             translator->options.pieces);
-        int found = is_text ? look(cross, heads, i, targets, sources, first, last) : -1;
-        hypothesis->alignment[i] = found >= 0 ? found - first : -1;
+        int found = look(cross, heads, i, targets, sources, first, last);
+        (*links)[i] = found >= 0 ? found - first : -1;
     }
     return CLF_OK;
+}
+
+clf_status clf__links_find(int **links, struct clf_translator *translator, const struct clf__source *source,
+                           const struct clf_hypothesis *hypothesis, struct clf__gaze gaze)
+{
+    struct clf__session_maps maps = {NULL, NULL, NULL};
+    *links = NULL;
+    clf_status status = find_links(links, &maps, translator, source, hypothesis, gaze);
+    free_maps(&maps);
+    return status;
 }
 
 clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
                       const struct clf__source *source)
 {
-    struct clf__session_maps maps = {NULL, NULL, NULL};
-    clf_status status = align(hypothesis, &maps, translator, source);
-    free_maps(&maps);
-    return status;
+    const struct clf_translate_options *options = &translator->options;
+    const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
+    struct clf__gaze gaze = {options->alignment_layer, 0};
+    CLF__TRY(clf__links_find(&hypothesis->alignment, translator, source, hypothesis, gaze));
+    for (int i = 0; i < hypothesis->count; i++) {
+        int32_t id = hypothesis->ids[i];
+        int is_replaced = options->replace_unknown && id == clf__tokenizer_unknown(tokenizer);
+        if (!is_replaced && !clf__tokenizer_is_text(tokenizer, id, options->pieces)) {
+            hypothesis->alignment[i] = -1;
+        }
+    }
+    return CLF_OK;
 }

@@ -81,6 +81,19 @@ clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *
                              int count, int feature_size);
 void clf__joined_free(struct clf__joined *joined);
 
+/* A cross-attention: the first so many heads of a decoder layer, 1 the first one. Heads 0: all. */
+struct clf__gaze {
+    int layer, heads;
+};
+/* Which of the source's own tokens each id of a hypothesis looks at most, or -1 where there are none. The
+ * caller frees *links (hypothesis->count), in any case. */
+clf_status clf__links_find(int **links, struct clf_translator *translator, const struct clf__source *source,
+                           const struct clf_hypothesis *hypothesis, struct clf__gaze gaze);
+
+/* Makes a hypothesis' text anew, each unknown token the one of the source's line that it looks at most. */
+clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
+                                const struct clf__source *source, const struct clf_line *line);
+
 /* Fills a hypothesis' alignment. */
 clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
                       const struct clf__source *source);

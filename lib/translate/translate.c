@@ -347,13 +347,29 @@ static clf_status sort(struct work *work)
     return status;
 }
 
-static clf_status align(struct work *work)
+/* What attention says of one translation of a line. */
+static clf_status look_back(struct work *work, const struct clf_line *lines, int line,
+                            struct clf_hypothesis *hypothesis)
+{
+    struct clf_translator *translator = work->translator;
+    CLF__TRY(clf__translator_go_on(translator));
+    if (translator->options.replace_unknown) {
+        CLF__TRY(clf__unknown_replace(hypothesis, translator, &work->sources[line], &lines[line]));
+    }
+    return translator->options.alignment_layer > 0 ? clf__align(hypothesis, translator, &work->sources[line])
+                                                   : CLF_OK;
+}
+
+static clf_status look_back_all(struct work *work, const struct clf_line *lines)
 {
     double start = clf__seconds();
+    const struct clf_translate_options *options = &work->translator->options;
+    if (options->alignment_layer == 0 && !options->replace_unknown) {
+        return CLF_OK;
+    }
     for (int i = 0; i < work->count; i++) {
         for (int h = 0; h < work->results[i].count; h++) {
-            CLF__TRY(clf__translator_go_on(work->translator));
-            CLF__TRY(clf__align(&work->results[i].hypotheses[h], work->translator, &work->sources[i]));
+            CLF__TRY(look_back(work, lines, i, &work->results[i].hypotheses[h]));
         }
     }
     work->translator->times.decode += clf__seconds() - start;
@@ -377,7 +393,7 @@ static clf_status run(struct work *work, const struct clf_line *lines, const str
     CLF__TRY(read_sources(work, lines, prefixes));
     CLF__TRY(sort(work));
     CLF__TRY(work->sorted > 0 ? search(work) : CLF_OK);
-    return work->translator->options.alignment_layer > 0 ? align(work) : CLF_OK;
+    return look_back_all(work, lines);
 }
 
 clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,

@@ -208,6 +208,11 @@ static clf_status check_options(const struct clf_translator *translator)
     if (options->alignment_layer > 0 && options->split_sentences) {
         return clf__fail(CLF_BAD_ARGUMENT, "lines that are split into sentences have no alignments");
     }
+    if (options->replace_unknown && (options->streamed != NULL || translator->model->info.feature_size > 0)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "unknown tokens are replaced by the source's where %s",
+                         options->streamed != NULL ? "a translation is whole, not told as it grows"
+                                                   : "the source is text, and this model's is frames");
+    }
     if (options->streamed != NULL &&
         (options->beam != 1 || options->n_best != 1 || options->split_sentences)) {
         return clf__fail(

@@ -85,6 +85,24 @@ static void test_alignments(void **state)
     assert_non_null(strstr(result.errors, "it is 1 to the decoder's 3"));
 }
 
+/* An unknown token is forced to be the first one, and becomes what it looks at. */
+static void test_replace_unknown(void **state)
+{
+    (void)state;
+    static const char line[] = "\u6f22\u5b57 est \u00e9tudiant.\n";
+    struct process_result result = run_clformer(line, TRANSLATE "--forced-first <unk>");
+    assert_output(result, "It's a student.\n");
+    result = run_clformer(line, TRANSLATE "--forced-first <unk> --replace-unknown");
+    assert_output(result, "\u6f22\u5b57 It's a student.\n");
+    result = run_clformer(line, TRANSLATE "--forced-first <unk> --replace-unknown --alignments --json");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output, "\"text\":\"\u6f22\u5b57 It's a student.\""));
+    assert_non_null(strstr(result.output, "\"tokens\":[\"<unk>\""));
+    assert_non_null(strstr(result.output, "\"alignment\":[1,"));
+    result = run_clformer(line, TRANSLATE "--stream --beam 1 --replace-unknown");
+    assert_int_equal(result.status, 2);
+}
+
 /* The sooner it has to end the shorter it is. */
 static void test_length_decay(void **state)
 {
@@ -248,6 +266,7 @@ int main(void)
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_alignments, support_teardown),
+        cmocka_unit_test_teardown(test_replace_unknown, support_teardown),
         cmocka_unit_test_teardown(test_length_decay, support_teardown),
         cmocka_unit_test_teardown(test_long_line, support_teardown),
         cmocka_unit_test_teardown(test_cut_inside_a_character, support_teardown),

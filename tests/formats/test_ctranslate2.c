@@ -103,6 +103,49 @@ static void test_translations(void **state)
     }
 }
 
+/* Unknown tokens are replaced by the source's, by the one head that CTranslate2 looks at. */
+static void check_replaced(struct clf_model *model, const json_t *record, const char *name)
+{
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    struct clf_translation *translation;
+    clf_translate_options_init(&options, model);
+    options.pieces = 1;
+    options.beam = options.n_best = (int)json_integer_value(json_object_get(record, "beams"));
+    options.max_length = LONGEST_OUTPUT;
+    options.replace_unknown = 1;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    struct clf_line line = {.text = join(json_object_get(record, "source"))};
+    line.size = strlen(line.text);
+    assert_ok(clf_translate(&translation, translator, &line, 1));
+    check_line(translation, json_object_get(record, "outputs"), name, 0);
+    assert_null(translation->hypotheses[0].alignment);
+    clf_translations_free(translation, 1);
+    clf_translator_free(translator);
+}
+
+static void test_decoding(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"pre-norm", "embedding-norm", "gated", "version-1"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[300];
+        snprintf(path, sizeof path, "formats/ctranslate2/%s/decoding.json", names[i]);
+        json_t *cases = json_load_file(support_fixture(path), 0, NULL);
+        const json_t *replaced = json_object_get(cases, "replaced");
+        struct clf_model *model;
+        struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+        options.precision = CLF_PRECISION_FP32;
+        assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder_of(names[i]), &options));
+        assert_true(json_array_size(replaced) > 0);
+        for (size_t k = 0; k < json_array_size(replaced); k++) {
+            check_replaced(model, json_array_get(replaced, k), names[i]);
+        }
+        clf_model_free(model);
+        json_decref(cases);
+    }
+}
+
 /* With the files of a tokenizer of Hugging Face's beside the model: text in, text out. */
 static void test_texts_by_a_tokenizer(void **state)
 {
@@ -275,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_translations, support_teardown),
+        cmocka_unit_test_teardown(test_decoding, support_teardown),
         cmocka_unit_test_teardown(test_texts_by_a_tokenizer, support_teardown),
         cmocka_unit_test_teardown(test_argos, support_teardown),
         cmocka_unit_test_teardown(test_bad_folders, support_teardown),

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "text/pieces.h"
 
 const struct clf__tokenizer_options tokenizer_word_options = {
     .source_vocabulary = 7,
@@ -56,4 +57,38 @@ clf_status tokenizer_add_piece(void *user, const char *piece, size_t length)
     memcpy(text + used, piece, length);
     strcpy(text + used + length, "/");
     return CLF_OK;
+}
+
+char *tokenizer_restore(const struct clf__tokenizer *tokenizer, const char *text, int *unknown)
+{
+    struct clf__framing framing;
+    struct clf__ids ids = {0};
+    struct clf__pieces tokens = {0};
+    const char *given[64] = {NULL};
+    int before = 0, found = 0;
+    char *restored;
+    assert_ok(clf__tokenizer_frame(&framing, tokenizer, NULL, NULL));
+    assert_ok(clf__tokenizer_encode_source(tokenizer, &framing, &ids, text, strlen(text), 0));
+    assert_ok(clf__tokenizer_source_tokens(tokenizer, &framing, &tokens, text, strlen(text), 0));
+    assert_int_equal(tokens.count, ids.count - clf__framing_count(&framing));
+    assert_true(tokens.count <= 64);
+    while (before < CLF__MOST_FRAMING && framing.before[before] >= 0) {
+        before++;
+    }
+    for (int i = 0; i < tokens.count; i++) {
+        int32_t id = ids.data[before + i];
+        const char *token = clf__pieces_at(&tokens, i);
+        if (id == clf__tokenizer_unknown(tokenizer)) {
+            given[i] = token;
+            found++;
+        } else {
+            assert_string_equal(token, clf__tokenizer_source_piece(tokenizer, id));
+        }
+    }
+    assert_null(clf__pieces_at(&tokens, tokens.count));
+    assert_ok(clf__tokenizer_decode_given(tokenizer, &restored, ids.data + before, tokens.count, given, 0));
+    clf__ids_free(&ids);
+    clf__pieces_free(&tokens);
+    *unknown = found;
+    return restored;
 }

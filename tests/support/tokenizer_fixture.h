@@ -28,4 +28,8 @@ clf_status tokenizer_add_piece(void *user, const char *piece, size_t length);
         assert_memory_equal((ids).data, expected_ids, sizeof expected_ids);                                  \
     } while (0)
 
+/* Takes a text to ids and back, unknown ones by what is unknown in it; the caller frees what it gives.
+ * *unknown (may be NULL): how many they are. Known pieces have to be those of their ids. */
+char *tokenizer_restore(const struct clf__tokenizer *tokenizer, const char *text, int *unknown);
+
 #endif

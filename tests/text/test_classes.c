@@ -399,13 +399,36 @@ static void test_every_allocation_may_fail(void **state)
     }
 }
 
+/* What no piece stands for comes back as it was written. */
+static void test_unknown_tokens(void **state)
+{
+    (void)state;
+    static const char *const chosen[] = {"text/mbart",  "text/mbart50", "text/nllb",
+                                         "text/m2m100", "text/pegasus", "text/t5"};
+    static const char text[] = "la \u6f22\u5b57 et \u2603\u6f22 a";
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+        struct clf__tokenizer *tokenizer = load(chosen[i]);
+        int unknown;
+        char *restored = tokenizer_restore(tokenizer, text, &unknown);
+        assert_string_equal(restored, text);
+        assert_int_equal(unknown, 2);
+        clf__free(restored);
+        clf__tokenizer_free(tokenizer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_transformers_ids),  cmocka_unit_test(test_where_languages_go),
-        cmocka_unit_test(test_languages_in_text), cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_which_class),       cmocka_unit_test(test_rows_behind_the_pieces),
-        cmocka_unit_test(test_bad_folders),       cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_transformers_ids),
+        cmocka_unit_test(test_unknown_tokens),
+        cmocka_unit_test(test_where_languages_go),
+        cmocka_unit_test(test_languages_in_text),
+        cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_which_class),
+        cmocka_unit_test(test_rows_behind_the_pieces),
+        cmocka_unit_test(test_bad_folders),
+        cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,6 +233,7 @@ static void test_bad_values(void **state)
     REFUSE(options.alignment_layer = 4, "alignment layer 4: it is 1 to the decoder's 3");
     REFUSE(options.alignment_layer = -1, "alignment layer -1");
     REFUSE((options.alignment_layer = 1, options.split_sentences = 1), "have no alignments");
+    REFUSE((options.replace_unknown = 1, options.streamed = hear), "is whole, not told as it grows");
     REFUSE((options.streamed = hear, options.beam = 2), "there is one beam (2)");
     REFUSE((options.streamed = hear, options.n_best = 3), "one translation a line (3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");

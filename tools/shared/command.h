@@ -54,7 +54,7 @@ struct flags {
     const char *source_language, *target_language;
     int split_sentences;
     int stream; /* the text as it grows */
-    int alignments, alignment_layer;
+    int alignments, alignment_layer, replace_unknown;
     const char *target_prefix, *target_prefix_file;
     /* bench */
     int stage, repeats;

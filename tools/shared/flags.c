@@ -163,6 +163,8 @@ static const struct flag table[] = {
      "a tab and 0-0 1-1 ... behind each translation: source and target token, by the cross-attention"},
     {"alignment-layer", 0, TAKES_TEXTS, FLAG_COUNT, FIELD(alignment_layer), "N",
      "the decoder's layer that --alignments looks at, 1 the first (the last but one)"},
+    {"replace-unknown", 0, TAKES_TEXTS, FLAG_SWITCH, FIELD(replace_unknown), NULL,
+     "unknown tokens become the source's tokens that they look at most, by the cross-attention"},
     {"stream", 0, TAKES_TEXTS, FLAG_SWITCH, FIELD(stream), NULL,
      "show each line's translation word by word as it grows, a line at a time (with --beam 1)"},
     {"target-prefix", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(target_prefix), "TEXT",

@@ -177,6 +177,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     options->shortlist = flags->shortlist;
     options->pieces = flags->pieces;
     options->split_sentences = flags->split_sentences;
+    options->replace_unknown = flags->replace_unknown;
     if (flags->alignments) { /* the last layer but one aligns best (Garg et al. 2019) */
         int layers = clf_model_describe(model)->decoder_layers;
         options->alignment_layer =

@@ -252,12 +252,27 @@ static int has_bytes(const struct bpe *model, const char *text, size_t size)
     return i == size;
 }
 
+/* The symbol of what is unknown. Pairs never take it in, so that those that are left are in this order. */
+static clf_status add_unknown(const struct bpe *model, struct clf__model_work *work,
+                              struct clf__model_span span)
+{
+    if (work->unknown_count == work->unknown_capacity) {
+        size_t capacity = 2 * work->unknown_capacity + 8;
+        CLF__TRY(clf__resize(&work->unknown, capacity, sizeof *work->unknown));
+        work->unknown_capacity = capacity;
+    }
+    work->unknown[work->unknown_count++] = span;
+    clf__merge_symbol(&work->merges, model->unknown);
+    return CLF_OK;
+}
+
 /* The symbols of a word: what is unknown waits for the next known character, and with fuse_unk for the next
  * unknown one, which it is one with. */
 static clf_status add_symbols(const struct bpe *model, struct clf__model_work *work, const char *word,
                               size_t size)
 {
-    int waiting = 0;
+    struct clf__model_span waiting = {0, 0}; /* none */
+    work->unknown_count = 0;
     for (size_t at = 0, next = 0; at < size; at = next) {
         U8_FWD_1_UNSAFE((const uint8_t *)word, next);
         const char *text = word + at;
@@ -265,26 +280,22 @@ static clf_status add_symbols(const struct bpe *model, struct clf__model_work *w
         int32_t id;
         CLF__TRY(character_piece(model, work, &text, &bytes, at == 0, next == size, &id));
         if (id >= 0) {
-            if (waiting) {
-                clf__merge_symbol(&work->merges, model->unknown);
-            }
-            waiting = 0;
+            CLF__TRY(waiting.end > 0 ? add_unknown(model, work, waiting) : CLF_OK);
+            waiting.end = 0;
             clf__merge_symbol(&work->merges, id);
         } else if (has_bytes(model, text, bytes)) {
             for (size_t i = 0; i < bytes; i++) {
                 clf__merge_symbol(&work->merges, model->bytes[(uint8_t)text[i]]);
             }
         } else if (model->unknown >= 0) {
-            if (waiting && !model->fuses_unknown) {
-                clf__merge_symbol(&work->merges, model->unknown);
+            if (waiting.end > 0 && !model->fuses_unknown) {
+                CLF__TRY(add_unknown(model, work, waiting));
+                waiting.end = 0;
             }
-            waiting = 1;
+            waiting = (struct clf__model_span){waiting.end > 0 ? waiting.start : at, next};
         }
     }
-    if (waiting) {
-        clf__merge_symbol(&work->merges, model->unknown);
-    }
-    return CLF_OK;
+    return waiting.end > 0 ? add_unknown(model, work, waiting) : CLF_OK;
 }
 
 static clf_status bpe_cut(const void *state, struct clf__model_work *work, const char *word, size_t size,
@@ -293,7 +304,7 @@ static clf_status bpe_cut(const void *state, struct clf__model_work *work, const
     const struct bpe *model = state;
     int32_t whole = model->ignores_merges ? clf__trie_find(&model->trie, word, size) : -1;
     if (whole >= 0) {
-        return function(user, whole);
+        return function(user, whole, word, size);
     }
     /* Each byte is a symbol at most; with prefixes and suffixes those of the bytes that stand for these. */
     size_t longest = 1 + model->prefix_size + model->suffix_size;
@@ -303,8 +314,12 @@ static clf_status bpe_cut(const void *state, struct clf__model_work *work, const
     CLF__TRY(clf__merge_begin(&work->merges, size * longest));
     CLF__TRY(add_symbols(model, work, word, size));
     clf__merge_all(&model->merges, &work->merges);
+    size_t unknown = 0;
     for (int at = 0; at >= 0 && work->merges.count > 0; at = work->merges.links[at].next) {
-        CLF__TRY(function(user, work->merges.links[at].symbol));
+        int32_t id = work->merges.links[at].symbol;
+        int is_span = id == model->unknown && unknown < work->unknown_count;
+        struct clf__model_span span = is_span ? work->unknown[unknown++] : (struct clf__model_span){0, size};
+        CLF__TRY(function(user, id, word + span.start, span.end - span.start));
     }
     return CLF_OK;
 }

@@ -15,6 +15,11 @@ struct clf__model_pieces {
     int ids; /* one more than the highest id */
 };
 
+/* Bytes of a word. */
+struct clf__model_span {
+    size_t start, end;
+};
+
 /* Memory that cutting needs, for one word after the other; zeroed at first. */
 struct clf__model_work {
     struct clf__merge_work merges;
@@ -22,6 +27,8 @@ struct clf__model_work {
     size_t path_capacity;
     char *text;
     size_t text_capacity;
+    struct clf__model_span *unknown; /* (unknown_count) */
+    size_t unknown_count, unknown_capacity;
 };
 void clf__model_work_free(struct clf__model_work *work);
 

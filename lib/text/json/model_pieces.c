@@ -11,6 +11,7 @@ void clf__model_work_free(struct clf__model_work *work)
     clf__merge_work_free(&work->merges);
     clf__free(work->path);
     clf__free(work->text);
+    clf__free(work->unknown);
     *work = (struct clf__model_work){.path = NULL};
 }
 

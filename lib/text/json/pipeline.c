@@ -119,7 +119,7 @@ static clf_status cut_normalized(const struct cutting *cutting)
     struct clf__found_match match;
     while (clf__found_pieces_next(&cutting->pipeline->normalized, &match, text, size, done)) {
         CLF__TRY(cut_part(cutting, text + done, match.start - done, is_first && done == 0));
-        CLF__TRY(cutting->function(cutting->user, match.id));
+        CLF__TRY(cutting->function(cutting->user, match.id, text + match.start, match.end - match.start));
         done = match.end;
     }
     return cut_part(cutting, text + done, size - done, is_first && done == 0);
@@ -143,7 +143,7 @@ static clf_status cut_text(const struct cutting *cutting, const char *text, size
     struct clf__found_match match;
     while (clf__found_pieces_next(&cutting->pipeline->raw, &match, text, size, done)) {
         CLF__TRY(cut_raw(cutting, text + done, match.start - done, done == 0));
-        CLF__TRY(cutting->function(cutting->user, match.id));
+        CLF__TRY(cutting->function(cutting->user, match.id, text + match.start, match.end - match.start));
         done = match.end;
     }
     return cut_raw(cutting, text + done, size - done, done == 0);

@@ -117,19 +117,19 @@ static clf_status give(const struct unigram *model, const char *text, size_t siz
                        clf__id_function *function, void *user)
 {
     if (id != model->unknown) {
-        return function(user, id);
+        return function(user, id, text, size);
     }
     int32_t whole = clf__trie_find(&model->trie, text, size);
     if (whole >= 0 || !model->falls_back) {
-        return function(user, whole >= 0 ? whole : id);
+        return function(user, whole >= 0 ? whole : id, text, size);
     }
     for (size_t i = 0; i < size; i++) {
         if (model->bytes[(uint8_t)text[i]] < 0) {
-            return function(user, id);
+            return function(user, id, text, size);
         }
     }
     for (size_t i = 0; i < size; i++) {
-        CLF__TRY(function(user, model->bytes[(uint8_t)text[i]]));
+        CLF__TRY(function(user, model->bytes[(uint8_t)text[i]], text + i, 1));
     }
     return CLF_OK;
 }

@@ -44,7 +44,7 @@ static clf_status word_level_cut(const void *state, struct clf__model_work *work
     const struct word_level *model = state;
     int32_t id = clf__trie_find(&model->trie, word, size);
     id = id >= 0 ? id : model->unknown;
-    return id >= 0 ? function(user, id)
+    return id >= 0 ? function(user, id, word, size)
                    : clf__fail(CLF_TEXT,
                                "\"%.*s\" is not in the vocabulary, which has no piece for unknown words",
                                (int)(size < 80 ? size : clf__utf8_cut(word, 80)), word);

@@ -86,15 +86,16 @@ static clf_status word_piece_cut(const void *state, struct clf__model_work *work
         characters += ((unsigned char)word[i] & 0xC0) != 0x80;
     }
     if (characters > (size_t)model->most_characters) {
-        return function(user, model->unknown);
+        return function(user, model->unknown, word, size);
     }
     for (size_t start = 0; start < size; start = end) { /* whether it can be cut at all */
         if (longest(model, word, size, start, &end) < 0) {
-            return function(user, model->unknown);
+            return function(user, model->unknown, word, size);
         }
     }
     for (size_t start = 0; start < size; start = end) {
-        CLF__TRY(function(user, longest(model, word, size, start, &end)));
+        int32_t id = longest(model, word, size, start, &end);
+        CLF__TRY(function(user, id, word + start, end - start));
     }
     return CLF_OK;
 }

@@ -14,8 +14,8 @@ struct clf__vocabulary;
 
 /* Called with each piece in turn; a failure ends the cutting and is its result. */
 typedef clf_status clf__piece_function(void *user, const char *piece, size_t length);
-/* The same with each piece's id. */
-typedef clf_status clf__id_function(void *user, int32_t id);
+/* The same with each piece's id, and of the unknown one's what is unknown: bytes of the normalised text. */
+typedef clf_status clf__id_function(void *user, int32_t id, const char *text, size_t size);
 
 /* A model folder, and what its tokenizer_config.json says to segmenters. */
 struct clf__segmenter_folder {

@@ -153,6 +153,7 @@ static clf_status sentencepiece_join(const void *state, char **text, const char 
         CLF__TRY(join_plainly(text, pieces, count));
     } else {
         CLF__TRY(clf__sentencepiece_decode(side->model, text, pieces, count));
+        clf__text_replace(*text, "\u2581", " "); /* of pieces that the model does not know, as transformers */
         clf__text_strip(*text);
     }
     if (side->cleans_up) {

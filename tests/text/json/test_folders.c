@@ -262,12 +262,41 @@ static void test_every_allocation_may_fail(void **state)
     }
 }
 
+/* What no piece stands for comes back as it was written. */
+static void test_unknown_tokens(void **state)
+{
+    (void)state;
+    static const char text[] = "la \u6f22\u5b57 et \u2603\u6f22 a";
+    static const struct {
+        const char *name, *restored;
+        int unknown;
+    } rows[] = {
+        {"t5", text, 2},      {"mbart", text, 2},
+        {"mbart50", text, 2}, {"nllb", text, 2},
+        {"pegasus", text, 2}, {"wordlevel", "la \u6f22\u5b57 et \u2603 \u6f22 a", 4},
+        {"pairs", text, 0},   {"bert", "la \u6f22 \u5b57 et \u2603 \u6f22 a", 4},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct clf__tokenizer *tokenizer = load(rows[i].name);
+        int unknown;
+        char *restored = tokenizer_restore(tokenizer, text, &unknown);
+        assert_string_equal(restored, rows[i].restored);
+        assert_int_equal(unknown, rows[i].unknown);
+        clf__free(restored);
+        clf__tokenizer_free(tokenizer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_transformers_ids),          cmocka_unit_test(test_framing),
-        cmocka_unit_test(test_general_class_of_a_family), cmocka_unit_test(test_which_file),
-        cmocka_unit_test(test_pieces_of_each_other),      cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_transformers_ids),
+        cmocka_unit_test(test_framing),
+        cmocka_unit_test(test_general_class_of_a_family),
+        cmocka_unit_test(test_which_file),
+        cmocka_unit_test(test_pieces_of_each_other),
+        cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_unknown_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
