@@ -12,7 +12,7 @@ void clf__greedy_advance(const struct clf__search *search, struct clf__search_so
     }
     best.score = (float)best.log_probability;
     clf__beam_extend(beam, beam, &best);
-    if (options->divides_greedy) {
+    if (options->divides_greedy && beam->length > clf__prompt_length(options)) {
         beam->score /= clf__length_divisor(options, beam->length);
     }
     source->done = clf__is_end(options, best.id) || beam->length == source->max_length;

@@ -149,8 +149,10 @@ void clf__search_give_source(struct clf__search *search, int slot, const int32_t
 {
     struct clf__search_source *source = &search->sources[slot];
     double most = ceil(source->options->max_length_factor * count);
+    int least = clf__prompt_length(source->options) + 1; /* what is given is not cut */
     source->given = ids;
     source->given_count = count;
+    most = most >= 1.0 && most < least ? least : most;
     if (most >= 1.0 && most < source->max_length) {
         source->max_length = (int)most;
     }
