@@ -24,8 +24,16 @@ static const char help[] =
     "standard input:\n"
     "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small --target-prefix 'I am'\n"
     "  I am a student.\n\n"
+    "--alternatives 3 shows the three most probable ways to go on from there, as --n-best prints them.\n\n"
     "A model of several languages takes them by its own codes or short ones:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
+
+/* Translations of a line. */
+static int translations_wanted(const struct stream *stream)
+{
+    const struct clf_translate_options *options = &stream->flags.translate;
+    return options->alternatives > 0 ? options->alternatives : options->n_best;
+}
 
 /* One source token, or null, for each id. */
 static json_t *alignment_array(const struct clf_hypothesis *hypothesis)
@@ -72,7 +80,7 @@ static int print_json(const struct stream *stream, const struct clf_translation 
             json_pack("{s:s, s:[], s:[], s:n, s:n}", "text", "", "tokens", "ids", "score", "log_probability");
     }
     int failed = object == NULL;
-    if (!failed && stream->flags.translate.n_best > 1) {
+    if (!failed && translations_wanted(stream) > 1) {
         failed = json_object_set_new(object, "n_best", n_best_array(stream->setup.model, translation)) != 0;
     }
     if (failed) {
@@ -195,7 +203,7 @@ static clf_status translate_window(struct stream *stream)
         stream_report_line(stream, i, translation->status, translation->problem,
                            (struct stream_cut){translation->cut_from, 0});
         if (!stream->flags.json) {
-            print_text(translation, stream->flags.translate.n_best, window->first_number + i);
+            print_text(translation, translations_wanted(stream), window->first_number + i);
         } else if (print_json(stream, translation) != EXIT_DONE) {
             stream->failed_lines++;
         }

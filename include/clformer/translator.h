@@ -120,6 +120,12 @@ struct clf_translate_options {
      * stay. It runs the model once more over each translation that has one. Neither for frames nor with
      * streamed. */
     int replace_unknown;
+    /* Above 0, to 128: a line has so many translations, each with another token behind what its target begins
+     * with, the most probable first, as CTranslate2's return_alternatives: all tokens but those that end a
+     * translation, whose probabilities are 1 together. What follows a token is the search's best; the score
+     * is that of what follows and the token's log-probability together. Each is encoded by itself. Neither
+     * with n_best above 1, sample, split_sentences nor streamed. */
+    int alternatives;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */
@@ -159,7 +165,7 @@ struct clf_translation {
     int cut_from;      /* tokens or frames before it was cut at the model's limit; 0: not cut */
     int source_count;  /* tokens or frames that were read */
     struct clf_hypothesis *hypotheses; /* best first */
-    int count; /* n_best, or as many as the search found; 0: an empty line, or a problem */
+    int count; /* n_best or alternatives, or as many as the search found; 0: an empty line, or a problem */
 };
 
 /* Where time went, in seconds, since the translator was created. */

@@ -138,6 +138,9 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     source->has_parted = 0;
     source->random_key = clf__random_key(options->sampling.seed, 0);
     source->max_length = options->max_length;
+    if (options->steps > 0 && options->steps < options->max_length - options->prefix_count) {
+        source->max_length = options->prefix_count + options->steps;
+    }
     source->always_banned_count = clf__bans_prepare(source->always_banned, options);
     struct clf__beam *beam = &source->running[0];
     *beam = (struct clf__beam){.ids = beam->ids};

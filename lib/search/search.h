@@ -69,6 +69,7 @@ struct clf__search_options {
     int min_length, max_length; /* 0 <= min <= max, max >= 1 */
     double max_length_factor;   /* of the source's ids, rounded up: a source's own maximum length, where it
                                  * is less than max_length; 0: there is none */
+    int steps; /* tokens behind the prefix at most, whatever the rest says; 0: no such limit */
     enum clf__length_rule length_rule;
     double length_penalty;
     int divides_greedy; /* a greedy hypothesis' score goes by the length rule, too */

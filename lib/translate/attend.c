@@ -27,7 +27,8 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
         return CLF_OK;
     }
     struct clf_translation *translation;
-    CLF__TRY(clf__translate(&translation, translator, source, NULL, 1));
+    const struct clf__request request = {source, NULL, NULL, 1};
+    CLF__TRY(clf__translate(&translation, translator, &request));
     clf_status status =
         translation->status == CLF_OK ? CLF_OK : clf__fail(translation->status, "%s", translation->problem);
     for (int i = 0; translation->count > 0 && i < translation->hypotheses[0].count && status == CLF_OK; i++) {

@@ -37,6 +37,7 @@ struct clf_translator {
     struct clf__session *force_session;   /* for scoring; made at the first score */
     struct clf__session *align_session;   /* for alignments; made for the lengths that come */
     struct clf__session_limits align_limits;
+    struct clf_translator *starts; /* gives the first tokens of alternatives; NULL: none are wanted */
     struct clf_stage_times times;
     struct clf__sentence_rules *sentence_rules; /* NULL: lines are not split */
     int warns_of_sentences;                     /* a line of several sentences is warned of yet */
@@ -120,9 +121,24 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
 clf_status clf__translator_begin(struct clf_translator *translator);
 void clf__translator_end(struct clf_translator *translator);
 
+/* Frees what a hypothesis holds. */
+void clf__hypothesis_free(struct clf_hypothesis *hypothesis);
+
+/* Lines to translate, and what their targets begin with. */
+struct clf__request {
+    const struct clf_line *lines;    /* (count) */
+    const struct clf_line *prefixes; /* (count) or NULL */
+    const struct clf__ids *begun;    /* (count) ids in the place of prefixes, or NULL; the caller's */
+    int count;
+};
+
 /* clf_translate_prefixed() of whole lines, within a call. */
 clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
-                          const struct clf_line *lines, const struct clf_line *prefixes, int count);
+                          const struct clf__request *request);
+
+/* The same where alternatives are wanted. */
+clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_translator *translator,
+                                       const struct clf__request *request);
 
 /* CLF_BAD_ARGUMENT for what cannot be `count` lines. */
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count);

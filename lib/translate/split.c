@@ -160,7 +160,8 @@ static clf_status translate_parts(struct clf_translation **out, struct split *sp
 {
     struct clf_translation *parts;
     CLF__TRY(find_parts(split));
-    CLF__TRY(clf__translate(&parts, split->translator, split->sources, NULL, split->parts.count));
+    const struct clf__request request = {split->sources, NULL, NULL, split->parts.count};
+    CLF__TRY(clf__translate(&parts, split->translator, &request));
     clf_status status = clf__allocate(out, (size_t)split->count, sizeof **out);
     for (int i = 0; status == CLF_OK && i < split->count; i++) {
         status = join_line(&(*out)[i], split, i, parts);
@@ -189,8 +190,12 @@ static clf_status translate_split(struct clf_translation **out, struct clf_trans
 static clf_status translate(struct clf_translation **out, struct clf_translator *translator,
                             const struct clf_line *lines, const struct clf_line *prefixes, int count)
 {
+    const struct clf__request request = {lines, prefixes, NULL, count};
+    if (translator->starts != NULL) {
+        return clf__translate_alternatives(out, translator, &request);
+    }
     if (translator->sentence_rules == NULL) {
-        return clf__translate(out, translator, lines, prefixes, count);
+        return clf__translate(out, translator, &request);
     }
     if (prefixes != NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "lines that are split into sentences take no target prefix");

@@ -12,7 +12,7 @@
 struct work {
     struct clf_translator *translator;
     struct clf__source *sources;         /* (count) */
-    struct clf__ids *prefixes;           /* (count) what targets begin with; NULL: nothing is given */
+    struct clf__ids *prefixes;           /* (count) what targets begin with, where it is read here; or NULL */
     struct clf__search_options *options; /* (count) beside these */
     struct clf_translation *results;
     int count;
@@ -289,42 +289,47 @@ static void warn_of_sentences(struct clf_translator *translator, const struct cl
     }
 }
 
-/* The line's own search begins with its prefix. */
-static clf_status read_prefix(struct work *work, int line, const struct clf_line *prefix)
+/* The line's own search begins with its prefix. Where a few steps are all that is wanted, the forced first
+ * token is given too, so that they come behind it. */
+static clf_status read_prefix(struct work *work, int line, const struct clf__request *request)
 {
-    struct clf__ids *ids = &work->prefixes[line];
+    const struct clf_translator *translator = work->translator;
     struct clf__search_options *options = &work->options[line];
-    clf_status status = clf__prefix_read(ids, work->translator, prefix);
-    *options = work->translator->search;
-    if (status == CLF_OK && ids->count > 0) {
+    const struct clf__ids *ids = request->begun != NULL ? &request->begun[line] : &work->prefixes[line];
+    *options = translator->search;
+    if (request->prefixes != NULL) {
+        CLF__TRY(clf__prefix_read(&work->prefixes[line], translator, &request->prefixes[line]));
+    }
+    if (options->steps > 0 && ids->count == 0 && translator->options.forced_first >= 0) {
+        CLF__TRY(clf__ids_append(&work->prefixes[line], translator->options.forced_first));
+    }
+    if (ids->count > 0) {
         options->prefix = ids->data;
         options->prefix_count = ids->count;
         options->prefix_is_prompt = 1;
     }
-    return status;
+    return CLF_OK;
 }
 
-static clf_status read_line(struct work *work, int line, const struct clf_line *text,
-                            const struct clf_line *prefix)
+static clf_status read_line(struct work *work, int line, const struct clf__request *request)
 {
-    CLF__TRY(clf__source_read(&work->sources[line], work->translator, text));
-    clf_status status = prefix != NULL ? read_prefix(work, line, prefix) : CLF_OK;
+    CLF__TRY(clf__source_read(&work->sources[line], work->translator, &request->lines[line]));
+    clf_status status = work->options != NULL ? read_prefix(work, line, request) : CLF_OK;
     if (status != CLF_OK) {
         clf__source_free(&work->sources[line]);
     }
     return status;
 }
 
-static clf_status read_sources(struct work *work, const struct clf_line *lines,
-                               const struct clf_line *prefixes)
+static clf_status read_sources(struct work *work, const struct clf__request *request)
 {
     double start = clf__seconds();
     for (int i = 0; i < work->count; i++) {
         struct clf_translation *result = &work->results[i];
         const struct clf__source *source = &work->sources[i];
-        clf_status status = read_line(work, i, &lines[i], prefixes != NULL ? &prefixes[i] : NULL);
+        clf_status status = read_line(work, i, request);
         CLF__TRY(clf__line_problem(status, &result->status, &result->problem));
-        warn_of_sentences(work->translator, &lines[i]);
+        warn_of_sentences(work->translator, &request->lines[i]);
         result->cut_from = source->cut_from;
         result->source_count = source->length;
         work->translator->times.lines += source->length == 0; /* the others count when they are done */
@@ -376,7 +381,7 @@ static clf_status look_back_all(struct work *work, const struct clf_line *lines)
     return CLF_OK;
 }
 
-static clf_status run(struct work *work, const struct clf_line *lines, const struct clf_line *prefixes)
+static clf_status run(struct work *work, const struct clf__request *request)
 {
     size_t count = (size_t)work->count;
     CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
@@ -386,22 +391,23 @@ static clf_status run(struct work *work, const struct clf_line *lines, const str
     if (work->translator->options.streamed != NULL) {
         CLF__TRY(clf__allocate(&work->told, count, sizeof *work->told));
     }
-    if (prefixes != NULL) {
+    if (request->prefixes != NULL || request->begun != NULL || work->translator->search.steps > 0) {
         CLF__TRY(clf__allocate(&work->prefixes, count, sizeof *work->prefixes));
         CLF__TRY(clf__allocate(&work->options, count, sizeof *work->options));
     }
-    CLF__TRY(read_sources(work, lines, prefixes));
+    CLF__TRY(read_sources(work, request));
     CLF__TRY(sort(work));
     CLF__TRY(work->sorted > 0 ? search(work) : CLF_OK);
-    return look_back_all(work, lines);
+    return look_back_all(work, request->lines);
 }
 
 clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
-                          const struct clf_line *lines, const struct clf_line *prefixes, int count)
+                          const struct clf__request *request)
 {
-    CLF__TRY(clf__translator_check_lines(lines, count));
+    int count = request->count;
+    CLF__TRY(clf__translator_check_lines(request->lines, count));
     struct work work = {.translator = translator, .count = count};
-    clf_status status = run(&work, lines, prefixes);
+    clf_status status = run(&work, request);
     for (int i = 0; work.prefixes != NULL && i < count; i++) {
         clf__ids_free(&work.prefixes[i]);
     }
@@ -422,6 +428,13 @@ clf_status clf__translate(struct clf_translation **out, struct clf_translator *t
     return CLF_OK;
 }
 
+void clf__hypothesis_free(struct clf_hypothesis *hypothesis)
+{
+    clf__free(hypothesis->text);
+    clf__free(hypothesis->ids);
+    clf__free(hypothesis->alignment);
+}
+
 void clf_translations_free(struct clf_translation *translations, int count)
 {
     if (translations == NULL) {
@@ -430,9 +443,7 @@ void clf_translations_free(struct clf_translation *translations, int count)
     for (int i = 0; i < count; i++) {
         struct clf_translation *translation = &translations[i];
         for (int h = 0; h < translation->count; h++) {
-            clf__free(translation->hypotheses[h].text);
-            clf__free(translation->hypotheses[h].ids);
-            clf__free(translation->hypotheses[h].alignment);
+            clf__hypothesis_free(&translation->hypotheses[h]);
         }
         clf__free(translation->hypotheses);
         clf__free(translation->problem);

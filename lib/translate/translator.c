@@ -178,6 +178,22 @@ static clf_status choose_sentences(struct clf_translator *translator)
         language != NULL ? language : clf__tokenizer_text_language(translator->model->tokenizer));
 }
 
+static clf_status check_alternatives(const struct clf_translate_options *options)
+{
+    if (options->alternatives < 0 || options->alternatives > CLF__SEARCH_BEAMS_LIMIT) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%d alternatives: it is 1 to %d, or 0 for none",
+                         options->alternatives, CLF__SEARCH_BEAMS_LIMIT);
+    }
+    const char *problem = options->n_best > 1         ? "n-best is above 1: each has one translation"
+                          : options->sample           ? "tokens are drawn"
+                          : options->split_sentences  ? "lines are split into sentences"
+                          : options->streamed != NULL ? "a translation is told as it grows"
+                                                      : NULL;
+    return options->alternatives == 0 || problem == NULL
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT, "there are no alternatives where %s", problem);
+}
+
 static clf_status check_options(const struct clf_translator *translator)
 {
     const struct clf_translate_options *options = &translator->options;
@@ -221,6 +237,7 @@ static clf_status check_options(const struct clf_translator *translator)
             "(%d), and lines are not split into sentences",
             options->beam, options->n_best);
     }
+    CLF__TRY(check_alternatives(options));
     int count = options->suppressed_count;
     if (count < 0 || (count > 0 && options->suppressed == NULL)) {
         return clf__fail(CLF_BAD_ARGUMENT, "suppressed_count is %d, %s", count,
@@ -348,6 +365,45 @@ static clf_status choose_shortlist(struct clf_translator *translator)
     return status;
 }
 
+/* The caller's suppressed ids and all that end a translation. */
+static clf_status list_suppressed(int32_t **out, int *count, const struct clf_translator *translator)
+{
+    const struct clf_translate_options *options = &translator->options;
+    const struct clf__search_options *search = &translator->search;
+    size_t given = (size_t)options->suppressed_count, others = (size_t)search->other_end_count;
+    CLF__TRY(clf__allocate(out, given + others + 1, sizeof **out));
+    if (given > 0) {
+        memcpy(*out, options->suppressed, given * sizeof **out);
+    }
+    if (others > 0) {
+        memcpy(*out + given, search->other_end_ids, others * sizeof **out);
+    }
+    (*out)[given + others] = search->end_id;
+    *count = (int)(given + others) + 1;
+    return CLF_OK;
+}
+
+/* What takes the one step that finds alternatives. */
+static clf_status make_starts(struct clf_translator *translator)
+{
+    struct clf_translate_options options = translator->options;
+    int32_t *suppressed = NULL;
+    CLF__TRY(list_suppressed(&suppressed, &options.suppressed_count, translator));
+    options.suppressed = suppressed;
+    options.alternatives = 0;
+    options.beam = options.n_best = translator->options.alternatives;
+    options.early_stopping = CLF_STOP_FALSE;
+    options.length_rule = CLF_LENGTH_NONE;
+    options.forced_last = -1;
+    clf_status status = clf_translator_create(&translator->starts, translator->model, &options);
+    clf__free(suppressed);
+    if (status == CLF_OK) {
+        translator->starts->search.steps = 1;
+        translator->starts->warns_of_sentences = 0; /* the other one does */
+    }
+    return status;
+}
+
 clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
                                  const struct clf_translate_options *options)
 {
@@ -379,6 +435,9 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     if (status == CLF_OK) {
         status = choose_max_lines(translator);
     }
+    if (status == CLF_OK && translator->options.alternatives > 0) {
+        status = make_starts(translator);
+    }
     if (status != CLF_OK) {
         clf_translator_free(translator);
         return status;
@@ -402,6 +461,7 @@ void clf_translator_free(struct clf_translator *translator)
                  "a translator that is at work is not freed; its callbacks must not do that");
         return;
     }
+    clf_translator_free(translator->starts);
     clf__session_free(translator->session);
     clf__session_free(translator->force_session);
     clf__session_free(translator->align_session);

@@ -103,6 +103,24 @@ static void test_replace_unknown(void **state)
     assert_int_equal(result.status, 2);
 }
 
+static void test_alternatives(void **state)
+{
+    (void)state;
+    static const char line[] = "Je suis \u00e9tudiant.\n\n";
+    struct process_result result = run_clformer(line, TRANSLATE "--alternatives 3 --target-prefix I");
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "\n"), 4);
+    assert_int_equal(process_count(result.output, "\tI'm a student.\n"), 1);
+    assert_int_equal(process_count(result.output, "\tI am a student.\n"), 1);
+    assert_int_equal(process_count(result.output, "\n2\t\t\n"), 1);
+    result = run_clformer(line, TRANSLATE "--alternatives 3 --target-prefix I --json");
+    assert_int_equal(process_count(result.output, "\"text\":\"I am a student.\""), 1);
+    assert_int_equal(process_count(result.output, "\"n_best\":["), 2);
+    result = run_clformer(line, TRANSLATE "--alternatives 3 --n-best 2");
+    assert_int_equal(result.status, 2);
+    assert_non_null(strstr(result.errors, "n-best is above 1: each has one translation"));
+}
+
 /* The sooner it has to end the shorter it is. */
 static void test_length_decay(void **state)
 {
@@ -267,6 +285,7 @@ int main(void)
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_alignments, support_teardown),
         cmocka_unit_test_teardown(test_replace_unknown, support_teardown),
+        cmocka_unit_test_teardown(test_alternatives, support_teardown),
         cmocka_unit_test_teardown(test_length_decay, support_teardown),
         cmocka_unit_test_teardown(test_long_line, support_teardown),
         cmocka_unit_test_teardown(test_cut_inside_a_character, support_teardown),

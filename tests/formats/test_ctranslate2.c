@@ -42,7 +42,9 @@ static char *join(const json_t *tokens)
 static void check_line(const struct clf_translation *actual, const json_t *expected, const char *name,
                        size_t line)
 {
-    assert_int_equal(actual->status, CLF_OK);
+    if (actual->status != CLF_OK) {
+        fail_msg("%s, line %zu: %s", name, line + 1, actual->problem);
+    }
     assert_int_equal(actual->count, json_array_size(expected));
     for (int n = 0; n < actual->count; n++) {
         const json_t *wanted = json_array_get(expected, (size_t)n);
@@ -103,25 +105,44 @@ static void test_translations(void **state)
     }
 }
 
-/* Unknown tokens are replaced by the source's, by the one head that CTranslate2 looks at. */
-static void check_replaced(struct clf_model *model, const json_t *record, const char *name)
+/* Unknown tokens are replaced by the source's, by the one head that CTranslate2 looks at; or so many tokens
+ * are alternatives behind a prefix. */
+static void check_record(struct clf_model *model, const json_t *record, const char *key, const char *name,
+                         size_t number)
 {
     struct clf_translate_options options;
     struct clf_translator *translator;
     struct clf_translation *translation;
+    const json_t *outputs = json_object_get(record, "outputs");
     clf_translate_options_init(&options, model);
     options.pieces = 1;
-    options.beam = options.n_best = (int)json_integer_value(json_object_get(record, "beams"));
+    options.beam = (int)json_integer_value(json_object_get(record, "beams"));
     options.max_length = LONGEST_OUTPUT;
-    options.replace_unknown = 1;
+    if (strcmp(key, "replaced") == 0) {
+        options.n_best = options.beam;
+        options.replace_unknown = 1;
+    } else {
+        options.alternatives = (int)json_array_size(outputs);
+    }
     assert_ok(clf_translator_create(&translator, model, &options));
     struct clf_line line = {.text = join(json_object_get(record, "source"))};
+    struct clf_line prefix = {.text = join(json_object_get(record, "prefix"))};
     line.size = strlen(line.text);
-    assert_ok(clf_translate(&translation, translator, &line, 1));
-    check_line(translation, json_object_get(record, "outputs"), name, 0);
+    prefix.size = strlen(prefix.text);
+    assert_ok(clf_translate_prefixed(&translation, translator, &line, &prefix, 1));
+    check_line(translation, outputs, name, number);
     assert_null(translation->hypotheses[0].alignment);
     clf_translations_free(translation, 1);
     clf_translator_free(translator);
+}
+
+static void check_records(struct clf_model *model, const json_t *cases, const char *key, const char *name)
+{
+    const json_t *records = json_object_get(cases, key);
+    assert_true(json_array_size(records) > 0);
+    for (size_t k = 0; k < json_array_size(records); k++) {
+        check_record(model, json_array_get(records, k), key, name, k);
+    }
 }
 
 static void test_decoding(void **state)
@@ -132,15 +153,12 @@ static void test_decoding(void **state)
         char path[300];
         snprintf(path, sizeof path, "formats/ctranslate2/%s/decoding.json", names[i]);
         json_t *cases = json_load_file(support_fixture(path), 0, NULL);
-        const json_t *replaced = json_object_get(cases, "replaced");
         struct clf_model *model;
         struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
         options.precision = CLF_PRECISION_FP32;
         assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder_of(names[i]), &options));
-        assert_true(json_array_size(replaced) > 0);
-        for (size_t k = 0; k < json_array_size(replaced); k++) {
-            check_replaced(model, json_array_get(replaced, k), names[i]);
-        }
+        check_records(model, cases, "replaced", names[i]);
+        check_records(model, cases, "alternatives", names[i]);
         clf_model_free(model);
         json_decref(cases);
     }

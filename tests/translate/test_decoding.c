@@ -154,6 +154,121 @@ static void test_prefixes(void **state)
     clf_model_free(model);
 }
 
+/* What is given is whole, however short a translation has to be for its source. */
+static void test_prefix_beyond_the_factor(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    for (int beam = 1; beam <= 4; beam += 3) {
+        struct clf_translate_options options;
+        struct clf_translator *translator;
+        struct clf_translation *found;
+        struct clf_line line = {texts[0], strlen(texts[0])}, prefix = {"There is a book", 15};
+        clf_translate_options_init(&options, model);
+        options.beam = beam;
+        options.max_length_factor = 0.2;
+        assert_ok(clf_translator_create(&translator, model, &options));
+        assert_ok(clf_translate_prefixed(&found, translator, &line, &prefix, 1));
+        assert_int_equal(found->status, CLF_OK);
+        assert_int_equal(strncmp(found->hypotheses[0].text, prefix.text, prefix.size), 0);
+        clf_translations_free(found, 1);
+        clf_translator_free(translator);
+    }
+    clf_model_free(model);
+}
+
+/* Each goes on from another token, and the first one, with one beam, is what would have come anyway; whatever
+ * is translated beside it. */
+static void check_alternatives(struct clf_model *model, struct clf_translate_options *options)
+{
+    static const char *const given[] = {"I am", "", "I've", "There"};
+    struct clf_translator *translator, *plain;
+    struct clf_translation *together, *alone, *usual;
+    struct clf_line lines[4], prefixes[4];
+    for (int i = 0; i < 4; i++) {
+        lines[i] = (struct clf_line){texts[i], strlen(texts[i])};
+        prefixes[i] = (struct clf_line){given[i], strlen(given[i])};
+    }
+    assert_ok(clf_translator_create(&plain, model, options));
+    options->alternatives = 3;
+    options->alignment_layer = 2;
+    assert_ok(clf_translator_create(&translator, model, options));
+    assert_ok(clf_translate_prefixed(&together, translator, lines, prefixes, 4));
+    assert_ok(clf_translate_prefixed(&usual, plain, lines, prefixes, 4));
+    assert_int_equal(clf_translator_times(translator)->lines, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(together[i].count, 3);
+        assert_ok(clf_translate_prefixed(&alone, translator, &lines[i], &prefixes[i], 1));
+        assert_same(alone, &together[i]);
+        clf_translations_free(alone, 1);
+        const struct clf_hypothesis *all = together[i].hypotheses, *first = usual[i].hypotheses;
+        int place = 0;
+        while (all[0].ids[place] == all[1].ids[place]) {
+            place++;
+        }
+        assert_int_not_equal(all[1].ids[place], all[2].ids[place]);
+        assert_int_not_equal(all[0].ids[place], all[2].ids[place]);
+        assert_memory_equal(all[0].ids, all[2].ids, (size_t)place * sizeof *all[0].ids);
+        assert_int_equal(strncmp(all[2].text, given[i], strlen(given[i])), 0);
+        assert_non_null(all[2].alignment);
+        if (options->beam == 1) {
+            assert_string_equal(all[0].text, first->text);
+            assert_float_equal(all[0].log_probability, first->log_probability, 1e-4);
+        }
+    }
+    clf_translations_free(together, 4);
+    clf_translations_free(usual, 4);
+    clf_translator_free(translator);
+    clf_translator_free(plain);
+}
+
+static void test_alternatives(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    for (int beam = 1; beam <= 4; beam += 3) {
+        struct clf_translate_options options;
+        clf_translate_options_init(&options, model);
+        options.beam = beam;
+        check_alternatives(model, &options);
+    }
+    clf_model_free(model);
+}
+
+/* Behind the language; and where no token more may come, they are whole. */
+static void test_alternatives_behind_a_language(void **state)
+{
+    (void)state;
+    struct clf_model *model;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO),
+                             CLF_SOURCE_FOLDER "/tests/fixtures/models/m2m100-text", NULL));
+    for (int longest = 2; longest <= 6; longest += 4) {
+        static const int first[] = {0};
+        struct clf_translate_options options;
+        clf_translate_options_init(&options, model);
+        options.target_language = "en";
+        options.alternatives = 5;
+        options.min_length = 0;
+        options.max_length = longest;
+        struct clf_translation *found = translate(model, &options, first, 1);
+        assert_int_equal(found->count, 5);
+        for (int i = 0; i < 5; i++) {
+            const struct clf_hypothesis *one = &found->hypotheses[i];
+            assert_in_range(one->count, 2, longest);
+            assert_int_equal(one->ids[0], found->hypotheses[0].ids[0]);
+            for (int k = 0; k < i; k++) {
+                assert_int_not_equal(one->ids[1], found->hypotheses[k].ids[1]);
+            }
+            if (longest == 2) {
+                assert_true(i == 0 || one->score <= found->hypotheses[i - 1].score);
+                assert_float_equal((double)one->score, one->log_probability, 1e-5);
+            }
+        }
+        clf_translations_free(found, 1);
+    }
+    clf_model_free(model);
+}
+
 /* What a caller is told of lines that grow. */
 struct heard {
     char text[LINES][4096];
@@ -233,6 +348,13 @@ static void test_bad_values(void **state)
     REFUSE(options.alignment_layer = 4, "alignment layer 4: it is 1 to the decoder's 3");
     REFUSE(options.alignment_layer = -1, "alignment layer -1");
     REFUSE((options.alignment_layer = 1, options.split_sentences = 1), "have no alignments");
+    REFUSE(options.alternatives = -1, "-1 alternatives: it is 1 to 128");
+    REFUSE(options.alternatives = 129, "129 alternatives");
+    REFUSE(options.alternatives = 2, "no alternatives where tokens are drawn");
+    REFUSE((options.alternatives = 2, options.n_best = 2), "where n-best is above 1");
+    REFUSE((options.alternatives = 2, options.sample = 0, options.split_sentences = 1),
+           "split into sentences");
+    REFUSE((options.alternatives = 2, options.sample = 0, options.streamed = hear), "told as it grows");
     REFUSE((options.replace_unknown = 1, options.streamed = hear), "is whole, not told as it grows");
     REFUSE((options.streamed = hear, options.beam = 2), "there is one beam (2)");
     REFUSE((options.streamed = hear, options.n_best = 3), "one translation a line (3)");
@@ -249,6 +371,9 @@ int main(void)
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_temperature, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
+        cmocka_unit_test_teardown(test_prefix_beyond_the_factor, support_teardown),
+        cmocka_unit_test_teardown(test_alternatives, support_teardown),
+        cmocka_unit_test_teardown(test_alternatives_behind_a_language, support_teardown),
         cmocka_unit_test_teardown(test_streaming, support_teardown),
         cmocka_unit_test_teardown(test_bad_values, support_teardown),
     };

@@ -171,6 +171,9 @@ static const struct flag table[] = {
      "what every translation begins with (nothing)"},
     {"target-prefix-file", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(target_prefix_file), "FILE",
      "what each translation begins with, a line for each; empty: anything (none)"},
+    {"alternatives", 0, TAKES_TEXTS, FLAG_COUNT, FIELD(alternatives), "N",
+     "N translations a line: each goes on from another one of the N most probable tokens behind the prefix "
+     "(0)"},
     {"tokens", 0, TAKES_LINES | TAKES_BENCH, FLAG_SWITCH, FIELD(pieces), NULL,
      "lines are pieces with white space between them, not text"},
     {"words", 0, TAKES_BLEU, FLAG_CHOICE, FIELD(words), "13a|spaces",
@@ -298,6 +301,7 @@ static void set_defaults(struct flags *flags)
         .model_options = CLF_MODEL_OPTIONS_INIT,
         .beam = -1,
         .n_best = -1,
+        .alternatives = -1,
         .min_length = -1,
         .max_length = -1,
         .batch_tokens = -1,

@@ -154,6 +154,10 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     clf_translate_options_init(options, model);
     override(&options->beam, flags->beam);
     override(&options->n_best, flags->n_best);
+    override(&options->alternatives, flags->alternatives);
+    if (flags->n_best < 0 && options->alternatives > 0) {
+        options->n_best = 1;
+    }
     override(&options->min_length, flags->min_length);
     override(&options->max_length, flags->max_length);
     override(&options->batch_tokens, flags->batch_tokens);

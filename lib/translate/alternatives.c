@@ -1,0 +1,125 @@
+/* Alternatives at a position: the most probable tokens behind what a target begins with, each with the best
+ * translation that goes on with it. A translator of its own takes the one step that finds them; then they are
+ * what their line's target begins with, a line for each. */
+#include "base/memory.h"
+#include "translate/internal.h"
+
+/* The alternatives of all lines that go on, and what becomes of them. */
+struct branches {
+    struct clf_line *lines; /* (count) */
+    struct clf__ids *begun; /* (count) the starts' */
+    int count;
+    struct clf_translation *found; /* (count) */
+};
+
+static int goes_on(const struct clf_translator *translator, const struct clf_hypothesis *start)
+{
+    return start->count < translator->search.max_length;
+}
+
+static clf_status list_branches(struct branches *branches, const struct clf_translator *translator,
+                                const struct clf__request *request, const struct clf_translation *starts)
+{
+    size_t most = (size_t)request->count * (size_t)translator->options.alternatives;
+    CLF__TRY(clf__allocate(&branches->lines, most, sizeof *branches->lines));
+    CLF__TRY(clf__allocate(&branches->begun, most, sizeof *branches->begun));
+    for (int line = 0; line < request->count; line++) {
+        for (int i = 0; i < starts[line].count; i++) {
+            const struct clf_hypothesis *start = &starts[line].hypotheses[i];
+            if (goes_on(translator, start)) {
+                branches->lines[branches->count] = request->lines[line];
+                branches->begun[branches->count++] =
+                    (struct clf__ids){.data = start->ids, .count = start->count};
+            }
+        }
+    }
+    return CLF_OK;
+}
+
+static void exchange(struct clf_hypothesis *a, struct clf_hypothesis *b)
+{
+    struct clf_hypothesis held = *a;
+    *a = *b;
+    *b = held;
+}
+
+/* The alternatives of one line become what goes on with them, from branch *next on. One with which nothing
+ * does is left out; of a line that has no others, the reason stands for it. */
+static clf_status join_line(struct clf_translation *line, const struct clf_translator *translator,
+                            const struct branches *branches, int *next)
+{
+    int kept = 0, all = line->count;
+    const struct clf_translation *failed = NULL;
+    for (int i = 0; i < all; i++) {
+        struct clf_hypothesis *start = &line->hypotheses[i];
+        double log_probability = start->log_probability;
+        start->score = (float)log_probability;
+        if (goes_on(translator, start)) {
+            const struct clf_translation *branch = &branches->found[(*next)++];
+            if (branch->count == 0) {
+                failed = branch;
+                continue;
+            }
+            exchange(start, &branch->hypotheses[0]);
+            start->score = (float)(log_probability + (double)start->score);
+            start->log_probability += log_probability;
+        }
+        exchange(start, &line->hypotheses[kept++]); /* those behind are freed with the others */
+    }
+    if (kept == 0 && failed != NULL) {
+        line->status = failed->status;
+        CLF__TRY(clf__copy_string(&line->problem, failed->problem));
+    }
+    for (int i = kept; i < all; i++) {
+        clf__hypothesis_free(&line->hypotheses[i]);
+    }
+    line->count = kept;
+    return CLF_OK;
+}
+
+/* What the other translator took belongs to the whole, but for its lines and tokens. */
+static void add_times(struct clf_stage_times *times, struct clf_stage_times *more)
+{
+    times->tokenize += more->tokenize;
+    times->encode += more->encode;
+    times->decode += more->decode;
+    times->search += more->search;
+    times->detokenize += more->detokenize;
+    times->steps += more->steps;
+    times->step_rows += more->step_rows;
+    times->batches += more->batches;
+    *more = (struct clf_stage_times){.lines = 0};
+}
+
+static clf_status go_on(struct branches *branches, struct clf_translator *translator,
+                        const struct clf__request *request, struct clf_translation *starts)
+{
+    int next = 0;
+    CLF__TRY(list_branches(branches, translator, request, starts));
+    const struct clf__request branched = {branches->lines, NULL, branches->begun, branches->count};
+    CLF__TRY(clf__translate(&branches->found, translator, &branched));
+    for (int line = 0; line < request->count; line++) {
+        CLF__TRY(join_line(&starts[line], translator, branches, &next));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_translator *translator,
+                                       const struct clf__request *request)
+{
+    struct branches branches = {.count = 0};
+    struct clf_translation *starts;
+    CLF__TRY(clf__translate(&starts, translator->starts, request));
+    clf_status status = go_on(&branches, translator, request, starts);
+    add_times(&translator->times, &translator->starts->times);
+    translator->times.lines += request->count - branches.count;
+    clf_translations_free(branches.found, branches.count);
+    clf__free(branches.lines);
+    clf__free(branches.begun);
+    if (status != CLF_OK) {
+        clf_translations_free(starts, request->count);
+        return status;
+    }
+    *out = starts;
+    return CLF_OK;
+}
