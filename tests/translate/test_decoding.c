@@ -5,6 +5,7 @@
 
 #include <clformer/clformer.h>
 
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "support/support.h"
 
@@ -235,6 +236,52 @@ static void test_alternatives(void **state)
     clf_model_free(model);
 }
 
+static clf_status run_alternatives(struct clf_model *model, const struct clf_translate_options *options)
+{
+    struct clf_translator *translator = NULL;
+    struct clf_translation *found = NULL;
+    struct clf_line line = {texts[0], strlen(texts[0])};
+    clf_status status = clf_translator_create(&translator, model, options);
+    if (status == CLF_OK) {
+        status = clf_translate(&found, translator, &line, 1);
+    }
+    if (status == CLF_OK) {
+        assert_int_equal(found->count, 2);
+        assert_int_equal(found->hypotheses[1].ids[0], options->forced_first);
+        clf_translations_free(found, 1);
+    }
+    clf_translator_free(translator);
+    return status;
+}
+
+/* Of alternatives with an unknown token that is replaced: a sentence, and nothing is lost. */
+static void test_every_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.beam = 1;
+    options.max_length = 4;
+    options.forced_first = clf_target_id(model, "<unk>");
+    options.replace_unknown = 1;
+    options.alternatives = 2;
+    clf__memory_fail_at(0);
+    assert_ok(run_alternatives(model, &options));
+    uint64_t allocations = clf__memory_count();
+    assert_true(allocations > 50);
+    for (uint64_t n = 1; n <= allocations; n++) {
+        clf__memory_fail_at(n);
+        clf_status status = run_alternatives(model, &options);
+        clf__memory_fail_at(0);
+        if (status != CLF_OK) { /* what is remembered from before may need none */
+            assert_int_equal(status, CLF_OUT_OF_MEMORY);
+        }
+    }
+    assert_ok(run_alternatives(model, &options));
+    clf_model_free(model);
+}
+
 /* Behind the language; and where no token more may come, they are whole. */
 static void test_alternatives_behind_a_language(void **state)
 {
@@ -373,6 +420,7 @@ int main(void)
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_prefix_beyond_the_factor, support_teardown),
         cmocka_unit_test_teardown(test_alternatives, support_teardown),
+        cmocka_unit_test_teardown(test_every_allocation_may_fail, support_teardown),
         cmocka_unit_test_teardown(test_alternatives_behind_a_language, support_teardown),
         cmocka_unit_test_teardown(test_streaming, support_teardown),
         cmocka_unit_test_teardown(test_bad_values, support_teardown),
