@@ -128,7 +128,7 @@ int main(int argc, char **argv)
         return argc > 2 ? help_of_verb(argv[2]) : help_of_all();
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("clformer %s\n", CLF_VERSION);
+        printf("clformer %s\npackages of Argos Translate: %s\n", CLF_VERSION, CLF_PACKAGES);
         return output_finish(EXIT_DONE);
     }
     const struct verb *verb = find_verb(argv[1]);

@@ -16,7 +16,7 @@ extern "C" {
  * "system", "configuration", "generation", "tokenizer", "tensors" (objects with "name", "stored_name",
  * "file", "type", "shape", "bytes", "minimum", "maximum", "mean"), "parameters", "bytes", "unusual"
  * (sentences), "cannot_run" (null).
- * @param folder a model folder.
+ * @param folder a model folder, or a package of Argos Translate, as clf_model_load() takes it.
  * @return as clf_model_load(). With CLF_UNSUPPORTED, *json is not NULL: what the files of a model say that
  * cannot be run. "system" is null then, "model_type", "architectures" and "configuration" are those of its
  * config.json, its tensors have no minimum, maximum and mean, and "cannot_run" is the reason. With every

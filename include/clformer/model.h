@@ -48,7 +48,9 @@ struct clf_model_options {
  *
  * @param out    receives the model; free it with clf_model_free() before its device is closed.
  * @param device where the weights go; borrowed for the model's life.
- * @param folder an encoder-decoder's folder of Hugging Face, CTranslate2 or clformer.
+ * @param folder an encoder-decoder's folder of Hugging Face, CTranslate2, Marian, Argos Translate or
+ * clformer; or a package of Argos Translate, a file, where the library was built with zlib. A package is
+ * unpacked below $TMPDIR, or /tmp, until this function returns.
  * @param options NULL for the defaults.
  * @return CLF_FILE, CLF_FORMAT or CLF_UNSUPPORTED, naming file and key or tensor; CLF_DEVICE_MEMORY with the
  * sizes; CLF_BAD_ARGUMENT for an unknown precision, and for a device or folder that is NULL.

@@ -36,6 +36,12 @@ clf_status clf__environment_cache_folder(char **out)
     return clf__fail(CLF_FILE, "no folder for the cache: neither XDG_CACHE_HOME nor HOME is set");
 }
 
+const char *clf__environment_temporary_folder(void)
+{
+    const char *folder = clf__environment_value("TMPDIR");
+    return folder != NULL ? folder : "/tmp";
+}
+
 clf_status clf__environment_cache_bytes(uint64_t *out)
 {
     const char *value = clf__environment_value("CLFORMER_CACHE_BYTES");

@@ -17,6 +17,9 @@ clf_status clf__environment_uses_tuning(int *out);
 /* $XDG_CACHE_HOME/clformer or ~/.cache/clformer; CLF_FILE where neither is set. The caller frees *out. */
 clf_status clf__environment_cache_folder(char **out);
 
+/* Where files lie for a while: $TMPDIR, or /tmp. */
+const char *clf__environment_temporary_folder(void);
+
 /* How many bytes of compiled programs are kept: $CLFORMER_CACHE_BYTES, 0 for none; missing: 256 MiB, some
  * hundred models and precisions. */
 clf_status clf__environment_cache_bytes(uint64_t *out);

@@ -20,6 +20,7 @@ enum {
     LOCATOR_SIGNATURE = 0x07064b50,
     LOCATOR_BYTES = 20,
     EXTRA_ZIP64 = 1,
+    MADE_ON_UNIX = 3,
     MAX_ENTRIES = 1 << 20,
     MAX_DIRECTORY = 1 << 28,
 };
@@ -32,9 +33,8 @@ struct directory {
 
 static clf_status damaged(const struct clf__file *file, const char *where)
 {
-    return clf__fail(CLF_FORMAT,
-                     "%s: is no zip archive of torch.save() or is damaged (%s); download it again",
-                     file->path, where);
+    return clf__fail(CLF_FORMAT, "%s: is no zip archive or is damaged (%s); download it again", file->path,
+                     where);
 }
 
 /* The last record of the archive has a comment behind it, of unknown length. */
@@ -135,7 +135,7 @@ static clf_status find_bytes(struct clf__zip_entry *entry, const struct clf__fil
         return damaged(file, "a file in it is not where it should be");
     }
     entry->offset = local + LOCAL_BYTES + clf__read_16(header + 26) + clf__read_16(header + 28);
-    if (entry->offset > file->size || entry->size > file->size - entry->offset) {
+    if (entry->offset > file->size || entry->stored_size > file->size - entry->offset) {
         return damaged(file, "a file in it is cut off");
     }
     return CLF_OK;
@@ -155,16 +155,17 @@ static clf_status read_entry(struct clf__zip_entry *entry, size_t *name_length, 
     if (name + extra + comment > size - *at - ENTRY_BYTES) {
         return damaged(file, "its list of files is cut off");
     }
-    if ((clf__read_16(record + 8) & 1) != 0 || clf__read_16(record + 10) != 0) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: holds files that are %s; load it with torch and save it as safetensors",
-                         file->path, (clf__read_16(record + 8) & 1) != 0 ? "encrypted" : "compressed");
-    }
-    uint64_t stored = clf__read_32(record + 20), local = clf__read_32(record + 42);
-    entry->size = clf__read_32(record + 24);
+    uint64_t local = clf__read_32(record + 42);
+    *entry = (struct clf__zip_entry){.name = (const char *)record + ENTRY_BYTES,
+                                     .size = clf__read_32(record + 24),
+                                     .stored_size = clf__read_32(record + 20),
+                                     .method = clf__read_16(record + 10),
+                                     .checksum = clf__read_32(record + 16),
+                                     .is_encrypted = (clf__read_16(record + 8) & 1) != 0,
+                                     .mode = record[5] == MADE_ON_UNIX ? clf__read_16(record + 40) : 0};
     uint64_t *large[3];
     int count = 0;
-    uint64_t *const fields[] = {&entry->size, &stored, &local};
+    uint64_t *const fields[] = {&entry->size, &entry->stored_size, &local};
     for (int i = 0; i < 3; i++) {
         if (*fields[i] == is_in_extra) {
             large[count++] = fields[i];
@@ -173,10 +174,9 @@ static clf_status read_entry(struct clf__zip_entry *entry, size_t *name_length, 
     if (!read_extra(large, count, record + ENTRY_BYTES + name, extra) && count > 0) {
         return damaged(file, "a size in it is missing");
     }
-    if (stored != entry->size) {
+    if (entry->method == CLF__ZIP_STORED && !entry->is_encrypted && entry->stored_size != entry->size) {
         return damaged(file, "a file in it has two sizes");
     }
-    entry->name = (const char *)record + ENTRY_BYTES;
     *name_length = name;
     *at += ENTRY_BYTES + name + extra + comment;
     return find_bytes(entry, file, local);
@@ -218,7 +218,7 @@ static clf_status read_entries(struct clf__zip *zip, const struct clf__file *fil
     return CLF_OK;
 }
 
-clf_status clf__zip_open(struct clf__zip *out, const struct clf__file *file)
+clf_status clf__zip_open_any(struct clf__zip *out, const struct clf__file *file)
 {
     struct directory directory;
     *out = (struct clf__zip){0};
@@ -243,6 +243,21 @@ clf_status clf__zip_open(struct clf__zip *out, const struct clf__file *file)
         return status;
     }
     *out = zip;
+    return CLF_OK;
+}
+
+clf_status clf__zip_open(struct clf__zip *out, const struct clf__file *file)
+{
+    CLF__TRY(clf__zip_open_any(out, file));
+    for (int i = 0; i < out->count; i++) {
+        const struct clf__zip_entry *entry = &out->entries[i];
+        if (entry->is_encrypted || entry->method != CLF__ZIP_STORED) {
+            clf__zip_close(out);
+            return clf__fail(CLF_FORMAT,
+                             "%s: holds files that are %s; load it with torch and save it as safetensors",
+                             file->path, entry->is_encrypted ? "encrypted" : "compressed");
+        }
+    }
     return CLF_OK;
 }
 

@@ -136,9 +136,10 @@ static clf_status refuse_file(const char *path)
     if (status == CLF_OK && is_model) {
         status = clf__fail(CLF_FILE, "%s: is a file of a model; give its folder, %s", path, folder);
     } else if (status == CLF_OK && clf__ends_with(path, ".argosmodel")) {
-        status = clf__fail(
-            CLF_FILE, "%s: is a package of Argos Translate; unpack it (`unzip`) and give the folder in it",
-            path);
+        status = clf__fail(CLF_FILE,
+                           "%s: is a package of Argos Translate; this takes folders alone: unpack it "
+                           "(`unzip`) and give the folder in it",
+                           path);
     } else if (status == CLF_OK) {
         status = clf__fail(CLF_FILE, "%s: is a file; a model is a folder with config.json in it", path);
     }

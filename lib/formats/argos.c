@@ -18,30 +18,18 @@ static clf_status find_folder(int *is_one, const char *folder)
 /* What a package says of itself, and of what it cannot do here. */
 static clf_status check_metadata(const struct clf__json *metadata)
 {
-    const char *type = NULL, *prefix = NULL;
+    const char *type = NULL;
     CLF__TRY(clf__json_string(metadata, "type", &type));
-    CLF__TRY(clf__json_string(metadata, "target_prefix", &prefix));
-    if (type != NULL && strcmp(type, "translate") != 0) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: \"type\" is \"%.60s\"; packages that translate are supported",
-                         metadata->path, type);
-    }
-    return prefix == NULL || prefix[0] == '\0'
+    return type == NULL || strcmp(type, "translate") == 0
                ? CLF_OK
-               : clf__fail(
-                     CLF_UNSUPPORTED,
-                     "%s: \"target_prefix\" is \"%.60s\", which is not supported; give model/ alone with "
-                     "--target-prefix",
-                     metadata->path, prefix);
+               : clf__fail(CLF_UNSUPPORTED,
+                           "%s: \"type\" is \"%.60s\"; packages that translate are supported", metadata->path,
+                           type);
 }
 
 static clf_status check_package(const char *folder)
 {
-    struct clf__json metadata;
     int has_other, has_model;
-    CLF__TRY(clf__json_load_in(&metadata, folder, "metadata.json"));
-    clf_status status = check_metadata(&metadata);
-    clf__json_free(&metadata);
-    CLF__TRY(status);
     CLF__TRY(clf__file_exists_in(&has_model, folder, "sentencepiece.model"));
     CLF__TRY(clf__file_exists_in(&has_other, folder, "bpe.model"));
     return has_model
@@ -51,16 +39,47 @@ static clf_status check_package(const char *folder)
                                      : "; unpack the package again");
 }
 
+/* "target_prefix": one token that every translation begins with. No text shows it; lengths count it. */
+static clf_status read_prefix(struct clf__config *out, const struct clf__json *metadata, const char *model)
+{
+    const char *prefix = NULL;
+    CLF__TRY(clf__json_string(metadata, "target_prefix", &prefix));
+    if (prefix == NULL || prefix[0] == '\0') {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__ctranslate2_find_target(&out->forced_first, model, prefix));
+    return out->forced_first >= 0
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT,
+                           "%s: \"target_prefix\" is \"%.60s\", which the model's vocabulary does not have; "
+                           "download the package again",
+                           metadata->path, prefix);
+}
+
 /* Argos asks for four beams, and has longer translations than CTranslate2. */
+static clf_status read_parts(struct clf__config *out, const struct clf__json *metadata, const char *model)
+{
+    CLF__TRY(check_metadata(metadata));
+    CLF__TRY(clf__ctranslate2_read_config(out, model));
+    out->generation.beams = 4;
+    out->generation.length_penalty = 0.2;
+    return read_prefix(out, metadata, model);
+}
+
 static clf_status read_config(struct clf__config *out, const char *folder)
 {
     char *model;
-    CLF__TRY(check_package(folder));
-    CLF__TRY(clf__path_join(&model, folder, "model"));
-    clf_status status = clf__ctranslate2_read_config(out, model);
-    clf__free(model);
-    out->generation.beams = 4;
-    out->generation.length_penalty = 0.2;
+    struct clf__json metadata;
+    CLF__TRY(clf__json_load_in(&metadata, folder, "metadata.json"));
+    clf_status status = check_package(folder);
+    if (status == CLF_OK) {
+        status = clf__path_join(&model, folder, "model");
+    }
+    if (status == CLF_OK) {
+        status = read_parts(out, &metadata, model);
+        clf__free(model);
+    }
+    clf__json_free(&metadata);
     return status;
 }
 
@@ -85,8 +104,10 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
         status = clf__path_join(&model, folder, "model");
     }
     if (status == CLF_OK) {
-        const struct clf__ctranslate2_text text = {
-            .vocabulary_folder = model, .model_folder = folder, .language = language};
+        const struct clf__ctranslate2_text text = {.vocabulary_folder = model,
+                                                   .model_folder = folder,
+                                                   .language = language,
+                                                   .hidden = config->forced_first};
         status = clf__ctranslate2_load_tokenizer(out, &text, config);
         clf__free(model);
     }

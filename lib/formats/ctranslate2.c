@@ -418,7 +418,8 @@ static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
 static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder,
                                  const struct clf__config *config)
 {
-    const struct clf__ctranslate2_text text = {.vocabulary_folder = folder, .model_folder = folder};
+    const struct clf__ctranslate2_text text = {
+        .vocabulary_folder = folder, .model_folder = folder, .hidden = -1};
     return clf__ctranslate2_load_tokenizer(out, &text, config);
 }
 

@@ -43,6 +43,8 @@ struct clf__ctranslate2_vocabulary {
 clf_status clf__ctranslate2_load_vocabulary(struct clf__ctranslate2_vocabulary *out, const char *folder,
                                             const char *unknown);
 void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabulary);
+/* The id of a token of the target's; -1: it has none. */
+clf_status clf__ctranslate2_find_target(int32_t *out, const char *folder, const char *token);
 
 /* Reads the configuration, as struct clf__format says. */
 clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *folder);
@@ -51,6 +53,7 @@ clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *fol
 struct clf__ctranslate2_text {
     const char *vocabulary_folder, *model_folder;
     const char *language; /* of a source, or NULL */
+    int32_t hidden;       /* the id of a token that a target's text does not show, or -1 */
 };
 clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out,
                                            const struct clf__ctranslate2_text *text,

@@ -277,14 +277,13 @@ static void frame_source(struct clf__tokenizer_material *material)
     }
 }
 
-/* The start token is shown among pieces, as any other but the end; a text leaves it out. */
-static void hide_start(struct clf__tokenizer_material *material)
+/* A token is shown among pieces, as any other but the end; a text leaves it out. */
+static void hide(const struct clf__tokenizer_material *material, int32_t id)
 {
     const struct clf__vocabulary *target = material->target.size > 0 ? &material->target : &material->source;
-    if (material->options.start_id >= 0 && material->segmenter->has_model) {
-        target->marks[material->options.start_id] |= CLF__PIECE_SPECIAL;
+    if (id >= 0 && material->segmenter->has_model) {
+        target->marks[id] |= CLF__PIECE_SPECIAL;
     }
-    material->options.start_id = -1;
 }
 
 static clf_status check_size(const struct clf__vocabulary *vocabulary, int rows)
@@ -346,7 +345,8 @@ static clf_status load_own_tokenizer(struct clf__tokenizer **out,
     return status;
 }
 
-static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokenizer_material *material)
+static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokenizer_material *material,
+                                 int32_t hidden)
 {
     const struct clf__vocabulary *target = material->target.size > 0 ? &material->target : &material->source;
     CLF__TRY(check_size(&material->source, material->options.source_vocabulary));
@@ -357,7 +357,9 @@ static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokeni
         return load_own_tokenizer(out, material);
     }
     CLF__TRY(find_model(material));
-    hide_start(material);
+    hide(material, material->options.start_id);
+    hide(material, hidden);
+    material->options.start_id = -1;
     frame_source(material);
     return clf__tokenizer_make(out, material);
 }
@@ -373,6 +375,20 @@ static clf_status read_unknown(char **out, const char *folder)
     status = clf__copy_string(out, tokens.unknown != NULL ? tokens.unknown : "<unk>");
     clf__ctranslate2_free_tokens(&tokens);
     return status;
+}
+
+clf_status clf__ctranslate2_find_target(int32_t *out, const char *folder, const char *token)
+{
+    char *unknown;
+    struct clf__ctranslate2_vocabulary vocabulary;
+    CLF__TRY(read_unknown(&unknown, folder));
+    clf_status status = clf__ctranslate2_load_vocabulary(&vocabulary, folder, unknown);
+    clf__free(unknown);
+    CLF__TRY(status);
+    *out = clf__vocabulary_id(vocabulary.target.size > 0 ? &vocabulary.target : &vocabulary.source, token,
+                              strlen(token));
+    clf__ctranslate2_free_vocabulary(&vocabulary);
+    return CLF_OK;
 }
 
 clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out,
@@ -391,7 +407,7 @@ clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out,
                                                    .target = vocabulary.target,
                                                    .unknown = unknown,
                                                    .source_language = text->language};
-        status = make_tokenizer(out, &material);
+        status = make_tokenizer(out, &material, text->hidden);
         clf__vocabulary_free(&material.source);
         clf__vocabulary_free(&material.target);
     }

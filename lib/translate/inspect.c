@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "formats/format.h"
+#include "formats/unpack.h"
 #include "model/parameters.h"
 #include "text/segmenters/segmenter.h"
 #include "text/tokenizer.h"
@@ -17,7 +18,7 @@
 /* What is read of a folder; every part is freed at the end. */
 struct inspection {
     const struct clf__format *format;
-    const char *folder;
+    const char *path, *folder; /* as it was given; to read */
     struct clf__config config;
     struct clf__json file; /* config.json */
     struct clf__parameters *parameters;
@@ -198,7 +199,7 @@ static clf_status describe(json_t **out, struct inspection *inspection)
     CLF__TRY(inspect_tensors(inspection));
     CLF__TRY(say_of_tokenizer(inspection));
     *out = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:O, s:I, s:I, s:O, s:n}", "folder",
-                     clf__inspect_text(inspection->folder), "format", inspection->format->name, "system",
+                     clf__inspect_text(inspection->path), "format", inspection->format->name, "system",
                      clf__system_word(inspection->config.system), "configuration",
                      clf__inspect_configuration(&inspection->config), "generation",
                      clf__inspect_generation(&inspection->config), "tokenizer", tokenizer_object(inspection),
@@ -217,18 +218,17 @@ static void free_inspection(struct inspection *inspection)
     clf__config_free(&inspection->config);
 }
 
-clf_status clf_inspect(char **json, const char *folder)
+static clf_status inspect(char **json, const char *path, const struct clf__unpacked *unpacked)
 {
-    *json = NULL;
-    struct inspection inspection = {.folder = folder};
+    struct inspection inspection = {.path = path, .folder = unpacked->folder};
     json_t *object = NULL;
-    clf_status status = describe(&object, &inspection);
+    clf_status status = clf__unpacked_say(unpacked, path, describe(&object, &inspection));
     free_inspection(&inspection);
     char *reason = NULL;
     if (status == CLF_UNSUPPORTED) {
         status = clf__copy_string(&reason, clf_last_error());
         if (status == CLF_OK) {
-            status = clf__inspect_unsupported(&object, folder, reason);
+            status = clf__inspect_unsupported(&object, path, unpacked->folder, reason);
         }
     }
     if (status == CLF_OK) {
@@ -240,6 +240,14 @@ clf_status clf_inspect(char **json, const char *folder)
     clf__free(reason);
     json_decref(object);
     return status;
+}
+
+clf_status clf_inspect(char **json, const char *folder)
+{
+    struct clf__unpacked unpacked;
+    *json = NULL;
+    CLF__TRY(clf__unpack(&unpacked, folder));
+    return clf__unpacked_close(&unpacked, folder, inspect(json, folder, &unpacked));
 }
 
 void clf_string_free(char *string)

@@ -28,7 +28,7 @@ json_t *clf__inspect_text(const char *string);
 /* Appends an object of where a tensor is stored and how. */
 clf_status clf__inspect_tensor(json_t *tensors, const char *name, const struct clf__stored_tensor *stored);
 
-/* What can be said of a model that cannot be run, for that reason. */
-clf_status clf__inspect_unsupported(json_t **out, const char *folder, const char *reason);
+/* What can be said of a model that cannot be run, for that reason; the path is the one that was given. */
+clf_status clf__inspect_unsupported(json_t **out, const char *path, const char *folder, const char *reason);
 
 #endif

@@ -54,15 +54,15 @@ static clf_status read_tensors(json_t *model, const char *folder)
     return status;
 }
 
-clf_status clf__inspect_unsupported(json_t **out, const char *folder, const char *reason)
+clf_status clf__inspect_unsupported(json_t **out, const char *path, const char *folder, const char *reason)
 {
     json_t *config = NULL;
     CLF__TRY(read_config(&config, folder));
     *out =
-        json_pack("{s:o, s:n, s:O?, s:O?, s:o, s:[], s:i, s:i, s:[], s:o}", "folder",
-                  clf__inspect_text(folder), "system", "model_type", json_object_get(config, "model_type"),
-                  "architectures", json_object_get(config, "architectures"), "configuration", config,
-                  "tensors", "parameters", 0, "bytes", 0, "unusual", "cannot_run", clf__inspect_text(reason));
+        json_pack("{s:o, s:n, s:O?, s:O?, s:o, s:[], s:i, s:i, s:[], s:o}", "folder", clf__inspect_text(path),
+                  "system", "model_type", json_object_get(config, "model_type"), "architectures",
+                  json_object_get(config, "architectures"), "configuration", config, "tensors", "parameters",
+                  0, "bytes", 0, "unusual", "cannot_run", clf__inspect_text(reason));
     if (*out == NULL) {
         return clf__inspect_no_memory();
     }

@@ -14,7 +14,8 @@ struct clf_model {
     struct clf__transformer *transformer;
     struct clf__tokenizer *tokenizer;
     int is_borrowed; /* both */
-    char *folder;
+    char *folder;    /* as it was given: of a package, the file */
+    int is_package;  /* whose folder is gone */
     struct clf_model_info info;
 };
 

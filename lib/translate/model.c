@@ -6,6 +6,7 @@
 #include "base/task.h"
 #include "device/caps.h"
 #include "formats/format.h"
+#include "formats/unpack.h"
 #include "program/ahead.h"
 #include "translate/internal.h"
 
@@ -50,13 +51,13 @@ static void *load_tokenizer(void *argument)
 }
 
 /* The tokenizer is read beside the weights: the two take a third of a start. */
-static clf_status load_parts(struct clf_model *model)
+static clf_status load_parts(struct clf_model *model, const char *folder)
 {
     struct clf__transformer *transformer = model->transformer;
-    struct tokenizer_job job = {.folder = model->folder, .config = &transformer->config};
+    struct tokenizer_job job = {.folder = folder, .config = &transformer->config};
     struct clf__task task;
     int is_beside = clf__task_begin(&task, load_tokenizer, &job);
-    clf_status status = clf__transformer_load_weights(transformer, model->folder);
+    clf_status status = clf__transformer_load_weights(transformer, folder);
     clf__task_wait(&task);
     if (!is_beside && status == CLF_OK) {
         load_tokenizer(&job);
@@ -75,13 +76,23 @@ static clf_status begin_programs(struct clf_device *device, const char *folder, 
     return CLF_OK;
 }
 
-static clf_status load(struct clf_model *model, struct clf_device *device, const char *folder,
+static clf_status load_folder(struct clf_model *model, struct clf_device *device, const char *folder,
+                              clf_precision precision)
+{
+    CLF__TRY(clf__transformer_configure(&model->transformer, device, folder, precision));
+    return load_parts(model, folder);
+}
+
+static clf_status load(struct clf_model *model, struct clf_device *device, const char *path,
                        clf_precision precision)
 {
-    CLF__TRY(clf__copy_string(&model->folder, folder));
-    CLF__TRY(begin_programs(device, folder, precision));
-    CLF__TRY(clf__transformer_configure(&model->transformer, device, folder, precision));
-    CLF__TRY(load_parts(model));
+    struct clf__unpacked unpacked;
+    CLF__TRY(clf__copy_string(&model->folder, path));
+    CLF__TRY(begin_programs(device, path, precision));
+    CLF__TRY(clf__unpack(&unpacked, path));
+    model->is_package = unpacked.made != NULL;
+    clf_status status = load_folder(model, device, unpacked.folder, precision);
+    CLF__TRY(clf__unpacked_close(&unpacked, path, status));
     describe(model);
     return CLF_OK;
 }

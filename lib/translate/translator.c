@@ -356,7 +356,7 @@ static clf_status choose_shortlist(struct clf_translator *translator)
         return strcmp(said, "none") == 0 ? CLF_OK : open_shortlist(translator, said);
     }
     char *path = NULL;
-    if (model->is_borrowed) { /* in training, of folders that have none */
+    if (model->is_borrowed || model->is_package) { /* in training, of folders that have none; nor has that */
         return CLF_OK;
     }
     CLF__TRY(clf__format_find_shortlist(&path, model->folder));

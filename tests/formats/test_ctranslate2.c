@@ -263,8 +263,8 @@ static void test_argos(void **state)
     check_refused(pack("{}", "bpe.model"), CLF_UNSUPPORTED, "text that is cut by bpe.model is not supported");
     check_refused(pack("{}", NULL), CLF_FILE, "has no sentencepiece.model; unpack");
     check_refused(pack("{\"type\": \"sbd\"}", "sentencepiece.model"), CLF_UNSUPPORTED, "\"type\" is \"sbd\"");
-    check_refused(pack("{\"target_prefix\": \"__pt__\"}", "sentencepiece.model"), CLF_UNSUPPORTED,
-                  "\"target_prefix\" is");
+    check_refused(pack("{\"target_prefix\": \"__pt__\"}", "sentencepiece.model"), CLF_FORMAT,
+                  "\"target_prefix\" is \"__pt__\", which the model's vocabulary does not have");
 }
 
 /* A copy of a folder in which one file is another. */

@@ -1,0 +1,335 @@
+/* The folder lives while a model is loaded. One that a killed process left behind goes with the next package
+ * that is unpacked: whoever uses one holds a lock on it, which the system drops with the process. */
+#include "formats/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/ascii.h"
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "checkpoint/zip.h"
+
+/* What the names of its folders begin with. */
+#define FOLDER_NAME "clformer-package-"
+enum { UNIQUE = 6, MOST_TIMES_LARGER = 100 };
+
+/* --- Which files of an archive are read --- */
+
+struct package {
+    const struct clf__file *file;
+    struct clf__zip zip;
+    const char *top; /* what names of the package's files begin with */
+    size_t top_length;
+};
+
+static int is_unsafe(const char *name)
+{
+    for (const char *part = name; part != NULL; part = strchr(part, '/'), part += part != NULL) {
+        if (strncmp(part, "../", 3) == 0 || strcmp(part, "..") == 0) {
+            return 1;
+        }
+    }
+    return *name == '/' || strchr(name, '\\') != NULL;
+}
+
+static clf_status check_entry(const struct clf__file *file, const struct clf__zip_entry *entry)
+{
+    const char *what = is_unsafe(entry->name)                      ? "has a name that leads outside"
+                       : (entry->mode & S_IFMT) == (mode_t)S_IFLNK ? "is a link"
+                       : entry->is_encrypted                       ? "is encrypted"
+                                                                   : NULL;
+    return what == NULL
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT,
+                           "%s: \"%.200s\" in it %s, which no package of Argos Translate's does; download it "
+                           "again",
+                           file->path, entry->name, what);
+}
+
+/* The package is where metadata.json lies: in the archive's only folder, or beside none. */
+static clf_status find_top(struct package *package)
+{
+    static const char wanted[] = "metadata.json";
+    int count = 0;
+    for (int i = 0; i < package->zip.count; i++) {
+        const char *name = package->zip.entries[i].name, *stroke = strchr(name, '/');
+        CLF__TRY(check_entry(package->file, &package->zip.entries[i]));
+        if (strcmp(stroke != NULL ? stroke + 1 : name, wanted) == 0) {
+            package->top = name;
+            package->top_length = stroke != NULL ? (size_t)(stroke + 1 - name) : 0;
+            count++;
+        }
+    }
+    return count == 1 ? CLF_OK
+                      : clf__fail(CLF_FORMAT,
+                                  "%s: is a zip archive with %s metadata.json in its folder, no package of "
+                                  "Argos Translate; a model is such a package or a folder",
+                                  package->file->path, count == 0 ? "no" : "more than one");
+}
+
+/* Its name in the package; NULL where it is not read. */
+static const char *wanted_name(const struct package *package, const struct clf__zip_entry *entry)
+{
+    static const char *const files[] = {"metadata.json", "sentencepiece.model", "bpe.model"};
+    static const char below[] = "model/";
+    const char *name = entry->name + package->top_length;
+    if (strncmp(entry->name, package->top, package->top_length) != 0) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (strcmp(name, files[i]) == 0) {
+            return name;
+        }
+    }
+    const char *file = name + strlen(below);
+    return strncmp(name, below, strlen(below)) == 0 && *file != '\0' && strchr(file, '/') == NULL ? name
+                                                                                                  : NULL;
+}
+
+/* Whether what it says of its sizes can be, and has room. */
+static clf_status check_room(const struct package *package, const char *folder)
+{
+    struct statvfs about;
+    uint64_t bytes = 0, most = package->file->size * MOST_TIMES_LARGER;
+    for (int i = 0; i < package->zip.count; i++) {
+        const struct clf__zip_entry *entry = &package->zip.entries[i];
+        if (wanted_name(package, entry) == NULL) {
+            continue;
+        }
+        if (entry->size > most - bytes) {
+            return clf__fail(CLF_FORMAT,
+                             "%s: would become more than %d times as large when it is unpacked, as no model "
+                             "does; download it again",
+                             package->file->path, MOST_TIMES_LARGER);
+        }
+        bytes += entry->size;
+    }
+    if (statvfs(folder, &about) != 0) {
+        return clf__file_fail(folder, "looked at");
+    }
+    uint64_t room = (uint64_t)about.f_bavail * about.f_frsize;
+    return bytes <= room ? CLF_OK
+                         : clf__fail(CLF_FILE,
+                                     "%s: takes %llu MB unpacked, and %s has %llu MB left; let TMPDIR name a "
+                                     "folder with more room",
+                                     package->file->path, (unsigned long long)(bytes >> 20) + 1, folder,
+                                     (unsigned long long)(room >> 20));
+}
+
+/* --- The folder --- */
+
+/* A lock on a folder, or -1: somebody else has it, or removed it. */
+static int lock_folder(const char *path, int flags)
+{
+    struct stat about, named;
+    int lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (lock >= 0 && (flock(lock, LOCK_EX | flags) != 0 || fstat(lock, &about) != 0 ||
+                      lstat(path, &named) != 0 || about.st_ino != named.st_ino)) {
+        close(lock);
+        lock = -1;
+    }
+    return lock;
+}
+
+/* What was left by this user's processes that are no more. It is never worth a failure. */
+static void remove_left(const char *above)
+{
+    struct clf__names names;
+    if (clf__folder_list(&names, above) != CLF_OK) {
+        return;
+    }
+    for (int i = 0; i < names.count; i++) {
+        char *path = NULL;
+        struct stat about;
+        if (strncmp(names.items[i], FOLDER_NAME, strlen(FOLDER_NAME)) != 0 ||
+            clf__path_join(&path, above, names.items[i]) != CLF_OK) {
+            continue;
+        }
+        int is_own = lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid();
+        int lock = is_own ? lock_folder(path, LOCK_NB) : -1;
+        if (lock >= 0) {
+            clf__folder_remove(path);
+            close(lock);
+        }
+        clf__free(path);
+    }
+    clf__names_free(&names);
+}
+
+static clf_status make_folder(struct clf__unpacked *out, const char *above)
+{
+    out->lock = -1;
+    while (out->lock < 0) { /* again where remove_left() came between */
+        CLF__TRY(clf__format(&out->made, "%s/" FOLDER_NAME "%.*s", above, UNIQUE, "XXXXXX"));
+        if (mkdtemp(out->made) == NULL) {
+            clf_status status = clf__file_fail(out->made, "created");
+            clf__free(out->made);
+            out->made = NULL;
+            return status;
+        }
+        out->lock = lock_folder(out->made, 0);
+        if (out->lock < 0) {
+            clf_status status = clf__folder_exists(out->made) ? clf__file_fail(out->made, "locked") : CLF_OK;
+            status = clf__folder_discard(out->made, status);
+            clf__free(out->made);
+            out->made = NULL;
+            CLF__TRY(status);
+        }
+    }
+    return CLF_OK;
+}
+
+/* --- Unpacking --- */
+
+struct target {
+    const char *path;
+    int descriptor;
+};
+
+/* A clf__file_piece. */
+static clf_status write_piece(void *user, const uint8_t *bytes, size_t size)
+{
+    const struct target *target = user;
+    while (size > 0) {
+        ssize_t done = write(target->descriptor, bytes, size);
+        if (done < 0 && errno != EINTR) {
+            return clf__file_fail(target->path, "written");
+        }
+        bytes += done > 0 ? (size_t)done : 0;
+        size -= done > 0 ? (size_t)done : 0;
+    }
+    return CLF_OK;
+}
+
+static clf_status unpack_file(const struct package *package, const struct clf__zip_entry *entry,
+                              const char *path)
+{
+    struct target target = {.path = path};
+    target.descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (target.descriptor < 0) {
+        return clf__file_fail(path, "created");
+    }
+    clf_status status = clf__zip_each_piece(package->file, entry, write_piece, &target);
+    if (close(target.descriptor) != 0 && status == CLF_OK) {
+        status = clf__file_fail(path, "written");
+    }
+    return status;
+}
+
+static clf_status unpack_files(const struct package *package, const char *folder)
+{
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, "model"));
+    clf_status status = clf__folder_create_owned(path);
+    clf__free(path);
+    for (int i = 0; i < package->zip.count && status == CLF_OK; i++) {
+        const char *name = wanted_name(package, &package->zip.entries[i]);
+        if (name != NULL) {
+            CLF__TRY(clf__path_join(&path, folder, name));
+            status = unpack_file(package, &package->zip.entries[i], path);
+            clf__free(path);
+        }
+    }
+    return status;
+}
+
+static clf_status unpack(struct clf__unpacked *out, struct package *package)
+{
+    const char *above = clf__environment_temporary_folder();
+    CLF__TRY(find_top(package));
+    remove_left(above);
+    CLF__TRY(check_room(package, above));
+    CLF__TRY(make_folder(out, above));
+    out->folder = out->made;
+    return unpack_files(package, out->made);
+}
+
+static clf_status unpack_package(struct clf__unpacked *out, const char *path)
+{
+    struct clf__file file = {0};
+    struct package package = {.file = &file};
+    if (!clf__zip_can_unpack()) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: is a package of Argos Translate, and clformer was built without zlib; unpack "
+                         "it (`unzip`) and give the folder in it",
+                         path);
+    }
+    CLF__TRY(clf__file_open(&file, path));
+    clf_status status = clf__zip_open_any(&package.zip, &file);
+    if (status == CLF_OK) {
+        status = unpack(out, &package);
+        clf__zip_close(&package.zip);
+    }
+    clf__file_close(&file);
+    return status;
+}
+
+/* By its name; else it must be a zip archive that is no file of another model. */
+static clf_status is_package(int *out, const char *path)
+{
+    static const uint8_t magic[] = {'P', 'K', 3, 4};
+    uint8_t start[sizeof magic];
+    struct clf__file file = {0};
+    *out = 0;
+    if (!clf__file_exists(path)) {
+        return CLF_OK;
+    }
+    if (clf__ends_with(path, ".argosmodel") || clf__ends_with(path, ".zip")) {
+        *out = 1;
+        return CLF_OK;
+    }
+    CLF__TRY(clf__file_open(&file, path));
+    clf_status status = file.size < sizeof magic ? CLF_OK : clf__file_read_at(&file, 0, start, sizeof magic);
+    *out = status == CLF_OK && file.size >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
+    clf__file_close(&file);
+    if (*out) { /* pytorch_model.bin is one, too */
+        const char *stroke = strrchr(path, '/');
+        char *beside = NULL;
+        CLF__TRY(
+            clf__format(&beside, "%.*sconfig.json", stroke != NULL ? (int)(stroke + 1 - path) : 0, path));
+        *out = !clf__file_exists(beside);
+        clf__free(beside);
+    }
+    return status;
+}
+
+clf_status clf__unpack(struct clf__unpacked *out, const char *path)
+{
+    int is_one;
+    *out = (struct clf__unpacked){.folder = path, .lock = -1};
+    CLF__TRY(is_package(&is_one, path));
+    clf_status status = is_one ? unpack_package(out, path) : CLF_OK;
+    return status == CLF_OK ? CLF_OK : clf__unpacked_close(out, path, status);
+}
+
+clf_status clf__unpacked_say(const struct clf__unpacked *unpacked, const char *path, clf_status status)
+{
+    const char *made = unpacked->made;
+    if (status == CLF_OK || made == NULL || strncmp(clf_last_error(), path, strlen(path)) == 0) {
+        return status;
+    }
+    struct clf__failure failure = clf__failure_keep(status);
+    size_t length = strlen(made);
+    return strncmp(failure.sentence, made, length) == 0
+               ? clf__fail(status, "%s%s", path, failure.sentence + length)
+               : clf__fail_in(status, "%s", path);
+}
+
+clf_status clf__unpacked_close(struct clf__unpacked *unpacked, const char *path, clf_status status)
+{
+    if (unpacked->made != NULL) {
+        status = clf__folder_discard(unpacked->made, clf__unpacked_say(unpacked, path, status));
+        close(unpacked->lock);
+        clf__free(unpacked->made);
+    }
+    *unpacked = (struct clf__unpacked){.lock = -1};
+    return status;
+}

@@ -1,0 +1,303 @@
+/* Packages of Argos Translate as they are downloaded, zip archives: what Argos' own steps give, as from the
+ * folder that was unpacked; and archives that are damaged, or that no one should unpack. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include <clformer/clformer.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "checkpoint/zip.h"
+#include "formats/unpack.h"
+#include "support/process.h"
+#include "support/support.h"
+
+enum { LONGEST_OUTPUT = 20 };
+
+static const char *package_of(const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "formats/argos/%s.argosmodel", name);
+    return support_fixture(path);
+}
+
+/* Packages are unpacked there from now on. */
+static const char *use_temporary_folder(void)
+{
+    const char *folder = support_temporary_folder();
+    assert_int_equal(setenv("TMPDIR", folder, 1), 0);
+    return folder;
+}
+
+static int count_files(const char *folder)
+{
+    struct clf__names names;
+    assert_ok(clf__folder_list(&names, folder));
+    int count = names.count;
+    clf__names_free(&names);
+    return count;
+}
+
+static void check_texts(struct clf_translator *translator, const json_t *cases)
+{
+    assert_true(json_array_size(cases) > 0);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *one = json_array_get(cases, i), *expected = json_object_get(one, "hypotheses");
+        const char *text = json_string_value(json_object_get(one, "text"));
+        struct clf_line line = {.text = text, .size = strlen(text)};
+        struct clf_translation *translation;
+        assert_ok(clf_translate(&translation, translator, &line, 1));
+        assert_int_equal(translation->count, json_array_size(expected));
+        for (int n = 0; n < translation->count; n++) {
+            const json_t *wanted = json_array_get(expected, (size_t)n);
+            double score = json_real_value(json_object_get(wanted, "score"));
+            const struct clf_hypothesis *given = &translation->hypotheses[n];
+            assert_string_equal(given->text, json_string_value(json_object_get(wanted, "text")));
+            if (fabs((double)given->score - score) > 1e-4) {
+                fail_msg("\"%s\", hypothesis %d, \"%s\": score %.6f, expected %.6f", text, n + 1,
+                         given->text, (double)given->score, score);
+            }
+        }
+        clf_translations_free(translation, 1);
+    }
+}
+
+static void check_package(const char *path, const json_t *cases)
+{
+    struct clf_model *model;
+    struct clf_model_options model_options = CLF_MODEL_OPTIONS_INIT;
+    model_options.precision = CLF_PRECISION_FP32;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), path, &model_options));
+    assert_string_equal(clf_model_describe(model)->folder, path);
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.n_best = 4;
+    options.max_length = LONGEST_OUTPUT;
+    struct clf_translator *translator;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    check_texts(translator, cases);
+    clf_translator_free(translator);
+    clf_model_free(model);
+}
+
+static void test_texts(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"plain", "prefix"};
+    json_t *cases = json_load_file(support_fixture("formats/argos/expected.json"), 0, NULL);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *folder = use_temporary_folder(), *package = package_of(names[i]);
+        check_package(package, json_object_get(cases, names[i]));
+        assert_int_equal(count_files(folder), 0);
+        struct clf__unpacked unpacked; /* as a folder, too */
+        assert_ok(clf__unpack(&unpacked, package));
+        assert_int_equal(count_files(unpacked.folder), 3);
+        check_package(unpacked.folder, json_object_get(cases, names[i]));
+        assert_ok(clf__unpacked_close(&unpacked, package, CLF_OK));
+    }
+    json_decref(cases);
+}
+
+static void test_inspect(void **state)
+{
+    (void)state;
+    const char *folder = use_temporary_folder(), *package = package_of("prefix");
+    char *json;
+    assert_ok(clf_inspect(&json, package));
+    assert_non_null(strstr(json, "\"format\":\"Argos Translate\""));
+    assert_non_null(strstr(json, package));
+    clf_string_free(json);
+    assert_int_equal(count_files(folder), 0);
+    assert_fails(clf_inspect(&json, package_of("no-token")), CLF_FORMAT,
+                 "no-token.argosmodel/metadata.json: \"target_prefix\" is \">>de<<\", which the model's");
+    assert_int_equal(count_files(folder), 0);
+}
+
+/* Whatever the archive is called, unless it is a file of another model. */
+static void test_names(void **state)
+{
+    (void)state;
+    use_temporary_folder();
+    static const char *const taken[] = {"model", "x.zip", "x.argosmodel"};
+    const char *folder = support_temporary_folder();
+    char path[256];
+    struct clf__unpacked unpacked;
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, taken[i]);
+        assert_ok(clf__file_copy(path, package_of("damaged/good")));
+        assert_ok(clf__unpack(&unpacked, path));
+        assert_non_null(unpacked.made);
+        assert_ok(clf__unpacked_close(&unpacked, path, CLF_OK));
+    }
+    process_write(folder, "config.json", "{}", 2);
+    snprintf(path, sizeof path, "%s/model", folder);
+    assert_ok(clf__unpack(&unpacked, path));
+    assert_null(unpacked.made);
+    assert_ok(clf__unpacked_close(&unpacked, path, CLF_OK));
+}
+
+static void test_damaged(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *part;
+        clf_status status;
+    } rows[] = {
+        {"outside", "outside.argosmodel: \"a/model/../../x\" in it has a name that leads outside",
+         CLF_FORMAT},
+        {"absolute", "absolute.argosmodel: \"/tmp/x\" in it has a name that leads outside", CLF_FORMAT},
+        {"stroke", "in it has a name that leads outside", CLF_FORMAT},
+        {"link", "link.argosmodel: \"a/model/link\" in it is a link", CLF_FORMAT},
+        {"encrypted", "encrypted.argosmodel: \"a/model/model.bin\" in it is encrypted", CLF_FORMAT},
+        {"checksum", "checksum.argosmodel: is damaged (\"a/model/model.bin\" in it has another", CLF_FORMAT},
+        {"longer", "(\"a/model/model.bin\" in it is longer than it says)", CLF_FORMAT},
+        {"shorter", "(\"a/model/model.bin\" in it is shorter than it says)", CLF_FORMAT},
+        {"stream", "(\"a/model/model.bin\" in it cannot be unpacked)", CLF_FORMAT},
+        {"large", "large.argosmodel: would become more than 100 times as large", CLF_FORMAT},
+        {"method", "in it is compressed by another method than DEFLATE", CLF_UNSUPPORTED},
+        {"cut", "cut.argosmodel: is no zip archive or is damaged (its end is missing)", CLF_FORMAT},
+        {"text", "text.argosmodel: is no zip archive or is damaged (it is too short)", CLF_FORMAT},
+        {"other", "other.argosmodel: is a zip archive with no metadata.json in its folder", CLF_FORMAT},
+        {"two", "two.argosmodel: is a zip archive with more than one metadata.json", CLF_FORMAT},
+    };
+    const char *folder = use_temporary_folder();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char name[64];
+        struct clf__unpacked unpacked;
+        snprintf(name, sizeof name, "damaged/%s", rows[i].name);
+        assert_fails(clf__unpack(&unpacked, package_of(name)), rows[i].status, rows[i].part);
+        assert_int_equal(count_files(folder), 0);
+    }
+    struct clf_model *model;
+    assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), package_of("damaged/good"), NULL),
+                 CLF_FILE, "good.argosmodel: has no sentencepiece.model");
+    assert_int_equal(count_files(folder), 0);
+    setenv("TMPDIR", "/no/such/folder", 1);
+    assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), package_of("damaged/good"), NULL),
+                 CLF_FILE, "/no/such/folder");
+}
+
+/* An archive cut anywhere is refused, or is whole where it counts. */
+static void test_cut_anywhere(void **state)
+{
+    (void)state;
+    const char *folder = use_temporary_folder();
+    size_t size;
+    char *bytes, *path = support_temporary_path("x.argosmodel");
+    struct clf__unpacked unpacked;
+    assert_ok(clf__file_read(&bytes, &size, package_of("damaged/good"), 1 << 20));
+    for (size_t kept = 0; kept < size; kept++) {
+        assert_ok(clf__file_write(path, bytes, kept));
+        assert_fails(clf__unpack(&unpacked, path), CLF_FORMAT, path);
+    }
+    for (size_t at = 0; at < size; at++) { /* a byte that is another */
+        bytes[at] = (char)~bytes[at];
+        assert_ok(clf__file_write(path, bytes, size));
+        clf_status status = clf__unpack(&unpacked, path);
+        assert_true(status == CLF_OK || strstr(clf_last_error(), path) != NULL);
+        clf__unpacked_close(&unpacked, path, CLF_OK);
+        bytes[at] = (char)~bytes[at];
+    }
+    clf__free(bytes);
+    assert_int_equal(count_files(folder), 0);
+}
+
+/* A process that is killed leaves its folder, which the next one removes, and no folder that is in use. */
+static void test_killed(void **state)
+{
+    (void)state;
+    const char *folder = use_temporary_folder(), *package = package_of("damaged/good");
+    pid_t child = fork();
+    if (child == 0) {
+        struct clf__unpacked unpacked;
+        _exit(clf__unpack(&unpacked, package) != CLF_OK); /* as if it was killed now */
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(count_files(folder), 1);
+    struct clf__unpacked one, other;
+    assert_ok(clf__unpack(&one, package));
+    assert_int_equal(count_files(folder), 1);
+    struct stat about;
+    assert_int_equal(stat(one.folder, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0700);
+    assert_ok(clf__unpack(&other, package));
+    assert_int_equal(count_files(folder), 2);
+    assert_string_not_equal(one.folder, other.folder);
+    assert_ok(clf__unpacked_close(&one, package, CLF_OK));
+    assert_true(clf__folder_exists(other.folder));
+    assert_ok(clf__unpacked_close(&other, package, CLF_OK));
+    assert_int_equal(count_files(folder), 0);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    const char *folder = use_temporary_folder(), *package = package_of("damaged/good");
+    clf_status status = CLF_OUT_OF_MEMORY;
+    for (uint64_t n = 1; status != CLF_OK; n++) {
+        struct clf__unpacked unpacked;
+        clf__memory_fail_at(n);
+        status = clf__unpack(&unpacked, package);
+        clf__memory_fail_at(0);
+        assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
+        clf__unpacked_close(&unpacked, package, CLF_OK);
+    }
+    assert_int_equal(count_files(folder), 0);
+}
+
+static void test_command(void **state)
+{
+    (void)state;
+    const char *folder = use_temporary_folder(), *package = package_of("plain");
+    struct process_result result = run_clformer("see the sea\n", process_format("translate -m %s", package));
+    assert_int_equal(result.status, 0);
+    char *source = support_temporary_path("source");
+    assert_ok(clf__file_write(source, "see the sea\n", 12));
+    result = run_clformer(NULL, process_format("score -m %s %s %s", package, source, source));
+    assert_int_equal(result.status, 0);
+    result = run_clformer(NULL, process_format("inspect %s", package));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output, "Argos Translate"));
+    result = run_clformer(NULL, process_format("convert %s -o %s/out", package, folder));
+    assert_refused(result, 1, "this takes folders alone: unpack it");
+    result = run_clformer(NULL, "--version");
+    assert_non_null(strstr(result.output, "packages of Argos Translate: read as they are (zlib "));
+    assert_int_equal(count_files(folder), 0);
+}
+
+static void test_without_zlib(void **state)
+{
+    (void)state;
+    struct clf__unpacked unpacked;
+    assert_fails(clf__unpack(&unpacked, package_of("plain")), CLF_UNSUPPORTED,
+                 "plain.argosmodel: is a package of Argos Translate, and clformer was built without zlib");
+    struct process_result result = run_clformer(NULL, "--version");
+    assert_non_null(strstr(result.output, "packages of Argos Translate: once they are unpacked"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_texts, support_teardown),
+        cmocka_unit_test_teardown(test_inspect, support_teardown),
+        cmocka_unit_test_teardown(test_names, support_teardown),
+        cmocka_unit_test_teardown(test_damaged, support_teardown),
+        cmocka_unit_test_teardown(test_cut_anywhere, support_teardown),
+        cmocka_unit_test_teardown(test_killed, support_teardown),
+        cmocka_unit_test_teardown(test_no_memory, support_teardown),
+        cmocka_unit_test_teardown(test_command, support_teardown),
+    };
+    const struct CMUnitTest others[] = {cmocka_unit_test_teardown(test_without_zlib, support_teardown)};
+    return clf__zip_can_unpack() ? cmocka_run_group_tests(tests, NULL, NULL)
+                                 : cmocka_run_group_tests(others, NULL, NULL);
+}
