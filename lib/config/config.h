@@ -101,6 +101,7 @@ struct clf__config {
     float dropout, embedding_dropout, attention_dropout, activation_dropout;
     /* Ids; -1 where a model has none. */
     int pad_id, start_id, end_id, decoder_start_id;
+    int start_is_given; /* with decoder_start_id -1: who translates says what the decoder starts with */
     int source_start_id, source_end_id; /* what frames a source line */
     int mask_pad_tokens;     /* tokens of sources and given targets equal to pad_id are hidden as keys */
     clf_precision precision; /* to load the weights in, where none is asked for */

@@ -313,14 +313,15 @@ static clf_status set_tokens(const struct reading *reading, const struct clf__ct
     CLF__TRY(find_token(&config->start_id, target, tokens->start, 0));
     CLF__TRY(find_token(&config->decoder_start_id, target, tokens->decoder_start, 0));
     CLF__TRY(clf__ctranslate2_read_int(reading->weights, 1, "start_from_zero_embedding", 0, 1, &zero));
+    config->start_is_given = !zero && tokens->decoder_start == NULL;
     if (zero) { /* an id without a row is zeros */
         config->decoder_start_id = -1;
-    } else if (config->decoder_start_id < 0) {
+    } else if (!config->start_is_given && config->decoder_start_id < 0) {
         return clf__fail(
             CLF_UNSUPPORTED,
             "%s: the vocabulary does not have the token that the decoder starts with, \"%.80s\"; "
             "take the folder that it was converted from",
-            reading->path, tokens->decoder_start != NULL ? tokens->decoder_start : "null");
+            reading->path, tokens->decoder_start);
     }
     CLF__TRY(find_token(&source_id, source, tokens->end, tokens->adds_end));
     config->source_end_id = tokens->adds_end ? source_id : -1;
@@ -347,6 +348,7 @@ static void set_generation(struct clf__config *config)
     options->early_stopping = CLF__STOP_TRUE;
     options->renormalize = 1;
     options->divides_greedy = 1;
+    options->counts_prompt = 1;
 }
 
 static clf_status read_text(const struct reading *reading, const char *folder)

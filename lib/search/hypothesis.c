@@ -26,7 +26,7 @@ void clf__search_source_turn(struct clf__search_source *source, int next_count)
 
 float clf__length_divisor(const struct clf__search_options *options, int length)
 {
-    length -= clf__prompt_length(options);
+    length -= options->counts_prompt ? 0 : clf__prompt_length(options);
     switch (options->length_rule) {
     case CLF__LENGTH_HUGGINGFACE:
         return (float)pow(length, options->length_penalty);

@@ -79,6 +79,7 @@ struct clf__search_options {
     int prefix_count;          /* <= max_length */
     int prefix_is_prompt;      /* 1: it is given, not generated: lengths of scores leave it out, though the
                                   minimum and the maximum count it, and something follows it */
+    int counts_prompt;         /* 1: lengths of scores count it all the same, as in CTranslate2 */
     int forced_last;           /* id forced at max_length, or -1; stronger than the prefix */
     const int32_t *suppressed; /* ids never generated */
     int suppressed_count;

@@ -109,6 +109,7 @@ clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_
 {
     struct branches branches = {.count = 0};
     struct clf_translation *starts;
+    CLF__TRY(clf__translator_check_start(translator));
     CLF__TRY(clf__translate(&starts, translator->starts, request));
     clf_status status = go_on(&branches, translator, request, starts);
     add_times(&translator->times, &translator->starts->times);

@@ -168,6 +168,7 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
     if (source == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "there is no source to look at");
     }
+    CLF__TRY(clf__translator_check_start(translator));
     CLF__TRY(clf__translator_begin(translator));
     clf_status status = attend(out, translator, source, target);
     clf__translator_end(translator);

@@ -30,6 +30,7 @@ struct clf_translator {
     struct clf__framing framing;       /* by the languages of the options */
     struct clf__search_options search; /* `suppressed` owned */
     int decoder_start_id;
+    int takes_start;                      /* the decoder starts with the first token of a line's prefix */
     struct clf__shortlist *shortlist;     /* NULL: translations are made of all words */
     int candidates_base, candidates_each; /* of it: how many words a line's are at most */
     int max_lines;                        /* under search at a time, or of a batch that is scored */
@@ -62,6 +63,9 @@ clf_status clf__source_read(struct clf__source *out, const struct clf_translator
  * limit. *cut_from: as in struct clf_translation. */
 clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,
                             const struct clf_line *line);
+
+/* Fails where nothing but a line's prefix says what the decoder starts with. */
+clf_status clf__translator_check_start(const struct clf_translator *translator);
 
 /* Reads what a target begins with: the token that is forced to be first, then its own, and no end token; none
  * where the line is empty. */

@@ -105,7 +105,7 @@ clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *t
     CLF__TRY(
         clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1, translator->options.pieces));
     out->count -= out->count > 0 && out->data[out->count - 1] == model->transformer->config.end_id;
-    for (int i = 0; i < out->count; i++) {
+    for (int i = translator->takes_start; i < out->count; i++) {
         if (clf__is_end(search, out->data[i])) {
             return clf__fail(CLF_TEXT, "the target prefix holds \"%s\", which ends a translation",
                              clf__tokenizer_target_piece(model->tokenizer, out->data[i]));

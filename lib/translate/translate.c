@@ -296,16 +296,21 @@ static clf_status read_prefix(struct work *work, int line, const struct clf__req
     const struct clf_translator *translator = work->translator;
     struct clf__search_options *options = &work->options[line];
     const struct clf__ids *ids = request->begun != NULL ? &request->begun[line] : &work->prefixes[line];
+    int starts = translator->takes_start;
     *options = translator->search;
     if (request->prefixes != NULL) {
         CLF__TRY(clf__prefix_read(&work->prefixes[line], translator, &request->prefixes[line]));
+    }
+    if (starts && ids->count == 0) {
+        return clf__translator_check_start(translator);
     }
     if (options->steps > 0 && ids->count == 0 && translator->options.forced_first >= 0) {
         CLF__TRY(clf__ids_append(&work->prefixes[line], translator->options.forced_first));
     }
     if (ids->count > 0) {
-        options->prefix = ids->data;
-        options->prefix_count = ids->count;
+        options->start_id = starts ? ids->data[0] : options->start_id;
+        options->prefix = ids->data + starts;
+        options->prefix_count = ids->count - starts;
         options->prefix_is_prompt = 1;
     }
     return CLF_OK;
@@ -352,6 +357,11 @@ static clf_status sort(struct work *work)
     return status;
 }
 
+static int looks_back(const struct clf_translator *translator)
+{
+    return translator->options.alignment_layer > 0 || translator->options.replace_unknown;
+}
+
 /* What attention says of one translation of a line. */
 static clf_status look_back(struct work *work, const struct clf_line *lines, int line,
                             struct clf_hypothesis *hypothesis)
@@ -368,8 +378,7 @@ static clf_status look_back(struct work *work, const struct clf_line *lines, int
 static clf_status look_back_all(struct work *work, const struct clf_line *lines)
 {
     double start = clf__seconds();
-    const struct clf_translate_options *options = &work->translator->options;
-    if (options->alignment_layer == 0 && !options->replace_unknown) {
+    if (!looks_back(work->translator)) {
         return CLF_OK;
     }
     for (int i = 0; i < work->count; i++) {
@@ -395,6 +404,9 @@ static clf_status run(struct work *work, const struct clf__request *request)
         CLF__TRY(clf__allocate(&work->prefixes, count, sizeof *work->prefixes));
         CLF__TRY(clf__allocate(&work->options, count, sizeof *work->options));
     }
+    CLF__TRY(request->prefixes == NULL || looks_back(work->translator)
+                 ? clf__translator_check_start(work->translator)
+                 : CLF_OK);
     CLF__TRY(read_sources(work, request));
     CLF__TRY(sort(work));
     CLF__TRY(work->sorted > 0 ? search(work) : CLF_OK);

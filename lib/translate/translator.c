@@ -153,7 +153,21 @@ static clf_status choose_languages(struct clf_translator *translator)
     }
     options->forced_first = first >= 0 ? first : options->forced_first;
     translator->decoder_start_id = start >= 0 ? start : config->decoder_start_id;
+    translator->takes_start = config->start_is_given && start < 0;
     return CLF_OK;
+}
+
+clf_status clf__translator_check_start(const struct clf_translator *translator)
+{
+    const char *how =
+        clf__tokenizer_languages(translator->model->tokenizer) > 0
+            ? "name the target's language (--target-language)"
+            : "translate with a target prefix (--target-prefix), whose first token is that, without "
+              "alignments, alternatives and replaced unknown tokens";
+    return !translator->takes_start
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT, "%s: does not say which token its decoder starts with; %s",
+                           translator->model->folder, how);
 }
 
 static clf_status choose_sentences(struct clf_translator *translator)

@@ -62,8 +62,8 @@ static void check_texts(struct clf_translator *translator, const json_t *cases)
             const struct clf_hypothesis *given = &translation->hypotheses[n];
             assert_string_equal(given->text, json_string_value(json_object_get(wanted, "text")));
             if (fabs((double)given->score - score) > 1e-4) {
-                fail_msg("\"%s\", hypothesis %d, \"%s\": score %.6f, expected %.6f", text, n + 1,
-                         given->text, (double)given->score, score);
+                fail_msg("\"%s\", hypothesis %d, \"%s\": score %.6f, expected %.6f", text, n + 1, given->text,
+                         (double)given->score, score);
             }
         }
         clf_translations_free(translation, 1);

@@ -15,8 +15,8 @@
 enum { LONGEST = 1024, LONGEST_OUTPUT = 20 };
 
 static const char *const folders[] = {
-    "post-norm", "pre-norm",  "t5",        "embedding-norm", "gated",          "version-1",
-    "version-2", "version-3", "version-4", "version-5",      "version-1-int16"};
+    "post-norm", "pre-norm",  "t5",        "embedding-norm", "gated",           "version-1",
+    "version-2", "version-3", "version-4", "version-5",      "version-1-int16", "given-start"};
 
 static const char *folder_of(const char *name)
 {
@@ -63,9 +63,13 @@ static void check_beams(struct clf_model *model, const json_t *cases, int beams,
     char key[16];
     size_t count = json_array_size(cases);
     struct clf_line *lines = support_array(count, sizeof *lines);
+    struct clf_line *prefixes = support_array(count, sizeof *prefixes);
+    int has_prefixes = json_object_get(json_array_get(cases, 0), "prefix") != NULL;
     for (size_t i = 0; i < count; i++) {
         lines[i].text = join(json_object_get(json_array_get(cases, i), "source"));
         lines[i].size = strlen(lines[i].text);
+        prefixes[i].text = join(json_object_get(json_array_get(cases, i), "prefix"));
+        prefixes[i].size = strlen(prefixes[i].text);
     }
     struct clf_translate_options options;
     struct clf_translator *translator;
@@ -76,7 +80,8 @@ static void check_beams(struct clf_model *model, const json_t *cases, int beams,
     options.beam = options.n_best = beams;
     options.max_length = LONGEST_OUTPUT;
     assert_ok(clf_translator_create(&translator, model, &options));
-    assert_ok(clf_translate(&translations, translator, lines, (int)count));
+    assert_ok(
+        clf_translate_prefixed(&translations, translator, lines, has_prefixes ? prefixes : NULL, (int)count));
     snprintf(key, sizeof key, "beam%d", beams);
     for (size_t i = 0; i < count; i++) {
         check_line(&translations[i], json_object_get(json_array_get(cases, i), key), name, i);
@@ -162,6 +167,30 @@ static void test_decoding(void **state)
         clf_model_free(model);
         json_decref(cases);
     }
+}
+
+/* A model whose decoder starts with what the caller says cannot do without. */
+static void test_no_start(void **state)
+{
+    (void)state;
+    struct clf_model *model;
+    struct clf_translator *translator;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder_of("given-start"), NULL));
+    assert_ok(clf_translator_create(&translator, model, NULL));
+    struct clf_line line = {"s1 s2", 5}, prefixes[] = {{"", 0}, {"s3", 2}}, lines[] = {line, line};
+    struct clf_translation *translations;
+    assert_fails(
+        clf_translate(&translations, translator, &line, 1), CLF_BAD_ARGUMENT,
+        "given-start: does not say which token its decoder starts with; translate with a target prefix");
+    struct clf_score *scores;
+    assert_fails(clf_score(&scores, translator, &line, &line, 1), CLF_BAD_ARGUMENT,
+                 "does not say which token");
+    assert_fails(clf_translate_prefixed(&translations, translator, lines, prefixes, 2), CLF_BAD_ARGUMENT,
+                 "does not say which token");
+    assert_ok(clf_translate_prefixed(&translations, translator, lines, prefixes + 1, 1));
+    clf_translations_free(translations, 1);
+    clf_translator_free(translator);
+    clf_model_free(model);
 }
 
 /* With the files of a tokenizer of Hugging Face's beside the model: text in, text out. */
@@ -337,6 +366,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_translations, support_teardown),
         cmocka_unit_test_teardown(test_decoding, support_teardown),
+        cmocka_unit_test_teardown(test_no_start, support_teardown),
         cmocka_unit_test_teardown(test_texts_by_a_tokenizer, support_teardown),
         cmocka_unit_test_teardown(test_argos, support_teardown),
         cmocka_unit_test_teardown(test_bad_folders, support_teardown),
