@@ -199,8 +199,11 @@ static void test_texts_by_a_tokenizer(void **state)
     (void)state;
     static const struct {
         const char *folder, *source, *target;
-    } rows[] = {
-        {"nllb", "fra_Latn", "por_Latn"}, {"m2m100", "fr", "pt"}, {"t5", NULL, NULL}, {"bart", NULL, NULL}};
+    } rows[] = {{"nllb", "fra_Latn", "por_Latn"},
+                {"m2m100", "fr", "pt"},
+                {"t5", NULL, NULL},
+                {"bart", NULL, NULL},
+                {"mbart", "fr_XX", "ro_RO"}};
     struct clf_device *device = support_device(CLF_FORM_AUTO);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char path[300];
