@@ -5,7 +5,8 @@ static const char help[] =
     "Usage: clformer convert MODEL -o FOLDER\n\n"
     "Writes a model with its weights as they lie once they are loaded: in int8 a quarter of the size of\n"
     "fp32, and read several times sooner. Translations are those of `--precision` on the original, bit\n"
-    "for bit. The folder is for clformer; it gets the model's other files too. Needs no device.\n\n"
+    "for bit. Every model that loads is taken. The folder is for clformer; it gets the model's other\n"
+    "files too. Needs no device.\n\n"
     "Example:\n"
     "  $ clformer convert nllb-200-distilled-600M -o nllb-int8\n"
     "  $ clformer translate -m nllb-int8 -s en -t pt < english.txt\n";

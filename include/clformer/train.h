@@ -128,10 +128,11 @@ clf_status clf_average(const char *output, const char *const *folders, int count
  *
  * @param output    a folder that does not exist yet; it gets the model's other files. Those above it are made
  * where they are missing.
- * @param folder    a model folder of Hugging Face's or of clformer's.
+ * @param folder    a model folder of any format that loads; the new one has that format, and what is int8
+ * there stays as it is in int8.
  * @param precision of the weights of products and embeddings: fp32, fp16, bf16, or int8 with a scale a row;
  * all others are written in fp32.
- * @return CLF_FILE or CLF_FORMAT, naming folder and tensor; CLF_UNSUPPORTED for a folder of another engine, a
+ * @return CLF_FILE or CLF_FORMAT, naming folder and tensor; CLF_UNSUPPORTED for a
  * value too large for fp16, or one that is not finite in int8; CLF_BAD_ARGUMENT for an unknown precision, or
  * a folder that is NULL.
  */

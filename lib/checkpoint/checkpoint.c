@@ -285,6 +285,19 @@ struct clf__specification clf__checkpoint_specification(const struct clf__checkp
     return checkpoint->shards[0].specification;
 }
 
+const json_t *clf__checkpoint_metadata(const struct clf__checkpoint *checkpoint)
+{
+    const json_t *metadata = json_object_get(checkpoint->shards[0].header, "__metadata__");
+    return json_is_object(metadata) ? metadata : NULL;
+}
+
+void clf__beside_free(struct clf__beside *beside)
+{
+    json_decref(beside->metadata);
+    clf__checkpoint_close(beside->tensors);
+    *beside = (struct clf__beside){.metadata = NULL};
+}
+
 clf_status clf__checkpoint_add(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor,
                                const char *name)
 {

@@ -3,6 +3,8 @@
 #ifndef CLF_CHECKPOINT_CHECKPOINT_H
 #define CLF_CHECKPOINT_CHECKPOINT_H
 
+#include <jansson.h>
+
 #include "checkpoint/stored_tensor.h"
 
 struct clf__checkpoint;
@@ -32,6 +34,15 @@ struct clf__specification {
     int version, revision;
 };
 struct clf__specification clf__checkpoint_specification(const struct clf__checkpoint *checkpoint);
+/* The "__metadata__" of a safetensors file, strings by name; NULL where there is none. Borrowed. */
+const json_t *clf__checkpoint_metadata(const struct clf__checkpoint *checkpoint);
+
+/* What a file of weights says beside them. */
+struct clf__beside {
+    json_t *metadata;                /* strings by name, or NULL */
+    struct clf__checkpoint *tensors; /* copied as they are, or NULL */
+};
+void clf__beside_free(struct clf__beside *beside);
 
 /* Called with each tensor: adds what is to stand in its place, in any number, by clf__checkpoint_add(). */
 typedef clf_status clf__tensor_mapper(struct clf__checkpoint *checkpoint,

@@ -33,7 +33,7 @@ static int ends_with_any(const char *name, const char *const *ends)
 
 /* --- By a configuration. --- */
 
-static int is_configuration(const char *name)
+int clf__marian_is_configuration(const char *name)
 {
     static const char *const ends[] = {".yml", ".yaml", NULL};
     return ends_with_any(name, ends) && (begins_with(name, "config") || strstr(name, "decoder.") != NULL);
@@ -45,7 +45,7 @@ static clf_status read_configuration(struct clf__marian_folder *out, const struc
     for (int i = 0; i < search->names.count && out->decoding == NULL; i++) {
         char *path, *text = NULL;
         size_t size;
-        if (!is_configuration(search->names.items[i])) {
+        if (!clf__marian_is_configuration(search->names.items[i])) {
             continue;
         }
         CLF__TRY(clf__path_join(&path, search->path, search->names.items[i]));
@@ -135,6 +135,11 @@ static const char *const vocabularies[] = {".spm", ".yml", ".yaml", ".json", ".t
 static clf_status find_model(struct clf__marian_folder *out, const struct search *search)
 {
     const char *name;
+    int is_converted;
+    CLF__TRY(clf__file_exists_in(&is_converted, search->path, CLF__MARIAN_CONVERTED));
+    if (is_converted) {
+        return clf__path_join(&out->model, search->path, CLF__MARIAN_CONVERTED);
+    }
     CLF__TRY(find_one(&name, search, "model", containers));
     if (name != NULL) {
         int is_ours;

@@ -6,6 +6,9 @@
 
 #include "base/status.h"
 
+/* The weights of a folder that `clformer convert` wrote. */
+#define CLF__MARIAN_CONVERTED "model.marian.safetensors"
+
 struct clf__marian_folder {
     char *model;                       /* paths, owned */
     char *source_words, *target_words; /* the same file where the sides share their vocabulary */
@@ -14,9 +17,11 @@ struct clf__marian_folder {
 };
 
 /* Reads config*.yml or *decoder.yml, which names the files; without one they are known by their names:
- * model*.bin or *.npz, vocab*.spm (or srcvocab* and trgvocab*; .yml, .txt), lex*.bin. *found is 0 where the
- * folder holds no model of Marian's; what is there and cannot be used is a failure. */
+ * model*.bin or *.npz, or those of ours; vocab*.spm (or srcvocab* and trgvocab*; .yml, .txt), lex*.bin.
+ * *found is 0 where the folder holds no model of Marian's; what is there and cannot be used is a failure. */
 clf_status clf__marian_folder_find(struct clf__marian_folder *out, int *found, const char *folder);
+/* Whether a file in it is a configuration by its name. */
+int clf__marian_is_configuration(const char *name);
 void clf__marian_folder_free(struct clf__marian_folder *folder);
 
 #endif

@@ -26,6 +26,9 @@ void clf__config_derive(struct clf__config *config, const struct clf__config_cho
 /* Reads config.json over its preset; ids and widths are not checked against each other yet. */
 clf_status clf__config_read(struct clf__config *config, const struct clf__json *json);
 
+/* "clformer_precision": what `clformer convert` made the weights for. */
+clf_status clf__config_read_precision(struct clf__config *config, const struct clf__json *json);
+
 /* Both files as a whole, checked; on failure too the caller ends with clf__config_free(). Whether our own
  * systems have two vocabularies of one size only their folder says. `generation` without a root: the file is
  * not there. */

@@ -231,8 +231,7 @@ static clf_status read_ours(struct clf__config *config, struct clf__config_choic
     return clf__json_int(json, "d_v", 1, CLF__CONFIG_MOST_WIDTH, &choices->value_width);
 }
 
-/* What `clformer convert` made the weights for. */
-static clf_status read_precision(struct clf__config *config, const struct clf__json *json)
+clf_status clf__config_read_precision(struct clf__config *config, const struct clf__json *json)
 {
     static const struct clf__key_word words[] = {{"fp32", CLF_PRECISION_FP32},
                                                  {"fp16", CLF_PRECISION_FP16},
@@ -261,7 +260,7 @@ clf_status clf__config_read(struct clf__config *config, const struct clf__json *
         warn_of_missing_sizes(config, json);
         CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SWITCH, theirs));
     }
-    CLF__TRY(read_precision(config, json));
+    CLF__TRY(clf__config_read_precision(config, json));
     CLF__TRY(read_vocabularies(config, json));
     CLF__TRY(read_ids(config, json, is_ours));
     CLF__TRY(read_dropout(config, json, theirs));

@@ -5,14 +5,20 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "formats/copy.h"
 #include "formats/ctranslate2.h"
+
+static const char converted[] = "model/" CLF__CTRANSLATE2_CONVERTED;
 
 static clf_status find_folder(int *is_one, const char *folder)
 {
     int has_metadata;
     *is_one = 0;
     CLF__TRY(clf__file_exists_in(&has_metadata, folder, "metadata.json"));
-    return has_metadata ? clf__file_exists_in(is_one, folder, "model/model.bin") : CLF_OK;
+    if (has_metadata) {
+        CLF__TRY(clf__file_exists_in(is_one, folder, "model/model.bin"));
+    }
+    return has_metadata && !*is_one ? clf__file_exists_in(is_one, folder, converted) : CLF_OK;
 }
 
 /* What a package says of itself, and of what it cannot do here. */
@@ -115,10 +121,40 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return status;
 }
 
+static clf_status describe(struct clf__beside *out, const char *folder)
+{
+    char *model;
+    *out = (struct clf__beside){.metadata = NULL};
+    CLF__TRY(clf__path_join(&model, folder, "model"));
+    clf_status status = clf__ctranslate2_describe(out, model);
+    clf__free(model);
+    return status;
+}
+
+static clf_status copy_files(const char *target, const char *folder,
+                             const struct clf__format_weights *weights)
+{
+    char *model, *target_model = NULL;
+    CLF__TRY(clf__path_join(&model, folder, "model"));
+    clf_status status = clf__path_join(&target_model, target, "model");
+    if (status == CLF_OK) {
+        status = clf__folder_create(target_model);
+    }
+    if (status == CLF_OK) {
+        status = clf__ctranslate2_copy_files(target_model, model, weights);
+    }
+    clf__free(target_model);
+    clf__free(model);
+    return status == CLF_OK ? clf__format_copy_others(target, folder, NULL) : status;
+}
+
 const struct clf__format clf__format_argos = {
     .name = "Argos Translate",
     .find = find_folder,
     .read_config = read_config,
     .open_weights = open_weights,
     .load_tokenizer = load_tokenizer,
+    .weights = converted,
+    .copy_files = copy_files,
+    .describe = describe,
 };

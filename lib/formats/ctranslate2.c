@@ -84,7 +84,7 @@ static clf_status read_sizes(const struct reading *reading)
     CLF__TRY(read_shape(reading, 0, "layers.0.fc1.weight", &config->encoder_ffn, &width));
     CLF__TRY(read_shape(reading, 1, "layers.0.fc1.weight", &config->decoder_ffn, &width));
     /* TransformerBig alone has another number of heads where none is stored. */
-    const char *name = clf__checkpoint_specification(reading->weights).name;
+    const char *name = clf__ctranslate2_specification(reading->weights).name;
     int heads = name != NULL && strcmp(name, "TransformerBig") == 0 ? 16 : 8;
     config->encoder_heads = config->decoder_heads = heads;
     CLF__TRY(clf__ctranslate2_read_int(reading->weights, 0, "num_heads", 1, CLF__CONFIG_MOST_WIDTH,
@@ -269,6 +269,7 @@ static clf_status read_embeddings(const struct reading *reading)
     const struct clf__stored_tensor *source = find(reading, 0, "embed_tokens.weight");
     const struct clf__stored_tensor *target = find(reading, 1, "embed_tokens.weight");
     config->precision = clf__stored_tensor_is_int8(target) ? CLF_PRECISION_INT8 : CLF_PRECISION_FP32;
+    CLF__TRY(clf__format_said_precision(config, reading->weights));
     config->share_source_target = same_place(source, target);
     config->share_target_output = same_place(target, projection);
     config->logits_bias = clf__checkpoint_find(reading->weights, "final_logits_bias") != NULL;
@@ -371,7 +372,7 @@ static clf_status read_text(const struct reading *reading, const char *folder)
 static clf_status check_specification(const struct reading *reading)
 {
     static const char *const known[] = {"", "TransformerBase", "TransformerBig", "TransformerSpec"};
-    struct clf__specification specification = clf__checkpoint_specification(reading->weights);
+    struct clf__specification specification = clf__ctranslate2_specification(reading->weights);
     if (!clf__ctranslate2_is_listed(specification.name, known, COUNT(known))) {
         return clf__fail(CLF_UNSUPPORTED, "%s: is a %.60s; clformer runs encoder-decoders (TransformerSpec)",
                          reading->path, specification.name);
@@ -405,7 +406,7 @@ clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *fol
     enum clf__system system = (enum clf__system)0;
     clf__family_find(&system, CLF__DESCRIBED_FAMILY);
     clf__config_preset_start(out, &choices, system);
-    CLF__TRY(clf__ctranslate2_open_model(&weights, folder, 0));
+    CLF__TRY(clf__ctranslate2_open_model(&weights, folder, CLF__CTRANSLATE2_ALL));
     struct reading reading = {out, weights, clf__checkpoint_path(weights)};
     clf_status status = read_all(&reading, folder);
     clf__checkpoint_close(weights);
@@ -414,7 +415,7 @@ clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *fol
 
 static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
 {
-    return clf__ctranslate2_open_model(out, folder, 1);
+    return clf__ctranslate2_open_model(out, folder, CLF__CTRANSLATE2_WEIGHTS);
 }
 
 static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder,
@@ -425,14 +426,17 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return clf__ctranslate2_load_tokenizer(out, &text, config);
 }
 
-/* model.bin with a vocabulary, and no weights of Hugging Face's. */
+/* model.bin with a vocabulary, and no weights of Hugging Face's; or what was made of it. */
 static clf_status find_folder(int *is_one, const char *folder)
 {
     static const char *const vocabularies[] = {"shared_vocabulary.json", "shared_vocabulary.txt",
                                                "source_vocabulary.json", "source_vocabulary.txt",
                                                "vocabulary.json",        "vocabulary.txt"};
     int has_other;
-    *is_one = 0;
+    CLF__TRY(clf__file_exists_in(is_one, folder, CLF__CTRANSLATE2_CONVERTED));
+    if (*is_one) {
+        return CLF_OK;
+    }
     CLF__TRY(clf__file_exists_in(is_one, folder, "model.bin"));
     CLF__TRY(clf__file_exists_in(&has_other, folder, "model.safetensors"));
     int may_be = *is_one && !has_other;
@@ -449,4 +453,7 @@ const struct clf__format clf__format_ctranslate2 = {
     .read_config = clf__ctranslate2_read_config,
     .open_weights = open_weights,
     .load_tokenizer = load_tokenizer,
+    .weights = CLF__CTRANSLATE2_CONVERTED,
+    .copy_files = clf__ctranslate2_copy_files,
+    .describe = clf__ctranslate2_describe,
 };

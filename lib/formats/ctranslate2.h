@@ -5,8 +5,16 @@
 #include "formats/format.h"
 #include "text/vocabulary.h"
 
-/* Opens model.bin and gives its variables canonical names. Settings keep theirs, or are left out. */
-clf_status clf__ctranslate2_open_model(struct clf__checkpoint **out, const char *folder, int weights_alone);
+/* The weights of a folder that `clformer convert` wrote, in model.bin's place. */
+#define CLF__CTRANSLATE2_CONVERTED "model.ctranslate2.safetensors"
+
+/* Opens model.bin, or what was made of it, and gives its variables canonical names. Settings keep theirs.
+ * Either can be left out. */
+enum clf__ctranslate2_part { CLF__CTRANSLATE2_ALL, CLF__CTRANSLATE2_WEIGHTS, CLF__CTRANSLATE2_SETTINGS };
+clf_status clf__ctranslate2_open_model(struct clf__checkpoint **out, const char *folder,
+                                       enum clf__ctranslate2_part part);
+/* What model.bin says of itself, kept in what was made of it too. */
+struct clf__specification clf__ctranslate2_specification(const struct clf__checkpoint *weights);
 int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor);
 
 int clf__ctranslate2_is_listed(const char *word, const char *const *list, size_t count);
@@ -45,6 +53,11 @@ clf_status clf__ctranslate2_load_vocabulary(struct clf__ctranslate2_vocabulary *
 void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabulary);
 /* The id of a token of the target's; -1: it has none. */
 clf_status clf__ctranslate2_find_target(int32_t *out, const char *folder, const char *token);
+
+/* What struct clf__format asks for of a new folder. */
+clf_status clf__ctranslate2_describe(struct clf__beside *out, const char *folder);
+clf_status clf__ctranslate2_copy_files(const char *target, const char *folder,
+                                       const struct clf__format_weights *weights);
 
 /* Reads the configuration, as struct clf__format says. */
 clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *folder);

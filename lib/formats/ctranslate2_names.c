@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "formats/ctranslate2.h"
 
 enum { MOST_PARTS = 3, NAME_BYTES = 160 };
@@ -163,11 +164,35 @@ static void rename_old(char *name, const char *old)
     }
 }
 
-/* *user: an int, whether settings are left out. */
+/* The other names of a matrix that is stored once. */
+static clf_status map_converted(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor)
+{
+    static const char shared[] = "model.shared.weight", target[] = "model.decoder.embed_tokens.weight",
+                      output[] = "lm_head.weight";
+    int is_shared = strcmp(tensor->name, shared) == 0;
+    int is_target = is_shared || strcmp(tensor->name, target) == 0;
+    CLF__TRY(clf__checkpoint_add(checkpoint, tensor, is_shared ? target : tensor->name));
+    if (is_shared) {
+        CLF__TRY(clf__checkpoint_add(checkpoint, tensor, "model.encoder.embed_tokens.weight"));
+    }
+    return is_target && clf__checkpoint_find(checkpoint, output) == NULL
+               ? clf__checkpoint_add(checkpoint, tensor, output)
+               : CLF_OK;
+}
+
+/* *user: an enum clf__ctranslate2_part. */
 static clf_status map(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor, void *user)
 {
-    if (clf__ctranslate2_is_setting(tensor)) {
-        return *(const int *)user ? CLF_OK : clf__checkpoint_add(checkpoint, tensor, tensor->name);
+    enum clf__ctranslate2_part part = *(const enum clf__ctranslate2_part *)user;
+    int is_setting = clf__ctranslate2_is_setting(tensor);
+    if (part == (is_setting ? CLF__CTRANSLATE2_WEIGHTS : CLF__CTRANSLATE2_SETTINGS)) {
+        return CLF_OK;
+    }
+    if (is_setting) {
+        return clf__checkpoint_add(checkpoint, tensor, tensor->name);
+    }
+    if (clf__checkpoint_metadata(checkpoint) != NULL) {
+        return map_converted(checkpoint, tensor);
     }
     struct clf__stored_tensor renamed = *tensor;
     char name[NAME_BYTES];
@@ -178,10 +203,13 @@ static clf_status map(struct clf__checkpoint *checkpoint, const struct clf__stor
     return map_weight(checkpoint, &renamed);
 }
 
-clf_status clf__ctranslate2_open_model(struct clf__checkpoint **out, const char *folder, int weights_alone)
+clf_status clf__ctranslate2_open_model(struct clf__checkpoint **out, const char *folder,
+                                       enum clf__ctranslate2_part part)
 {
-    CLF__TRY(clf__checkpoint_open_file(out, folder, "model.bin"));
-    clf_status status = clf__checkpoint_map(*out, map, &weights_alone);
+    int is_converted;
+    CLF__TRY(clf__file_exists_in(&is_converted, folder, CLF__CTRANSLATE2_CONVERTED));
+    CLF__TRY(clf__checkpoint_open_file(out, folder, is_converted ? CLF__CTRANSLATE2_CONVERTED : "model.bin"));
+    clf_status status = clf__checkpoint_map(*out, map, &part);
     if (status != CLF_OK) {
         clf__checkpoint_close(*out);
         *out = NULL;

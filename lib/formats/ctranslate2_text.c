@@ -82,7 +82,7 @@ static clf_status read_new_tokens(struct clf__ctranslate2_tokens *out, const str
 static clf_status read_tokens(struct clf__ctranslate2_tokens *out, const char *folder,
                               const struct clf__checkpoint *weights)
 {
-    if (clf__checkpoint_specification(weights).version < 6) {
+    if (clf__ctranslate2_specification(weights).version < 6) {
         return read_old_tokens(out, weights);
     }
     struct clf__json json;
@@ -368,7 +368,7 @@ static clf_status read_unknown(char **out, const char *folder)
 {
     struct clf__checkpoint *weights;
     struct clf__ctranslate2_tokens tokens;
-    CLF__TRY(clf__ctranslate2_open_model(&weights, folder, 0));
+    CLF__TRY(clf__ctranslate2_open_model(&weights, folder, CLF__CTRANSLATE2_ALL));
     clf_status status = clf__ctranslate2_read_tokens(&tokens, folder, weights);
     clf__checkpoint_close(weights);
     CLF__TRY(status);

@@ -8,6 +8,14 @@
 #include "config/config.h"
 #include "text/tokenizer.h"
 
+/* What the configuration of a new folder says of its weights. */
+struct clf__format_weights {
+    const char *type;      /* as torch calls it: "float16" */
+    const char *precision; /* to load them in; NULL: it says nothing */
+};
+/* The key of that precision, in config.json or beside the weights. */
+#define CLF__PRECISION_KEY "clformer_precision"
+
 struct clf__format {
     const char *name; /* as `clformer inspect` says it */
     /* Whether a folder, which exists, is one. NULL: every folder that is no other's. */
@@ -20,6 +28,15 @@ struct clf__format {
     /* The path of its lexical shortlist; *out is NULL where there is none. The function NULL: there never is.
      */
     clf_status (*find_shortlist)(char **out, const char *folder);
+
+    /* A new folder, with a model's other files and weights of ours, is of the same format: */
+    const char *weights; /* their place in it */
+    /* Writes all other files; the target is there. */
+    clf_status (*copy_files)(const char *target, const char *folder,
+                             const struct clf__format_weights *weights);
+    /* What the format's own file of weights says of the model, and ours is to keep; the caller frees it, on
+     * failure too. The function NULL: nothing. */
+    clf_status (*describe)(struct clf__beside *out, const char *folder);
 };
 
 /* The rows of formats.c. */
@@ -35,5 +52,8 @@ clf_status clf__format_open_weights(struct clf__checkpoint **out, const char *fo
 clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *folder,
                                       const struct clf__config *config);
 clf_status clf__format_find_shortlist(char **out, const char *folder);
+
+/* What a file of weights that `clformer convert` wrote says to be loaded in; another file changes nothing. */
+clf_status clf__format_said_precision(struct clf__config *config, const struct clf__checkpoint *weights);
 
 #endif

@@ -1,9 +1,16 @@
 /* Marian's own folders, Bergamot's and Firefox's among them. */
 #include "checkpoint/marian.h"
 
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
 #include "checkpoint/marian_folder.h"
 #include "config/family/marian_options.h"
 #include "formats/format.h"
+#include "formats/marian_convert.h"
 #include "text/marian_words.h"
 
 static clf_status find(int *is_one, const char *folder)
@@ -32,24 +39,65 @@ static clf_status read_ids(struct clf__marian_ids *out, const struct clf__marian
     return CLF_OK;
 }
 
+static const char options_key[] = "marian_options";
+
+static int is_converted(const struct clf__marian_folder *files)
+{
+    return clf__ends_with(files->model, "/" CLF__MARIAN_CONVERTED);
+}
+
+/* The options that our file keeps, and the precision of its weights. */
+static clf_status read_converted(json_t **options, struct clf__config *said, const char *folder)
+{
+    struct clf__checkpoint *weights;
+    CLF__TRY(clf__checkpoint_open_file(&weights, folder, CLF__MARIAN_CONVERTED));
+    const json_t *kept = json_object_get(clf__checkpoint_metadata(weights), options_key);
+    clf_status status = clf__format_said_precision(said, weights);
+    if (status == CLF_OK && !json_is_string(kept)) {
+        status = clf__fail(CLF_FORMAT, "%s: does not say \"%s\"; convert the model again",
+                           clf__checkpoint_path(weights), options_key);
+    }
+    if (status == CLF_OK) {
+        status = clf__json_parse(options, json_string_value(kept), json_string_length(kept),
+                                 clf__checkpoint_path(weights), clf__json_settings);
+    }
+    clf__checkpoint_close(weights);
+    return status;
+}
+
+static clf_status read_options(json_t **options, clf_precision *precision,
+                               const struct clf__marian_folder *files, const char *folder)
+{
+    int is_int8 = 0;
+    *options = NULL;
+    if (is_converted(files)) {
+        struct clf__config said = {.precision = CLF_PRECISION_FP32};
+        CLF__TRY(read_converted(options, &said, folder));
+        *precision = said.precision;
+        return CLF_OK;
+    }
+    CLF__TRY(clf__marian_is_int8(&is_int8, files->model));
+    *precision = is_int8 ? CLF_PRECISION_INT8 : CLF_PRECISION_FP32;
+    return clf__marian_options(options, files->model);
+}
+
 static clf_status read_config(struct clf__config *out, const char *folder)
 {
     struct clf__marian_folder files;
     struct clf__marian_ids ids;
+    clf_precision precision;
     json_t *options = NULL;
     *out = (struct clf__config){0};
     CLF__TRY(find_files(&files, folder));
-    clf_status status = clf__marian_options(&options, files.model);
+    clf_status status = read_options(&options, &precision, &files, folder);
     if (status == CLF_OK) {
         status = read_ids(&ids, &files);
     }
     if (status == CLF_OK) {
         status = clf__config_from_marian(out, options, files.decoding, &ids, files.model);
     }
-    int is_int8 = 0;
     if (status == CLF_OK) {
-        status = clf__marian_is_int8(&is_int8, files.model);
-        out->precision = is_int8 ? CLF_PRECISION_INT8 : out->precision;
+        out->precision = precision;
     }
     json_decref(options);
     clf__marian_folder_free(&files);
@@ -61,7 +109,8 @@ static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
     struct clf__marian_folder files;
     *out = NULL;
     CLF__TRY(find_files(&files, folder));
-    clf_status status = clf__checkpoint_open_marian(out, files.model);
+    clf_status status = is_converted(&files) ? clf__checkpoint_open_file(out, folder, CLF__MARIAN_CONVERTED)
+                                             : clf__checkpoint_open_marian(out, files.model);
     clf__marian_folder_free(&files);
     return status;
 }
@@ -89,6 +138,41 @@ static clf_status find_shortlist(char **out, const char *folder)
     return CLF_OK;
 }
 
+static clf_status describe(struct clf__beside *out, const char *folder)
+{
+    struct clf__marian_folder files;
+    clf_precision precision;
+    json_t *options;
+    char *text = NULL;
+    *out = (struct clf__beside){.metadata = NULL};
+    CLF__TRY(find_files(&files, folder));
+    clf_status status = read_options(&options, &precision, &files, folder);
+    if (status == CLF_OK) {
+        status = clf__json_text(&text, options, JSON_COMPACT);
+    }
+    if (status == CLF_OK) {
+        out->metadata = json_pack("{ss}", options_key, text);
+        status = out->metadata != NULL
+                     ? CLF_OK
+                     : clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+    }
+    clf__free(text);
+    json_decref(options);
+    clf__marian_folder_free(&files);
+    return status;
+}
+
+static clf_status copy_files(const char *target, const char *folder,
+                             const struct clf__format_weights *weights)
+{
+    (void)weights; /* described beside them */
+    struct clf__marian_folder files;
+    CLF__TRY(find_files(&files, folder));
+    clf_status status = clf__marian_copy_files(target, folder, &files);
+    clf__marian_folder_free(&files);
+    return status;
+}
+
 const struct clf__format clf__format_marian = {
     .name = "Marian",
     .find = find,
@@ -96,4 +180,7 @@ const struct clf__format clf__format_marian = {
     .open_weights = open_weights,
     .load_tokenizer = load_tokenizer,
     .find_shortlist = find_shortlist,
+    .weights = CLF__MARIAN_CONVERTED,
+    .copy_files = copy_files,
+    .describe = describe,
 };

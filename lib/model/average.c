@@ -127,8 +127,9 @@ static clf_status read_mean(void *user, int index, float *target)
     return status;
 }
 
-static clf_status write_mean(void *user, const char *path)
+static clf_status write_mean(void *user, const char *path, const struct clf__beside *beside)
 {
+    (void)beside; /* of other engines' folders, which are not averaged */
     struct models *models = user;
     return clf__parameters_save(path, clf__parameters_list(models->items[0]), NULL, models->precision,
                                 read_mean, models);
@@ -166,7 +167,7 @@ clf_status clf__model_average(const char *output, const char *const *folders, in
                                             [CLF_PRECISION_FP16] = "float16",
                                             [CLF_PRECISION_BF16] = "bfloat16"};
         struct clf__new_folder folder = {
-            .from = folders[0], .type = types[precision], .write = write_mean, .user = &models};
+            .from = folders[0], .weights = {.type = types[precision]}, .write = write_mean, .user = &models};
         status = clf__new_folder_write(output, &folder);
     }
     for (int i = 0; models.items && i < count; i++) {

@@ -2,66 +2,79 @@
 #include "formats/format.h"
 #include "model/new_folder.h"
 #include "model/save.h"
+#include "text/shortlist.h"
 
 struct conversion {
-    const struct clf__parameters *parameters;
+    struct clf__parameters *parameters;
     clf_precision precision;
 };
 
-/* A clf__parameter_reader. */
-static clf_status read_parameter(void *user, int index, float *target)
+static clf_status write_weights(void *user, const char *path, const struct clf__beside *beside)
 {
     const struct conversion *conversion = user;
-    const struct clf__parameter_list *list = clf__parameters_list(conversion->parameters);
-    return clf__parameters_read(conversion->parameters, list->items[index].name, target);
+    return clf__parameters_save_as_loaded(path, conversion->parameters, conversion->precision, beside);
 }
 
-static clf_status write_weights(void *user, const char *path)
+static clf_status check_shortlist(const char *folder, const struct clf__config *config,
+                                  const struct clf__tokenizer *tokenizer)
 {
-    const struct conversion *conversion = user;
-    return clf__parameters_save_as_loaded(path, clf__parameters_list(conversion->parameters),
-                                          conversion->precision, read_parameter, user);
+    char *path;
+    struct clf__shortlist *shortlist = NULL;
+    CLF__TRY(clf__format_find_shortlist(&path, folder));
+    if (path == NULL) {
+        return CLF_OK;
+    }
+    const struct clf__shortlist_words words = {.source = config->source_vocabulary,
+                                               .target = config->target_vocabulary,
+                                               .is_shared = clf__tokenizer_shares_words(tokenizer)};
+    clf_status status = clf__shortlist_open(&shortlist, path, &words);
+    clf__shortlist_free(shortlist);
+    clf__free(path);
+    return status;
 }
 
-static clf_status check_format(const char *folder)
+/* What is only copied must be such that the new folder works. */
+static clf_status check_text(const char *folder, const struct clf__config *config)
 {
-    const struct clf__format *format;
-    CLF__TRY(clf__format_of(&format, folder));
-    return format == &clf__format_hugging_face
-               ? CLF_OK
-               : clf__fail(
-                     CLF_UNSUPPORTED,
-                     "%s: is a folder of %s, which is taken as it is; folders of Hugging Face and clformer "
-                     "are converted",
-                     folder, format->name);
+    struct clf__tokenizer *tokenizer;
+    CLF__TRY(clf__format_load_tokenizer(&tokenizer, folder, config));
+    clf_status status = check_shortlist(folder, config, tokenizer);
+    clf__tokenizer_free(tokenizer);
+    return status;
+}
+
+static clf_status load(struct clf__parameters **out, const char *folder)
+{
+    struct clf__config config;
+    *out = NULL;
+    CLF__TRY(clf__format_read_config(&config, folder));
+    clf_status status = clf__parameters_load(out, &config, folder);
+    if (status == CLF_OK) {
+        status = check_text(folder, &config);
+    }
+    clf__config_free(&config);
+    return status;
 }
 
 clf_status clf__model_convert(const char *output, const char *folder, clf_precision precision)
 {
-    static const char *const names[][2] = {[CLF_PRECISION_FP32] = {"float32", "fp32"},
-                                           [CLF_PRECISION_FP16] = {"float16", "fp16"},
-                                           [CLF_PRECISION_BF16] = {"bfloat16", "bf16"},
-                                           [CLF_PRECISION_INT8] = {"int8", "int8"}};
+    static const struct clf__format_weights names[] = {[CLF_PRECISION_FP32] = {"float32", "fp32"},
+                                                       [CLF_PRECISION_FP16] = {"float16", "fp16"},
+                                                       [CLF_PRECISION_BF16] = {"bfloat16", "bf16"},
+                                                       [CLF_PRECISION_INT8] = {"int8", "int8"}};
     if ((unsigned)precision > CLF_PRECISION_INT8) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "precision %d is unknown; weights are written in fp32, fp16, bf16 or int8",
                          (int)precision);
     }
-    struct clf__config config;
-    struct clf__parameters *parameters;
-    CLF__TRY(check_format(folder));
+    struct conversion conversion = {.precision = precision};
     CLF__TRY(clf__new_folder_check(output));
-    CLF__TRY(clf__format_read_config(&config, folder));
-    clf_status status = clf__parameters_load(&parameters, &config, folder);
-    clf__config_free(&config);
-    CLF__TRY(status);
-    struct conversion conversion = {parameters, precision};
-    struct clf__new_folder made = {.from = folder,
-                                   .type = names[precision][0],
-                                   .precision = names[precision][1],
-                                   .write = write_weights,
-                                   .user = &conversion};
-    status = clf__new_folder_write(output, &made);
-    clf__parameters_free(parameters);
+    clf_status status = load(&conversion.parameters, folder);
+    if (status == CLF_OK) {
+        struct clf__new_folder made = {
+            .from = folder, .weights = names[precision], .write = write_weights, .user = &conversion};
+        status = clf__new_folder_write(output, &made);
+    }
+    clf__parameters_free(conversion.parameters);
     return status;
 }

@@ -2,13 +2,14 @@
 #ifndef CLF_MODEL_NEW_FOLDER_H
 #define CLF_MODEL_NEW_FOLDER_H
 
-#include "base/status.h"
+#include "checkpoint/checkpoint.h"
+#include "formats/format.h"
 
 struct clf__new_folder {
-    const char *from;      /* whose other files are copied */
-    const char *type;      /* what config.json is to say of the weights: "float16" */
-    const char *precision; /* to load them in, which it is to say too; NULL: nothing */
-    clf_status (*write)(void *user, const char *path); /* the weights */
+    const char *from; /* whose other files are copied, and whose format it has */
+    struct clf__format_weights weights;
+    /* The weights, with what the format keeps beside them. */
+    clf_status (*write)(void *user, const char *path, const struct clf__beside *beside);
     void *user;
 };
 

@@ -27,17 +27,29 @@ static const struct {
 
 /* A tensor of the file; they stand in the order of their names, as the format's own library writes them. */
 struct entry {
-    const struct clf__parameter *parameter;
+    const struct clf__parameter *parameter; /* NULL: one that is copied as it is */
     int index;
     clf_precision precision;
     int is_factors; /* what the rows of its int8 are multiplied by */
     const char *suffix;
+    const struct clf__stored_tensor *stored; /* what is copied, or int8 that is kept with its factors */
 };
+
+/* Where the values of parameters come from. */
+struct source {
+    clf__parameter_reader *reader;
+    void *user;
+};
+
+static const char *name_of(const struct entry *entry)
+{
+    return entry->parameter != NULL ? entry->parameter->name : entry->stored->name;
+}
 
 static int by_name(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    int order = strcmp(a->parameter->name, b->parameter->name);
+    int order = strcmp(name_of(a), name_of(b));
     return order != 0 ? order : a->is_factors - b->is_factors;
 }
 
@@ -55,6 +67,13 @@ static size_t count_stored(const struct entry *entry)
 static json_t *shape_of(const struct entry *entry)
 {
     const struct clf__parameter *parameter = entry->parameter;
+    if (parameter == NULL) {
+        json_t *shape = json_array();
+        for (int i = 0; i < entry->stored->dimensions; i++) {
+            json_array_append_new(shape, json_integer((json_int_t)entry->stored->shape[i]));
+        }
+        return shape;
+    }
     if (entry->is_factors) {
         return json_pack("[i]", parameter->rows);
     }
@@ -63,20 +82,29 @@ static json_t *shape_of(const struct entry *entry)
                      : json_pack("[ii]", parameter->rows, parameter->columns);
 }
 
+static size_t bytes_of(const struct entry *entry)
+{
+    return entry->parameter == NULL ? entry->stored->size
+                                    : count_stored(entry) * stored[entry->precision].bytes;
+}
+
 /* Text of the header, without its length and padding; the caller frees it. */
-static clf_status write_header(char **out, const struct entry *entries, int count)
+static clf_status write_header(char **out, const struct entry *entries, int count, const json_t *metadata)
 {
     json_t *root = json_pack("{s{ss}}", "__metadata__", "format", "pt");
     int failed = root == NULL;
+    failed = failed || (metadata != NULL &&
+                        json_object_update(json_object_get(root, "__metadata__"), (json_t *)metadata) != 0);
     json_int_t offset = 0;
     for (int i = 0; i < count; i++) {
-        const struct clf__parameter *parameter = entries[i].parameter;
-        char name[sizeof parameter->name + 64];
-        snprintf(name, sizeof name, "%s%s", parameter->name, entries[i].suffix);
-        size_t bytes = stored[entries[i].precision].bytes;
-        json_int_t end = offset + (json_int_t)(count_stored(&entries[i]) * bytes);
-        json_t *about = json_pack("{ss so s[II]}", "dtype", stored[entries[i].precision].type, "shape",
-                                  shape_of(&entries[i]), "data_offsets", offset, end);
+        const struct entry *entry = &entries[i];
+        char name[sizeof entry->parameter->name + 128];
+        snprintf(name, sizeof name, "%s%s", name_of(entry), entry->suffix);
+        json_int_t end = offset + (json_int_t)bytes_of(entry);
+        const char *type =
+            entry->parameter == NULL ? entry->stored->type_name : stored[entry->precision].type;
+        json_t *about =
+            json_pack("{ss so s[II]}", "dtype", type, "shape", shape_of(entry), "data_offsets", offset, end);
         failed |= json_object_set_new(root, name, about) != 0;
         offset = end;
     }
@@ -148,11 +176,31 @@ static clf_status check_range(const struct clf__parameter *parameter, const floa
     return CLF_OK;
 }
 
-static clf_status write_entry(struct clf__file_writer *writer, const struct entry *entry, float *values,
-                              clf__parameter_reader *reader, void *user)
+/* The numbers of an int8 that is kept, or what its rows are multiplied by; behind the values there is room
+ * for these. */
+static clf_status read_kept(float *values, const struct entry *entry)
 {
+    float *factors = values + count_values(entry->parameter);
+    CLF__TRY(clf__stored_tensor_read_int8(entry->stored, (int8_t *)values, factors));
+    if (entry->is_factors) {
+        memmove(values, factors, (size_t)entry->parameter->rows * sizeof *factors);
+        store_in_place(values, (size_t)entry->parameter->rows, CLF_PRECISION_FP32);
+    }
+    return CLF_OK;
+}
+
+static clf_status write_entry(struct clf__file_writer *writer, const struct entry *entry, float *values,
+                              const struct source *source)
+{
+    const struct clf__stored_tensor *kept = entry->stored;
+    if (kept != NULL) {
+        CLF__TRY(entry->parameter != NULL
+                     ? read_kept(values, entry)
+                     : clf__file_read_at(kept->source, kept->offset, values, kept->size));
+        return clf__file_writer_write(writer, values, bytes_of(entry));
+    }
     size_t count = count_values(entry->parameter), left = count_stored(entry);
-    CLF__TRY(reader(user, entry->index, values));
+    CLF__TRY(source->reader(source->user, entry->index, values));
     CLF__TRY(check_range(entry->parameter, values, count, entry->precision));
     if (entry->precision == CLF_PRECISION_INT8 || entry->is_factors) {
         quantize_in_place(values, entry);
@@ -164,35 +212,37 @@ static clf_status write_entry(struct clf__file_writer *writer, const struct entr
 }
 
 static clf_status write_values(struct clf__file_writer *writer, const struct entry *entries, int count,
-                               clf__parameter_reader *reader, void *user)
+                               const struct source *source)
 {
     size_t largest = 0;
     for (int i = 0; i < count; i++) {
-        size_t values = count_values(entries[i].parameter);
+        const struct clf__parameter *parameter = entries[i].parameter;
+        size_t values = parameter == NULL ? entries[i].stored->size / sizeof(float) + 1
+                                          : count_values(parameter) + (size_t)parameter->rows;
         largest = values > largest ? values : largest;
     }
     float *values = NULL;
     CLF__TRY(clf__allocate(&values, largest, sizeof *values));
     clf_status status = CLF_OK;
     for (int i = 0; i < count && status == CLF_OK; i++) {
-        status = write_entry(writer, &entries[i], values, reader, user);
+        status = write_entry(writer, &entries[i], values, source);
     }
     clf__free(values);
     return status;
 }
 
-static clf_status save(const char *path, struct entry *entries, int count, clf__parameter_reader *reader,
-                       void *user)
+static clf_status save(const char *path, struct entry *entries, int count, const struct source *source,
+                       const json_t *metadata)
 {
     char *header = NULL;
     qsort(entries, (size_t)count, sizeof *entries, by_name);
-    CLF__TRY(write_header(&header, entries, count));
+    CLF__TRY(write_header(&header, entries, count, metadata));
     struct clf__file_writer writer;
     clf_status status = clf__file_writer_open(&writer, path);
     if (status == CLF_OK) {
         status = write_start(&writer, header);
         if (status == CLF_OK) {
-            status = write_values(&writer, entries, count, reader, user);
+            status = write_values(&writer, entries, count, source);
         }
         status = clf__file_writer_close(&writer, status);
     }
@@ -211,29 +261,54 @@ clf_status clf__parameters_save(const char *path, const struct clf__parameter_li
                                     .precision = precision,
                                     .suffix = suffix != NULL ? suffix : ""};
     }
-    clf_status status = save(path, entries, list->count, reader, user);
+    clf_status status = save(path, entries, list->count, &(struct source){reader, user}, NULL);
     clf__free(entries);
     return status;
 }
 
-clf_status clf__parameters_save_as_loaded(const char *path, const struct clf__parameter_list *list,
-                                          clf_precision precision, clf__parameter_reader *reader, void *user)
+/* A parameter's values, and in int8 its factors too. */
+static int add_parameter(struct entry *entries, const struct clf__parameters *parameters, int index,
+                         clf_precision precision)
+{
+    const struct clf__parameter *parameter = &clf__parameters_list(parameters)->items[index];
+    const struct clf__stored_tensor *own = clf__parameters_stored(parameters, parameter->name);
+    struct entry entry = {.parameter = parameter, .index = index, .suffix = ""};
+    entry.precision = parameter->is_product ? precision : CLF_PRECISION_FP32;
+    entries[0] = entry;
+    if (entry.precision != CLF_PRECISION_INT8) {
+        return 1;
+    }
+    entry.stored = own != NULL && clf__stored_tensor_is_int8(own) ? own : NULL;
+    entries[0] = entry;
+    entry.precision = CLF_PRECISION_FP32;
+    entry.is_factors = 1;
+    entry.suffix = "_scale";
+    entries[1] = entry;
+    return 2;
+}
+
+/* A clf__parameter_reader. */
+static clf_status read_parameter(void *user, int index, float *target)
+{
+    const struct clf__parameters *parameters = user;
+    return clf__parameters_read(parameters, clf__parameters_list(parameters)->items[index].name, target);
+}
+
+clf_status clf__parameters_save_as_loaded(const char *path, struct clf__parameters *parameters,
+                                          clf_precision precision, const struct clf__beside *beside)
 {
     struct entry *entries = NULL;
-    int count = 0;
-    CLF__TRY(clf__allocate(&entries, 2 * (size_t)list->count, sizeof *entries));
-    for (int i = 0; i < list->count; i++) {
-        struct entry entry = {.parameter = &list->items[i], .index = i, .suffix = ""};
-        entry.precision = list->items[i].is_product ? precision : CLF_PRECISION_FP32;
-        entries[count++] = entry;
-        if (entry.precision == CLF_PRECISION_INT8) {
-            entry.precision = CLF_PRECISION_FP32;
-            entry.is_factors = 1;
-            entry.suffix = "_scale";
-            entries[count++] = entry;
-        }
+    int count = 0, parameter_count = clf__parameters_list(parameters)->count;
+    int copied = beside->tensors != NULL ? clf__checkpoint_count(beside->tensors) : 0;
+    CLF__TRY(clf__allocate(&entries, 2 * (size_t)parameter_count + (size_t)copied, sizeof *entries));
+    for (int i = 0; i < parameter_count; i++) {
+        count += add_parameter(entries + count, parameters, i, precision);
     }
-    clf_status status = save(path, entries, count, reader, user);
+    for (int i = 0; i < copied; i++) {
+        entries[count++] = (struct entry){.suffix = "", .stored = clf__checkpoint_at(beside->tensors, i)};
+    }
+    clf_status status =
+        save(path, entries, count, &(struct source){read_parameter, parameters}, beside->metadata);
     clf__free(entries);
     return status;
 }

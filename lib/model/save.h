@@ -17,13 +17,13 @@ clf_status clf__parameters_save(const char *path, const struct clf__parameter_li
 
 /* The same as the weights lie once they are loaded in a precision, int8 too: those of products in it, all
  * others in fp32. In int8 each has beside it, under its name and "_scale", what its rows are multiplied by;
- * NaN and infinities are refused there. */
-clf_status clf__parameters_save_as_loaded(const char *path, const struct clf__parameter_list *list,
-                                          clf_precision precision, clf__parameter_reader *reader, void *user);
+ * what is int8 already stays as it is. NaN and infinities are refused there. `beside` is written too. */
+clf_status clf__parameters_save_as_loaded(const char *path, struct clf__parameters *parameters,
+                                          clf_precision precision, const struct clf__beside *beside);
 
-/* Writes a folder's model to a new one, its weights as they are once loaded in a precision, so that it loads
- * sooner and gives the same numbers, bit for bit. The folder is Hugging Face's or ours; CLF_UNSUPPORTED of
- * other engines'. It appears whole or not at all. */
+/* Writes a folder's model to a new one of the same format, its weights as they are once loaded in a
+ * precision, so that it loads sooner and gives the same numbers, bit for bit. It appears whole or not at all.
+ */
 clf_status clf__model_convert(const char *output, const char *folder, clf_precision precision);
 
 /* Writes model.safetensors into a folder that has its config.json: each parameter drawn as its system's
