@@ -1,6 +1,7 @@
 /* clformer inspect */
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shared/command.h"
@@ -151,6 +152,22 @@ static void print_tensors(const json_t *tensors, int has_values)
     }
 }
 
+/* What each puts before a source and how it decodes; nothing of a model without tasks. */
+static void print_tasks(json_t *tasks)
+{
+    const char *name;
+    json_t *task;
+    if (json_object_size(tasks) > 0) {
+        printf("\nTasks (--task)\n");
+    }
+    json_object_foreach(tasks, name, task)
+    {
+        char *text = json_dumps(task, JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
+        printf("  %s  %s\n", name, text != NULL ? text : "");
+        free(text);
+    }
+}
+
 static void print_unusual(const json_t *unusual)
 {
     size_t index;
@@ -197,6 +214,7 @@ static int print_text(const char *text)
     print_object("Configuration", json_object_get(model, "configuration"));
     if (can_run(model)) {
         print_object("Generation (-1: none)", json_object_get(model, "generation"));
+        print_tasks(json_object_get(model, "tasks"));
         print_object("Tokenizer", json_object_get(model, "tokenizer"));
     }
     print_tensors(tensors, can_run(model));

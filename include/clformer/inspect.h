@@ -13,9 +13,9 @@ extern "C" {
  * unusual.
  *
  * @param json   receives one JSON object as text, UTF-8; free it with clf_string_free(). Keys: "folder",
- * "system", "configuration", "generation", "tokenizer", "tensors" (objects with "name", "stored_name",
- * "file", "type", "shape", "bytes", "minimum", "maximum", "mean"), "parameters", "bytes", "unusual"
- * (sentences), "cannot_run" (null).
+ * "system", "configuration", "generation", "tasks" (objects by name), "tokenizer", "tensors" (objects with
+ * "name", "stored_name", "file", "type", "shape", "bytes", "minimum", "maximum", "mean"), "parameters",
+ * "bytes", "unusual" (sentences), "cannot_run" (null).
  * @param folder a model folder, or a package of Argos Translate, as clf_model_load() takes it.
  * @return as clf_model_load(). With CLF_UNSUPPORTED, *json is not NULL: what the files of a model say that
  * cannot be run. "system" is null then, "model_type", "architectures" and "configuration" are those of its

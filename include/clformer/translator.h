@@ -126,6 +126,11 @@ struct clf_translate_options {
      * is that of what follows and the token's log-probability together. Each is encoded by itself. Neither
      * with n_best above 1, sample, split_sentences nor streamed. */
     int alternatives;
+    /* One of the model's tasks ("task_specific_params" of config.json; `clformer inspect` lists them): what
+     * its prefix says is put before every source, and what the options do not say is as the task has it.
+     * NULL: none. Start from clf_translate_options_init_task(), which takes the task's other values. Not with
+     * pieces. */
+    const char *task;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */
@@ -137,6 +142,21 @@ static inline void clf_translate_options_init(struct clf_translate_options *opti
                                               const struct clf_model *model)
 {
     clf_translate_options_init_sized(options, sizeof *options, model);
+}
+
+/** Fills the `size` bytes of options with the values of one of the model's tasks, and names it in them; the
+ * name must live until a translator is made of them.
+ *
+ * @return CLF_BAD_ARGUMENT for a task that the model does not have, naming those that it has.
+ */
+clf_status clf_translate_options_init_task_sized(struct clf_translate_options *options, size_t size,
+                                                 const struct clf_model *model, const char *name);
+
+/** The same for the struct that the caller was compiled with. */
+static inline clf_status clf_translate_options_init_task(struct clf_translate_options *options,
+                                                         const struct clf_model *model, const char *name)
+{
+    return clf_translate_options_init_task_sized(options, sizeof *options, model, name);
 }
 
 /* A line of input: size bytes of text, or for a speech model the path of a .npy file; need not end in NUL. */

@@ -198,13 +198,16 @@ static clf_status describe(json_t **out, struct inspection *inspection)
     CLF__TRY(clf__inspect_unusual(inspection->unusual, &inspection->config, inspection->file.root));
     CLF__TRY(inspect_tensors(inspection));
     CLF__TRY(say_of_tokenizer(inspection));
-    *out = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:O, s:I, s:I, s:O, s:n}", "folder",
+    json_t *tasks = json_object_get(inspection->file.root, "task_specific_params");
+    tasks = json_is_object(tasks) ? json_incref(tasks) : json_object();
+    *out = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:O, s:I, s:I, s:O, s:n}", "folder",
                      clf__inspect_text(inspection->path), "format", inspection->format->name, "system",
                      clf__system_word(inspection->config.system), "configuration",
                      clf__inspect_configuration(&inspection->config), "generation",
-                     clf__inspect_generation(&inspection->config), "tokenizer", tokenizer_object(inspection),
-                     "tensors", inspection->tensors, "parameters", (json_int_t)inspection->values, "bytes",
-                     (json_int_t)inspection->bytes, "unusual", inspection->unusual, "cannot_run");
+                     clf__inspect_generation(&inspection->config), "tasks", tasks, "tokenizer",
+                     tokenizer_object(inspection), "tensors", inspection->tensors, "parameters",
+                     (json_int_t)inspection->values, "bytes", (json_int_t)inspection->bytes, "unusual",
+                     inspection->unusual, "cannot_run");
     return *out != NULL ? CLF_OK : clf__inspect_no_memory();
 }
 

@@ -29,6 +29,8 @@ struct clf_translator {
     struct clf_translate_options options;
     struct clf__framing framing;       /* by the languages of the options */
     struct clf__search_options search; /* `suppressed` owned */
+    struct clf__config task_config;    /* of the task that is chosen; lists of the search are its own */
+    char *source_prefix;               /* what that task puts before each source; NULL: nothing */
     int decoder_start_id;
     int takes_start;                      /* the decoder starts with the first token of a line's prefix */
     struct clf__shortlist *shortlist;     /* NULL: translations are made of all words */

@@ -55,12 +55,30 @@ static clf_status read_frames(struct clf__source *out, const struct clf_model *m
     return status;
 }
 
+/* With what the task puts before it. */
+static clf_status encode(struct clf__source *out, const struct clf_translator *translator,
+                         const struct clf_line *line)
+{
+    const char *prefix = translator->source_prefix != NULL ? translator->source_prefix : "";
+    size_t length = strlen(prefix);
+    char *text = NULL;
+    if (length > 0) {
+        CLF__TRY(clf__allocate(&text, length + line->size + 1, 1));
+        memcpy(text, prefix, length);
+        memcpy(text + length, line->text, line->size);
+    }
+    clf_status status = clf__tokenizer_encode_source(translator->model->tokenizer, &translator->framing,
+                                                     &out->ids, text != NULL ? text : line->text,
+                                                     length + line->size, translator->options.pieces);
+    clf__free(text);
+    return status;
+}
+
 static clf_status read_tokens(struct clf__source *out, const struct clf_translator *translator,
                               const struct clf_line *line)
 {
     const struct clf_model *model = translator->model;
-    CLF__TRY(clf__tokenizer_encode_source(model->tokenizer, &translator->framing, &out->ids, line->text,
-                                          line->size, translator->options.pieces));
+    CLF__TRY(encode(out, translator, line));
     if (out->ids.count <= clf__framing_count(&translator->framing)) {
         return CLF_OK; /* white space that Unicode has beside ASCII's: blank, too */
     }

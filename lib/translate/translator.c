@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "config/family/family.h"
 #include "config/sides.h"
+#include "config/task.h"
 #include "device/caps.h"
 #include "formats/format.h"
 #include "text/sentences.h"
@@ -23,10 +24,10 @@ enum {
     TOKENS_A_LINE = 8, /* at most budget / this many lines at a time: shorter ones leave it part empty */
 };
 
-void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
-                                      const struct clf_model *model)
+static void fill_options(struct clf_translate_options *options, size_t size, const struct clf__config *config,
+                         const char *task)
 {
-    const struct clf__search_options *search = &model->transformer->config.generation;
+    const struct clf__search_options *search = &config->generation;
     struct clf_translate_options own = {
         .size = size,
         .beam = search->beams,
@@ -37,7 +38,7 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
         .length_penalty = search->length_penalty,
         .early_stopping = (clf_early_stopping)search->early_stopping,
         .renormalize = search->renormalize,
-        .forced_first = model->transformer->config.forced_first,
+        .forced_first = config->forced_first,
         .forced_last = search->forced_last,
         .batch_tokens = DEFAULT_BATCH_TOKENS,
         .no_repeat_ngram_size = search->no_repeat_ngram,
@@ -55,9 +56,48 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
         .max_length_factor = search->max_length_factor,
         .length_decay_start = search->decay_start,
         .length_decay_factor = (double)search->decay_factor,
+        .task = task,
     };
     memset(options, 0, size);
     memcpy(options, &own, clf__smaller_size(size, sizeof own));
+}
+
+void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
+                                      const struct clf_model *model)
+{
+    fill_options(options, size, &model->transformer->config, NULL);
+}
+
+clf_status clf_translate_options_init_task_sized(struct clf_translate_options *options, size_t size,
+                                                 const struct clf_model *model, const char *task)
+{
+    struct clf__config config;
+    char *prefix;
+    if (model == NULL || task == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no %s to take the values of",
+                         model == NULL ? "model" : "task");
+    }
+    CLF__TRY(clf__config_load_task(&config, &prefix, model->folder, task));
+    fill_options(options, size, &config, task);
+    clf__config_free(&config);
+    clf__free(prefix);
+    return CLF_OK;
+}
+
+/* What the task puts before each source; its configuration stays for what the options do not say. */
+static clf_status choose_task(struct clf_translator *translator)
+{
+    const struct clf_translate_options *options = &translator->options;
+    if (options->task == NULL) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__config_load_task(&translator->task_config, &translator->source_prefix,
+                                   translator->model->folder, options->task));
+    return options->pieces && translator->source_prefix[0] != '\0'
+               ? clf__fail(CLF_BAD_ARGUMENT,
+                           "task \"%.80s\" puts text before each line, and these are pieces; choose one",
+                           options->task)
+               : CLF_OK;
 }
 _Static_assert((int)CLF_LENGTH_JADORE == (int)CLF__LENGTH_JADORE,
                "the public and the inner rules are one list");
@@ -69,7 +109,9 @@ _Static_assert((int)CLF_STOP_NARROW == (int)CLF__STOP_NARROW,
 static clf_status choose_search(struct clf_translator *translator)
 {
     const struct clf_translate_options *options = &translator->options;
-    const struct clf__search_options *own = &translator->model->transformer->config.generation;
+    const struct clf__search_options *own = options->task != NULL
+                                                ? &translator->task_config.generation
+                                                : &translator->model->transformer->config.generation;
     struct clf__search_options *search = &translator->search;
     *search = *own;
     search->beams = options->beam;
@@ -435,6 +477,9 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
         status = check_options(translator);
     }
     if (status == CLF_OK) {
+        status = choose_task(translator);
+    }
+    if (status == CLF_OK) {
         status = choose_languages(translator);
     }
     if (status == CLF_OK) {
@@ -461,6 +506,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     translator->options.suppressed = NULL;
     translator->options.suppressed_count = 0;
     translator->options.shortlist = NULL;
+    translator->options.task = NULL;
     *out = translator;
     return CLF_OK;
 }
@@ -480,6 +526,8 @@ void clf_translator_free(struct clf_translator *translator)
     clf__session_free(translator->force_session);
     clf__session_free(translator->align_session);
     clf__free((void *)translator->search.suppressed);
+    clf__free(translator->source_prefix);
+    clf__config_free(&translator->task_config);
     clf__sentence_rules_free(translator->sentence_rules);
     clf__shortlist_free(translator->shortlist);
     clf__free(translator);

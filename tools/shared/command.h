@@ -52,6 +52,7 @@ struct flags {
     const char *forced_first, *forced_last, *suppress;
     int pieces;
     const char *source_language, *target_language;
+    const char *task;
     int split_sentences;
     int stream; /* the text as it grows */
     int alignments, alignment_layer, replace_unknown;

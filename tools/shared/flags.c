@@ -157,6 +157,8 @@ static const struct flag table[] = {
      "of a model with several languages: its own code, or a short one (the model's)"},
     {"target-language", 't', TAKES_LINES, FLAG_TEXT, FIELD(target_language), "CODE",
      "into which it translates; `clformer inspect` lists the codes (the model's)"},
+    {"task", 0, TAKES_LINES, FLAG_TEXT, FIELD(task), "NAME",
+     "one of the model's tasks, which `clformer inspect` lists: its prefix and its defaults (none)"},
     {"split-sentences", 0, TAKES_TEXTS, FLAG_SWITCH, FIELD(split_sentences), NULL,
      "translate each sentence of a line by itself, and halves of one that is too long"},
     {"alignments", 0, TAKES_TEXTS, FLAG_SWITCH, FIELD(alignments), NULL,

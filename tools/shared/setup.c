@@ -152,6 +152,12 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
 {
     struct clf_translate_options *options = &flags->translate;
     clf_translate_options_init(options, model);
+    if (flags->task != NULL) {
+        clf_status status = clf_translate_options_init_task(options, model, flags->task);
+        if (status != CLF_OK) {
+            return report_failure(status);
+        }
+    }
     override(&options->beam, flags->beam);
     override(&options->n_best, flags->n_best);
     override(&options->alternatives, flags->alternatives);

@@ -1,0 +1,169 @@
+/* Tasks of T5 and BART: what transformers makes of a text by each, and how options and tasks go together. */
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <clformer/clformer.h>
+
+#include "base/file.h"
+#include "support/support.h"
+
+/* A copy of a fixture whose config.json has the tasks that were recorded. */
+static const char *with_tasks(const char *name, json_t **recorded)
+{
+    char path[600], to[600], fixture[512];
+    struct clf__names names;
+    const char *folder = support_temporary_folder();
+    snprintf(fixture, sizeof fixture, "%s", support_fixture(name));
+    snprintf(path, sizeof path, "%s/tasks.json", fixture);
+    *recorded = json_load_file(path, 0, NULL);
+    assert_non_null(*recorded);
+    assert_ok(clf__folder_list(&names, fixture));
+    for (int i = 0; i < names.count; i++) {
+        snprintf(path, sizeof path, "%s/%s", fixture, names.items[i]);
+        snprintf(to, sizeof to, "%s/%s", folder, names.items[i]);
+        assert_ok(clf__file_copy(to, path));
+    }
+    clf__names_free(&names);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    json_t *config = json_load_file(path, 0, NULL);
+    const char *key = "task_specific_params";
+    assert_int_equal(json_object_set(config, key, json_object_get(*recorded, key)), 0);
+    assert_int_equal(json_dump_file(config, path, 0), 0);
+    json_decref(config);
+    return folder;
+}
+
+static struct clf_model *load(const char *folder)
+{
+    struct clf_model *model;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL));
+    return model;
+}
+
+/* The first translation of a text; the caller frees it. */
+static struct clf_translation *translate(struct clf_model *model, const struct clf_translate_options *options,
+                                         const char *text)
+{
+    struct clf_translator *translator;
+    struct clf_translation *translation;
+    const struct clf_line line = {text, strlen(text)};
+    assert_ok(clf_translator_create(&translator, model, options));
+    assert_ok(clf_translate(&translation, translator, &line, 1));
+    assert_true(translation->count > 0);
+    clf_translator_free(translator);
+    return translation;
+}
+
+static void check_case(struct clf_model *model, const json_t *one)
+{
+    struct clf_translate_options options;
+    const json_t *ids = json_object_get(one, "ids");
+    const char *task = json_string_value(json_object_get(one, "task"));
+    assert_ok(clf_translate_options_init_task(&options, model, task));
+    struct clf_translation *translation =
+        translate(model, &options, json_string_value(json_object_get(one, "text")));
+    const struct clf_hypothesis *best = &translation->hypotheses[0];
+    assert_int_equal(best->count, json_array_size(ids));
+    for (int i = 0; i < best->count; i++) {
+        assert_int_equal(best->ids[i], json_integer_value(json_array_get(ids, (size_t)i)));
+    }
+    assert_string_equal(best->text, json_string_value(json_object_get(one, "translation")));
+    clf_translations_free(translation, 1);
+}
+
+static void test_as_transformers(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"models/t5-text", "models/bart-text"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        json_t *recorded;
+        struct clf_model *model = load(with_tasks(names[n], &recorded));
+        const json_t *cases = json_object_get(recorded, "cases");
+        assert_true(json_array_size(cases) > 0);
+        for (size_t i = 0; i < json_array_size(cases); i++) {
+            check_case(model, json_array_get(cases, i));
+        }
+        clf_model_free(model);
+        json_decref(recorded);
+    }
+}
+
+/* What is said after the task was taken wins; without one nothing of it is seen. */
+static void test_options(void **state)
+{
+    (void)state;
+    json_t *recorded;
+    struct clf_translate_options options, plain;
+    struct clf_model *model = load(with_tasks("models/t5-text", &recorded));
+    json_decref(recorded);
+    clf_translate_options_init(&plain, model);
+    assert_null(plain.task);
+    assert_int_not_equal(plain.beam, 4);
+    assert_ok(clf_translate_options_init_task(&options, model, "summarization"));
+    assert_string_equal(options.task, "summarization");
+    assert_int_equal(options.beam, 4);
+    assert_int_equal(options.no_repeat_ngram_size, 3);
+    assert_int_equal(options.max_length, 23); /* 24 with the start token */
+    assert_true(options.early_stopping == CLF_STOP_TRUE);
+    assert_float_equal(options.length_penalty, 2.0, 1e-12);
+    /* The prefix alone is left: the same as a text that begins with it. */
+    plain.max_length = 8;
+    struct clf_translation *expected = translate(model, &plain, "summarize: Je suis.");
+    plain.task = "summarization";
+    struct clf_translation *actual = translate(model, &plain, "Je suis.");
+    assert_string_equal(actual->hypotheses[0].text, expected->hypotheses[0].text);
+    assert_memory_equal(&actual->hypotheses[0].score, &expected->hypotheses[0].score, sizeof(float));
+    clf_translations_free(actual, 1);
+    clf_translations_free(expected, 1);
+    clf_model_free(model);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    json_t *recorded;
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    struct clf_model *model = load(with_tasks("models/t5-text", &recorded));
+    json_decref(recorded);
+    assert_fails(clf_translate_options_init_task(&options, model, "sumarization"), CLF_BAD_ARGUMENT,
+                 "did you mean \"summarization\"?); its tasks are summarization, translation_en_to_de, ");
+    assert_fails(clf_translate_options_init_task(&options, model, NULL), CLF_BAD_ARGUMENT, "no task");
+    clf_translate_options_init(&options, model);
+    options.task = "nothing of this";
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "has no task");
+    options.task = "summarization";
+    options.pieces = 1;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "these are pieces");
+    clf_model_free(model);
+    model = load(support_fixture("models/t5-text"));
+    assert_fails(clf_translate_options_init_task(&options, model, "x"), CLF_BAD_ARGUMENT, "has no tasks");
+    clf_model_free(model);
+}
+
+static void test_inspected(void **state)
+{
+    (void)state;
+    json_t *recorded;
+    char *json;
+    assert_ok(clf_inspect(&json, with_tasks("models/t5-text", &recorded)));
+    json_t *object = json_loads(json, 0, NULL);
+    assert_true(
+        json_equal(json_object_get(object, "tasks"), json_object_get(recorded, "task_specific_params")));
+    json_decref(object);
+    json_decref(recorded);
+    clf_string_free(json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_as_transformers, support_teardown),
+        cmocka_unit_test_teardown(test_options, support_teardown),
+        cmocka_unit_test_teardown(test_refused, support_teardown),
+        cmocka_unit_test_teardown(test_inspected, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
