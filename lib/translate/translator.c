@@ -69,16 +69,16 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
 }
 
 clf_status clf_translate_options_init_task_sized(struct clf_translate_options *options, size_t size,
-                                                 const struct clf_model *model, const char *task)
+                                                 const struct clf_model *model, const char *name)
 {
     struct clf__config config;
     char *prefix;
-    if (model == NULL || task == NULL) {
+    if (model == NULL || name == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "there is no %s to take the values of",
                          model == NULL ? "model" : "task");
     }
-    CLF__TRY(clf__config_load_task(&config, &prefix, model->folder, task));
-    fill_options(options, size, &config, task);
+    CLF__TRY(clf__config_load_task(&config, &prefix, model->folder, name));
+    fill_options(options, size, &config, name);
     clf__config_free(&config);
     clf__free(prefix);
     return CLF_OK;
