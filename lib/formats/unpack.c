@@ -32,8 +32,10 @@ struct package {
 
 static int is_unsafe(const char *name)
 {
-    for (const char *part = name; part != NULL; part = strchr(part, '/'), part += part != NULL) {
-        if (strncmp(part, "../", 3) == 0 || strcmp(part, "..") == 0) {
+    size_t length;
+    for (const char *part = name; *part != '\0'; part += length + (part[length] == '/')) {
+        length = strcspn(part, "/");
+        if (length == 2 && strncmp(part, "..", 2) == 0) {
             return 1;
         }
     }
