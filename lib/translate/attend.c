@@ -168,9 +168,11 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
     if (source == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "there is no source to look at");
     }
-    CLF__TRY(clf__translator_check_start(translator));
     CLF__TRY(clf__translator_begin(translator));
-    clf_status status = attend(out, translator, source, target);
+    clf_status status = clf__translator_check_start(translator);
+    if (status == CLF_OK) {
+        status = attend(out, translator, source, target);
+    }
     clf__translator_end(translator);
     return status;
 }

@@ -228,9 +228,11 @@ clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
                      const struct clf_line *sources, const struct clf_line *targets, int count)
 {
     *out = NULL;
-    CLF__TRY(clf__translator_check_start(translator));
     CLF__TRY(clf__translator_begin(translator));
-    clf_status status = score(out, translator, sources, targets, count);
+    clf_status status = clf__translator_check_start(translator);
+    if (status == CLF_OK) {
+        status = score(out, translator, sources, targets, count);
+    }
     clf__translator_end(translator);
     return status;
 }

@@ -312,6 +312,9 @@ static clf_status read_prefix(struct work *work, int line, const struct clf__req
         options->prefix = ids->data + starts;
         options->prefix_count = ids->count - starts;
         options->prefix_is_prompt = 1;
+        if (request->begun != NULL) {
+            options->counts_prompt = 0; /* of alternatives CTranslate2 does not count it either */
+        }
     }
     return CLF_OK;
 }
