@@ -66,6 +66,9 @@ clf_status clf__source_read(struct clf__source *out, const struct clf_translator
 clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,
                             const struct clf_line *line);
 
+/* CLF_BAD_ARGUMENT naming what is out of range among a translator's options, or does not go together. */
+clf_status clf__translator_check_options(const struct clf_translator *translator);
+
 /* Fails where nothing but a line's prefix says what the decoder starts with. */
 clf_status clf__translator_check_start(const struct clf_translator *translator);
 

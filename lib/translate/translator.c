@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -17,72 +16,10 @@
 #include "translate/internal.h"
 
 enum {
-    DEFAULT_BATCH_TOKENS = 2048,
-    MAX_BATCH_TOKENS = 1 << 20, /* so that no size of a batch outgrows an int */
-    MAX_STEP_VALUES = 1 << 28,  /* that all rows of a step ban or give back, likewise */
-    MAX_STEP_LOGITS = 1 << 24,  /* that a step copies to the host, where something asks for them: 64 MiB */
+    MAX_STEP_VALUES = 1 << 28, /* that all rows of a step ban or give back, likewise */
+    MAX_STEP_LOGITS = 1 << 24, /* that a step copies to the host, where something asks for them: 64 MiB */
     TOKENS_A_LINE = 8, /* at most budget / this many lines at a time: shorter ones leave it part empty */
 };
-
-static void fill_options(struct clf_translate_options *options, size_t size, const struct clf__config *config,
-                         const char *task)
-{
-    const struct clf__search_options *search = &config->generation;
-    struct clf_translate_options own = {
-        .size = size,
-        .beam = search->beams,
-        .n_best = search->n_best,
-        .min_length = search->min_length,
-        .max_length = search->max_length,
-        .length_rule = (clf_length_rule)search->length_rule,
-        .length_penalty = search->length_penalty,
-        .early_stopping = (clf_early_stopping)search->early_stopping,
-        .renormalize = search->renormalize,
-        .forced_first = config->forced_first,
-        .forced_last = search->forced_last,
-        .batch_tokens = DEFAULT_BATCH_TOKENS,
-        .no_repeat_ngram_size = search->no_repeat_ngram,
-        .encoder_no_repeat_ngram_size = search->source_no_repeat_ngram,
-        .repetition_penalty = (double)search->repetition_penalty,
-        .encoder_repetition_penalty = (double)search->source_repetition_penalty,
-        .sample = search->sampling.is_on,
-        .temperature = (double)search->sampling.temperature,
-        .top_k = search->sampling.top_k,
-        .top_p = (double)search->sampling.top_p,
-        .min_p = (double)search->sampling.min_p,
-        .typical_p = (double)search->sampling.typical_p,
-        .epsilon_cutoff = (double)search->sampling.epsilon_cutoff,
-        .eta_cutoff = (double)search->sampling.eta_cutoff,
-        .max_length_factor = search->max_length_factor,
-        .length_decay_start = search->decay_start,
-        .length_decay_factor = (double)search->decay_factor,
-        .task = task,
-    };
-    memset(options, 0, size);
-    memcpy(options, &own, clf__smaller_size(size, sizeof own));
-}
-
-void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
-                                      const struct clf_model *model)
-{
-    fill_options(options, size, &model->transformer->config, NULL);
-}
-
-clf_status clf_translate_options_init_task_sized(struct clf_translate_options *options, size_t size,
-                                                 const struct clf_model *model, const char *name)
-{
-    struct clf__config config;
-    char *prefix;
-    if (model == NULL || name == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no %s to take the values of",
-                         model == NULL ? "model" : "task");
-    }
-    CLF__TRY(clf__config_load_task(&config, &prefix, model->folder, name));
-    fill_options(options, size, &config, name);
-    clf__config_free(&config);
-    clf__free(prefix);
-    return CLF_OK;
-}
 
 /* What the task puts before each source; its configuration stays for what the options do not say. */
 static clf_status choose_task(struct clf_translator *translator)
@@ -232,74 +169,6 @@ static clf_status choose_sentences(struct clf_translator *translator)
     return clf__sentence_rules_open(
         &translator->sentence_rules,
         language != NULL ? language : clf__tokenizer_text_language(translator->model->tokenizer));
-}
-
-static clf_status check_alternatives(const struct clf_translate_options *options)
-{
-    if (options->alternatives < 0 || options->alternatives > CLF__SEARCH_BEAMS_LIMIT) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d alternatives: it is 1 to %d, or 0 for none",
-                         options->alternatives, CLF__SEARCH_BEAMS_LIMIT);
-    }
-    const char *problem = options->n_best > 1         ? "n-best is above 1: each has one translation"
-                          : options->sample           ? "tokens are drawn"
-                          : options->split_sentences  ? "lines are split into sentences"
-                          : options->streamed != NULL ? "a translation is told as it grows"
-                                                      : NULL;
-    return options->alternatives == 0 || problem == NULL
-               ? CLF_OK
-               : clf__fail(CLF_BAD_ARGUMENT, "there are no alternatives where %s", problem);
-}
-
-static clf_status check_options(const struct clf_translator *translator)
-{
-    const struct clf_translate_options *options = &translator->options;
-    int limit = translator->model->info.max_target_length;
-    if (options->max_length > limit) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the maximum length %d is more than the model's %d positions",
-                         options->max_length, limit);
-    }
-    if (options->batch_tokens < 1 || options->batch_tokens > MAX_BATCH_TOKENS) {
-        return clf__fail(CLF_BAD_ARGUMENT, "batch size of %d tokens: it is 1 to %d", options->batch_tokens,
-                         (int)MAX_BATCH_TOKENS);
-    }
-    if (options->encoder_no_repeat_ngram_size != 0 && translator->model->info.feature_size > 0) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "the source is frames, of which no tokens in a row can be kept out (%d)",
-                         options->encoder_no_repeat_ngram_size);
-    }
-    if (options->encoder_repetition_penalty != 1.0 && translator->model->info.feature_size > 0) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "the source is frames, of which no tokens can be preferred (repetition penalty %g)",
-                         options->encoder_repetition_penalty);
-    }
-    int layers = translator->model->transformer->config.decoder_layers;
-    if (options->alignment_layer < 0 || options->alignment_layer > layers) {
-        return clf__fail(CLF_BAD_ARGUMENT, "alignment layer %d: it is 1 to the decoder's %d, or 0 for none",
-                         options->alignment_layer, layers);
-    }
-    if (options->alignment_layer > 0 && options->split_sentences) {
-        return clf__fail(CLF_BAD_ARGUMENT, "lines that are split into sentences have no alignments");
-    }
-    if (options->replace_unknown && (options->streamed != NULL || translator->model->info.feature_size > 0)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "unknown tokens are replaced by the source's where %s",
-                         options->streamed != NULL ? "a translation is whole, not told as it grows"
-                                                   : "the source is text, and this model's is frames");
-    }
-    if (options->streamed != NULL &&
-        (options->beam != 1 || options->n_best != 1 || options->split_sentences)) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "a translation is told as it grows where there is one beam (%d), one translation a line "
-            "(%d), and lines are not split into sentences",
-            options->beam, options->n_best);
-    }
-    CLF__TRY(check_alternatives(options));
-    int count = options->suppressed_count;
-    if (count < 0 || (count > 0 && options->suppressed == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "suppressed_count is %d, %s", count,
-                         count < 0 ? "less than 0" : "and suppressed is no list");
-    }
-    return CLF_OK;
 }
 
 clf_status clf__translator_begin(struct clf_translator *translator)
@@ -474,7 +343,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     clf_status status = clf__options_take(&translator->options, sizeof translator->options, options,
                                           "clf_translate_options", "clf_translate_options_init()");
     if (status == CLF_OK) {
-        status = check_options(translator);
+        status = clf__translator_check_options(translator);
     }
     if (status == CLF_OK) {
         status = choose_task(translator);
