@@ -128,8 +128,8 @@ clf_status clf_average(const char *output, const char *const *folders, int count
  *
  * @param output    a folder that does not exist yet; it gets the model's other files. Those above it are made
  * where they are missing.
- * @param folder    a model folder of any format that loads; the new one has that format, and what is int8
- * there stays as it is in int8.
+ * @param folder    a model of any format that loads, a package of Argos Translate too; the new folder has
+ * that format, and what is int8 there stays as it is in int8.
  * @param precision of the weights of products and embeddings: fp32, fp16, bf16, or int8 with a scale a row;
  * all others are written in fp32.
  * @return CLF_FILE or CLF_FORMAT, naming folder and tensor; CLF_UNSUPPORTED for a

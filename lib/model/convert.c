@@ -1,5 +1,6 @@
 #include "base/memory.h"
 #include "formats/format.h"
+#include "formats/unpack.h"
 #include "model/new_folder.h"
 #include "model/save.h"
 #include "text/shortlist.h"
@@ -56,19 +57,13 @@ static clf_status load(struct clf__parameters **out, const char *folder)
     return status;
 }
 
-clf_status clf__model_convert(const char *output, const char *folder, clf_precision precision)
+static clf_status convert(const char *output, const char *folder, clf_precision precision)
 {
     static const struct clf__format_weights names[] = {[CLF_PRECISION_FP32] = {"float32", "fp32"},
                                                        [CLF_PRECISION_FP16] = {"float16", "fp16"},
                                                        [CLF_PRECISION_BF16] = {"bfloat16", "bf16"},
                                                        [CLF_PRECISION_INT8] = {"int8", "int8"}};
-    if ((unsigned)precision > CLF_PRECISION_INT8) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "precision %d is unknown; weights are written in fp32, fp16, bf16 or int8",
-                         (int)precision);
-    }
     struct conversion conversion = {.precision = precision};
-    CLF__TRY(clf__new_folder_check(output));
     clf_status status = load(&conversion.parameters, folder);
     if (status == CLF_OK) {
         struct clf__new_folder made = {
@@ -77,4 +72,17 @@ clf_status clf__model_convert(const char *output, const char *folder, clf_precis
     }
     clf__parameters_free(conversion.parameters);
     return status;
+}
+
+clf_status clf__model_convert(const char *output, const char *path, clf_precision precision)
+{
+    if ((unsigned)precision > CLF_PRECISION_INT8) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "precision %d is unknown; weights are written in fp32, fp16, bf16 or int8",
+                         (int)precision);
+    }
+    struct clf__unpacked unpacked;
+    CLF__TRY(clf__new_folder_check(output));
+    CLF__TRY(clf__unpack(&unpacked, path));
+    return clf__unpacked_close(&unpacked, path, convert(output, unpacked.folder, precision));
 }

@@ -21,10 +21,10 @@ clf_status clf__parameters_save(const char *path, const struct clf__parameter_li
 clf_status clf__parameters_save_as_loaded(const char *path, struct clf__parameters *parameters,
                                           clf_precision precision, const struct clf__beside *beside);
 
-/* Writes a folder's model to a new one of the same format, its weights as they are once loaded in a
- * precision, so that it loads sooner and gives the same numbers, bit for bit. It appears whole or not at all.
- */
-clf_status clf__model_convert(const char *output, const char *folder, clf_precision precision);
+/* Writes the model of a folder, or of a package of Argos Translate, to a new folder of the same format, its
+ * weights as they are once loaded in a precision, so that it loads sooner and gives the same numbers, bit for
+ * bit. It appears whole or not at all. */
+clf_status clf__model_convert(const char *output, const char *path, clf_precision precision);
 
 /* Writes model.safetensors into a folder that has its config.json: each parameter drawn as its system's
  * description says (config/README.md has the table), from the seed alone. `interrupted` (NULL: nobody asks)

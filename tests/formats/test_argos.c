@@ -268,11 +268,29 @@ static void test_command(void **state)
     result = run_clformer(NULL, process_format("inspect %s", package));
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.output, "Argos Translate"));
-    result = run_clformer(NULL, process_format("convert %s -o %s/out", package, folder));
+    result = run_clformer(NULL, process_format("average %s %s -o %s/out", package, package, folder));
     assert_refused(result, 1, "this takes folders alone: unpack it");
     result = run_clformer(NULL, "--version");
     assert_non_null(strstr(result.output, "packages of Argos Translate: read as they are (zlib "));
     assert_int_equal(count_files(folder), 0);
+}
+
+/* A package becomes a folder, which translates as the package does; what was unpacked goes, and of a refused
+ * call too. */
+static void test_convert(void **state)
+{
+    (void)state;
+    const char *folder = use_temporary_folder(), *package = package_of("prefix");
+    char *to = support_temporary_path("converted");
+    assert_ok(clf_convert(to, package, CLF_PRECISION_FP32));
+    assert_fails(clf_convert(to, package, CLF_PRECISION_FP32), CLF_FILE, "exists already");
+    assert_int_equal(count_files(folder), 0);
+    struct process_result a = run_clformer("see the sea\n", process_format("translate -m %s", package));
+    char *expected = strdup(a.output);
+    struct process_result b = run_clformer("see the sea\n", process_format("translate -m %s", to));
+    assert_int_equal(b.status, 0);
+    assert_string_equal(b.output, expected);
+    free(expected);
 }
 
 static void test_without_zlib(void **state)
@@ -296,6 +314,7 @@ int main(void)
         cmocka_unit_test_teardown(test_killed, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),
         cmocka_unit_test_teardown(test_command, support_teardown),
+        cmocka_unit_test_teardown(test_convert, support_teardown),
     };
     const struct CMUnitTest others[] = {cmocka_unit_test_teardown(test_without_zlib, support_teardown)};
     return clf__zip_can_unpack() ? cmocka_run_group_tests(tests, NULL, NULL)
