@@ -61,6 +61,10 @@ void clf__source_free(struct clf__source *source);
 clf_status clf__source_read(struct clf__source *out, const struct clf_translator *translator,
                             const struct clf_line *line);
 
+/* A line with what the task puts before it: the line itself, or *made, which the caller frees. */
+clf_status clf__source_text(struct clf_line *out, char **made, const struct clf_translator *translator,
+                            const struct clf_line *line);
+
 /* Reads a given target: the token that is forced to be first, its own, the end token; cut at the model's
  * limit. *cut_from: as in struct clf_translation. */
 clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,

@@ -55,22 +55,32 @@ static clf_status read_frames(struct clf__source *out, const struct clf_model *m
     return status;
 }
 
-/* With what the task puts before it. */
-static clf_status encode(struct clf__source *out, const struct clf_translator *translator,
-                         const struct clf_line *line)
+clf_status clf__source_text(struct clf_line *out, char **made, const struct clf_translator *translator,
+                            const struct clf_line *line)
 {
     const char *prefix = translator->source_prefix != NULL ? translator->source_prefix : "";
     size_t length = strlen(prefix);
-    char *text = NULL;
+    *out = *line;
+    *made = NULL;
     if (length > 0) {
-        CLF__TRY(clf__allocate(&text, length + line->size + 1, 1));
-        memcpy(text, prefix, length);
-        memcpy(text + length, line->text, line->size);
+        CLF__TRY(clf__allocate(made, length + line->size + 1, 1));
+        memcpy(*made, prefix, length);
+        memcpy(*made + length, line->text, line->size);
+        *out = (struct clf_line){*made, length + line->size};
     }
-    clf_status status = clf__tokenizer_encode_source(translator->model->tokenizer, &translator->framing,
-                                                     &out->ids, text != NULL ? text : line->text,
-                                                     length + line->size, translator->options.pieces);
-    clf__free(text);
+    return CLF_OK;
+}
+
+static clf_status encode(struct clf__source *out, const struct clf_translator *translator,
+                         const struct clf_line *line)
+{
+    struct clf_line whole;
+    char *made;
+    CLF__TRY(clf__source_text(&whole, &made, translator, line));
+    clf_status status =
+        clf__tokenizer_encode_source(translator->model->tokenizer, &translator->framing, &out->ids,
+                                     whole.text, whole.size, translator->options.pieces);
+    clf__free(made);
     return status;
 }
 

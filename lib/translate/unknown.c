@@ -37,6 +37,20 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
     return CLF_OK;
 }
 
+/* What the source's own tokens are as they are written; a task's prefix is among them. */
+static clf_status read_tokens(struct clf__pieces *tokens, const struct clf_translator *translator,
+                              const struct clf_line *line)
+{
+    struct clf_line whole;
+    char *made;
+    CLF__TRY(clf__source_text(&whole, &made, translator, line));
+    clf_status status =
+        clf__tokenizer_source_tokens(translator->model->tokenizer, &translator->framing, tokens, whole.text,
+                                     whole.size, translator->options.pieces);
+    clf__free(made);
+    return status;
+}
+
 static int has_unknown(const struct clf_hypothesis *hypothesis, const struct clf_translator *translator)
 {
     int32_t unknown = clf__tokenizer_unknown(translator->model->tokenizer);
@@ -57,8 +71,7 @@ clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_tr
     }
     clf_status status = clf__links_find(&links, translator, source, hypothesis, choose_gaze(translator));
     if (status == CLF_OK) {
-        status = clf__tokenizer_source_tokens(translator->model->tokenizer, &translator->framing, &tokens,
-                                              line->text, line->size, translator->options.pieces);
+        status = read_tokens(&tokens, translator, line);
     }
     if (status == CLF_OK) {
         status = write_text(hypothesis, translator, &tokens, links);

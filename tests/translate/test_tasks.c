@@ -120,6 +120,36 @@ static void test_options(void **state)
     clf_model_free(model);
 }
 
+/* An unknown token becomes the source's that it looks at, the task's prefix among them; alternatives and
+ * scores are those of the whole text, too. */
+static void test_with_other_options(void **state)
+{
+    (void)state;
+    json_t *recorded;
+    struct clf_translate_options options;
+    struct clf_model *model = load(with_tasks("models/t5-text", &recorded));
+    json_decref(recorded);
+    clf_translate_options_init(&options, model);
+    options.max_length = 6;
+    options.forced_first = clf_target_id(model, "<unk>");
+    options.replace_unknown = 1;
+    for (options.alternatives = 0; options.alternatives <= 3; options.alternatives += 3) {
+        options.task = NULL;
+        struct clf_translation *expected = translate(model, &options, "summarize: Je suis.");
+        assert_int_equal(expected->hypotheses[0].ids[0], options.forced_first);
+        options.task = "summarization";
+        struct clf_translation *actual = translate(model, &options, "Je suis.");
+        assert_int_equal(actual->count, expected->count);
+        for (int i = 0; i < actual->count; i++) {
+            assert_string_equal(actual->hypotheses[i].text, expected->hypotheses[i].text);
+            assert_memory_equal(&actual->hypotheses[i].score, &expected->hypotheses[i].score, sizeof(float));
+        }
+        clf_translations_free(actual, 1);
+        clf_translations_free(expected, 1);
+    }
+    clf_model_free(model);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -162,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_as_transformers, support_teardown),
         cmocka_unit_test_teardown(test_options, support_teardown),
+        cmocka_unit_test_teardown(test_with_other_options, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),
         cmocka_unit_test_teardown(test_inspected, support_teardown),
     };
