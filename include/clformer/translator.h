@@ -173,7 +173,8 @@ struct clf_hypothesis {
     float score;            /* what the search ranks by; greedy, samples: the log-probability */
     double log_probability; /* natural, summed, end token counted, computed without the banned tokens */
     /* (count) with alignment_layer: which token of the source each id looks at most, 0 the first one, those
-     * that frame the text left out; -1 for ids that are no text. Else NULL. */
+     * that frame the text left out, those of a task's prefix counted; -1 for ids that are no text. Else NULL.
+     */
     int *alignment;
 };
 

@@ -249,6 +249,9 @@ clf_status clf_inspect(char **json, const char *folder)
 {
     struct clf__unpacked unpacked;
     *json = NULL;
+    if (folder == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no model to inspect: folder is NULL");
+    }
     CLF__TRY(clf__unpack(&unpacked, folder));
     return clf__unpacked_close(&unpacked, folder, inspect(json, folder, &unpacked));
 }

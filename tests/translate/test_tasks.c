@@ -185,6 +185,8 @@ static void test_inspected(void **state)
     json_decref(object);
     json_decref(recorded);
     clf_string_free(json);
+    assert_fails(clf_inspect(&json, NULL), CLF_BAD_ARGUMENT, "no model to inspect");
+    assert_null(json);
 }
 
 int main(void)
