@@ -120,8 +120,9 @@ static void list_decay(struct clf__id_list *changed, const struct clf__search_so
 static float change_decay(float score, const struct clf__search_source *source, const struct clf__beam *beam)
 {
     const struct clf__search_options *options = source->options;
-    double power = pow((double)options->decay_factor, decay_steps(options, beam));
-    return score + fabsf(score) * (float)(power - 1.0);
+    const double most = 1e30; /* more than any other score; an infinite one would be no candidate */
+    double power = fmin(pow((double)options->decay_factor, decay_steps(options, beam)), most);
+    return (float)fmin(score + fabs((double)score) * (power - 1.0), most);
 }
 
 static const struct penalty penalties[] = {

@@ -236,6 +236,29 @@ static void test_alternatives(void **state)
     clf_model_free(model);
 }
 
+/* However large the end's score becomes, it stays the largest. */
+static void test_decay_beyond_floats(void **state)
+{
+    (void)state;
+    static const int first[] = {0};
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    for (int sample = 0; sample <= 1; sample++) {
+        for (int beam = 1; beam <= 3; beam += 2) {
+            struct clf_translate_options options;
+            clf_translate_options_init(&options, model);
+            options.beam = beam;
+            options.sample = sample;
+            options.min_length = 12;
+            options.max_length = 20;
+            options.length_decay_factor = 1e6;
+            struct clf_translation *found = translate(model, &options, first, 1);
+            assert_true(found[0].hypotheses[0].count <= 13);
+            clf_translations_free(found, 1);
+        }
+    }
+    clf_model_free(model);
+}
+
 static clf_status run_alternatives(struct clf_model *model, const struct clf_translate_options *options)
 {
     struct clf_translator *translator = NULL;
@@ -415,6 +438,7 @@ static void test_bad_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_decay_beyond_floats, support_teardown),
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_temperature, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
