@@ -252,10 +252,11 @@ clf_status clf__zip_open(struct clf__zip *out, const struct clf__file *file)
     for (int i = 0; i < out->count; i++) {
         const struct clf__zip_entry *entry = &out->entries[i];
         if (entry->is_encrypted || entry->method != CLF__ZIP_STORED) {
+            const char *what = entry->is_encrypted ? "encrypted" : "compressed";
             clf__zip_close(out);
             return clf__fail(CLF_FORMAT,
                              "%s: holds files that are %s; load it with torch and save it as safetensors",
-                             file->path, entry->is_encrypted ? "encrypted" : "compressed");
+                             file->path, what);
         }
     }
     return CLF_OK;
