@@ -36,7 +36,7 @@ typedef float operand_element;
     LOAD_AGAIN;                                                                                                        \
     ADD_HALF(ROWS, HIGH_BF16, 2 * (p) + 1)
 #define FOR_INPUTS(ROWS, inputs)                                                                                       \
-    FOR_STEPS(ROWS, COUNT, ADD_PAIR, (inputs) / 2, weights, turn)                                                       \
+    FOR_STEPS(ROWS, COUNT, ADD_PAIR, (inputs) / 2, weights, turn)                                                      \
     if ((inputs) % 2) {                                                                                                \
         ADD_HALF(ROWS, LOW_BF16, inputs - 1)                                                                           \
     }
