@@ -16,11 +16,7 @@
         int cache_rows_offset, const __global int *parents, int parents_offset, const __global int *positions,         \
         int positions_offset, int rows
 
-/* 1 where 0 <= value < bound. */
-static inline int inside(int value, int bound)
-{
-    return value >= 0 && value < bound;
-}
+#include "include/follow_row.cl"
 
 CPU_KERNEL void cache_place_cpu(PLACE_ARGUMENTS)
 {
@@ -59,22 +55,9 @@ GPU_KERNEL void cache_place_gpu(PLACE_ARGUMENTS)
 CPU_KERNEL void cache_follow_cpu(FOLLOW_ARGUMENTS)
 {
     for (int row = (int)get_group_id(0); row < rows; row += (int)get_num_groups(0)) {
-        int cache_row = cache_rows[cache_rows_offset + row], parent = parents[parents_offset + row];
-        int position = positions[positions_offset + row];
-        if (!inside(cache_row, cache_rows_total) || !inside(parent, cache_rows_total) ||
-            !inside(position, positions_total)) {
-            continue;
-        }
-        const __global int *from = history + history_offset + (size_t)parent * history_stride;
-        __global int *to = next + next_offset + (size_t)cache_row * next_stride;
-        int t = 0;
-        for (; t + 16 <= position; t += 16) {
-            vstore16(vload16(0, from + t), 0, to + t);
-        }
-        for (; t < position; t++) {
-            to[t] = from[t];
-        }
-        to[position] = cache_row;
+        follow_row(next + next_offset, next_stride, history + history_offset, history_stride, cache_rows_total,
+                   positions_total, cache_rows[cache_rows_offset + row], parents[parents_offset + row],
+                   positions[positions_offset + row]);
     }
 }
 

@@ -2,102 +2,28 @@
  * says, table (P, D), which may be null. An id that is no row of E gives zeros, a position that is no row of the table
  * adds nothing.
  *
- * CPU form: a group takes whole rows. A row of a panel is spread over cache lines, which the hardware fetches ahead,
- * since they lie evenly; whole rows (panel 1) go by vectors. GPU form: a group takes a row, work-item i its columns i,
- * i + GROUP ..., and whole rows by fours.
+ * CPU form: a group takes whole rows. GPU form: a group takes a row, work-item i its columns i, i + GROUP ..., and whole
+ * rows by fours.
  *
  * Needs PRECISION, a value of enum clf_precision. */
 #ifndef PRECISION
 #error "embedding.cl needs PRECISION"
 #endif
 
-/* TOGETHER: the layout's group, neighbouring inputs of an output. TAIL: elements after a panel's. */
-#define TAIL 0
-#if PRECISION == 0
-typedef float weight_element;
-#define TOGETHER  1
-#define LOAD(p)   (*(p))
-#define LOAD16(p) vload16(0, p)
-#elif PRECISION == 1
-typedef half weight_element;
-#define TOGETHER  1
-#define LOAD(p)   vload_half(0, p)
-#define LOAD16(p) vload_half16(0, p)
-#elif PRECISION == 2
-typedef ushort weight_element;
-#define TOGETHER 2
-#define LOAD(p)  as_float((uint) * (p) << 16)
-#elif PRECISION == 3
-typedef char weight_element;
-#define TOGETHER 4
-#undef TAIL
-#define TAIL    256 /* 32 scales, and what only products read */
-#define LOAD(p) ((float)*(p))
-#else
-#error "no such PRECISION"
-#endif
-
-/* Column 0 of row v. */
-static const __global weight_element *row_of(const __global weight_element *e, int panel, int v, int columns)
-{
-    int groups = (columns + TOGETHER - 1) / TOGETHER;
-    return e + (size_t)(v / panel) * ((size_t)groups * panel * TOGETHER + TAIL) + v % panel * TOGETHER;
-}
-
-/* Column k of the row of which this is column 0. */
-static float element_of(const __global weight_element *row, int panel, int k)
-{
-    return LOAD(row + (size_t)(k / TOGETHER) * panel * TOGETHER + k % TOGETHER);
-}
-
-/* What the elements of row v are to be multiplied by. */
-static float scale_of(const __global weight_element *e, int panel, int v, int columns, float scale)
-{
-#if PRECISION == 3
-    const __global char *end = row_of(e, panel, (v / panel + 1) * panel, columns);
-    return scale * ((const __global float *)(end - TAIL))[v % panel];
-#else
-    return scale;
-#endif
-}
-
-/* The row that position n adds, or null. */
-static const __global float *added_row(const __global float *table, int table_offset, int table_stride, int table_rows,
-                                       const __global int *positions, int n)
-{
-    int position = table ? positions[n] : -1;
-    return position >= 0 && position < table_rows ? table + table_offset + (size_t)position * table_stride : 0;
-}
+#include "include/embedding_row.cl"
 
 #define EMBEDDING_ARGUMENTS                                                                                            \
     __global float *y, int y_offset, int y_stride, const __global int *ids, int ids_offset, int ids_stride,            \
         const __global float *table, int table_offset, int table_stride, const __global int *positions,                \
-        int positions_offset, int positions_stride, int rows, int columns, const __global weight_element *e, int panel, \
-        int outputs, float scale, int table_rows
+        int positions_offset, int positions_stride, int rows, int columns, const __global embedding_element *e,        \
+        int panel, int outputs, float scale, int table_rows
 
 CPU_KERNEL void embedding_forward_cpu(EMBEDDING_ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
-        __global float *out = y + y_offset + (size_t)n * y_stride;
-        int id = ids[ids_offset + n];
-        int is_row = id >= 0 && id < outputs;
-        const __global weight_element *row = row_of(e, panel, is_row ? id : 0, columns);
-        float factor = scale_of(e, panel, is_row ? id : 0, columns, scale);
         const __global float *added =
             added_row(table, table_offset, table_stride, table_rows, positions + positions_offset, n);
-        int k = 0;
-#ifdef LOAD16
-        if (is_row && panel == 1) {
-            for (; k + 16 <= columns; k += 16) {
-                float16 value = factor * LOAD16(row + k);
-                vstore16(added ? value + vload16(0, added + k) : value, 0, out + k);
-            }
-        }
-#endif
-        for (; k < columns; k++) {
-            float value = is_row ? factor * element_of(row, panel, k) : 0.0f;
-            out[k] = added ? value + added[k] : value;
-        }
+        embed_row(y + y_offset + (size_t)n * y_stride, columns, e, panel, outputs, ids[ids_offset + n], scale, added);
     }
 }
 
@@ -107,8 +33,8 @@ GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
         __global float *out = y + y_offset + (size_t)n * y_stride;
         int id = ids[ids_offset + n];
         int is_row = id >= 0 && id < outputs;
-        const __global weight_element *row = row_of(e, panel, is_row ? id : 0, columns);
-        float factor = scale_of(e, panel, is_row ? id : 0, columns, scale);
+        const __global embedding_element *row = embedding_row(e, panel, is_row ? id : 0, columns);
+        float factor = scale_of_embedding(e, panel, is_row ? id : 0, columns, scale);
         const __global float *added =
             added_row(table, table_offset, table_stride, table_rows, positions + positions_offset, n);
 #if PRECISION == 0
@@ -121,7 +47,7 @@ GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
         }
 #endif
         for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
-            float value = is_row ? factor * element_of(row, panel, k) : 0.0f;
+            float value = is_row ? factor * element_of_row(row, panel, k) : 0.0f;
             out[k] = added ? value + added[k] : value;
         }
     }
@@ -153,7 +79,7 @@ CPU_KERNEL void embedding_backward_cpu(BACKWARD_ARGUMENTS)
         if (id < 0 || id >= outputs) {
             continue;
         }
-        __global float *row = (__global float *)row_of(e, panel, id, columns);
+        __global float *row = (__global float *)embedding_row(e, panel, id, columns);
         for (int k = 0; k < columns; k += 16) {
             int left = columns - k;
             float16 sum = id_sum16(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);
@@ -178,7 +104,7 @@ GPU_KERNEL void embedding_backward_gpu(BACKWARD_ARGUMENTS)
         if (id < 0 || id >= outputs) {
             continue;
         }
-        __global float *row = (__global float *)row_of(e, panel, id, columns);
+        __global float *row = (__global float *)embedding_row(e, panel, id, columns);
         for (int k = (int)get_local_id(0) * 4; k < columns; k += QUADS) {
             int left = columns - k;
             float4 sum = id_sum4(dy + dy_offset + k, dy_stride, rows, order + order_offset, begin, end, left);

@@ -8,6 +8,9 @@
  * group alone gets through, and one that starts late finds its stages done: no order or number of groups can block (the
  * occupancy-bound model of Sorensen et al., OOPSLA 2016).
  *
+ * The launch of a step's first layers may begin with what comes before them: the memory's table follows the parents, and
+ * the new tokens are embedded.
+ *
  * Of the keys that this step adds a row may look at its own alone, as in a search: the others may not be there yet.
  *
  * CPU form only. Needs PRECISION and what finish.cl, attention_step.cl and layernorm.cl need, NORM_FIRST (1: norm before
@@ -24,7 +27,9 @@
 #define CPU_KERNEL static
 #include "attention/attention_step.cl"
 #include "rows/layernorm.cl"
+#include "include/embedding_row.cl"
 #include "include/finish.cl"
+#include "include/follow_row.cl"
 
 /* HOLD_PANEL: panel p of a weight, for so many rows. MULTIPLY_ROWS: a tile of count <= BLOCK_ROWS rows. CONVERT_ROW: a row for
  * that. */
@@ -70,10 +75,12 @@ enum {
 };
 
 /* Counters lie a cache line apart, all zero before a launch and after it: groups that left, then tiles taken and tiles
- * done of each stage and each conversion of each layer. */
+ * done of the start, and of each stage and each conversion of each layer. */
 #define COUNTER(i)       (counters + (i)*16)
-#define COUNTERS(layers) (1 + 4 * STAGES * (layers))
+#define COUNTERS(layers) (3 + 4 * STAGES * (layers))
 #define LEFT             COUNTER(0)
+#define START            0
+#define STAGE(l, stage)  (1 + 2 * STAGES * (l) + (stage))
 #define TAKEN(s)         COUNTER(1 + 2 * (s))
 #define DONE(s)          COUNTER(2 + 2 * (s))
 #define ADD_TO(c, n)     atomic_fetch_add_explicit(c, n, memory_order_acq_rel, memory_scope_device)
@@ -241,6 +248,34 @@ static inline void list_products(struct product *out, const struct layer *layer,
     }
 }
 
+/* What a step starts with: of the row before, where it lies in the memory, and of the token, its embedding. */
+struct start {
+    __global int *table;
+    const __global int *history, *cache_rows, *parents, *positions, *ids, *added_rows;
+    const __global embedding_element *embedding;
+    const __global float *added;
+};
+
+/* A row's table, or its embedding. */
+static inline void start_tile(int tile, const struct start *start, const struct rows *x,
+                              const struct clf__decoder_step_sizes *sizes)
+{
+    const struct clf__step_start_sizes *own = &sizes->start;
+    const struct clf__attention_step_sizes *self = &sizes->self;
+    int row = tile / 2;
+    if (tile % 2) {
+        follow_row(start->table + self->table.offset, self->table.stride, start->history + own->history.offset,
+                   own->history.stride, self->cache_rows_total, self->positions_total,
+                   start->cache_rows[self->cache_rows.offset + row], start->parents[own->parents.offset + row],
+                   start->positions[self->positions.offset + row]);
+    } else {
+        const __global float *added = added_row(start->added, own->added.offset, own->added.stride, own->added_count,
+                                                start->added_rows + own->added_rows.offset, row);
+        embed_row(x->at + (size_t)row * x->stride, sizes->d_model, start->embedding, own->panel, own->vocabulary,
+                  start->ids[own->ids.offset + row], own->scale, added);
+    }
+}
+
 /* The group that leaves last makes all counters zero. */
 static inline void leave(__global atomic_int *counters, int layers)
 {
@@ -251,13 +286,17 @@ static inline void leave(__global atomic_int *counters, int layers)
     }
 }
 
-/* Groups: one a compute unit. x goes in and out; operand (R rows of converted inputs) is work space, too. */
+/* Groups: one a compute unit. x goes in and out; operand (R rows of converted inputs) is work space, too. From history on:
+ * the start's, which is left out where ids is null. */
 CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __global struct layer *layers,
                                        __global float *x, __global float *normed, __global float *projected,
                                        __global float *context, __global float *hidden, __global uchar *operand,
-                                       const __global int *table, const __global int *cache_rows,
+                                       __global int *table, const __global int *cache_rows,
                                        const __global int *positions, const __global float *relative,
                                        const __global int *ranges, const __global int *hidden_keys,
+                                       const __global int *history, const __global int *parents,
+                                       const __global int *ids, const __global embedding_element *embedding,
+                                       const __global float *added, const __global int *added_rows,
                                        struct clf__decoder_step_sizes sizes)
 {
     struct rows x_rows = {x, sizes.x_stride}, normed_rows = {normed, sizes.normed_stride};
@@ -270,6 +309,10 @@ CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __gl
     int rows = sizes.self.rows, heads = sizes.self.heads, query_blocks = (sizes.cross.max_queries - 1) / MOST_QUERIES + 1;
     struct attention_work work;
     sizes.cross.block_queries = MOST_QUERIES;
+    if (ids) {
+        const struct start start = {table, history, cache_rows, parents, positions, ids, added_rows, embedding, added};
+        FOR_TILES(START, 2 * rows, start_tile(tile, &start, &x_rows, &sizes))
+    }
     for (int l = 0; l < sizes.layers; l++) {
         struct layer layer = layers[sizes.first_layer + l];
         struct product products[STAGES];
@@ -281,7 +324,7 @@ CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __gl
         };
         for (int step = 0; step < STAGES; step++) {
             int stage = NORM_FIRST ? (step + STAGES - 1) % STAGES : step;
-            int count = l * 2 * STAGES + stage;
+            int count = STAGE(l, stage);
             struct product product = products[stage];
             if (product.linear.weight) {
                 run_product(counters, count, &product, rows, operand);

@@ -27,6 +27,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
         if (call->step != NULL) {
             calls[i].addresses = clf__tensor_rows(session->layer_addresses, i, 1);
         }
+        calls[i].start = i == 0 ? call->start : NULL;
     }
     if (maps == NULL) {
         CLF__TRY(clf__decoder_layers_forward(decoder->layers, decoder->layer_count, &workspace, calls));
@@ -172,6 +173,24 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     return CLF_OK;
 }
 
+/* What comes before the layers, unless their launch begins with it: then the call says so. */
+static clf_status start_step(struct clf__session *session, struct clf__layer_call *call,
+                             const struct clf__step_start *start, int rows)
+{
+    const struct clf__stack *decoder = &session->transformer->decoder;
+    struct clf__layer_call first = *call;
+    first.addresses = clf__tensor_rows(session->layer_addresses, 0, 1);
+    if (decoder->embedder.norm.gamma.buffer == NULL &&
+        clf__decoder_layers_take_start(decoder->layers, 1, rows, &first, start)) {
+        call->start = start;
+        return CLF_OK;
+    }
+    const struct clf__front_end_input input = {.ids = start->ids};
+    CLF__TRY(clf__session_mixer(session)->follow(call->step));
+    return clf__embedder_forward(clf__tensor_rows(session->workspace.x, 0, rows), &decoder->embedder, &input,
+                                 start->positions);
+}
+
 /* Ends with the candidates, for which it waits. */
 static clf_status run_step(struct clf__session *session, struct clf__step *step)
 {
@@ -190,10 +209,12 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         .turn = session->turn,
         .pairs = views.pairs,
     };
-    CLF__TRY(clf__session_mixer(session)->follow(&mixer_step));
-    struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, step->rows);
-    const struct clf__front_end_input input = {.ids = views.tokens};
-    CLF__TRY(clf__embedder_forward(x, &decoder->embedder, &input, views.position_rows));
+    const struct clf__step_start start = {
+        .front_end = &decoder->embedder.front_end,
+        .ids = views.tokens,
+        .table = decoder->embedder.positions,
+        .positions = views.position_rows,
+    };
     struct clf__attention_call cross = {
         .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),
         .ranges = views.cross,
@@ -202,6 +223,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         .few_queries = 1,
     };
     struct clf__layer_call call = {.step = &mixer_step, .cross_call = &cross, .counters = session->counters};
+    CLF__TRY(start_step(session, &call, &start, step->rows));
     CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
     return read_candidates(session, step, &views);
 }

@@ -141,6 +141,14 @@ int clf__decoder_layers_together(const struct clf__layer *layers, int count, int
     return together;
 }
 
+int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, int rows,
+                                   const struct clf__layer_call *calls, const struct clf__step_start *start)
+{
+    const struct clf__weight *tokens = start->front_end->tokens;
+    return tokens != NULL && clf__weight_layout(tokens).precision == precision_of(layers) &&
+           clf__decoder_layers_together(layers, count, rows, calls) > 0;
+}
+
 /* The macros that one decoder's layers fix. */
 static void write_defines(char *defines, size_t size, const struct clf__layer *layer)
 {
@@ -222,6 +230,40 @@ static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
     };
 }
 
+/* The arguments of the kernel's start; null pointers where there is none. */
+struct start_arguments {
+    const struct clf__buffer *history, *parents, *ids, *embedding, *added, *added_rows;
+    struct clf__step_start_sizes sizes;
+};
+
+static struct start_arguments list_start(const struct clf__layer_call *call)
+{
+    const struct clf__step_start *start = call->start;
+    if (start == NULL) {
+        return (struct start_arguments){.ids = NULL};
+    }
+    const struct clf__weight *tokens = start->front_end->tokens;
+    struct clf__weight_layout layout = clf__weight_layout(tokens);
+    struct clf__tensor history = call->step->shared->parts[!call->step->turn], parents = call->step->parents;
+    return (struct start_arguments){
+        .history = history.buffer,
+        .parents = parents.buffer,
+        .ids = start->ids.buffer,
+        .embedding = layout.buffer,
+        .added = start->table.buffer,
+        .added_rows = start->positions.buffer,
+        .sizes = {.history = CLF__PLACE(history),
+                  .parents = CLF__PLACE(parents),
+                  .ids = CLF__PLACE(start->ids),
+                  .added = CLF__PLACE(start->table),
+                  .added_rows = CLF__PLACE(start->positions),
+                  .panel = layout.panel,
+                  .vocabulary = clf__weight_outputs(tokens),
+                  .added_count = start->table.rows,
+                  .scale = start->front_end->scale},
+    };
+}
+
 clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count,
                                       const struct clf__workspace *workspace,
                                       const struct clf__layer_call *calls)
@@ -236,6 +278,8 @@ clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count
     struct clf__decoder_step_sizes sizes = list_sizes(layers, workspace, calls);
     sizes.layers = count;
     const struct clf__attention_history history = history_of(layers, calls);
+    const struct start_arguments start = list_start(calls);
+    sizes.start = start.sizes;
     const struct clf__argument arguments[] = {
         CLF__BUFFER(calls->counters.buffer),
         CLF__BUFFER(calls->addresses.buffer),
@@ -251,6 +295,12 @@ clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count
         CLF__BUFFER(history.relative.buffer),
         CLF__BUFFER(calls->cross_call->ranges.table.buffer),
         CLF__BUFFER(calls->cross_call->mask.hidden_keys.buffer),
+        CLF__BUFFER(start.history),
+        CLF__BUFFER(start.parents),
+        CLF__BUFFER(start.ids),
+        CLF__BUFFER(start.embedding),
+        CLF__BUFFER(start.added),
+        CLF__BUFFER(start.added_rows),
         CLF__STRUCT(sizes),
     };
     struct clf__cost cost = {.operations = 0.0};

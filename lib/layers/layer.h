@@ -5,6 +5,7 @@
 
 #include "layers/attention.h"
 #include "layers/feed_forward.h"
+#include "layers/front_end.h"
 #include "layers/mixer.h"
 #include "layers/norm.h"
 #include "layers/relative_bias.h"
@@ -21,6 +22,15 @@ struct clf__layer {
     int norm_first; /* x + f(norm(x)), else norm(x + f(x)) */
 };
 
+/* What comes before the first layer of a step: the mixers' shared state follows the parents, and the rows are
+ * made of the new tokens. */
+struct clf__step_start {
+    const struct clf__front_end *front_end;
+    struct clf__tensor ids;       /* (1, R) i32 */
+    struct clf__tensor table;     /* (P, D): of positions; buffer NULL: none */
+    struct clf__tensor positions; /* (1, R) i32: the row of the table that each row adds */
+};
+
 /* What a layer looks at: whole sequences (`self_call`), or one step and what the layer keeps (`state`). */
 struct clf__layer_call {
     const struct clf__attention_call *self_call;  /* NULL in a step */
@@ -32,8 +42,10 @@ struct clf__layer_call {
     struct clf__tensor addresses; /* this layer's row of what clf__decoder_layers_store_addresses() wrote;
                                    * buffer NULL: a launch an op */
     struct clf__tensor counters;  /* (1, CLF__DECODER_COUNTERS(layers)) i32 of zeros */
+    const struct clf__step_start *start; /* of the first layer, where clf__decoder_layers_take_start() says
+                                          * so; else NULL, and all is done */
 };
-#define CLF__DECODER_COUNTERS(layers) (16 * (1 + 44 * (layers)))
+#define CLF__DECODER_COUNTERS(layers) (16 * (3 + 44 * (layers)))
 
 /* Numbers that say where the buffers of one layer are: 21 addresses of 8 bytes. */
 enum { CLF__DECODER_ADDRESSES = 42 };
@@ -61,6 +73,9 @@ clf_status clf__decoder_layers_forward(const struct clf__layer *layers, int coun
  * (cl/layers/decoder_layer.cl): 0 where a launch an op is taken. */
 int clf__decoder_layers_together(const struct clf__layer *layers, int count, int rows,
                                  const struct clf__layer_call *calls);
+/* Whether that launch can begin with what comes before its first layer. */
+int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, int rows,
+                                   const struct clf__layer_call *calls, const struct clf__step_start *start);
 /* That launch of so many layers, each with its call. */
 clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count,
                                       const struct clf__workspace *workspace,

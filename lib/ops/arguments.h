@@ -28,10 +28,16 @@ struct clf__attention_step_sizes {
     float scale;
 };
 
-/* Of cl/layers/decoder_layer.cl. */
+/* Of cl/layers/decoder_layer.cl: what a step starts with. */
+struct clf__step_start_sizes {
+    struct clf__place history, parents, ids, added, added_rows;
+    int panel, vocabulary, added_count;
+    float scale;
+};
 struct clf__decoder_step_sizes {
     struct clf__attention_step_sizes self;
     struct clf__attention_sizes cross;
+    struct clf__step_start_sizes start;
     int x_stride, normed_stride, projected_stride, context_stride, hidden_stride;
     int first_layer, layers, d_model, ffn;
     float epsilon;

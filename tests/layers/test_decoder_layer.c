@@ -1,5 +1,5 @@
-/* A decoding step of several layers in a single launch against the launches that it stands for: the same
- * bits. */
+/* A decoding step of several layers, and of what comes before them, in a single launch against the launches
+ * that it stands for: the same bits. */
 #include <string.h>
 
 #include "device/caps.h"
@@ -7,7 +7,7 @@
 #include "model/stacks.h"
 #include "support/support.h"
 
-enum { POSITIONS = 5, MEMORY_ROWS = 23, MAX_REACH = 2, MOST_LAYERS = 9 };
+enum { POSITIONS = 5, MEMORY_ROWS = 23, MAX_REACH = 2, MOST_LAYERS = 9, WORDS = 41 };
 
 /* What a case is about; everything else is random. */
 struct layer_case {
@@ -78,10 +78,19 @@ static void make_layer(struct clf__layer *out, struct clf_device *device, struct
     make_norm(&out->feed_forward_norm, device, random, c);
 }
 
+static void make_front_end(struct clf__front_end *out, struct clf_device *device,
+                           struct support_random *random, const struct layer_case *c, clf_precision precision)
+{
+    struct clf__weight_part part = {support_uniform_array(random, WORDS * (size_t)c->d_model, 0.5f), WORDS};
+    struct clf__weight_source source = {&part, 1, c->d_model, precision, "a test's embedding"};
+    *out = (struct clf__front_end){.kind = &clf__tokens_front_end, .scale = 1.5f};
+    assert_ok(clf__weight_create(&out->tokens, device, &source));
+}
+
 /* Integers of a step: every row a cache row of its own, histories of different lengths, two sources where
  * there are rows enough. */
 struct step_tables {
-    int32_t *cache_rows, *positions, *table, *ranges, *hidden;
+    int32_t *cache_rows, *positions, *table, *ranges, *hidden, *parents, *ids, *position_rows;
     int sources, max_queries;
 };
 
@@ -93,9 +102,15 @@ static void make_tables(struct step_tables *out, struct support_random *random, 
     out->table = support_array((size_t)rows * POSITIONS, sizeof(int32_t));
     out->ranges = support_array(8, sizeof(int32_t));
     out->hidden = support_array(MEMORY_ROWS, sizeof(int32_t));
+    out->parents = support_array((size_t)rows, sizeof(int32_t));
+    out->ids = support_array((size_t)rows, sizeof(int32_t));
+    out->position_rows = support_array((size_t)rows, sizeof(int32_t));
     for (int r = 0; r < rows; r++) {
         out->cache_rows[r] = rows - 1 - r;
         out->positions[r] = support_integer(random, POSITIONS);
+        out->parents[r] = (r + 1) % rows;
+        out->ids[r] = support_integer(random, WORDS + 1); /* one of them is no word */
+        out->position_rows[r] = support_integer(random, POSITIONS + 1);
     }
     for (int r = 0; r < rows; r++) {
         for (int t = 0; t < POSITIONS; t++) {
@@ -142,16 +157,40 @@ static size_t output_count(const struct layer_case *c)
     return (size_t)c->rows * ((size_t)c->d_model + (size_t)c->layers * POSITIONS * widths);
 }
 
+/* The tables of the cache: one to be written, and the step before's, in which each row finds its own behind
+ * its parent. */
+static struct clf__mixer_state make_shared(struct clf_device *device, const struct layer_case *c,
+                                           const struct step_tables *tables)
+{
+    int32_t *history = support_array((size_t)c->rows * POSITIONS, sizeof *history);
+    for (int r = 0; r < c->rows; r++) {
+        memcpy(history + tables->parents[r] * POSITIONS, tables->table + tables->cache_rows[r] * POSITIONS,
+               POSITIONS * sizeof *history);
+    }
+    return (struct clf__mixer_state){
+        .parts = {support_tensor(device, CLF__I32, c->rows, POSITIONS, NULL),
+                  support_tensor(device, CLF__I32, c->rows, POSITIONS, history)}};
+}
+
+/* What comes before the layers, in launches of its own. */
+static void start_alone(struct clf__tensor x, const struct clf__step_start *start,
+                        const struct clf__mixer_step *step)
+{
+    const struct clf__front_end_input input = {.ids = start->ids};
+    assert_ok(clf__self_attention_mixer.follow(step));
+    assert_ok(start->front_end->kind->forward(x, start->front_end, &input, start->table, start->positions));
+}
+
 /* The last layer's output, and the keys and values of all, one after the other, in one launch or many. */
-static float *run_layers(const struct clf__layer *layers, struct clf_device *device,
-                         const struct layer_case *c, const struct step_tables *tables,
-                         struct clf__tensor addresses, struct clf__tensor counters)
+static float *run_layers(const struct clf__layer *layers, const struct clf__front_end *front_end,
+                         struct clf_device *device, const struct layer_case *c,
+                         const struct step_tables *tables, struct clf__tensor addresses,
+                         struct clf__tensor counters)
 {
     struct support_random random = {99};
     int keys = c->heads * c->key_width, values = c->heads * c->value_width, rows = c->rows;
     struct clf__workspace workspace = {
-        .x = support_tensor(device, CLF__F32, rows, c->d_model,
-                            support_uniform_array(&random, (size_t)rows * (size_t)c->d_model, 1)),
+        .x = support_tensor(device, CLF__F32, rows, c->d_model, NULL),
         .normed = support_tensor(device, CLF__F32, rows, c->d_model, NULL),
         .projected = support_tensor(device, CLF__F32, rows, 2 * keys + values, NULL),
         .context = support_tensor(device, CLF__F32, rows, values, NULL),
@@ -161,10 +200,10 @@ static float *run_layers(const struct clf__layer *layers, struct clf_device *dev
         workspace.rounded = clf__tensor_bf16(support_tensor(device, CLF__F32, rows, c->d_model, NULL));
     }
     float *relative = support_uniform_array(&random, (size_t)c->heads * (2 * MAX_REACH + 1), 1);
-    const struct clf__mixer_state shared = {
-        .parts = {support_tensor(device, CLF__I32, rows, POSITIONS, tables->table)}};
+    const struct clf__mixer_state shared = make_shared(device, c, tables);
     struct clf__mixer_step step = {
         .cache_rows = support_tensor(device, CLF__I32, 1, rows, tables->cache_rows),
+        .parents = support_tensor(device, CLF__I32, 1, rows, tables->parents),
         .positions = support_tensor(device, CLF__I32, 1, rows, tables->positions),
         .shared = &shared,
     };
@@ -198,6 +237,20 @@ static float *run_layers(const struct clf__layer *layers, struct clf_device *dev
     }
     assert_int_equal(clf__decoder_layers_together(layers, c->layers, rows, calls),
                      addresses.buffer != NULL ? c->layers : 0);
+    const struct clf__step_start start = {
+        .front_end = front_end,
+        .ids = support_tensor(device, CLF__I32, 1, rows, tables->ids),
+        .table = support_tensor(device, CLF__F32, POSITIONS, c->d_model,
+                                support_uniform_array(&random, POSITIONS * (size_t)c->d_model, 1)),
+        .positions = support_tensor(device, CLF__I32, 1, rows, tables->position_rows),
+    };
+    if (clf__decoder_layers_take_start(layers, c->layers, rows, calls, &start)) {
+        assert_non_null(addresses.buffer);
+        calls[0].start = &start;
+    } else {
+        assert_null(addresses.buffer);
+        start_alone(workspace.x, &start, &step);
+    }
     assert_ok(clf__decoder_layers_forward(layers, c->layers, &workspace, calls));
     float *all = support_array(output_count(c), sizeof *all);
     size_t used = append(all, 0, workspace.x);
@@ -231,6 +284,8 @@ static void test_single_launch(void **state)
         for (int n = 0; n < c->layers; n++) {
             make_layer(&layers[n], device, &random, c);
         }
+        struct clf__front_end front_end;
+        make_front_end(&front_end, device, &random, c, c->precision);
         make_tables(&tables, &random, c->rows);
         int counted = CLF__DECODER_COUNTERS(c->layers);
         int32_t *zeros = support_array((size_t)counted, sizeof *zeros);
@@ -238,12 +293,13 @@ static void test_single_launch(void **state)
         struct clf__tensor addresses =
             support_tensor(device, CLF__I32, c->layers, CLF__DECODER_ADDRESSES, NULL);
         const struct clf__tensor none = {.buffer = NULL};
-        float *many = run_layers(layers, device, c, &tables, none, counters);
+        float *many = run_layers(layers, &front_end, device, c, &tables, none, counters);
         for (int repeat = 0; repeat < 20; repeat++) { /* the groups meet in another order each time */
-            float *one = run_layers(layers, device, c, &tables, addresses, counters);
+            float *one = run_layers(layers, &front_end, device, c, &tables, addresses, counters);
             assert_memory_equal(one, many, output_count(c) * sizeof *one);
             assert_memory_equal(support_read_integers(counters), zeros, (size_t)counted * sizeof *zeros);
         }
+        clf__weight_free(front_end.tokens);
         for (int n = 0; n < c->layers; n++) {
             clf__layer_free(&layers[n]);
         }
@@ -274,6 +330,17 @@ static void test_many_launches(void **state)
     assert_int_equal(clf__decoder_layers_together(&layer, 1, 8, &call), 1);
     assert_false(clf__decoder_layers_together(&layer, 1, 9, &call));
     clf__device_set_knob(device, knob, clf__knobs[knob].standard);
+    struct clf__front_end like, other, frames = {.kind = &clf__frames_front_end};
+    make_front_end(&like, device, &random, &c, c.precision);
+    make_front_end(&other, device, &random, &c, CLF_PRECISION_INT8);
+    struct clf__step_start start = {.front_end = &like};
+    assert_true(clf__decoder_layers_take_start(&layer, 1, 8, &call, &start));
+    start.front_end = &other;
+    assert_false(clf__decoder_layers_take_start(&layer, 1, 8, &call, &start));
+    start.front_end = &frames;
+    assert_false(clf__decoder_layers_take_start(&layer, 1, 8, &call, &start));
+    clf__weight_free(like.tokens);
+    clf__weight_free(other.tokens);
     call.step = NULL;
     assert_false(clf__decoder_layers_together(&layer, 1, 1, &call));
     layer.feed_forward.gated = 1;

@@ -1,0 +1,83 @@
+/* A row of an embedding that lies as clf__weight_layout() says. Included, never built alone.
+ *
+ * Needs PRECISION, a value of enum clf_precision. */
+
+/* TOGETHER: the layout's group, neighbouring inputs of an output. TAIL: elements after a panel's. */
+#define TAIL 0
+#if PRECISION == 0
+typedef float embedding_element;
+#define TOGETHER  1
+#define LOAD(p)   (*(p))
+#define LOAD16(p) vload16(0, p)
+#elif PRECISION == 1
+typedef half embedding_element;
+#define TOGETHER  1
+#define LOAD(p)   vload_half(0, p)
+#define LOAD16(p) vload_half16(0, p)
+#elif PRECISION == 2
+typedef ushort embedding_element;
+#define TOGETHER 2
+#define LOAD(p)  as_float((uint) * (p) << 16)
+#elif PRECISION == 3
+typedef char embedding_element;
+#define TOGETHER 4
+#undef TAIL
+#define TAIL    256 /* 32 scales, and what only products read */
+#define LOAD(p) ((float)*(p))
+#else
+#error "no such PRECISION"
+#endif
+
+/* Column 0 of row v. */
+static const __global embedding_element *embedding_row(const __global embedding_element *e, int panel, int v, int columns)
+{
+    int groups = (columns + TOGETHER - 1) / TOGETHER;
+    return e + (size_t)(v / panel) * ((size_t)groups * panel * TOGETHER + TAIL) + v % panel * TOGETHER;
+}
+
+/* Column k of the row of which this is column 0. */
+static float element_of_row(const __global embedding_element *row, int panel, int k)
+{
+    return LOAD(row + (size_t)(k / TOGETHER) * panel * TOGETHER + k % TOGETHER);
+}
+
+/* What the elements of row v are to be multiplied by. */
+static float scale_of_embedding(const __global embedding_element *e, int panel, int v, int columns, float scale)
+{
+#if PRECISION == 3
+    const __global char *end = embedding_row(e, panel, (v / panel + 1) * panel, columns);
+    return scale * ((const __global float *)(end - TAIL))[v % panel];
+#else
+    return scale;
+#endif
+}
+
+/* The row that position n adds, or null. */
+static const __global float *added_row(const __global float *table, int table_offset, int table_stride, int table_rows,
+                                       const __global int *positions, int n)
+{
+    int position = table ? positions[n] : -1;
+    return position >= 0 && position < table_rows ? table + table_offset + (size_t)position * table_stride : 0;
+}
+
+/* out (D) = scale * E[id] + added, which may be null. Of the CPU form: a row of a panel is spread over cache lines, which the
+ * hardware fetches ahead, since they lie evenly; whole rows (panel 1) go by vectors. */
+static inline void embed_row(__global float *out, int columns, const __global embedding_element *e, int panel, int outputs,
+                             int id, float scale, const __global float *added)
+{
+    int is_row = id >= 0 && id < outputs, k = 0;
+    const __global embedding_element *row = embedding_row(e, panel, is_row ? id : 0, columns);
+    float factor = scale_of_embedding(e, panel, is_row ? id : 0, columns, scale);
+#ifdef LOAD16
+    if (is_row && panel == 1) {
+        for (; k + 16 <= columns; k += 16) {
+            float16 value = factor * LOAD16(row + k);
+            vstore16(added ? value + vload16(0, added + k) : value, 0, out + k);
+        }
+    }
+#endif
+    for (; k < columns; k++) {
+        float value = is_row ? factor * element_of_row(row, panel, k) : 0.0f;
+        out[k] = added ? value + added[k] : value;
+    }
+}

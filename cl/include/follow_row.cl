@@ -1,0 +1,27 @@
+/* A row of the table of the decoder's memory (see lib/ops/cache.h). Included, never built alone. */
+
+/* 1 where 0 <= value < bound. */
+static inline int inside(int value, int bound)
+{
+    return value >= 0 && value < bound;
+}
+
+/* next[cache_row][t] = history[parent][t] for t < position, and cache_row at t = position. One that lies outside the table is
+ * skipped. Of the CPU form. */
+static inline void follow_row(__global int *next, int next_stride, const __global int *history, int history_stride,
+                              int cache_rows_total, int positions_total, int cache_row, int parent, int position)
+{
+    if (!inside(cache_row, cache_rows_total) || !inside(parent, cache_rows_total) || !inside(position, positions_total)) {
+        return;
+    }
+    const __global int *from = history + (size_t)parent * history_stride;
+    __global int *to = next + (size_t)cache_row * next_stride;
+    int t = 0;
+    for (; t + 16 <= position; t += 16) {
+        vstore16(vload16(0, from + t), 0, to + t);
+    }
+    for (; t < position; t++) {
+        to[t] = from[t];
+    }
+    to[position] = cache_row;
+}
