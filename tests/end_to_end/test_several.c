@@ -107,6 +107,50 @@ static void test_score(void **state)
     assert_int_equal(process_count(result.output, "\n"), process_count(alone.output, "\n"));
 }
 
+/* What a run with a device that is lost at its process' n-th launch gives (tests/preload/lost.c). */
+static struct process_result run_losing(const char *lines, int launch, const char *arguments)
+{
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* its runtime must be the first that is loaded */
+#endif
+    struct process process = {.input = lines, .environment = "LD_PRELOAD=" CLF_BUILD_FOLDER "/tests/lost.so"};
+    setenv("LOST_AFTER", process_format("%d", launch), 1);
+    struct process_result result = process_run(&process, arguments);
+    unsetenv("LOST_AFTER");
+    return result;
+}
+
+/* From its first launch in the work on, or later: it is named, and the other one does all lines. */
+static void test_lost(void **state)
+{
+    (void)state;
+    size_t size;
+    const char *lines = process_read(DEMO_MODEL, "work.txt", &size), *both = find_equal();
+    struct process_result alone = run_clformer(lines, TRANSLATE "--json --batch-tokens 128");
+    struct process_result first = run_losing(lines, 1 << 30, TRANSLATE "--json");
+    assert_string_equal(first.errors, ""); /* which only counts */
+    int seen = 0;
+    for (int launch = 25; launch <= 1600; launch *= 2) {
+        struct process_result result =
+            run_losing(lines, launch, process_format(TRANSLATE "--json --batch-tokens 128 -d %s", both));
+        assert_int_equal(result.status, 0);
+        assert_string_equal(result.output, alone.output);
+        int named = process_count(result.errors, " is left out, the others take its lines: ");
+        assert_int_equal(process_count(result.errors, " is left out"), process_count(result.errors, "\n"));
+        assert_in_range(process_count(result.errors, "\n"), 0, 1);
+        seen += named;
+    }
+    assert_true(seen > 0);
+    setenv("LOST_ALL", "1", 1);
+    struct process_result none =
+        run_losing(lines, 200, process_format(TRANSLATE "--json --batch-tokens 128 -d %s", both));
+    unsetenv("LOST_ALL");
+    assert_int_equal(none.status, 1);
+    assert_string_equal(none.output, "");
+    assert_int_equal(process_count(none.errors, " is left out, the others take its lines: "), 1);
+    assert_int_equal(process_count(none.errors, "\n"), 2);
+}
+
 static void test_bench(void **state)
 {
     (void)state;
@@ -143,6 +187,7 @@ int main(void)
         cmocka_unit_test_teardown(test_all, support_teardown),
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_score, support_teardown),
+        cmocka_unit_test_teardown(test_lost, support_teardown),
         cmocka_unit_test_teardown(test_bench, support_teardown),
         cmocka_unit_test_teardown(test_wrong_lists, support_teardown),
     };
