@@ -219,7 +219,9 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
  * options.streamed was told of a line before its device failed stays told. clf_attend() works on the first
  * device that did not fail. Each device holds batch_tokens at a time.
  *
- * @param models `count` of them, 1 at least, borrowed for the translator's life, each on a device of its own.
+ * @param models `count` of them, borrowed for the translator's life, each on a device of its own; those that
+ * are NULL are left out, and one at least is not. One whose device failed in an earlier translator stays left
+ * out.
  * @return as clf_translator_create(); CLF_BAD_ARGUMENT naming models that are not one folder in one
  * precision, or are on one device.
  */

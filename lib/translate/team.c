@@ -291,8 +291,7 @@ struct clf_translator *clf__team_able(struct clf_translator *first)
     return able != NULL ? able : first;
 }
 
-/* Whether another device may do what this one did not. */
-static int is_devices_fault(clf_status status)
+int clf__is_devices_fault(clf_status status)
 {
     return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD;
 }
@@ -315,7 +314,7 @@ static int leave(struct clf__member *member, const struct clf__failure *failure)
 {
     struct clf__team *team = member->team;
     struct clf_translator *translator = member->translator;
-    int is_lost = is_devices_fault(failure->status) && !team->is_alone && !team->stops;
+    int is_lost = clf__is_devices_fault(failure->status) && !team->is_alone && !team->stops;
     give_back(member);
     if (is_lost) {
         translator->model->is_lost = 1;

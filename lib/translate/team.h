@@ -67,6 +67,9 @@ struct clf__team {
 clf_status clf__team_run(struct clf_translator *first, struct clf__queue *queue, clf__member_work *work,
                          void *context);
 
+/* Whether a failure lies with the device, so that another one may do what it did not. */
+int clf__is_devices_fault(clf_status status);
+
 /* How many translators from this one on have a device that works; the first of them, or this one where there
  * is none. */
 int clf__team_count(const struct clf_translator *first);

@@ -400,16 +400,61 @@ static void test_bad_models(void **state)
 {
     (void)state;
     struct clf_translator *translator;
-    struct clf_model *other, *none[] = {models[0], NULL}, *same[] = {models[0], models[0]};
+    struct clf_model *other, *none[] = {NULL, NULL}, *same[] = {NULL, models[0], models[0]};
     assert_fails(clf_translator_create_over(&translator, models, 0, NULL), CLF_BAD_ARGUMENT, "no model");
-    assert_fails(clf_translator_create_over(&translator, none, 2, NULL), CLF_BAD_ARGUMENT, "model 2");
-    assert_fails(clf_translator_create_over(&translator, same, 2, NULL), CLF_BAD_ARGUMENT, "on one device");
+    assert_fails(clf_translator_create_over(&translator, none, 2, NULL), CLF_BAD_ARGUMENT, "no model");
+    assert_fails(clf_translator_create_over(&translator, same, 3, NULL), CLF_BAD_ARGUMENT, "models 2 and 3");
     assert_ok(clf_model_load(&other, devices[1], support_fixture("models/paper"), NULL));
     struct clf_model *differ[] = {models[0], other};
     assert_fails(clf_translator_create_over(&translator, differ, 2, NULL), CLF_BAD_ARGUMENT,
                  "not one folder loaded in one precision");
     clf_model_free(other);
     assert_null(translator);
+}
+
+static char last_warning[1024];
+
+static void keep_warning(void *user, clf_log_level level, const char *message)
+{
+    (void)user;
+    if (level == CLF_LOG_WARNING) {
+        pthread_mutex_lock(&log_lock);
+        snprintf(last_warning, sizeof last_warning, "%s", message);
+        pthread_mutex_unlock(&log_lock);
+    }
+}
+
+/* A device that fails while its model comes is left out; what no device could do fails, and nothing stays. */
+static void test_loading(void **state)
+{
+    (void)state;
+    struct clf_model *loaded[2];
+    struct clf_translator *translator;
+    const char *folder = support_fixture("models/marian");
+    assert_ok(clf_models_load(loaded, devices, 2, folder, NULL));
+    assert_true(loaded[0] != NULL && loaded[1] != NULL);
+    clf_model_free(loaded[0]);
+    clf_model_free(loaded[1]);
+    clf_log_set(keep_warning, NULL);
+    clf__device_fail_at(3);
+    assert_ok(clf_models_load(loaded, devices, 2, folder, NULL));
+    clf__device_fail_at(0);
+    clf_log_set(NULL, NULL);
+    assert_int_equal((loaded[0] == NULL) + (loaded[1] == NULL), 1);
+    assert_non_null(strstr(last_warning, "is left out: "));
+    assert_ok(clf_translator_create_over(&translator, loaded, 2, NULL));
+    assert_int_equal(clf__team_count(translator), 1);
+    clf_translator_free(translator);
+    clf_model_free(loaded[0]);
+    clf_model_free(loaded[1]);
+    clf__device_fail_at(3);
+    clf_status alone = clf_models_load(loaded, devices, 1, folder, NULL);
+    clf__device_fail_at(0);
+    assert_true(alone == CLF_DEVICE || alone == CLF_DEVICE_MEMORY);
+    assert_non_null(strstr(clf_last_error(), "CL_OUT_OF_HOST_MEMORY"));
+    assert_fails(clf_models_load(loaded, devices, 2, "nowhere", NULL), CLF_FILE, "nowhere");
+    assert_true(loaded[0] == NULL && loaded[1] == NULL);
+    assert_fails(clf_models_load(loaded, devices, 0, folder, NULL), CLF_BAD_ARGUMENT, "no device");
 }
 
 /* Who does twice as much takes twice as many; who did nothing yet counts as the fastest one. */
@@ -453,7 +498,7 @@ int main(void)
         cmocka_unit_test(test_device_fails), cmocka_unit_test(test_all_fail),
         cmocka_unit_test(test_memory_fails), cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_attend),       cmocka_unit_test(test_bad_models),
-        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_loading),      cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -109,7 +109,7 @@ struct setup {
     struct clf_device *device;
     struct clf_model *model;
     struct clf_device **devices; /* (count) NULL: there is the one device */
-    struct clf_model **models;   /* (count) */
+    struct clf_model **models;   /* (count) NULL for a device that is left out */
     int count;
 };
 /* Opens both, having said which device on stderr with --verbose, which also makes the device take times.

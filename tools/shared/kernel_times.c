@@ -123,7 +123,8 @@ int print_all_kernel_times(const struct setup *setup, int status)
         const struct clf_device_info *info = clf_device_describe(setup->devices[i]);
         const struct clf_kernel_time *times;
         int count = 0;
-        if (clf_device_profile(setup->devices[i], &times, &count) == CLF_OK && count > 0) {
+        if (setup->models[i] != NULL && clf_device_profile(setup->devices[i], &times, &count) == CLF_OK &&
+            count > 0) {
             fprintf(stderr, "clformer: device %d \"%s\":\n", info->index, info->name);
             print_kernel_times(setup->devices[i], status);
         } /* one that failed on the way has nothing to say */

@@ -1,9 +1,7 @@
 /* From flags to devices, and models on them. */
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "base/status.h"
-#include "base/task.h"
 #include "shared/command.h"
 #include "translate/internal.h"
 
@@ -45,88 +43,23 @@ int setup_open(struct setup *setup, const struct flags *flags)
     return EXIT_DONE;
 }
 
-/* A model that comes onto its device, on a thread of its own. */
-struct loading {
-    struct clf_device *device;
-    const struct flags *flags;
-    struct clf_model *model;
-    struct clf__failure failure;
-    struct clf__task task;
-};
-
-static void *load(void *argument)
-{
-    struct loading *loading = argument;
-    clf_status status = clf_model_load(&loading->model, loading->device, loading->flags->model,
-                                       &loading->flags->model_options);
-    if (status == CLF_OK) {
-        status = clf_device_profile_reset(loading->device);
-    }
-    loading->failure = clf__failure_keep(status);
-    return NULL;
-}
-
-/* Whether another device may do what this one did not. */
-static int is_devices_fault(clf_status status)
-{
-    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD;
-}
-
-/* Keeps the devices that have their model; the others are closed. */
-static clf_status keep_loaded(struct setup *setup, const struct loading *loadings)
-{
-    const struct clf__failure *failure = NULL, *fatal = NULL;
-    int all = setup->count, kept = 0;
-    for (int i = 0; i < all; i++) {
-        if (loadings[i].failure.status != CLF_OK) {
-            failure = &loadings[i].failure;
-            fatal = is_devices_fault(failure->status) ? fatal : failure;
-        }
-    }
-    for (int i = 0; i < all; i++) {
-        if (loadings[i].failure.status == CLF_OK) {
-            setup->devices[kept] = loadings[i].device;
-            setup->models[kept++] = loadings[i].model;
-            continue;
-        }
-        if (all > 1 && fatal == NULL) {
-            clf__log(CLF_LOG_WARNING, "device %d is left out: %s",
-                     clf_device_describe(loadings[i].device)->index, loadings[i].failure.sentence);
-        }
-        clf_model_free(loadings[i].model);
-        clf_device_close(loadings[i].device);
-    }
-    setup->count = kept;
-    return fatal != NULL ? clf__failure_again(fatal) : kept == 0 ? clf__failure_again(failure) : CLF_OK;
-}
-
-/* All at once: a model takes seconds. */
 static clf_status load_models(struct setup *setup, const struct flags *flags)
 {
-    size_t count = (size_t)setup->count;
-    struct loading *loadings = calloc(count, sizeof *loadings);
-    setup->models = calloc(count, sizeof(struct clf_model *));
-    if (loadings == NULL || setup->models == NULL) {
-        free(loadings);
+    setup->models = calloc((size_t)setup->count, sizeof(struct clf_model *));
+    if (setup->models == NULL) {
         return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for %d models", setup->count);
     }
-    for (int i = 0; i < setup->count; i++) {
-        loadings[i] = (struct loading){.device = setup->devices[i], .flags = flags};
-    }
-    for (int i = 1; i < setup->count; i++) {
-        clf__task_begin(&loadings[i].task, load, &loadings[i]);
-    }
-    load(&loadings[0]);
-    for (int i = 1; i < setup->count; i++) {
-        int is_beside = loadings[i].task.is_running;
-        clf__task_wait(&loadings[i].task);
-        if (!is_beside) {
-            load(&loadings[i]);
+    CLF__TRY(
+        clf_models_load(setup->models, setup->devices, setup->count, flags->model, &flags->model_options));
+    for (int i = setup->count - 1; i >= 0; i--) {
+        if (setup->models[i] != NULL) {
+            setup->device = setup->devices[i];
+            setup->model = setup->models[i];
+            clf_status status = clf_device_profile_reset(setup->device);
+            CLF__TRY(setup->count == 1 ? status : CLF_OK); /* of several the others go on */
         }
     }
-    clf_status status = keep_loaded(setup, loadings);
-    free(loadings);
-    return status;
+    return CLF_OK;
 }
 
 int setup_open_several(struct setup *setup, const struct flags *flags)
@@ -145,8 +78,6 @@ int setup_open_several(struct setup *setup, const struct flags *flags)
         setup_close(setup);
         return report_failure(status);
     }
-    setup->device = setup->devices[0];
-    setup->model = setup->models[0];
     return EXIT_DONE;
 }
 
