@@ -13,7 +13,8 @@ static const char help[] =
     "Example:\n"
     "  $ echo 'Je suis étudiant' > fr; echo \"I'm a student.\" > en\n"
     "  $ clformer score -m tools/models/fr-en-small fr en\n"
-    "  $ clformer score -m tools/models/fr-en-small --json fr en | jq '.token_log_probabilities'\n\n"
+    "  $ clformer score -m tools/models/fr-en-small --json fr en | jq '.token_log_probabilities'\n"
+    "  $ clformer score -m tools/models/fr-en-small -d all fr en   # every device, together\n\n"
     "A line that cannot be scored gives an empty line, its number and the reason on standard error, and\n"
     "exit status 1 at the end.\n";
 
@@ -87,7 +88,7 @@ int verb_score(int argc, char **argv)
 {
     struct stream stream = {.sides = STREAM_SIDES};
     int status =
-        flags_parse(&stream.flags, argc, argv, TAKES_MODEL | TAKES_DEVICE | TAKES_LINES | TAKES_JSON, help);
+        flags_parse(&stream.flags, argc, argv, TAKES_MODEL | TAKES_DEVICES | TAKES_LINES | TAKES_JSON, help);
     if (status < 0) {
         status = flags_operands(&stream.flags, 2, 2, "score takes two files, SOURCE and TARGET");
     }

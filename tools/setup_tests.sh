@@ -46,6 +46,8 @@ fetch_intel_runtime() {
         echo "${INTEL_WHEELS[*]}" >$folder/wheels
     fi
     make_icd intel "$ROOT/$folder/lib/libintelocl.so"
+    mkdir -p build/icd/both
+    ln -sf ../pocl/pocl.icd ../intel/intel.icd build/icd/both/
 }
 
 # Sets PTXAS: the CUDA toolkit's where there is one, else NVIDIA's wheel, in build/ptxas.

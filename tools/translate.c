@@ -25,6 +25,10 @@ static const char help[] =
     "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small --target-prefix 'I am'\n"
     "  I am a student.\n\n"
     "--alternatives 3 shows the three most probable ways to go on from there, as --n-best prints them.\n\n"
+    "Several devices work on the lines together, each as much as it can; one that fails is named, and\n"
+    "the others take its lines:\n"
+    "  $ clformer translate -m tools/models/fr-en-small -d 0,1 < french.txt\n"
+    "  $ clformer translate -m tools/models/fr-en-small -d 'gpu*' < french.txt\n\n"
     "A model of several languages takes them by its own codes or short ones:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 
@@ -216,7 +220,7 @@ int verb_translate(int argc, char **argv)
 {
     struct stream stream = {.sides = 1};
     line_reader_use_stdin(&stream.readers[0]);
-    int takes = TAKES_MODEL | TAKES_DEVICE | TAKES_SEARCH | TAKES_LINES | TAKES_TEXTS | TAKES_JSON;
+    int takes = TAKES_MODEL | TAKES_DEVICES | TAKES_SEARCH | TAKES_LINES | TAKES_TEXTS | TAKES_JSON;
     int status = flags_parse(&stream.flags, argc, argv, takes, help);
     if (status < 0) {
         status = flags_operands(&stream.flags, 0, 0, "translate reads standard input and takes only flags");

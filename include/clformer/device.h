@@ -148,6 +148,25 @@ void clf_device_list_free(struct clf_device_list *list);
 clf_status clf_device_open(struct clf_device **out, const char *selector,
                            const struct clf_device_options *options);
 
+/**
+ * Opens the devices that a list means: "0,2", "gpu*", "all".
+ *
+ * @param out       receives *count devices; close them with clf_devices_close(), after everything made on
+ * them.
+ * @param selectors with commas between them, each as clf_device_open() takes it, or with a * behind it, which
+ * means every usable device that it fits, or "all", every usable one (a card that several drivers show comes
+ * once in these two). A device that is named twice is opened once. NULL or "" takes CLFORMER_DEVICE, a list
+ * too, and without it the default device.
+ * @param options   of each; NULL for the defaults.
+ * @return as clf_device_open(). Of several devices those that fail are left out, with a logged warning; that
+ * fails only where none is left.
+ */
+clf_status clf_devices_open(struct clf_device ***out, int *count, const char *selectors,
+                            const struct clf_device_options *options);
+
+/** Closes what clf_devices_open() opened; NULL is ignored. */
+void clf_devices_close(struct clf_device **devices, int count);
+
 /** What is known about an opened device; borrowed from it. */
 const struct clf_device_info *clf_device_describe(const struct clf_device *device);
 

@@ -58,6 +58,20 @@ struct clf_model_options {
 clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder,
                           const struct clf_model_options *options);
 
+/**
+ * Loads a model folder onto several devices at once, for clf_translator_create_over().
+ *
+ * @param models  receives `count` models, one a device, each to be freed with clf_model_free(); NULL for a
+ * device that fails, or has no room for it, which is said in a logged warning.
+ * @param devices `count` of them, 1 at least, each another one; borrowed for the models' lives.
+ * @param folder  as clf_model_load() takes it.
+ * @param options NULL for the defaults.
+ * @return as clf_model_load(); a device's own failure only where every device has one. On failure all models
+ * are NULL.
+ */
+clf_status clf_models_load(struct clf_model **models, struct clf_device *const *devices, int count,
+                           const char *folder, const struct clf_model_options *options);
+
 /** What a model is; borrowed from it. */
 const struct clf_model_info *clf_model_describe(const struct clf_model *model);
 

@@ -211,6 +211,24 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
                                  const struct clf_translate_options *options);
 
 /**
+ * Creates a translator over several models, one folder loaded on several devices. Each call shares its lines
+ * out: a thread for each device takes the longest ones that wait, as it has room, as many as it does beside
+ * the others. What a line becomes does not depend on who takes it, but for the last bits of its scores where
+ * devices differ. A device that fails is left out from then on, with a logged warning, and others take its
+ * lines; a call fails where none is left. Callbacks are called on the thread of the call; what
+ * options.streamed was told of a line before its device failed stays told. clf_attend() works on the first
+ * device that did not fail. Each device holds batch_tokens at a time.
+ *
+ * @param models `count` of them, borrowed for the translator's life, each on a device of its own; those that
+ * are NULL are left out, and one at least is not. One whose device failed in an earlier translator stays left
+ * out.
+ * @return as clf_translator_create(); CLF_BAD_ARGUMENT naming models that are not one folder in one
+ * precision, or are on one device.
+ */
+clf_status clf_translator_create_over(struct clf_translator **out, struct clf_model *const *models, int count,
+                                      const struct clf_translate_options *options);
+
+/**
  * Allocates now what translations need on the device; otherwise the first translation does.
  *
  * @return CLF_DEVICE_MEMORY with the sizes.

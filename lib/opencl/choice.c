@@ -241,6 +241,21 @@ static clf_status warn_of_namesakes(const struct clf_device_list *list, const ch
     return status;
 }
 
+static clf_status fail_to_fit(const struct clf_device_list *list, const char *selector)
+{
+    int count = 0, is_list = strpbrk(selector, ",*") != NULL || strcasecmp(selector, "all") == 0;
+    char *there = NULL;
+    clf_status status = list_devices(&there, &count, list, NULL, NULL);
+    if (status == CLF_OK) {
+        status = clf__fail(CLF_NO_DEVICE,
+                           "no OpenCL device fits \"%s\"%s; there is %s%s; see `clformer "
+                           "devices`",
+                           selector, is_list ? ", a list, where one is wanted" : "", there, list->silent);
+    }
+    clf__free(there);
+    return status;
+}
+
 clf_status clf__choice_select(int *index, const struct clf_device_list *list, const char *selector)
 {
     if (list->count == 0) {
@@ -266,14 +281,92 @@ clf_status clf__choice_select(int *index, const struct clf_device_list *list, co
         *index = found;
         return is_index(selector) ? CLF_OK : warn_of_namesakes(list, selector, found);
     }
-    int count = 0;
-    char *there = NULL;
-    clf_status status = list_devices(&there, &count, list, NULL, NULL);
-    if (status == CLF_OK) {
-        status =
-            clf__fail(CLF_NO_DEVICE, "no OpenCL device fits \"%s\"; there is %s%s; see `clformer devices`",
-                      selector, there, list->silent);
+    return fail_to_fit(list, selector);
+}
+
+static void add_once(int *indices, int *count, int index)
+{
+    int at = 0;
+    while (at < *count && indices[at] != index) {
+        at++;
     }
-    clf__free(there);
+    indices[at] = index;
+    *count += at == *count;
+}
+
+/* Whether the same card is chosen already, by another driver. */
+static int has_twin(const int *indices, int count, const struct clf_device_list *list, int index)
+{
+    const char *address = list->devices[index].info.pci_address;
+    for (int i = 0; i < count; i++) {
+        if (indices[i] != index &&
+            clf__identity_is_pci(list->devices[indices[i]].info.pci_address, address)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Every usable device that fits, or where `selector` is "" every one. */
+static clf_status select_all(int *indices, int *count, const struct clf_device_list *list,
+                             const char *selector)
+{
+    int found = 0;
+    for (int order = 0, index; (index = clf__choice_candidate(list, order)) >= 0; order++) {
+        if (*selector == '\0' || fits(&list->devices[index].info, selector)) {
+            found = 1;
+            if (has_twin(indices, *count, list, index)) {
+                clf__log(CLF_LOG_INFO, "device %d is left out: it is a card that another driver has, too",
+                         index);
+            } else {
+                add_once(indices, count, index);
+            }
+        }
+    }
+    return found ? CLF_OK : *selector == '\0' ? clf__choice_nothing(list) : fail_to_fit(list, selector);
+}
+
+/* One part of the list, without white space around it. */
+static clf_status select_part(int *indices, int *count, const struct clf_device_list *list, char *part)
+{
+    size_t length = strlen(part);
+    if (length == 0) {
+        return clf__fail(CLF_NO_DEVICE, "a list of devices has an empty place: name a device at each side of "
+                                        "a comma");
+    }
+    if (strcasecmp(part, "all") == 0) {
+        return select_all(indices, count, list, "");
+    }
+    if (part[length - 1] == '*') {
+        part[length - 1] = '\0';
+        return select_all(indices, count, list, part);
+    }
+    int index;
+    CLF__TRY(clf__choice_select(&index, list, part));
+    add_once(indices, count, index);
+    return CLF_OK;
+}
+
+clf_status clf__choice_select_several(int *indices, int *count, const struct clf_device_list *list,
+                                      const char *selectors)
+{
+    char *parts = NULL;
+    *count = 0;
+    if (list->count == 0) {
+        return clf__choice_nothing(list);
+    }
+    clf_status status = clf__copy_string(&parts, selectors);
+    for (char *part = parts; part != NULL && status == CLF_OK;) {
+        char *comma = strchr(part, ',');
+        char *end = comma != NULL ? comma : part + strlen(part);
+        part += strspn(part, " ");
+        while (end > part && end[-1] == ' ') {
+            end--;
+        }
+        *end = '\0';
+        status = select_part(indices, count, list, part);
+        part = comma != NULL ? comma + 1 : NULL;
+    }
+    clf__free(parts);
     return status;
 }

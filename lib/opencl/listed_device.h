@@ -39,6 +39,12 @@ int clf__choice_candidate(const struct clf_device_list *list, int order);
  * the sentence lists what is there. */
 clf_status clf__choice_select(int *index, const struct clf_device_list *list, const char *selector);
 
+/* The devices that selectors with commas between them mean, each once, in their order: as above, or with a *
+ * behind it every usable device that it fits, and "all" every usable one, in default order, each card by one
+ * driver alone. `indices` has room for all of the list. */
+clf_status clf__choice_select_several(int *indices, int *count, const struct clf_device_list *list,
+                                      const char *selectors);
+
 /* CLF_NO_DEVICE for a list in which nothing can be opened. */
 clf_status clf__choice_nothing(const struct clf_device_list *list);
 

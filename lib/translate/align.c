@@ -145,6 +145,7 @@ clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *
     const struct clf_translate_options *options = &translator->options;
     const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
     struct clf__gaze gaze = {options->alignment_layer, 0};
+    clf__free(hypothesis->alignment); /* of a device that failed behind it */
     CLF__TRY(clf__links_find(&hypothesis->alignment, translator, source, hypothesis, gaze));
     for (int i = 0; i < hypothesis->count; i++) {
         int32_t id = hypothesis->ids[i];

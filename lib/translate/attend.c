@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "translate/internal.h"
+#include "translate/team.h"
 
 /* What was cut is not on the maps, and there is no other place to say so. */
 static void warn_of_cut(const char *side, const char *unit, int cut_from, int limit)
@@ -171,7 +171,7 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
     CLF__TRY(clf__translator_begin(translator));
     clf_status status = clf__translator_check_start(translator);
     if (status == CLF_OK) {
-        status = attend(out, translator, source, target);
+        status = attend(out, clf__team_able(translator), source, target);
     }
     clf__translator_end(translator);
     return status;

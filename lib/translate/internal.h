@@ -14,6 +14,7 @@ struct clf_model {
     struct clf__transformer *transformer;
     struct clf__tokenizer *tokenizer;
     int is_borrowed; /* both */
+    int is_lost;     /* its device failed while others beside it did not */
     char *folder;    /* as it was given: of a package, the file */
     int is_package;  /* whose folder is gone */
     struct clf_model_info info;
@@ -24,8 +25,16 @@ struct clf_model {
 clf_status clf__model_borrow(struct clf_model **out, struct clf__transformer *transformer,
                              struct clf__tokenizer *tokenizer, const char *folder);
 
+/* How fast a translator was: tokens that it did in seconds of work, of the last calls above all. */
+struct clf__pace {
+    double done, seconds;
+};
+
 struct clf_translator {
     struct clf_model *model;
+    struct clf_translator *beside; /* the same on another device, for the same lines: team.h; NULL: none */
+    struct clf__member *member;    /* what it is in the team that works; NULL: it does not */
+    struct clf__pace pace;
     struct clf_translate_options options;
     struct clf__framing framing;       /* by the languages of the options */
     struct clf__search_options search; /* `suppressed` owned */
@@ -43,6 +52,7 @@ struct clf_translator {
     struct clf__session_limits align_limits;
     struct clf_translator *starts; /* gives the first tokens of alternatives; NULL: none are wanted */
     struct clf_stage_times times;
+    struct clf_stage_times all_times; /* of the first of several: its own and those of all beside it */
     struct clf__sentence_rules *sentence_rules; /* NULL: lines are not split */
     int warns_of_sentences;                     /* a line of several sentences is warned of yet */
     int is_working;                             /* callbacks of a call may come back */
@@ -157,7 +167,12 @@ clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_
 /* CLF_BAD_ARGUMENT for what cannot be `count` lines. */
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count);
 
-/* CLF_INTERRUPTED where the caller asks to stop. */
+/* CLF_INTERRUPTED where the work is to stop. */
 clf_status clf__translator_go_on(const struct clf_translator *translator);
+/* CLF_INTERRUPTED where the caller asks to stop; on the caller's thread alone. */
+clf_status clf__translator_ask(const struct clf_translator *translator);
+
+/* Fills all_times of the first of several. */
+void clf__translator_sum_times(struct clf_translator *first);
 
 #endif

@@ -3,15 +3,16 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "translate/internal.h"
+#include "translate/team.h"
 
 /* The pairs of one call while they are worked on. */
 struct work {
-    struct clf_translator *translator;
-    struct clf__source *sources; /* (count) */
-    struct clf__ids *targets;    /* (count) labels: the target and its end token */
+    struct clf_translator *translator; /* the first one: it reads the lines */
+    struct clf__source *sources;       /* (count) */
+    struct clf__ids *targets;          /* (count) labels: the target and its end token */
     struct clf_score *results;
     int count;
+    struct clf__batches batches;
 };
 
 static int target_limit(const struct clf_translator *translator)
@@ -136,15 +137,15 @@ static clf_status keep_score(struct clf_score *result, const struct joined_targe
     return CLF_OK;
 }
 
-static clf_status force_batch(struct work *work, struct joined_targets *joined, const int *order, int count)
+static clf_status force_batch(struct work *work, struct clf_translator *translator,
+                              struct joined_targets *joined, const int *order, int count)
 {
-    struct clf__session *session = work->translator->force_session;
-    struct clf_stage_times *times = &work->translator->times;
+    struct clf__session *session = translator->force_session;
+    struct clf_stage_times *times = &translator->times;
     struct clf__joined sources;
-    CLF__TRY(clf__translator_go_on(work->translator));
+    CLF__TRY(clf__translator_go_on(translator));
     CLF__TRY(join_targets(joined, work, order, count));
-    CLF__TRY(
-        clf__sources_join(&sources, work->sources, order, count, work->translator->model->info.feature_size));
+    CLF__TRY(clf__sources_join(&sources, work->sources, order, count, translator->model->info.feature_size));
     double start = clf__seconds();
     clf_status status = clf__session_start(session, &sources.sequences);
     double encoded = clf__seconds();
@@ -158,48 +159,84 @@ static clf_status force_batch(struct work *work, struct joined_targets *joined, 
     times->decode += clf__seconds() - encoded;
     times->target_tokens += joined->first[count];
     for (int i = 0; i < count; i++) {
-        CLF__TRY(
-            keep_score(&work->results[order[i]], joined, i, work->translator->options.forced_first >= 0));
+        CLF__TRY(keep_score(&work->results[order[i]], joined, i, translator->options.forced_first >= 0));
     }
     times->batches++;
     times->lines += count;
     return CLF_OK;
 }
 
-/* Both sides of a batch keep to the budget: a pair counts as its longer side. */
-static clf_status plan(struct clf__batches *batches, const struct work *work)
+/* Both sides of a batch keep to the budget: a pair counts as its longer side. No batch has more than one
+ * device's part, nor more lines than any of them takes. */
+static clf_status plan(struct clf__batches *batches, const struct work *work, int *lengths)
 {
-    int *lengths;
-    CLF__TRY(clf__allocate(&lengths, (size_t)work->count, sizeof *lengths));
+    const struct clf_translator *first = work->translator;
+    int64_t all = 0, budget = first->options.batch_tokens, able = clf__team_count(first);
+    int max_lines = first->max_lines;
     for (int i = 0; i < work->count; i++) {
         int source = work->sources[i].length, target = work->targets[i].count;
         if (work->results[i].status == CLF_OK) {
             lengths[i] = source > target ? source : target;
+            all += lengths[i];
         }
     }
-    clf_status status = clf__batches_plan(
-        batches, lengths, work->count, work->translator->options.batch_tokens, work->translator->max_lines);
-    clf__free(lengths);
+    for (const struct clf_translator *each = first; each != NULL; each = each->beside) {
+        max_lines = each->max_lines < max_lines ? each->max_lines : max_lines;
+    }
+    int64_t part = able > 1 ? all / able + 1 : budget;
+    return clf__batches_plan(batches, lengths, work->count, (int)(part < budget ? part : budget), max_lines);
+}
+
+static clf_status force_batches(struct clf__member *member, void *context)
+{
+    struct work *work = context;
+    const struct clf__batches *batches = &work->batches;
+    CLF__TRY(make_session(member->translator));
+    for (int b; (b = clf__member_next(member)) >= 0;) {
+        struct joined_targets joined = {.first = NULL};
+        int first = batches->first[b];
+        clf_status status = force_batch(work, member->translator, &joined, batches->order + first,
+                                        batches->first[b + 1] - first);
+        joined_targets_free(&joined);
+        CLF__TRY(status);
+        clf__member_finish(member, b);
+    }
+    return CLF_OK;
+}
+
+static clf_status share_out(struct work *work, int *lengths)
+{
+    const struct clf__batches *batches = &work->batches;
+    struct clf__queue queue;
+    CLF__TRY(plan(&work->batches, work, lengths));
+    int *costs;
+    CLF__TRY(clf__allocate(&costs, (size_t)batches->count, sizeof *costs));
+    for (int b = 0; b < batches->count; b++) {
+        for (int i = batches->first[b]; i < batches->first[b + 1]; i++) {
+            costs[b] += lengths[batches->order[i]];
+        }
+    }
+    clf_status status = clf__queue_create(&queue, costs, batches->count);
+    if (status == CLF_OK && queue.count > 0) {
+        status = clf__team_run(work->translator, &queue, force_batches, work);
+    }
+    clf__queue_free(&queue);
+    clf__free(costs);
     return status;
 }
 
 static clf_status run(struct work *work, const struct clf_line *sources, const struct clf_line *targets)
 {
     size_t count = (size_t)work->count;
+    int *lengths;
     CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
     CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
     CLF__TRY(clf__allocate(&work->targets, count, sizeof *work->targets));
     CLF__TRY(read_pairs(work, sources, targets));
-    struct clf__batches batches;
-    CLF__TRY(plan(&batches, work));
-    clf_status status = batches.count > 0 ? make_session(work->translator) : CLF_OK;
-    for (int b = 0; b < batches.count && status == CLF_OK; b++) {
-        struct joined_targets joined = {.first = NULL};
-        int first = batches.first[b];
-        status = force_batch(work, &joined, batches.order + first, batches.first[b + 1] - first);
-        joined_targets_free(&joined);
-    }
-    clf__batches_free(&batches);
+    CLF__TRY(clf__allocate(&lengths, count, sizeof *lengths));
+    clf_status status = share_out(work, lengths);
+    clf__free(lengths);
+    clf__batches_free(&work->batches);
     return status;
 }
 

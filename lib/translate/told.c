@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "translate/internal.h"
+#include "translate/team.h"
 
 static int is_space(char byte)
 {
@@ -58,7 +58,7 @@ clf_status clf__told_go_on(struct clf__told *told, const struct clf_translator *
     CLF__TRY(clf__copy_bytes(&told->text, text, size));
     told->size = size;
     if (more > 0) {
-        translator->options.streamed(translator->options.user, line, text + from, more);
+        clf__team_tell(translator, line, text + from, more);
     }
     return CLF_OK;
 }

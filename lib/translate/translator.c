@@ -187,6 +187,9 @@ clf_status clf__translator_begin(struct clf_translator *translator)
 void clf__translator_end(struct clf_translator *translator)
 {
     translator->is_working = 0;
+    if (translator->beside != NULL) {
+        clf__translator_sum_times(translator);
+    }
 }
 
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
@@ -380,17 +383,13 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     return CLF_OK;
 }
 
-void clf_translator_free(struct clf_translator *translator)
+/* One alone, of several that are beside each other. */
+static void free_one(struct clf_translator *translator)
 {
     if (translator == NULL) {
         return;
     }
-    if (translator->is_working) {
-        clf__log(CLF_LOG_WARNING,
-                 "a translator that is at work is not freed; its callbacks must not do that");
-        return;
-    }
-    clf_translator_free(translator->starts);
+    free_one(translator->starts);
     clf__session_free(translator->session);
     clf__session_free(translator->force_session);
     clf__session_free(translator->align_session);
@@ -402,14 +401,21 @@ void clf_translator_free(struct clf_translator *translator)
     clf__free(translator);
 }
 
-clf_status clf__translator_go_on(const struct clf_translator *translator)
+void clf_translator_free(struct clf_translator *translator)
 {
-    const struct clf_translate_options *options = &translator->options;
-    int stops = options->interrupted != NULL && options->interrupted(options->user);
-    return stops ? clf__fail(CLF_INTERRUPTED, "interrupted") : CLF_OK;
+    if (translator != NULL && translator->is_working) {
+        clf__log(CLF_LOG_WARNING,
+                 "a translator that is at work is not freed; its callbacks must not do that");
+        return;
+    }
+    while (translator != NULL) {
+        struct clf_translator *beside = translator->beside;
+        free_one(translator);
+        translator = beside;
+    }
 }
 
 const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator)
 {
-    return &translator->times;
+    return translator->beside != NULL ? &translator->all_times : &translator->times;
 }

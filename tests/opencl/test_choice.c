@@ -239,6 +239,62 @@ static void test_equal(void **state)
                  "0 \"Radiant 9000\" (Platform), 1 \"Radiant 9000\" (Platform); 0 is taken");
 }
 
+static void assert_several(const struct clf_device_list *of, const char *selectors, const char *expected)
+{
+    int indices[COUNT], count = -1;
+    char text[64] = "";
+    assert_ok(clf__choice_select_several(indices, &count, of, selectors));
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%d", i > 0 ? " " : "", indices[i]);
+    }
+    assert_string_equal(text, expected);
+}
+
+/* In the order that the list has; * and all in default order, without those that are never a default. */
+static void test_several(void **state)
+{
+    (void)state;
+    assert_several(&list, "3", "3");
+    assert_several(&list, "6,0,4", "6 0 4");
+    assert_several(&list, " 6 , 4,6", "6 4");
+    assert_several(&list, "gpu,cpu", "4 3");
+    assert_several(&list, "gpu*", "4 6 2");
+    assert_several(&list, "RADIANT*,5", "4 6 5");
+    assert_several(&list, "cpu*,6", "3 1 6");
+    assert_several(&list, "all", "4 6 3 1 2 0");
+    assert_several(&list, "1,All", "1 4 6 3 2 0");
+    assert_several(&list, "*", "4 6 3 1 2 0");
+    int indices[COUNT], count;
+    assert_fails(clf__choice_select_several(indices, &count, &list, "0,,1"), CLF_NO_DEVICE, "an empty place");
+    assert_fails(clf__choice_select_several(indices, &count, &list, "0, "), CLF_NO_DEVICE, "an empty place");
+    assert_fails(clf__choice_select_several(indices, &count, &list, "0,8"), CLF_NO_DEVICE, "\"8\"; there is");
+    assert_fails(clf__choice_select_several(indices, &count, &list, "0,old*"), CLF_NO_DEVICE, "\"old\"");
+    assert_fails(clf__choice_select(&count, &list, "0,1"), CLF_NO_DEVICE, "a list, where one is wanted");
+    assert_fails(clf__choice_select(&count, &list, "all"), CLF_NO_DEVICE, "a list, where one is wanted");
+    struct clf_device_list empty = {.silent = ""};
+    assert_fails(clf__choice_select_several(indices, &count, &empty, "all"), CLF_NO_DEVICE,
+                 "pocl-opencl-icd");
+}
+
+/* A card that two drivers show comes once, by the one that comes first, unless it is named. */
+static void test_several_drivers(void **state)
+{
+    (void)state;
+    struct clf_device_list gpus;
+    struct clf__listed_device made[] = {make_gpu("gfx9000", 16, 0, 60, 64, 1900),
+                                        make_gpu("Radiant 9000", 16, 0, 60, 64, 2000),
+                                        make_gpu("Radiant 9000", 16, 0, 60, 64, 2000)};
+    made[0].info.pci_address = "4b:00.0";
+    made[1].info.pci_address = "0000:03:00.0";
+    made[2].info.pci_address = "0000:4b:00.0";
+    order_gpus(&gpus, made, 3);
+    assert_several(&gpus, "gpu*", "1 2");
+    assert_several(&gpus, "all", "1 2");
+    assert_several(&gpus, "0,all", "0 1");
+    assert_several(&gpus, "0,1,2", "0 1 2");
+}
+
 static void test_contains(void **state)
 {
     (void)state;
@@ -255,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_default_order), cmocka_unit_test(test_selectors),
         cmocka_unit_test(test_nothing_fits),  cmocka_unit_test(test_integrated),
         cmocka_unit_test(test_arithmetic),    cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_several),       cmocka_unit_test(test_several_drivers),
         cmocka_unit_test(test_contains),
     };
     return cmocka_run_group_tests_name("device/choice", tests, make_list, NULL);

@@ -106,6 +106,44 @@ static void test_default_passes_on(void **state)
     clf_log_set(NULL, NULL);
 }
 
+/* Of several devices those that fail are left out, and said to be; they fail together. */
+static void test_several(void **state)
+{
+    (void)state;
+    struct candidates candidates = list();
+    struct clf_device **devices;
+    int count;
+    assert_ok(clf_devices_open(&devices, &count, "all", NULL));
+    assert_true(count >= 2);
+    assert_int_equal(clf_device_describe(devices[0])->index, candidates.first);
+    assert_int_equal(clf_device_describe(devices[1])->index, candidates.second);
+    clf_devices_close(devices, count);
+    char both[32], one[32], out[32];
+    snprintf(both, sizeof both, "%d,%d", candidates.first, candidates.second);
+    snprintf(one, sizeof one, "%d,%d", candidates.second, candidates.second);
+    snprintf(out, sizeof out, "device %d is left out: ", candidates.first);
+    clf_log_set(keep_warning, NULL);
+    clf__device_fail_at(2 * candidates.listing + 1); /* after the list of all, the first device's own */
+    assert_ok(clf_devices_open(&devices, &count, both, NULL));
+    clf__device_fail_at(0);
+    clf_log_set(NULL, NULL);
+    assert_int_equal(count, 1);
+    assert_int_equal(clf_device_describe(devices[0])->index, candidates.second);
+    assert_non_null(strstr(warning, out));
+    clf_devices_close(devices, count);
+    clf__device_fail_at(2 * candidates.listing + 1);
+    assert_fails(clf_devices_open(&devices, &count, one, NULL), CLF_DEVICE, "CL_OUT_OF_HOST_MEMORY");
+    clf__device_fail_at(0);
+    assert_null(devices);
+    assert_int_equal(count, 0);
+    assert_fails(clf_devices_open(&devices, &count, "0,no such device", NULL), CLF_NO_DEVICE,
+                 "no such device");
+    assert_ok(clf_devices_open(&devices, &count, NULL, NULL));
+    assert_int_equal(count, 1);
+    assert_int_equal(clf_device_describe(devices[0])->index, candidates.first);
+    clf_devices_close(devices, count);
+}
+
 /* A driver that breaks while it is asked what it has. */
 static void test_broken_platform_is_named(void **state)
 {
@@ -132,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_selected_device_names_the_next, support_teardown),
         cmocka_unit_test_teardown(test_default_passes_on, support_teardown),
+        cmocka_unit_test_teardown(test_several, support_teardown),
         cmocka_unit_test_teardown(test_broken_platform_is_named, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

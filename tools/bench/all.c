@@ -289,19 +289,28 @@ static int measure_device(struct run *run, json_t *devices, const struct clf_dev
     return run_jobs(run);
 }
 
-/* One device that -d or the environment names, or all. Returns an exit status. */
-static int measure(struct run *run, json_t *devices)
+/* Those that -d or the environment names, one after the other. */
+static int measure_named(struct run *run, json_t *devices)
 {
     const struct flags *flags = &run->call->flags;
-    if (flags->device != NULL || clf__environment_value("CLFORMER_DEVICE") != NULL) {
-        struct clf_device *device;
-        clf_status opened = clf_device_open(&device, flags->device, &flags->device_options);
-        if (opened != CLF_OK) {
-            return report_failure(opened);
-        }
-        int status = measure_device(run, devices, clf_device_describe(device));
-        clf_device_close(device);
-        return status;
+    struct clf_device **opened;
+    int count, status = EXIT_DONE;
+    clf_status done = clf_devices_open(&opened, &count, flags->device, &flags->device_options);
+    if (done != CLF_OK) {
+        return report_failure(done);
+    }
+    for (int i = 0; i < count && status == EXIT_DONE; i++) {
+        status = measure_device(run, devices, clf_device_describe(opened[i]));
+    }
+    clf_devices_close(opened, count);
+    return status;
+}
+
+/* These, or all. Returns an exit status. */
+static int measure(struct run *run, json_t *devices)
+{
+    if (run->call->flags.device != NULL || clf__environment_value("CLFORMER_DEVICE") != NULL) {
+        return measure_named(run, devices);
     }
     struct clf_device_list *list;
     clf_status listed = clf_device_list_create(&list);

@@ -12,8 +12,8 @@ static const char help[] =
     "Usage: clformer bench [-d DEVICE] [--gemm native] [--json] [--html FILE]\n"
     "       clformer bench --merge FILE... [--json] [--html FILE]\n"
     "       clformer bench --stage STAGE [-m MODEL] [--work FILE] [FLAGS]\n\n"
-    "Without --stage or --merge it measures every device, or the one that -d or $CLFORMER_DEVICE names,\n"
-    "in a few minutes: what the device can do at most, every op compared with that, the demo model by\n"
+    "Without --stage or --merge it measures every device, or those that -d or $CLFORMER_DEVICE names,\n"
+    "each in a few minutes: what the device can do at most, every op compared with that, the demo model by\n"
     "stage, batch, precision and provider, a step of training it (in fp32, and in bf16 where the device\n"
     "has dot products of it), how long it takes to start, and memory. The report is a table; --json\n"
     "prints all of it; --html writes one page to send, which --html - prints instead of the table.\n"
@@ -21,6 +21,7 @@ static const char help[] =
     "With --stage it times one stage, each batch size and beam after the other: the median of some\n"
     "repeats after one call that warms up, without loading and compilation. A batch is the first lines of\n"
     "the work. Without -m the model is the demo's; without --work it is work.txt in the model's folder.\n"
+    "Several devices of -d work on each batch together, for translate and score alone.\n"
     "--verbose shows the device's time by kernel after a --stage; it changes nothing where everything is\n"
     "measured.\n\n"
     "  encode     the encoder alone; tokens are the source's\n"
@@ -35,6 +36,7 @@ static const char help[] =
     "  $ clformer bench --html page.html --json > here.json\n"
     "  $ clformer bench --merge here.json there.json --html both.html\n"
     "  $ clformer bench --stage translate --batch 1,8,64 --beam 1,4\n"
+    "  $ clformer bench --stage translate -d 0,1 --batch 64,4096 --work lines.txt\n"
     "  $ clformer bench --stage products --precision fp16 --gemm native\n"
     "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
 
@@ -192,7 +194,7 @@ static int run(struct bench_call *call)
 int verb_bench(int argc, char **argv)
 {
     struct bench_call call = {.model = NULL};
-    int status = flags_parse(&call.flags, argc, argv, TAKES_BENCH | TAKES_DEVICE | TAKES_JSON, help);
+    int status = flags_parse(&call.flags, argc, argv, TAKES_BENCH | TAKES_DEVICES | TAKES_JSON, help);
     if (status < 0) {
         status = check_call(&call);
     }

@@ -85,7 +85,7 @@ struct bench_case {
 int bench_end_case(const struct bench_call *call, const struct bench_case *one, clf_status status,
                    json_t *row);
 
-/* Measures every device, or the one that flags.device or $CLFORMER_DEVICE names, and hands it to
+/* Measures every device, or those that flags.device or $CLFORMER_DEVICE names, and hands them to
  * bench_report(). */
 int bench_all_run(struct bench_call *call);
 /* Joins the reports in the files that are the call's operands and hands them to bench_report(). */

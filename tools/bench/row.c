@@ -45,10 +45,14 @@ const char *bench_text(const json_t *row, const char *key)
 
 static void print_case(const json_t *row)
 {
-    printf("%-9s %-4s  batch %3.0f  beam %2.0f  %10.3f ms  ± %4.1f %%  %10.1f tokens/s  peak %.0f MB\n",
+    printf("%-9s %-4s  batch %3.0f  beam %2.0f  %10.3f ms  ± %4.1f %%  %10.1f tokens/s  peak %.0f MB",
            bench_text(row, "work"), bench_text(row, "precision"), bench_number(row, "batch"),
            bench_number(row, "beam"), 1e3 * bench_number(row, "seconds"), 50 * bench_number(row, "spread"),
            bench_number(row, "tokens_per_second"), 1e-6 * bench_number(row, "peak_bytes"));
+    if (bench_number(row, "devices") > 1) {
+        printf("  %.0f devices", bench_number(row, "devices"));
+    }
+    printf("\n");
 }
 
 static void print_step(const json_t *row)

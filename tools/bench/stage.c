@@ -9,7 +9,7 @@
 #include "program/launch.h"
 #include "shared/lines.h"
 #include "shared/page.h"
-#include "translate/internal.h"
+#include "translate/team.h"
 
 /* A case while it is timed: the first `batch` lines. */
 struct stage_case {
@@ -143,6 +143,7 @@ static json_t *case_row(const struct bench_call *call, const struct clf_model *m
     int failed = json_object_set_new(row, "weight_bytes", json_integer((json_int_t)weights)) != 0 ||
                  json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
                  json_object_set_new(row, "beam", json_integer(one->beam)) != 0 ||
+                 json_object_set_new(row, "devices", json_integer(clf__team_count(one->translator))) != 0 ||
                  bench_row_time(row, timing, one->tokens) != EXIT_DONE;
     if (failed) {
         json_decref(row);
@@ -152,12 +153,12 @@ static json_t *case_row(const struct bench_call *call, const struct clf_model *m
 }
 
 static clf_status measure(struct stage_case *one, struct timing *timing, const struct bench_call *call,
-                          struct clf_model *model)
+                          const struct setup *setup)
 {
     const struct stage *stage = &stages[call->flags.stage];
-    CLF__TRY(clf_translator_create(&one->translator, model, &call->flags.translate));
+    CLF__TRY(setup_translator(&one->translator, setup, &call->flags));
     if (stage->work == encode) {
-        CLF__TRY(prepare_encode(one, model));
+        CLF__TRY(prepare_encode(one, setup->model));
     }
     return timing_measure(timing, stage->work, one,
                           call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS, signals_interrupted);
@@ -200,7 +201,7 @@ static int run_case(struct bench_call *call, const struct setup *setup, const st
         return result;
     }
     struct timing timing;
-    clf_status status = measure(&one, &timing, call, setup->model);
+    clf_status status = measure(&one, &timing, call, setup);
     json_t *row = status == CLF_OK ? case_row(call, setup->model, &one, &timing) : NULL;
     result = bench_end_case(call, &(struct bench_case){setup->device, batch, beam}, status, row);
     release_case(&one);
@@ -272,20 +273,21 @@ static int read_work(struct window *window, const struct bench_call *call)
 int bench_stage_run(struct bench_call *call)
 {
     struct window window = {.bytes = NULL};
-    struct setup setup = {NULL, NULL};
+    struct setup setup = {.count = 0};
     int status = read_work(&window, call);
     struct flags flags = call->flags;
     if (flags.stage == BENCH_TRAIN) {
         flags.model_options.precision = CLF_PRECISION_FP32; /* --precision is that of the products alone */
     }
-    if (status == EXIT_DONE) {
-        status = setup_open(&setup, &flags);
+    if (status == EXIT_DONE) { /* lines are shared out; the other stages are of one device */
+        int shares = flags.stage == BENCH_TRANSLATE || flags.stage == BENCH_SCORE;
+        status = shares ? setup_open_several(&setup, &flags) : setup_open(&setup, &flags);
     }
     if (status == EXIT_DONE && flags.stage == BENCH_TRANSLATE) {
         status = check_search(call, &setup);
     }
     if (status == EXIT_DONE) {
-        status = print_kernel_times(setup.device, run_cases(call, &setup, &window));
+        status = print_all_kernel_times(&setup, run_cases(call, &setup, &window));
     }
     setup_close(&setup);
     window_free(&window);

@@ -18,7 +18,9 @@ _clformer() {
         return
         ;;
     -d | --device)
-        mapfile -t COMPREPLY < <(compgen -W "gpu cpu $("$command" devices 2>/dev/null |
+        local several=
+        [[ $verb == translate || $verb == score || $verb == bench ]] && several='gpu* all'
+        mapfile -t COMPREPLY < <(compgen -W "gpu cpu $several $("$command" devices 2>/dev/null |
             sed -n 's/^\([0-9]*\)  .*/\1/p')" -- "$current")
         return
         ;;

@@ -12,6 +12,7 @@ function __clformer_values
     switch $words[-1]
         case -d --device
             printf '%s\n' gpu cpu
+            contains -- $words[2] translate score bench; and printf '%s\n' 'gpu*' all
             clformer devices 2>/dev/null | sed -n 's/^\([0-9][0-9]*\)  \(.*\)/\1\t\2/p'
         case -m --model
             __fish_complete_directories (commandline -ct)

@@ -89,6 +89,7 @@ enum {
     TAKES_AVERAGE = 4096,
     TAKES_TEXTS = 8192, /* --split-sentences */
     TAKES_CONVERT = 16384,
+    TAKES_DEVICES = 32768, /* as TAKES_DEVICE, several of them */
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong
@@ -103,19 +104,32 @@ int flags_choice(char *word, size_t size, const char *name, int index);
 /* Fails with a sentence that names the number of operands wanted. */
 int flags_operands(const struct flags *flags, int least, int most, const char *wanted);
 
-/* A device and, where flags->model is set, a model on it. */
+/* A device and, where flags->model is set, a model on it; of several the first ones. */
 struct setup {
     struct clf_device *device;
     struct clf_model *model;
+    struct clf_device **devices; /* (count) NULL: there is the one device */
+    struct clf_model **models;   /* (count) NULL for a device that is left out */
+    int count;
 };
 /* Opens both, having said which device on stderr with --verbose, which also makes the device take times.
  * Returns an exit status; nothing is left on failure. */
 int setup_open(struct setup *setup, const struct flags *flags);
+/* The same for the devices that a list in flags->device names, the model on each. One that fails is left out
+ * with a warning, where another one does not. */
+int setup_open_several(struct setup *setup, const struct flags *flags);
+/* A translator over the models of either, by flags->translate. */
+clf_status setup_translator(struct clf_translator **out, const struct setup *setup,
+                            const struct flags *flags);
+/* Prints how much each of several devices did, where there are several. */
+void print_device_shares(const struct setup *setup, const struct clf_translator *translator);
 void setup_close(struct setup *setup);
 
 /* Prints the device's time by kernel on stderr, beside its peaks, which are measured for it. Nothing on a
  * device that was opened without --verbose. Returns `status`, or the exit status of its own failure. */
 int print_kernel_times(struct clf_device *device, int status);
+/* The same for each device of a setup. */
+int print_all_kernel_times(const struct setup *setup, int status);
 
 /* Prints the host's seconds by stage on stderr, a line without its end. */
 void print_stage_times(const struct clf_stage_times *times);

@@ -60,13 +60,17 @@ static const struct flag table[] = {
     {"device", 'd', TAKES_DEVICE, FLAG_TEXT, FIELD(device), "DEVICE",
      "an index of `clformer devices` (digits alone are one), gpu, cpu, a PCI address, a UUID, or a part of a "
      "name ($CLFORMER_DEVICE, or the first that passes a check)"},
-    {"form", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.form), "auto|cpu|gpu",
+    {"device", 'd', TAKES_DEVICES, FLAG_TEXT, FIELD(device), "DEVICE,...",
+     "an index of `clformer devices` (digits alone are one), gpu, cpu, a PCI address, a UUID, or a part of a "
+     "name; several work on the lines together: 0,2 or gpu* or all ($CLFORMER_DEVICE, or the first that "
+     "passes a check)"},
+    {"form", 0, TAKES_DEVICE | TAKES_DEVICES, FLAG_CHOICE, FIELD(device_options.form), "auto|cpu|gpu",
      "which form of the kernels runs ($CLFORMER_FORM, or auto)"},
-    {"gemm", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.gemm), "auto|native|clblast",
+    {"gemm", 0, TAKES_DEVICE | TAKES_DEVICES, FLAG_CHOICE, FIELD(device_options.gemm), "auto|native|clblast",
      "who multiplies matrices ($CLFORMER_GEMM, or auto)"},
-    {"attention", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.attention), "auto|fused|batched",
-     "how attention is computed ($CLFORMER_ATTENTION, or auto)"},
-    {"instructions", 0, TAKES_DEVICE, FLAG_CHOICE, FIELD(device_options.instructions),
+    {"attention", 0, TAKES_DEVICE | TAKES_DEVICES, FLAG_CHOICE, FIELD(device_options.attention),
+     "auto|fused|batched", "how attention is computed ($CLFORMER_ATTENTION, or auto)"},
+    {"instructions", 0, TAKES_DEVICE | TAKES_DEVICES, FLAG_CHOICE, FIELD(device_options.instructions),
      "auto" CLF__LEVEL_LIST(OR_LEVEL),
      "the level of instructions that a CPU's kernels use ($CLFORMER_INSTRUCTIONS, or auto: the best one)"},
     {"precision", 0, TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),

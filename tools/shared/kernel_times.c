@@ -116,3 +116,18 @@ int print_kernel_times(struct clf_device *device, int status)
     }
     return done == CLF_OK || status != EXIT_DONE ? status : report_failure(done);
 }
+
+int print_all_kernel_times(const struct setup *setup, int status)
+{
+    for (int i = 0; i < setup->count && setup->count > 1; i++) {
+        const struct clf_device_info *info = clf_device_describe(setup->devices[i]);
+        const struct clf_kernel_time *times;
+        int count = 0;
+        if (setup->models[i] != NULL && clf_device_profile(setup->devices[i], &times, &count) == CLF_OK &&
+            count > 0) {
+            fprintf(stderr, "clformer: device %d \"%s\":\n", info->index, info->name);
+            print_kernel_times(setup->devices[i], status);
+        } /* one that failed on the way has nothing to say */
+    }
+    return setup->count == 1 ? print_kernel_times(setup->device, status) : status;
+}

@@ -1,26 +1,34 @@
-/* From flags to a device, a model and the options of a search. */
-#include <errno.h>
-#include <limits.h>
-#include <math.h>
+/* From flags to devices, and models on them. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/status.h"
 #include "shared/command.h"
+#include "translate/internal.h"
 
-#define LEAST_DECAY 1e-6 /* as in generation_config.json */
-#define MOST_DECAY  1e6
+static void say_device(const struct clf_device *device, const struct flags *flags)
+{
+    if (flags->verbose) {
+        const struct clf_device_info *info = clf_device_describe(device);
+        fprintf(stderr, "clformer: device %d \"%s\" (%s), driver %s\n", info->index, info->name,
+                info->platform_name, info->driver);
+    }
+}
+
+static struct clf_device_options device_options(const struct flags *flags)
+{
+    struct clf_device_options options = flags->device_options;
+    options.profile |= flags->verbose;
+    return options;
+}
 
 int setup_open(struct setup *setup, const struct flags *flags)
 {
-    *setup = (struct setup){NULL, NULL};
+    *setup = (struct setup){.count = 1};
     log_to_stderr(flags);
-    struct clf_device_options options = flags->device_options;
-    options.profile |= flags->verbose;
+    struct clf_device_options options = device_options(flags);
     clf_status status = clf_device_open(&setup->device, flags->device, &options);
-    if (status == CLF_OK && flags->verbose) {
-        const struct clf_device_info *info = clf_device_describe(setup->device);
-        fprintf(stderr, "clformer: device %d \"%s\" (%s), driver %s\n", info->index, info->name,
-                info->platform_name, info->driver);
+    if (status == CLF_OK) {
+        say_device(setup->device, flags);
     }
     if (status == CLF_OK && flags->model != NULL) {
         status = clf_model_load(&setup->model, setup->device, flags->model, &flags->model_options);
@@ -35,185 +43,74 @@ int setup_open(struct setup *setup, const struct flags *flags)
     return EXIT_DONE;
 }
 
-void setup_close(struct setup *setup)
+static clf_status load_models(struct setup *setup, const struct flags *flags)
 {
-    clf_model_free(setup->model);
-    clf_device_close(setup->device);
-    *setup = (struct setup){NULL, NULL};
-}
-
-/* An id in digits, or else a target piece; "none" gives -1. Digits are never a piece, so that an id means the
- * same with every vocabulary. Returns -1, or the exit status of a wrong value. */
-static int find_token(int32_t *out, const struct clf_model *model, const char *flag, const char *token)
-{
-    if (strcmp(token, "none") == 0) {
-        *out = -1;
-        return -1;
+    setup->models = calloc((size_t)setup->count, sizeof(struct clf_model *));
+    if (setup->models == NULL) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for %d models", setup->count);
     }
-    int is_number = *token != '\0' && strspn(token, "0123456789") == strlen(token);
-    int32_t id = -1;
-    if (is_number) {
-        errno = 0;
-        long number = strtol(token, NULL, 10);
-        id = errno == 0 && number <= INT_MAX ? (int32_t)number : -1;
-    } else {
-        id = clf_target_id(model, token);
-    }
-    if (id < 0 || clf_target_piece(model, id) == NULL) {
-        return report_wrong_call("--%s: \"%s\" is neither a piece nor an id of the model's target vocabulary",
-                                 flag, token);
-    }
-    *out = id;
-    return -1;
-}
-
-static int parse_suppressed(struct clf_translate_options *options, const struct clf_model *model,
-                            const char *list)
-{
-    char *copy = strdup(list);
-    int32_t *ids = malloc((strlen(list) / 2 + 1) * sizeof *ids);
-    int status = copy != NULL && ids != NULL ? -1 : EXIT_FAILED;
-    int count = 0;
-    for (char *rest = copy, *token; status < 0 && (token = strtok_r(rest, ",", &rest)) != NULL;) {
-        status = find_token(&ids[count++], model, "suppress", token);
-    }
-    free(copy);
-    if (status >= 0) {
-        free(ids);
-        return status;
-    }
-    options->suppressed = ids;
-    options->suppressed_count = count;
-    return -1;
-}
-
-/* "N,X" */
-static int parse_decay(struct clf_translate_options *options, const char *value)
-{
-    char *comma, *end;
-    errno = 0;
-    long start = strtol(value, &comma, 10);
-    int is_pair = comma != value && *comma == ',' && errno == 0 && start >= 0 && start <= INT_MAX;
-    double factor = is_pair ? strtod(comma + 1, &end) : 0.0;
-    if (!is_pair || end == comma + 1 || *end != '\0' || !(factor >= LEAST_DECAY && factor <= MOST_DECAY)) {
-        return report_wrong_call("--length-decay takes a number of tokens and a factor from %g to %g with a "
-                                 "comma between, such as 20,1.05, not \"%s\"",
-                                 LEAST_DECAY, MOST_DECAY, value);
-    }
-    options->length_decay_start = (int)start;
-    options->length_decay_factor = factor;
-    return -1;
-}
-
-static void override(int *value, int given)
-{
-    if (given >= 0) {
-        *value = given;
-    }
-}
-
-static void override_real(double *value, double given)
-{
-    if (!isnan(given)) {
-        *value = given;
-    }
-}
-
-/* Returns -1, or the exit status of a call that makes no sense. */
-static int apply_sampling(struct clf_translate_options *options, const struct flags *flags)
-{
-    if (flags->sample && flags->no_sample) {
-        return report_wrong_call("--sample and --no-sample exclude each other");
-    }
-    options->sample = (options->sample || flags->sample) && !flags->no_sample;
-    const struct {
-        const char *name;
-        double *value, given;
-    } reals[] = {
-        {"temperature", &options->temperature, flags->temperature},
-        {"top-p", &options->top_p, flags->top_p},
-        {"min-p", &options->min_p, flags->min_p},
-        {"typical-p", &options->typical_p, flags->typical_p},
-        {"epsilon", &options->epsilon_cutoff, flags->epsilon},
-        {"eta", &options->eta_cutoff, flags->eta},
-    };
-    const char *given = flags->top_k >= 0 ? "top-k" : flags->seed >= 0 ? "seed" : NULL;
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
-        override_real(reals[i].value, reals[i].given);
-        given = isnan(reals[i].given) ? given : reals[i].name;
-    }
-    override(&options->top_k, flags->top_k);
-    options->seed = flags->seed >= 0 ? (uint64_t)flags->seed : options->seed;
-    return given != NULL && !options->sample ? report_wrong_call("--%s is for sampling: add --sample", given)
-                                             : -1;
-}
-
-int flags_apply(struct flags *flags, const struct clf_model *model)
-{
-    struct clf_translate_options *options = &flags->translate;
-    clf_translate_options_init(options, model);
-    if (flags->task != NULL) {
-        clf_status status = clf_translate_options_init_task(options, model, flags->task);
-        if (status != CLF_OK) {
-            return report_failure(status);
+    CLF__TRY(
+        clf_models_load(setup->models, setup->devices, setup->count, flags->model, &flags->model_options));
+    for (int i = setup->count - 1; i >= 0; i--) {
+        if (setup->models[i] != NULL) {
+            setup->device = setup->devices[i];
+            setup->model = setup->models[i];
+            clf_status status = clf_device_profile_reset(setup->device);
+            CLF__TRY(setup->count == 1 ? status : CLF_OK); /* of several the others go on */
         }
     }
-    override(&options->beam, flags->beam);
-    override(&options->n_best, flags->n_best);
-    override(&options->alternatives, flags->alternatives);
-    if (flags->n_best < 0 && options->alternatives > 0) {
-        options->n_best = 1;
-    }
-    override(&options->min_length, flags->min_length);
-    override(&options->max_length, flags->max_length);
-    override(&options->batch_tokens, flags->batch_tokens);
-    override(&options->renormalize, flags->renormalize);
-    override(&options->no_repeat_ngram_size, flags->no_repeat_ngram_size);
-    override(&options->encoder_no_repeat_ngram_size, flags->encoder_no_repeat_ngram_size);
-    if (flags->length_rule >= 0) {
-        options->length_rule = (clf_length_rule)flags->length_rule;
-    }
-    if (flags->early_stopping >= 0) {
-        options->early_stopping = (clf_early_stopping)flags->early_stopping;
-    }
-    override_real(&options->length_penalty, flags->length_penalty);
-    override_real(&options->repetition_penalty, flags->repetition_penalty);
-    override_real(&options->encoder_repetition_penalty, flags->encoder_repetition_penalty);
-    int wrong = apply_sampling(options, flags);
-    if (wrong >= 0) {
-        return wrong;
-    }
-    override_real(&options->max_length_factor, flags->max_length_factor);
-    options->shortlist = flags->shortlist;
-    options->pieces = flags->pieces;
-    options->split_sentences = flags->split_sentences;
-    options->replace_unknown = flags->replace_unknown;
-    if (flags->alignments) { /* the last layer but one aligns best (Garg et al. 2019) */
-        int layers = clf_model_describe(model)->decoder_layers;
-        options->alignment_layer =
-            flags->alignment_layer >= 0 ? flags->alignment_layer : layers - (layers > 1);
-    }
-    options->source_language = flags->source_language;
-    options->target_language = flags->target_language;
-    options->interrupted = signals_interrupted;
-    int status = -1;
-    if (flags->forced_first != NULL) {
-        status = find_token(&options->forced_first, model, "forced-first", flags->forced_first);
-    }
-    if (status < 0 && flags->forced_last != NULL) {
-        status = find_token(&options->forced_last, model, "forced-last", flags->forced_last);
-    }
-    if (status < 0 && flags->suppress != NULL) {
-        status = parse_suppressed(options, model, flags->suppress);
-    }
-    if (status < 0 && flags->length_decay != NULL) {
-        status = parse_decay(options, flags->length_decay);
-    }
-    return status;
+    return CLF_OK;
 }
 
-void flags_release(struct flags *flags)
+int setup_open_several(struct setup *setup, const struct flags *flags)
 {
-    free((void *)flags->translate.suppressed);
-    flags->translate.suppressed = NULL;
+    *setup = (struct setup){.count = 0};
+    log_to_stderr(flags);
+    struct clf_device_options options = device_options(flags);
+    clf_status status = clf_devices_open(&setup->devices, &setup->count, flags->device, &options);
+    for (int i = 0; i < setup->count; i++) {
+        say_device(setup->devices[i], flags);
+    }
+    if (status == CLF_OK) {
+        status = load_models(setup, flags);
+    }
+    if (status != CLF_OK) {
+        setup_close(setup);
+        return report_failure(status);
+    }
+    return EXIT_DONE;
+}
+
+void setup_close(struct setup *setup)
+{
+    if (setup->devices == NULL) {
+        clf_model_free(setup->model);
+        clf_device_close(setup->device);
+    }
+    for (int i = 0; setup->models != NULL && i < setup->count; i++) {
+        clf_model_free(setup->models[i]);
+    }
+    free((void *)setup->models);
+    clf_devices_close(setup->devices, setup->count);
+    *setup = (struct setup){.count = 0};
+}
+
+clf_status setup_translator(struct clf_translator **out, const struct setup *setup, const struct flags *flags)
+{
+    struct clf_model *const *models = setup->devices != NULL ? setup->models : &setup->model;
+    return clf_translator_create_over(out, models, setup->count, &flags->translate);
+}
+
+void print_device_shares(const struct setup *setup, const struct clf_translator *translator)
+{
+    for (; setup->count > 1 && translator != NULL; translator = translator->beside) {
+        const struct clf_device_info *info = clf_device_describe(translator->model->transformer->device);
+        const struct clf_stage_times *times = &translator->times;
+        fprintf(stderr,
+                "clformer: device %d \"%s\": %lld lines, %lld source and %lld target tokens in %lld "
+                "batches%s\n",
+                info->index, info->name, (long long)times->lines, (long long)times->source_tokens,
+                (long long)times->target_tokens, (long long)times->batches,
+                translator->model->is_lost ? ", then it failed" : "");
+    }
 }

@@ -30,7 +30,7 @@ static int is_interrupted(void *user)
 static int begin(struct stream *stream)
 {
     struct flags *flags = &stream->flags;
-    int status = setup_open(&stream->setup, flags);
+    int status = setup_open_several(&stream->setup, flags);
     if (status == EXIT_DONE) {
         status = flags_apply(flags, stream->setup.model);
     }
@@ -40,7 +40,7 @@ static int begin(struct stream *stream)
     flags->translate.interrupted = is_interrupted;
     flags->translate.user = stream;
     flags->translate.streamed = stream->streamed;
-    clf_status created = clf_translator_create(&stream->translator, stream->setup.model, &flags->translate);
+    clf_status created = setup_translator(&stream->translator, &stream->setup, flags);
     if (created != CLF_OK) {
         return report_failure(created);
     }
@@ -138,6 +138,7 @@ static void print_times(const struct stream *stream)
         (double)times->lines / elapsed, (double)times->target_tokens / elapsed);
     print_stage_times(times);
     fprintf(stderr, "; %lld batches\n", (long long)times->batches);
+    print_device_shares(&stream->setup, stream->translator);
 }
 
 int stream_run(struct stream *stream, stream_function *work)
@@ -150,7 +151,7 @@ int stream_run(struct stream *stream, stream_function *work)
     if (stream->flags.verbose) {
         print_times(stream);
     }
-    return print_kernel_times(stream->setup.device, status);
+    return print_all_kernel_times(&stream->setup, status);
 }
 
 void stream_free(struct stream *stream)

@@ -1,0 +1,49 @@
+/* Loses a device while it works, to be preloaded (LD_PRELOAD): from the n-th launch of the process on, n
+ * being $LOST_AFTER, the queue that makes it takes nothing more, as that of a card that fell off its bus.
+ * With $LOST_ALL no other queue does either. */
+#define _GNU_SOURCE
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static atomic_long launches;
+static _Atomic(cl_command_queue) lost;
+
+static int is_lost(cl_command_queue queue)
+{
+    return atomic_load(&lost) == queue || (atomic_load(&lost) != NULL && getenv("LOST_ALL") != NULL);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                              const size_t *offset, const size_t *size, const size_t *group, cl_uint count,
+                              const cl_event *events, cl_event *event)
+{
+    cl_int (*launch)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,
+                     cl_uint, const cl_event *, cl_event *);
+    const char *after = getenv("LOST_AFTER");
+    if (after != NULL && atomic_fetch_add(&launches, 1) + 1 == atol(after)) {
+        atomic_store(&lost, queue);
+    }
+    *(void **)&launch = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+    return is_lost(queue) ? CL_OUT_OF_RESOURCES
+                          : launch(queue, kernel, dimensions, offset, size, group, count, events, event);
+}
+
+cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory, cl_bool waits, size_t offset, size_t size,
+                           void *bytes, cl_uint count, const cl_event *events, cl_event *event)
+{
+    cl_int (*read)(cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint, const cl_event *,
+                   cl_event *);
+    *(void **)&read = dlsym(RTLD_NEXT, "clEnqueueReadBuffer");
+    return is_lost(queue) ? CL_OUT_OF_RESOURCES
+                          : read(queue, memory, waits, offset, size, bytes, count, events, event);
+}
+
+cl_int clFinish(cl_command_queue queue)
+{
+    cl_int (*finish)(cl_command_queue);
+    *(void **)&finish = dlsym(RTLD_NEXT, "clFinish");
+    return is_lost(queue) ? CL_OUT_OF_RESOURCES : finish(queue);
+}
