@@ -52,7 +52,7 @@ enum clf__positions_kind {
 };
 
 /* The first sub-layer of a decoder's layers: model/tree.c says what each is made of. */
-enum clf__decoder_mixer { CLF__MIXER_SELF_ATTENTION, CLF__MIXER_SSRU };
+enum clf__decoder_mixer { CLF__MIXER_SELF_ATTENTION, CLF__MIXER_SSRU, CLF__MIXER_AVERAGE };
 
 struct clf__config {
     enum clf__system system;
@@ -84,6 +84,9 @@ struct clf__config {
     int norm_embedding; /* a norm on the embedding sum */
     /* Attention. */
     enum clf__decoder_mixer decoder_mixer;
+    int average_filters, average_width; /* of average attention: products behind the mean; between them */
+    int average_gated;
+    enum clf__activation average_activation;
     int query_bias, key_bias, value_bias, output_bias; /* of the projections */
     int attention_scaled;                              /* 1 / sqrt(K), else 1 */
     /* Feed-forward. */
