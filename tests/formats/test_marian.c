@@ -274,17 +274,18 @@ static void test_average(void **state)
 
 /* --- What is refused. --- */
 
-/* A copy of ssru-fork, or another that has its files, in a new folder. */
+/* A copy of a folder in a new one. */
 static char *copy_other(const char *name, const char *without)
 {
-    static const char *const files[] = {"config.yml", "model.xx.intgemm.bin", "vocab.xx.spm",
-                                        "lex.xx.s2t.bin"};
+    static const char *const files[] = {"config.yml",     "model.xx.intgemm.bin", "vocab.xx.spm",
+                                        "lex.xx.s2t.bin", "model.xx.npz",         "vocab.yml",
+                                        "lex.xx.s2t"};
     char *folder = support_array(512, 1), from[512], to[512];
     const char *source = folder_of(name);
     snprintf(folder, 512, "%s", support_temporary_folder());
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (strcmp(files[i], without) != 0) {
-            snprintf(from, sizeof from, "%s/%s", source, files[i]);
+        snprintf(from, sizeof from, "%s/%s", source, files[i]);
+        if (strcmp(files[i], without) != 0 && clf__file_exists(from)) {
             snprintf(to, sizeof to, "%s/%s", folder, files[i]);
             assert_ok(clf__file_copy(to, from));
         }
@@ -440,6 +441,35 @@ static void test_missing_shortlist(void **state)
     clf_model_free(model);
 }
 
+static void check_shortlist_refused(const char *folder, const char *part)
+{
+    struct clf_model *model;
+    struct clf_translator *translator;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL));
+    assert_fails(clf_translator_create(&translator, model, NULL), CLF_FORMAT, part);
+    clf_model_free(model);
+}
+
+/* How the configuration says to cut a shortlist in text; and one that is found by its name. */
+static void test_text_shortlist(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *from, *to, *part;
+    } cases[] = {
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, x, 3, 0.02]", "has \"x\" as its value 2"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6,-3, 0.02]", "has \"-3\" as its value 3"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6, 3, 1.02]", "has \"1.02\" as its value 4"},
+        {"lex.xx.s2t", "w38 w33 1e-05", "w38 w33_1e-05", "lex.xx.s2t: line 2 has fewer than three fields"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *folder = copy_other("average-gates", "");
+        check_shortlist_refused(change_in(folder, cases[i].file, cases[i].from, cases[i].to), cases[i].part);
+    }
+    char *folder = copy_other("average-gates", "config.yml");
+    check_shortlist_refused(change_in(folder, "lex.xx.s2t", "w38 w33", "w38_w33"), "line 2 has fewer");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +482,7 @@ int main(void)
         cmocka_unit_test_teardown(test_refused_configurations, support_teardown),
         cmocka_unit_test_teardown(test_refused_files, support_teardown),
         cmocka_unit_test_teardown(test_missing_shortlist, support_teardown),
+        cmocka_unit_test_teardown(test_text_shortlist, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
