@@ -27,6 +27,7 @@
     X(M2M100, m2m100)                                                                                        \
     X(PEGASUS, pegasus)                                                                                      \
     X(BLENDERBOT, blenderbot)                                                                                \
+    X(BLENDERBOT_SMALL, blenderbot_small)                                                                    \
     X(T5, t5)                                                                                                \
     X(MT5, mt5)                                                                                              \
     X(UMT5, umt5)                                                                                            \
@@ -79,9 +80,10 @@ struct clf__config {
     /* Norms. */
     enum clf__norm_kind norm;
     float norm_epsilon;
-    int norm_first;     /* pre-norm */
-    int norm_final;     /* a norm after each stack */
-    int norm_embedding; /* a norm on the embedding sum */
+    int norm_first;          /* pre-norm */
+    int norm_final;          /* a norm after each stack */
+    int norm_embedding;      /* a norm on the embedding sum */
+    int norm_decoder_tokens; /* which in the decoder is of the tokens alone, before their positions */
     /* Attention. */
     enum clf__decoder_mixer decoder_mixer;
     int average_filters, average_width; /* of average attention: products behind the mean; between them */

@@ -44,6 +44,7 @@ static clf_status build(struct clf__stack *stack, const struct clf__config *conf
     stack->embedder.front_end.kind = clf__tree_front_end(config, side);
     stack->embedder.front_end.scale =
         side == CLF__ENCODER ? config->encoder_embedding_scale : config->decoder_embedding_scale;
+    stack->embedder.norms_tokens = side == CLF__DECODER && config->norm_decoder_tokens;
     CLF__TRY(clf__allocate(&stack->layers, (size_t)count, sizeof *stack->layers));
     stack->layer_count = count;
     for (int i = 0; i < count; i++) {
