@@ -97,9 +97,10 @@ struct clf_translate_options {
      * scripts without spaces, never inside a character; a line's bytes together are its translation's text.
      * Lines of one call grow side by side. With beam 1, n_best 1 and without split_sentences. May be NULL. */
     void (*streamed)(void *user, int line, const char *text, size_t size);
-    /* A lexical shortlist (Marian's binary one): the file of the words that each source word is likely to
-     * become, of which alone a line's translation is made; a line's own, whatever lines are beside it. NULL:
-     * the model folder's, where it has one; "none": all words. Given targets are scored among all words. */
+    /* A lexical shortlist (Marian's, binary or in text, as it is or in gzip's form): the file of the words
+     * that each source word is likely to become, of which alone a line's translation is made; a line's own,
+     * whatever lines are beside it. NULL: the model folder's, where it has one; "none": all words. Given
+     * targets are scored among all words. */
     const char *shortlist;
     /* A translation has at most so many times its source's tokens, rounded up, as Marian has it; both with
      * their end tokens. 0: max_length alone says. */

@@ -129,6 +129,7 @@ static clf_status find_one(const char **out, const struct search *search, const 
 }
 
 static const char *const archives[] = {".npz", NULL}, *const containers[] = {".bin", NULL};
+static const char *const texts[] = {".s2t", NULL}, *const packed_texts[] = {".s2t.gz", NULL};
 static const char *const vocabularies[] = {".spm", ".yml", ".yaml", ".json", ".txt", NULL};
 
 /* A container by its first bytes too: others call their files model.bin. */
@@ -182,8 +183,11 @@ static clf_status find_named(struct clf__marian_folder *out, const struct search
                          "download it too (unpacked, if it ends in .gz)",
                          search->path);
     }
-    const char *shortlist;
-    CLF__TRY(find_one(&shortlist, search, "lex", containers));
+    static const char *const *const forms[] = {containers, texts, packed_texts};
+    const char *shortlist = NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && shortlist == NULL; i++) {
+        CLF__TRY(find_one(&shortlist, search, "lex", forms[i]));
+    }
     return shortlist != NULL ? clf__path_join(&out->shortlist, search->path, shortlist) : CLF_OK;
 }
 

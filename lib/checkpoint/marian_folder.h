@@ -17,7 +17,8 @@ struct clf__marian_folder {
 };
 
 /* Reads config*.yml or *decoder.yml, which names the files; without one they are known by their names:
- * model*.bin or *.npz, or those of ours; vocab*.spm (or srcvocab* and trgvocab*; .yml, .txt), lex*.bin.
+ * model*.bin or *.npz, or those of ours; vocab*.spm (or srcvocab* and trgvocab*; .yml, .txt); lex*.bin, or
+ * else lex*.s2t, or else lex*.s2t.gz.
  * *found is 0 where the folder holds no model of Marian's; what is there and cannot be used is a failure. */
 clf_status clf__marian_folder_find(struct clf__marian_folder *out, int *found, const char *folder);
 /* Whether a file in it is a configuration by its name. */

@@ -27,6 +27,7 @@
     X(M2M100, m2m100)                                                                                        \
     X(PEGASUS, pegasus)                                                                                      \
     X(BLENDERBOT, blenderbot)                                                                                \
+    X(BLENDERBOT_SMALL, blenderbot_small)                                                                    \
     X(T5, t5)                                                                                                \
     X(MT5, mt5)                                                                                              \
     X(UMT5, umt5)                                                                                            \
@@ -52,7 +53,7 @@ enum clf__positions_kind {
 };
 
 /* The first sub-layer of a decoder's layers: model/tree.c says what each is made of. */
-enum clf__decoder_mixer { CLF__MIXER_SELF_ATTENTION, CLF__MIXER_SSRU };
+enum clf__decoder_mixer { CLF__MIXER_SELF_ATTENTION, CLF__MIXER_SSRU, CLF__MIXER_AVERAGE };
 
 struct clf__config {
     enum clf__system system;
@@ -79,11 +80,15 @@ struct clf__config {
     /* Norms. */
     enum clf__norm_kind norm;
     float norm_epsilon;
-    int norm_first;     /* pre-norm */
-    int norm_final;     /* a norm after each stack */
-    int norm_embedding; /* a norm on the embedding sum */
+    int norm_first;          /* pre-norm */
+    int norm_final;          /* a norm after each stack */
+    int norm_embedding;      /* a norm on the embedding sum */
+    int norm_decoder_tokens; /* which in the decoder is of the tokens alone, before their positions */
     /* Attention. */
     enum clf__decoder_mixer decoder_mixer;
+    int average_filters, average_width; /* of average attention: products behind the mean; between them */
+    int average_gated;
+    enum clf__activation average_activation;
     int query_bias, key_bias, value_bias, output_bias; /* of the projections */
     int attention_scaled;                              /* 1 / sqrt(K), else 1 */
     /* Feed-forward. */

@@ -90,7 +90,8 @@ void clf__config_derive(struct clf__config *config, const struct clf__config_cho
     config->decoder_embedding_scale = config->encoder_embedding_scale;
     config->output_scale = scale == CLF__SCALE_PROJECTION ? (float)(1 / root) : 1;
     config->source_start_id = family->frames_sources ? config->start_id : -1;
-    config->source_end_id = config->feature_size > 0 ? -1 : config->end_id;
+    int has_end = config->feature_size == 0 && !family->leaves_sources_open;
+    config->source_end_id = has_end ? config->end_id : -1;
     if (family->searches_all_positions || config->generation.max_length > config->decoder_max_positions) {
         config->generation.max_length = config->decoder_max_positions;
     }

@@ -6,6 +6,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "config/config.h"
+#include "text/shortlist.h"
 #include "text/tokenizer.h"
 
 /* What the configuration of a new folder says of its weights. */
@@ -25,9 +26,9 @@ struct clf__format {
     clf_status (*open_weights)(struct clf__checkpoint **out, const char *folder);
     clf_status (*load_tokenizer)(struct clf__tokenizer **out, const char *folder,
                                  const struct clf__config *config);
-    /* The path of its lexical shortlist; *out is NULL where there is none. The function NULL: there never is.
-     */
-    clf_status (*find_shortlist)(char **out, const char *folder);
+    /* The path of its lexical shortlist, and how one in text is cut, which stays as it is where the folder
+     * does not say; *out is NULL where there is none. The function NULL: there never is. */
+    clf_status (*find_shortlist)(char **out, struct clf__shortlist_cut *cut, const char *folder);
 
     /* A new folder, with a model's other files and weights of ours, is of the same format: */
     const char *weights; /* their place in it */
@@ -51,7 +52,7 @@ clf_status clf__format_read_config(struct clf__config *out, const char *folder);
 clf_status clf__format_open_weights(struct clf__checkpoint **out, const char *folder);
 clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *folder,
                                       const struct clf__config *config);
-clf_status clf__format_find_shortlist(char **out, const char *folder);
+clf_status clf__format_find_shortlist(char **out, struct clf__shortlist_cut *cut, const char *folder);
 
 /* What a file of weights that `clformer convert` wrote says to be loaded in; another file changes nothing. */
 clf_status clf__format_said_precision(struct clf__config *config, const struct clf__checkpoint *weights);

@@ -49,10 +49,10 @@ clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *f
     return format->load_tokenizer(out, folder, config);
 }
 
-clf_status clf__format_find_shortlist(char **out, const char *folder)
+clf_status clf__format_find_shortlist(char **out, struct clf__shortlist_cut *cut, const char *folder)
 {
     const struct clf__format *format;
     *out = NULL;
     CLF__TRY(clf__format_of(&format, folder));
-    return format->find_shortlist != NULL ? format->find_shortlist(out, folder) : CLF_OK;
+    return format->find_shortlist != NULL ? format->find_shortlist(out, cut, folder) : CLF_OK;
 }

@@ -1,6 +1,7 @@
 /* Marian's own folders, Bergamot's and Firefox's among them. */
 #include "checkpoint/marian.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -127,15 +128,54 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return status;
 }
 
-static clf_status find_shortlist(char **out, const char *folder)
+/* One of the numbers behind the path in the configuration's "shortlist"; without it *out stays. */
+static clf_status read_cut(double *out, const struct clf__marian_folder *files, size_t index, double most)
+{
+    const json_t *value = json_array_get(json_object_get(files->decoding, "shortlist"), index);
+    const char *word = json_string_value(value);
+    char *end = NULL;
+    if (value == NULL) {
+        return CLF_OK;
+    }
+    *out = word != NULL ? strtod(word, &end) : 0;
+    if (word == NULL || end == word || *end != '\0' || !(*out >= 0 && *out <= most)) {
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: \"shortlist\" of the configuration beside it has \"%.40s\" as its value %zu, not "
+            "a number from 0 to %g; correct it, or take it out",
+            files->shortlist, word != NULL ? word : "a list", index + 1, most);
+    }
+    return CLF_OK;
+}
+
+/* Behind the path of a shortlist in text stand the numbers by which it is cut; behind that of a binary one,
+ * whether its checksum is looked at. */
+static clf_status find_cut(struct clf__shortlist_cut *cut, const struct clf__marian_folder *files)
+{
+    double first = cut->first, best = cut->best, threshold = (double)cut->threshold;
+    if (files->shortlist == NULL || clf__ends_with(files->shortlist, ".bin") ||
+        clf__ends_with(files->shortlist, ".bin.gz")) {
+        return CLF_OK;
+    }
+    CLF__TRY(read_cut(&first, files, 1, INT32_MAX));
+    CLF__TRY(read_cut(&best, files, 2, INT32_MAX));
+    CLF__TRY(read_cut(&threshold, files, 3, 1));
+    *cut = (struct clf__shortlist_cut){(int)first, (int)best, (float)threshold};
+    return CLF_OK;
+}
+
+static clf_status find_shortlist(char **out, struct clf__shortlist_cut *cut, const char *folder)
 {
     struct clf__marian_folder files;
     *out = NULL;
     CLF__TRY(find_files(&files, folder));
-    *out = files.shortlist;
-    files.shortlist = NULL; /* the caller's now */
+    clf_status status = find_cut(cut, &files);
+    if (status == CLF_OK) {
+        *out = files.shortlist;
+        files.shortlist = NULL; /* the caller's now */
+    }
     clf__marian_folder_free(&files);
-    return CLF_OK;
+    return status;
 }
 
 static clf_status describe(struct clf__beside *out, const char *folder)

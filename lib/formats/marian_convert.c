@@ -46,6 +46,21 @@ static clf_status copy_named(struct copies *out, const char *target, const struc
     return files->shortlist != NULL ? copy_into(&out->shortlist, target, files->shortlist) : CLF_OK;
 }
 
+/* The name that the copy has, and what stood behind the path: how it is cut. */
+static json_t *shortlist_of(const json_t *decoding, const char *name)
+{
+    json_t *list = json_deep_copy(json_object_get(decoding, "shortlist"));
+    if (!json_is_array(list)) {
+        json_decref(list);
+        return json_pack("[s]", name);
+    }
+    if (json_array_set_new(list, 0, json_string(name)) != 0) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
 /* JSON, which is YAML too. */
 static clf_status write_configuration(const char *target, const json_t *decoding, const struct copies *copies)
 {
@@ -58,7 +73,7 @@ static clf_status write_configuration(const char *target, const json_t *decoding
             json_object_set_new(root, "vocabs",
                                 json_pack("[ss]", copies->source_words, copies->target_words)) != 0 ||
             (copies->shortlist != NULL &&
-             json_object_set_new(root, "shortlist", json_pack("[s]", copies->shortlist)) != 0);
+             json_object_set_new(root, "shortlist", shortlist_of(decoding, copies->shortlist)) != 0);
         status = clf__json_write(path, failed ? NULL : root, 0);
         clf__free(path);
     }

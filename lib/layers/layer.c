@@ -5,6 +5,17 @@ static int has_cross_attention(const struct clf__layer *layer)
     return layer->cross_attention.input.weight != NULL;
 }
 
+static clf_status begin_mixer(struct clf__sublayer *sublayer, const struct clf__layer *layer,
+                              const struct clf__workspace *workspace)
+{
+    if (layer->norm_first && layer->mixer.kind->norms_itself) {
+        *sublayer = (struct clf__sublayer){
+            .norm = &layer->mixer_norm, .norm_first = 1, .x = workspace->x, .y = workspace->x};
+        return CLF_OK;
+    }
+    return clf__sublayer_begin(sublayer, &layer->mixer_norm, layer->norm_first, workspace);
+}
+
 /* With the layer's own relative bias, where it has one. */
 static clf_status mix(const struct clf__sublayer *sublayer, const struct clf__layer *layer,
                       const struct clf__workspace *workspace, const struct clf__layer_call *call)
@@ -26,7 +37,7 @@ clf_status clf__layer_forward(const struct clf__layer *layer, const struct clf__
                               const struct clf__layer_call *call)
 {
     struct clf__sublayer sublayer;
-    CLF__TRY(clf__sublayer_begin(&sublayer, &layer->mixer_norm, layer->norm_first, workspace));
+    CLF__TRY(begin_mixer(&sublayer, layer, workspace));
     CLF__TRY(mix(&sublayer, layer, workspace, call));
     CLF__TRY(clf__sublayer_end(&sublayer, workspace));
 

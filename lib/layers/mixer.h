@@ -5,6 +5,9 @@
 #define CLF_LAYERS_MIXER_H
 
 #include "layers/attention.h"
+#include "ops/average.h"
+
+struct clf__norm;
 
 /* A kind's parameters are a member of their own, and so is its record. */
 struct clf__mixer {
@@ -13,6 +16,15 @@ struct clf__mixer {
     struct clf__recurrence {
         struct clf__linear input; /* (2 D, D): what is forgotten, what is taken in */
     } recurrence;
+    struct clf__averaging {
+        struct clf__linear filters[CLF__AVERAGE_MOST_FILTERS]; /* of the mean, one after another */
+        struct clf__linear input_gate, mean_gate; /* (D, D); weights NULL: what was filtered is it */
+        int filter_count;
+        int last_is_plain; /* the last filter has no activation */
+        enum clf__activation activation;
+        int norm_first;
+        const struct clf__norm *norm; /* the layer's */
+    } average;
 };
 struct clf__mixer_record {
     struct clf__attention_record attention;
@@ -67,6 +79,7 @@ struct clf__mixer_kind {
                            const struct clf__mixer_record *record,
                            const struct clf__gradient_workspace *workspace,
                            const struct clf__attention_training *training);
+    int norms_itself;        /* where norms come first, the layer gives it x as it is */
     int gives_maps;          /* forward() writes the call's maps; else there are none to write */
     int is_in_single_launch; /* cl/layers/decoder_layer.cl has it; else a launch an op is taken */
 };
@@ -82,5 +95,9 @@ struct clf__attention_history clf__self_attention_history(const struct clf__mixe
 /* A simpler simple recurrent unit (ops/ssru.h). A layer's state is c, (cache rows, D), twice: as it was and
  * as it becomes, in turns; the layers share nothing. */
 extern const struct clf__mixer_kind clf__ssru_mixer;
+
+/* Average attention (ops/average.h): filters and gates over the mean of a sequence's rows up to each. A
+ * layer's state is that mean, (cache rows, D), twice, in turns; the layers share nothing. */
+extern const struct clf__mixer_kind clf__average_mixer;
 
 #endif

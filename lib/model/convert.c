@@ -16,19 +16,17 @@ static clf_status write_weights(void *user, const char *path, const struct clf__
     return clf__parameters_save_as_loaded(path, conversion->parameters, conversion->precision, beside);
 }
 
-static clf_status check_shortlist(const char *folder, const struct clf__config *config,
-                                  const struct clf__tokenizer *tokenizer)
+static clf_status check_shortlist(const char *folder, const struct clf__tokenizer *tokenizer)
 {
     char *path;
+    struct clf__shortlist_cut cut = CLF__SHORTLIST_CUT;
     struct clf__shortlist *shortlist = NULL;
-    CLF__TRY(clf__format_find_shortlist(&path, folder));
+    CLF__TRY(clf__format_find_shortlist(&path, &cut, folder));
     if (path == NULL) {
         return CLF_OK;
     }
-    const struct clf__shortlist_words words = {.source = config->source_vocabulary,
-                                               .target = config->target_vocabulary,
-                                               .is_shared = clf__tokenizer_shares_words(tokenizer)};
-    clf_status status = clf__shortlist_open(&shortlist, path, &words);
+    const struct clf__shortlist_words words = clf__shortlist_words_of(tokenizer);
+    clf_status status = clf__shortlist_open(&shortlist, path, &words, &cut);
     clf__shortlist_free(shortlist);
     clf__free(path);
     return status;
@@ -39,7 +37,7 @@ static clf_status check_text(const char *folder, const struct clf__config *confi
 {
     struct clf__tokenizer *tokenizer;
     CLF__TRY(clf__format_load_tokenizer(&tokenizer, folder, config));
-    clf_status status = check_shortlist(folder, config, tokenizer);
+    clf_status status = check_shortlist(folder, tokenizer);
     clf__tokenizer_free(tokenizer);
     return status;
 }

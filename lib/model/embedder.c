@@ -1,5 +1,6 @@
 #include "model/embedder.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -166,8 +167,12 @@ clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedde
                                  const struct clf__front_end_input *input, struct clf__tensor positions)
 {
     const struct clf__front_end *front_end = &embedder->front_end;
-    CLF__TRY(front_end->kind->forward(y, front_end, input, embedder->positions, positions));
-    return embedder->norm.gamma.buffer != NULL ? clf__norm_forward(y, y, &embedder->norm) : CLF_OK;
+    struct clf__tensor table = embedder->norms_tokens ? CLF__NO_TENSOR : embedder->positions;
+    CLF__TRY(front_end->kind->forward(y, front_end, input, table, positions));
+    if (embedder->norm.gamma.buffer != NULL) {
+        CLF__TRY(clf__norm_forward(y, y, &embedder->norm));
+    }
+    return embedder->norms_tokens ? clf__positions_forward(y, y, embedder->positions, positions) : CLF_OK;
 }
 
 /* In place; its own backward pass too. */
@@ -180,6 +185,7 @@ clf_status clf__embedder_record(struct clf__tensor y, const struct clf__embedder
                                 const struct clf__embedder_training *training)
 {
     int has_norm = embedder->norm.gamma.buffer != NULL;
+    assert(!embedder->norms_tokens);
     struct clf__tensor sums = has_norm ? training->sums : y;
     CLF__TRY(embedder->front_end.kind->forward(sums, &embedder->front_end, &training->input,
                                                embedder->positions, training->positions));

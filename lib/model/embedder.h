@@ -9,9 +9,10 @@
 
 struct clf__embedder {
     struct clf__front_end front_end;
-    struct clf__tensor positions;       /* (P, D), owned; buffer NULL: none. Learned, or the sinusoids that
-                                         * clf__embedder_reach() was asked for */
-    struct clf__norm norm;              /* of the sum; gamma NULL: none */
+    struct clf__tensor positions; /* (P, D), owned; buffer NULL: none. Learned, or the sinusoids that
+                                   * clf__embedder_reach() was asked for */
+    struct clf__norm norm;        /* of the sum; gamma NULL: none */
+    int norms_tokens;             /* the norm is of what the front end gives, before positions are added */
     struct clf__relative_bias relative; /* the stack's */
 };
 
@@ -39,7 +40,7 @@ clf_status clf__embedder_reserve_zero_relative(struct clf__embedder *out, struct
 /* Frees the tables that are no parameters. */
 void clf__embedder_free_tables(struct clf__embedder *embedder);
 
-/* y = norm(FrontEnd(input) + P[positions]). */
+/* y = norm(FrontEnd(input) + P[positions]), or norm(FrontEnd(input)) + P[positions]. */
 clf_status clf__embedder_forward(struct clf__tensor y, /* (N, D) */
                                  const struct clf__embedder *embedder,
                                  const struct clf__front_end_input *input,
@@ -55,7 +56,8 @@ struct clf__embedder_training {
     int drops_before_norm; /* norm(dropout(sum)), else dropout(norm(sum)) */
 };
 
-/* clf__embedder_forward() with dropout and a record. */
+/* clf__embedder_forward() with dropout and a record; not of one that norms tokens, which no system that is
+ * trained has. */
 clf_status clf__embedder_record(struct clf__tensor y, /* (N, D) */
                                 const struct clf__embedder *embedder,
                                 const struct clf__embedder_training *training);

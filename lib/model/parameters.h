@@ -22,6 +22,9 @@
  *                                                     in the place of self_attn, where the decoder is
  *                                                     recurrent (ops/ssru.h)
  *   model.decoder.layers.N.rnn_layer_norm.{weight,bias}
+ *   model.decoder.layers.N.average.{fc1,fc2,...,input_gate,mean_gate}.{weight,bias}
+ *                                                     likewise, with average attention (ops/average.h)
+ *   model.decoder.layers.N.average_layer_norm.{weight,bias}
  *   model.SIDE.layers.N.{fc1,fc_gate,fc2}.{weight,bias}
  *                                                     fc_gate where gated: fc2(activation(fc1 x) * fc_gate x)
  *   model.SIDE.layers.N.final_layer_norm.{weight,bias}

@@ -9,11 +9,15 @@ struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
     int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
     int self = clf__larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder));
+    int is_average = config->decoder_mixer == CLF__MIXER_AVERAGE;
+    int average = is_average ? clf__larger(config->average_width, 2 * config->d_model) : 0;
+    int ssru = config->decoder_mixer == CLF__MIXER_SSRU ? 2 * config->d_model : 0;
+    int context = clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width);
     return (struct clf__workspace_widths){
         .d_model = config->d_model,
-        .projected = config->decoder_mixer == CLF__MIXER_SSRU ? clf__larger(self, 2 * config->d_model) : self,
-        .context = clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width),
-        .hidden = config->ffn_gated ? 2 * ffn : ffn,
+        .projected = clf__larger(self, clf__larger(ssru, average)),
+        .context = is_average ? clf__larger(context, config->d_model) : context,
+        .hidden = clf__larger(config->ffn_gated ? 2 * ffn : ffn, average),
     };
 }
 
@@ -23,6 +27,16 @@ static int is_projection(const struct clf__module *module)
            module->offset == offsetof(struct clf__stack, projection);
 }
 
+static void build_average(struct clf__layer *layer, const struct clf__config *config)
+{
+    struct clf__averaging *average = &layer->mixer.average;
+    average->filter_count = config->average_filters;
+    average->last_is_plain = config->average_width != config->d_model;
+    average->activation = config->average_activation;
+    average->norm_first = config->norm_first;
+    average->norm = &layer->mixer_norm;
+}
+
 /* All but the parameters. */
 static clf_status build(struct clf__stack *stack, const struct clf__config *config, enum clf__side side)
 {
@@ -30,6 +44,7 @@ static clf_status build(struct clf__stack *stack, const struct clf__config *conf
     stack->embedder.front_end.kind = clf__tree_front_end(config, side);
     stack->embedder.front_end.scale =
         side == CLF__ENCODER ? config->encoder_embedding_scale : config->decoder_embedding_scale;
+    stack->embedder.norms_tokens = side == CLF__DECODER && config->norm_decoder_tokens;
     CLF__TRY(clf__allocate(&stack->layers, (size_t)count, sizeof *stack->layers));
     stack->layer_count = count;
     for (int i = 0; i < count; i++) {
@@ -40,6 +55,9 @@ static clf_status build(struct clf__stack *stack, const struct clf__config *conf
         layer->feed_forward.width = clf__config_ffn(config, side);
         layer->feed_forward.gated = config->ffn_gated;
         layer->norm_first = config->norm_first;
+        if (layer->mixer.kind == &clf__average_mixer) {
+            build_average(layer, config);
+        }
     }
     return CLF_OK;
 }

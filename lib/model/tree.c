@@ -40,6 +40,8 @@ struct module_row {
 #define DOWN   {"fc2", CLF__MATRIX, MODEL_WIDTH, HAS(ffn_bias), 0}
 #define FORGET {"forget_proj", CLF__MATRIX, MODEL_WIDTH, ALWAYS, 0}
 #define TAKE   {"in_proj", CLF__MATRIX, MODEL_WIDTH, NEVER, 0}
+#define INPUT_GATE {"input_gate", CLF__MATRIX, MODEL_WIDTH, ALWAYS, 0}
+#define MEAN_GATE {"mean_gate", CLF__MATRIX, MODEL_WIDTH, ALWAYS, 0}
 
 #define LINEAR(member, prefix, columns, count, ...) \
     {CLF__MODULE_LINEAR, offsetof(struct clf__layer, member), prefix, columns, count, {__VA_ARGS__}}
@@ -54,6 +56,13 @@ static const struct module_row self_attention_rows[] = {
 static const struct module_row ssru_rows[] = {
     LINEAR(mixer.recurrence.input, "rnn.", MODEL_WIDTH, 2, FORGET, TAKE),
     NORM(mixer_norm, "rnn_layer_norm"),
+};
+static const struct module_row average_rows[] = {
+    NORM(mixer_norm, "average_layer_norm"),
+};
+static const struct module_row average_gate_rows[] = {
+    LINEAR(mixer.average.input_gate, "average.", MODEL_WIDTH, 1, INPUT_GATE),
+    LINEAR(mixer.average.mean_gate, "average.", MODEL_WIDTH, 1, MEAN_GATE),
 };
 static const struct module_row cross_attention_rows[] = {
     LINEAR(cross_attention.input, "encoder_attn.", MODEL_WIDTH, 1, QUERY),
@@ -79,6 +88,7 @@ static const struct mixer_row {
 } mixers[] = {
     {&clf__self_attention_mixer, self_attention_rows, COUNT(self_attention_rows)},
     {&clf__ssru_mixer, ssru_rows, COUNT(ssru_rows)},
+    {&clf__average_mixer, average_rows, COUNT(average_rows)},
 };
 
 static const struct mixer_row *mixer_of(const struct clf__config *config, enum clf__side side)
@@ -185,10 +195,40 @@ static clf_status visit_relative(const struct walk *walk, int index)
     return walk->visit(walk->context, &module);
 }
 
+/* What average attention has besides its norm. */
+static clf_status visit_average(const struct walk *walk, int index)
+{
+    const struct clf__config *config = walk->config;
+    int count = config->average_filters, between = config->average_width, outside = config->d_model;
+    for (int i = 0; i < count; i++) {
+        struct clf__module module = {
+            .kind = CLF__MODULE_LINEAR,
+            .side = walk->side,
+            .layer = index,
+            .offset =
+                offsetof(struct clf__layer, mixer.average.filters) + (size_t)i * sizeof(struct clf__linear),
+            .columns = i == 0 ? outside : between,
+            .part_count = 1,
+            .parts = {{.role = CLF__MATRIX, .rows = i + 1 == count ? outside : between}},
+        };
+        struct clf__module_part *part = &module.parts[0];
+        const char *side = clf__side_word(walk->side);
+        snprintf(part->weight, sizeof part->weight, "model.%s.layers.%d.average.fc%d.weight", side, index,
+                 i + 1);
+        snprintf(part->bias, sizeof part->bias, "model.%s.layers.%d.average.fc%d.bias", side, index, i + 1);
+        CLF__TRY(walk->visit(walk->context, &module));
+    }
+    return config->average_gated ? visit_rows(walk, index, average_gate_rows, COUNT(average_gate_rows))
+                                 : CLF_OK;
+}
+
 static clf_status visit_layer(const struct walk *walk, int index)
 {
     const struct mixer_row *mixer = mixer_of(walk->config, walk->side);
     CLF__TRY(visit_rows(walk, index, mixer->rows, mixer->row_count));
+    if (mixer->kind == &clf__average_mixer) {
+        CLF__TRY(visit_average(walk, index));
+    }
     if (walk->config->relative_each_layer) {
         CLF__TRY(visit_relative(walk, index));
     }

@@ -3,126 +3,79 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/gzip.h"
 #include "base/larger.h"
 #include "base/memory.h"
+#include "text/shortlist_lists.h"
+#include "text/tokenizer.h"
 
-/* The file: six numbers, then for each source word where its list begins, then the lists. */
-enum { MAGIC, CHECKSUM, FIRST, BEST, OFFSETS, LISTED, HEAD_NUMBERS };
-static const uint64_t magic = 0xF11A48D5013417F5u;
-enum { QUICKSAND = 1234567890, MOST_BYTES = 1 << 30, MULTIPLE = 8 };
+enum { MOST_BYTES = 1 << 30, MULTIPLE = 8 };
 
 struct clf__shortlist {
-    char *bytes; /* of the file, owned */
-    uint64_t head[HEAD_NUMBERS];
     struct clf__shortlist_words words;
+    struct clf__shortlist_lists lists;
     uint8_t *is_in; /* (target words) while a line's are collected; zeros between */
 };
 
-/* Little-endian; any address. */
-static uint64_t number_at(const char *bytes, int width)
+static int32_t piece_id(const void *tokenizer, int is_target, const char *piece, size_t length)
 {
-    uint64_t value = 0;
-    for (int i = width; i-- > 0;) {
-        value = value << 8 | (uint8_t)bytes[i];
-    }
-    return value;
+    return clf__tokenizer_piece_id(tokenizer, is_target, piece, length);
 }
 
-static uint64_t offset_at(const struct clf__shortlist *shortlist, uint64_t word)
+struct clf__shortlist_words clf__shortlist_words_of(const struct clf__tokenizer *tokenizer)
 {
-    return number_at(shortlist->bytes + 8 * (HEAD_NUMBERS + word), 8);
+    int source, target;
+    clf__tokenizer_sizes(tokenizer, &source, &target);
+    return (struct clf__shortlist_words){.source = source,
+                                         .target = target,
+                                         .is_shared = clf__tokenizer_shares_words(tokenizer),
+                                         .id_of = piece_id,
+                                         .user = tokenizer};
 }
 
-static uint64_t listed_at(const struct clf__shortlist *shortlist, uint64_t place)
+/* NUL bytes are in every binary one's first number but one, and in no line. */
+static int is_binary(const char *bytes, size_t size)
 {
-    uint64_t lists = 8 * (HEAD_NUMBERS + shortlist->head[OFFSETS]);
-    return number_at(shortlist->bytes + lists + 4 * place, 4);
+    enum { HEAD = 48 };
+    return size == 0 || memchr(bytes, '\0', clf__smaller_size(size, HEAD)) != NULL;
 }
 
-static clf_status damaged(const char *path, const char *what)
+static clf_status read_lists(struct clf__shortlist *shortlist, const char *bytes, size_t size,
+                             const char *path, const struct clf__shortlist_cut *cut)
 {
-    return clf__fail(CLF_FORMAT, "%s: is no shortlist or is damaged (%s); download it again, or leave it out",
-                     path, what);
+    struct clf__shortlist_lists *lists = &shortlist->lists;
+    return is_binary(bytes, size)
+               ? clf__shortlist_read_binary(lists, bytes, size, path, &shortlist->words)
+               : clf__shortlist_read_text(lists, bytes, size, path, &shortlist->words, cut);
 }
 
-/* Over whole numbers of 64 bits from the third on; what is left over is not counted. */
-static uint64_t checksum(const char *bytes, size_t size)
+static clf_status read(struct clf__shortlist *shortlist, const char *path,
+                       const struct clf__shortlist_cut *cut)
 {
-    uint64_t hash = 0;
-    for (size_t at = 16; at + 8 <= size; at += 8) {
-        hash ^= number_at(bytes + at, 8) + 0x9e3779b9u + (hash << 6) + (hash >> 2);
-    }
-    return hash;
-}
-
-static clf_status check_head(const struct clf__shortlist *shortlist, size_t size, const char *path)
-{
-    const uint64_t *head = shortlist->head;
-    uint64_t rest = size - 8 * HEAD_NUMBERS;
-    if (head[OFFSETS] > rest / 8 || head[LISTED] > rest / 4 || 8 * head[OFFSETS] + 4 * head[LISTED] != rest) {
-        return damaged(path, "its length");
-    }
-    if (checksum(shortlist->bytes, size) != head[CHECKSUM]) {
-        return damaged(path, "its checksum");
-    }
-    if (head[OFFSETS] != (uint64_t)shortlist->words.source + 1) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: lists the candidates of %llu source words, and the model has %d; take the "
-                         "shortlist that belongs to it, or none",
-                         path, (unsigned long long)(head[OFFSETS] - 1), shortlist->words.source);
-    }
-    return head[FIRST] <= (uint64_t)shortlist->words.target && head[BEST] <= INT32_MAX
-               ? CLF_OK
-               : damaged(path, "its head");
-}
-
-/* Lists follow each other, hold at most `best` words, and those are the model's. */
-static clf_status check_lists(const struct clf__shortlist *shortlist, const char *path)
-{
-    const uint64_t *head = shortlist->head;
-    uint64_t before = offset_at(shortlist, 0);
-    for (uint64_t word = 1; word < head[OFFSETS]; word++) {
-        uint64_t next = offset_at(shortlist, word);
-        if (next < before || next > head[LISTED] || next - before > head[BEST]) {
-            return damaged(path, "where its lists are");
-        }
-        before = next;
-    }
-    for (uint64_t i = 0; i < head[LISTED]; i++) {
-        if (listed_at(shortlist, i) >= (uint64_t)shortlist->words.target) {
-            return damaged(path, "it lists a word that the model does not have");
-        }
-    }
-    return CLF_OK;
-}
-
-static clf_status read(struct clf__shortlist *shortlist, const char *path)
-{
+    char *bytes, *unpacked = NULL;
     size_t size;
-    CLF__TRY(clf__file_read(&shortlist->bytes, &size, path, MOST_BYTES));
-    if (size >= 4 && number_at(shortlist->bytes, 4) == QUICKSAND) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: is a shortlist of Microsoft's Quicksand, which is not read",
-                         path);
+    CLF__TRY(clf__file_read(&bytes, &size, path, MOST_BYTES));
+    clf_status status = CLF_OK;
+    if (clf__gzip_is(bytes, size)) {
+        status = clf__gzip_unpack(&unpacked, &size, bytes, size, path, MOST_BYTES);
     }
-    if (size < 8 * HEAD_NUMBERS || number_at(shortlist->bytes, 8) != magic) {
-        return damaged(path, "its first bytes");
+    if (status == CLF_OK) {
+        status = read_lists(shortlist, unpacked != NULL ? unpacked : bytes, size, path, cut);
     }
-    for (size_t i = 0; i < HEAD_NUMBERS; i++) {
-        shortlist->head[i] = number_at(shortlist->bytes + 8 * i, 8);
-    }
-    CLF__TRY(check_head(shortlist, size, path));
-    CLF__TRY(check_lists(shortlist, path));
+    clf__free(unpacked);
+    clf__free(bytes);
+    CLF__TRY(status);
     return clf__allocate(&shortlist->is_in, (size_t)shortlist->words.target, 1);
 }
 
 clf_status clf__shortlist_open(struct clf__shortlist **out, const char *path,
-                               const struct clf__shortlist_words *words)
+                               const struct clf__shortlist_words *words, const struct clf__shortlist_cut *cut)
 {
     struct clf__shortlist *shortlist;
     *out = NULL;
     CLF__TRY(clf__allocate(&shortlist, 1, sizeof *shortlist));
     shortlist->words = *words;
-    clf_status status = read(shortlist, path);
+    clf_status status = read(shortlist, path, cut);
     if (status != CLF_OK) {
         clf__shortlist_free(shortlist);
         return status;
@@ -134,7 +87,8 @@ clf_status clf__shortlist_open(struct clf__shortlist **out, const char *path,
 void clf__shortlist_free(struct clf__shortlist *shortlist)
 {
     if (shortlist != NULL) {
-        clf__free(shortlist->bytes);
+        clf__free(shortlist->lists.starts);
+        clf__free(shortlist->lists.listed);
         clf__free(shortlist->is_in);
         clf__free(shortlist);
     }
@@ -142,12 +96,12 @@ void clf__shortlist_free(struct clf__shortlist *shortlist)
 
 void clf__shortlist_most(const struct clf__shortlist *shortlist, int *base, int *each)
 {
-    *base = clf__smaller((int)shortlist->head[FIRST] + MULTIPLE, shortlist->words.target);
-    *each = clf__smaller((int)shortlist->head[BEST], shortlist->words.target) + 1;
+    *base = clf__smaller(shortlist->lists.first + MULTIPLE, shortlist->words.target);
+    *each = clf__smaller(shortlist->lists.best, shortlist->words.target) + 1;
 }
 
 /* Counts a word in, once. */
-static void take(struct clf__shortlist *shortlist, int *count, uint64_t word)
+static void take(struct clf__shortlist *shortlist, int *count, int32_t word)
 {
     *count += !shortlist->is_in[word];
     shortlist->is_in[word] = 1;
@@ -155,23 +109,23 @@ static void take(struct clf__shortlist *shortlist, int *count, uint64_t word)
 
 int clf__shortlist_candidates(struct clf__shortlist *shortlist, int32_t *ids, const int32_t *line, int count)
 {
+    const struct clf__shortlist_lists *lists = &shortlist->lists;
     int target = shortlist->words.target, taken = 0, listed = 0;
-    for (uint64_t word = 0; word < shortlist->head[FIRST]; word++) {
+    for (int32_t word = 0; word < lists->first; word++) {
         take(shortlist, &taken, word);
     }
     for (int i = 0; i < count; i++) {
         if (line[i] < 0 || line[i] >= shortlist->words.source) {
             continue;
         }
-        uint64_t word = (uint64_t)line[i];
-        for (uint64_t at = offset_at(shortlist, word); at < offset_at(shortlist, word + 1); at++) {
-            take(shortlist, &taken, listed_at(shortlist, at));
+        for (uint32_t at = lists->starts[line[i]]; at < lists->starts[line[i] + 1]; at++) {
+            take(shortlist, &taken, lists->listed[at]);
         }
         if (shortlist->words.is_shared && line[i] < target) {
-            take(shortlist, &taken, word);
+            take(shortlist, &taken, line[i]);
         }
     }
-    for (uint64_t word = shortlist->head[FIRST]; taken % MULTIPLE != 0 && word < (uint64_t)target; word++) {
+    for (int32_t word = lists->first; taken % MULTIPLE != 0 && word < target; word++) {
         take(shortlist, &taken, word);
     }
     for (int32_t word = 0; word < target && listed < taken; word++) {

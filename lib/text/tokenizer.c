@@ -35,6 +35,12 @@ int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer)
     return tokenizer->max_length;
 }
 
+void clf__tokenizer_sizes(const struct clf__tokenizer *tokenizer, int *source, int *target)
+{
+    *source = tokenizer->options.source_vocabulary;
+    *target = tokenizer->options.target_vocabulary;
+}
+
 int clf__tokenizer_shares_words(const struct clf__tokenizer *tokenizer)
 {
     return tokenizer->source.vocabulary == tokenizer->target.vocabulary;
@@ -288,4 +294,12 @@ const char *clf__tokenizer_target_piece(const struct clf__tokenizer *tokenizer, 
 int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *piece)
 {
     return clf__vocabulary_id(tokenizer->target.vocabulary, piece, strlen(piece));
+}
+
+int32_t clf__tokenizer_piece_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
+                                size_t length)
+{
+    const struct clf__tokenizer_side *side = is_target ? &tokenizer->target : &tokenizer->source;
+    int32_t id = side->vocabulary != NULL ? clf__vocabulary_id(side->vocabulary, piece, length) : -1;
+    return id >= 0 ? id : side->unknown_id;
 }

@@ -68,6 +68,8 @@ const char *clf__tokenizer_class_name(const struct clf__tokenizer *tokenizer);
 int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer);
 /* Whether a source's ids are a target's: they are those of one vocabulary. */
 int clf__tokenizer_shares_words(const struct clf__tokenizer *tokenizer);
+/* How many ids each side has. */
+void clf__tokenizer_sizes(const struct clf__tokenizer *tokenizer, int *source, int *target);
 /* How the target's text is cut and joined. */
 const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenizer *tokenizer);
 
@@ -119,5 +121,8 @@ const char *clf__tokenizer_source_piece(const struct clf__tokenizer *tokenizer, 
 const char *clf__tokenizer_target_piece(const struct clf__tokenizer *tokenizer, int32_t id);
 /* The id of a target piece, or -1. */
 int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *piece);
+/* The id of a piece of the target or the source; the unknown one's where it has none of its own, or -1. */
+int32_t clf__tokenizer_piece_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
+                                size_t length);
 
 #endif

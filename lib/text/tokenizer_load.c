@@ -351,7 +351,7 @@ static clf_status load_files(struct clf__tokenizer *tokenizer, struct clf__segme
 static clf_status load_parts(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
                              const struct clf__json *config)
 {
-    const char *unknown_token = "<unk>", *name = NULL;
+    const char *unknown_token = NULL, *name = NULL;
     struct clf__class_settings settings;
     int rows = tokenizer->options.target_vocabulary, is_named;
     CLF__TRY(clf__class_read_settings(&settings, config, rows));
@@ -361,6 +361,10 @@ static clf_status load_parts(struct clf__tokenizer *tokenizer, struct clf__segme
     }
     CLF__TRY(choose_class(tokenizer, folder->path, name, &is_named));
     CLF__TRY(apply_class(tokenizer, folder, &settings));
+    if (unknown_token == NULL) {
+        int has_own = tokenizer->class != NULL && tokenizer->class->unknown != NULL;
+        unknown_token = has_own ? tokenizer->class->unknown : "<unk>";
+    }
     if (config->root != NULL) {
         CLF__TRY(clf__json_bool(config, "add_prefix_space", &folder->adds_prefix_space));
     }

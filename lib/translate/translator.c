@@ -264,13 +264,11 @@ static clf_status choose_max_lines(struct clf_translator *translator)
     return CLF_OK;
 }
 
-static clf_status open_shortlist(struct clf_translator *translator, const char *path)
+static clf_status open_shortlist(struct clf_translator *translator, const char *path,
+                                 const struct clf__shortlist_cut *cut)
 {
-    const struct clf_model *model = translator->model;
-    const struct clf__shortlist_words words = {.source = model->info.source_vocabulary,
-                                               .target = model->info.target_vocabulary,
-                                               .is_shared = clf__tokenizer_shares_words(model->tokenizer)};
-    CLF__TRY(clf__shortlist_open(&translator->shortlist, path, &words));
+    const struct clf__shortlist_words words = clf__shortlist_words_of(translator->model->tokenizer);
+    CLF__TRY(clf__shortlist_open(&translator->shortlist, path, &words, cut));
     clf__shortlist_most(translator->shortlist, &translator->candidates_base, &translator->candidates_each);
     return CLF_OK;
 }
@@ -280,15 +278,16 @@ static clf_status choose_shortlist(struct clf_translator *translator)
 {
     const struct clf_model *model = translator->model;
     const char *said = translator->options.shortlist;
+    struct clf__shortlist_cut cut = CLF__SHORTLIST_CUT;
     if (said != NULL) {
-        return strcmp(said, "none") == 0 ? CLF_OK : open_shortlist(translator, said);
+        return strcmp(said, "none") == 0 ? CLF_OK : open_shortlist(translator, said, &cut);
     }
     char *path = NULL;
     if (model->is_borrowed || model->is_package) { /* in training, of folders that have none; nor has that */
         return CLF_OK;
     }
-    CLF__TRY(clf__format_find_shortlist(&path, model->folder));
-    clf_status status = path != NULL ? open_shortlist(translator, path) : CLF_OK;
+    CLF__TRY(clf__format_find_shortlist(&path, &cut, model->folder));
+    clf_status status = path != NULL ? open_shortlist(translator, path, &cut) : CLF_OK;
     clf__free(path);
     return status;
 }

@@ -205,8 +205,9 @@ static void test_ctranslate2_with_text(void **state)
 static void test_marian(void **state)
 {
     (void)state;
-    static const char *const names[] = {"ssru-fork",  "ssru-first", "ssru-two",
-                                        "self-float", "self-npz",   "self-halves"};
+    static const char *const names[] = {"ssru-fork",    "ssru-first",   "ssru-two",     "self-float",
+                                        "self-npz",     "self-halves",  "average-last", "average-first",
+                                        "average-deep", "average-gates"};
     check_folders("marian", names, sizeof names / sizeof *names);
 }
 

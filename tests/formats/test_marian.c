@@ -12,8 +12,9 @@
 
 enum { LONGEST = 4096, MOST_LINES = 8 };
 
-static const char *const folders[] = {"ssru-fork",  "ssru-first", "ssru-two",
-                                      "self-float", "self-npz",   "self-halves"};
+static const char *const folders[] = {"ssru-fork",    "ssru-first",    "ssru-two",     "self-float",
+                                      "self-npz",     "self-halves",   "average-last", "average-first",
+                                      "average-deep", "average-gates", "average-alone"};
 enum { FOLDERS = sizeof folders / sizeof *folders };
 
 static char *folder_of(const char *name)
@@ -193,11 +194,10 @@ static void test_alone(void **state)
 }
 
 /* int8 takes the stored integers: the scores of given targets stay near. */
-static void test_int8(void **state)
+static void check_int8(const char *name)
 {
-    (void)state;
-    struct expected expected = read_expected("ssru-fork");
-    struct clf_model *model = load("ssru-fork", CLF_FORM_AUTO, CLF_PRECISION_INT8);
+    struct expected expected = read_expected(name);
+    struct clf_model *model = load(name, CLF_FORM_AUTO, CLF_PRECISION_INT8);
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
     options.pieces = 1;
@@ -221,19 +221,71 @@ static void test_int8(void **state)
     free_expected(&expected);
 }
 
+static void test_int8(void **state)
+{
+    (void)state;
+    check_int8("ssru-fork");
+    check_int8("average-last");
+    check_int8("average-first");
+}
+
+/* Average attention: a line has the same bits alone and beside others. */
+static void check_average(const char *name)
+{
+    struct expected expected = read_expected(name);
+    struct clf_model *model = load(name, CLF_FORM_AUTO, CLF_PRECISION_FP32);
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.pieces = 1;
+    options.beam = options.n_best = 3;
+    options.shortlist = "none";
+    struct clf_line lines[MOST_LINES];
+    for (int i = 0; i < expected.count; i++) {
+        lines[i] = write_pieces(model, json_object_get(expected.lines[i], "source"));
+    }
+    struct clf_translator *translator;
+    struct clf_translation *together;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_translate(&together, translator, lines, expected.count));
+    for (int i = 0; i < expected.count; i++) {
+        struct clf_translation *alone;
+        assert_ok(clf_translate(&alone, translator, &lines[i], 1));
+        assert_int_equal(alone->count, together[i].count);
+        for (int n = 0; n < alone->count; n++) {
+            const struct clf_hypothesis *a = &alone->hypotheses[n], *b = &together[i].hypotheses[n];
+            assert_string_equal(a->text, b->text);
+            assert_memory_equal(&a->log_probability, &b->log_probability, sizeof a->log_probability);
+        }
+        clf_translations_free(alone, 1);
+    }
+    clf_translations_free(together, expected.count);
+    clf_translator_free(translator);
+    clf_model_free(model);
+    free_expected(&expected);
+}
+
+static void test_average(void **state)
+{
+    (void)state;
+    check_average("average-first");
+    check_average("average-deep");
+    check_average("average-alone");
+}
+
 /* --- What is refused. --- */
 
-/* A copy of ssru-fork in a new folder. */
-static char *copy_folder(const char *without)
+/* A copy of a folder in a new one. */
+static char *copy_other(const char *name, const char *without)
 {
-    static const char *const files[] = {"config.yml", "model.xx.intgemm.bin", "vocab.xx.spm",
-                                        "lex.xx.s2t.bin"};
+    static const char *const files[] = {"config.yml",     "model.xx.intgemm.bin", "vocab.xx.spm",
+                                        "lex.xx.s2t.bin", "model.xx.npz",         "vocab.yml",
+                                        "lex.xx.s2t"};
     char *folder = support_array(512, 1), from[512], to[512];
-    const char *source = folder_of("ssru-fork");
+    const char *source = folder_of(name);
     snprintf(folder, 512, "%s", support_temporary_folder());
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (strcmp(files[i], without) != 0) {
-            snprintf(from, sizeof from, "%s/%s", source, files[i]);
+        snprintf(from, sizeof from, "%s/%s", source, files[i]);
+        if (strcmp(files[i], without) != 0 && clf__file_exists(from)) {
             snprintf(to, sizeof to, "%s/%s", folder, files[i]);
             assert_ok(clf__file_copy(to, from));
         }
@@ -241,10 +293,15 @@ static char *copy_folder(const char *without)
     return folder;
 }
 
-/* Puts other bytes of the same length in place of the first `from` of a copy's file. */
-static char *change(const char *name, const char *from, const char *to)
+static char *copy_folder(const char *without)
 {
-    char *folder = copy_folder(""), path[600], *bytes;
+    return copy_other("ssru-fork", without);
+}
+
+/* Puts other bytes of the same length in place of the first `from` of a copy's file. */
+static char *change_in(char *folder, const char *name, const char *from, const char *to)
+{
+    char path[600], *bytes;
     size_t size, length = strlen(from);
     assert_int_equal(length, strlen(to));
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -258,6 +315,11 @@ static char *change(const char *name, const char *from, const char *to)
     assert_ok(clf__file_write(path, bytes, size));
     free(bytes);
     return folder;
+}
+
+static char *change(const char *name, const char *from, const char *to)
+{
+    return change_in(copy_folder(""), name, from, to);
 }
 
 static void check_refused(const char *folder, clf_status status, const char *part)
@@ -297,6 +359,29 @@ static void test_refused_options(void **state)
                   "\"decoder_l3_rnn_Wf\" is missing");
     check_refused(change("model.xx.intgemm.bin", "enc-depth: 2\n", "enc-depth: 1\n"), CLF_FORMAT,
                   "encoder_l2_");
+}
+
+static void test_refused_average(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *part;
+        clf_status status;
+    } cases[] = {
+        {"aan-depth: 3\n", "aan-depth: 5\n", "\"transformer-aan-depth\" is \"5\", not a number from 1 to 4",
+         CLF_FORMAT},
+        {"aan-depth: 3\n", "aan-depth: 4\n", "\"decoder_l1_aan_W3\" is missing", CLF_FORMAT},
+        {"aan-depth: 3\n", "aan-depth: 2\n", "decoder_l1_aan_", CLF_FORMAT},
+        {"dim-aan: 16\n", "dim-aan: 17\n", "decoder_l1_aan_", CLF_FORMAT},
+        {"aan-activation: relu\n", "aan-activation: gelu\n", "\"transformer-aan-activation\" is \"gelu\"",
+         CLF_UNSUPPORTED},
+        {"aan-nogate: true\n", "aan-nogate: none\n", "\"decoder_l1_aan_Wi\" is missing", CLF_FORMAT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *folder = copy_other("average-first", "");
+        check_refused(change_in(folder, "model.xx.intgemm.bin", cases[i].from, cases[i].to), cases[i].status,
+                      cases[i].part);
+    }
 }
 
 static void test_refused_configurations(void **state)
@@ -356,16 +441,48 @@ static void test_missing_shortlist(void **state)
     clf_model_free(model);
 }
 
+static void check_shortlist_refused(const char *folder, const char *part)
+{
+    struct clf_model *model;
+    struct clf_translator *translator;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL));
+    assert_fails(clf_translator_create(&translator, model, NULL), CLF_FORMAT, part);
+    clf_model_free(model);
+}
+
+/* How the configuration says to cut a shortlist in text; and one that is found by its name. */
+static void test_text_shortlist(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *from, *to, *part;
+    } cases[] = {
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, x, 3, 0.02]", "has \"x\" as its value 2"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6,-3, 0.02]", "has \"-3\" as its value 3"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6, 3, 1.02]", "has \"1.02\" as its value 4"},
+        {"lex.xx.s2t", "w38 w33 1e-05", "w38 w33_1e-05", "lex.xx.s2t: line 2 has fewer than three fields"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *folder = copy_other("average-gates", "");
+        check_shortlist_refused(change_in(folder, cases[i].file, cases[i].from, cases[i].to), cases[i].part);
+    }
+    char *folder = copy_other("average-gates", "config.yml");
+    check_shortlist_refused(change_in(folder, "lex.xx.s2t", "w38 w33", "w38_w33"), "line 2 has fewer");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_reference, support_teardown),
         cmocka_unit_test_teardown(test_alone, support_teardown),
         cmocka_unit_test_teardown(test_int8, support_teardown),
+        cmocka_unit_test_teardown(test_average, support_teardown),
         cmocka_unit_test_teardown(test_refused_options, support_teardown),
+        cmocka_unit_test_teardown(test_refused_average, support_teardown),
         cmocka_unit_test_teardown(test_refused_configurations, support_teardown),
         cmocka_unit_test_teardown(test_refused_files, support_teardown),
         cmocka_unit_test_teardown(test_missing_shortlist, support_teardown),
+        cmocka_unit_test_teardown(test_text_shortlist, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

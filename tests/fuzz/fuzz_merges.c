@@ -1,5 +1,5 @@
 /* Any bytes as merges.txt: a failure that names the file, or pairs that cut a text into pieces which join to
- * it again. */
+ * it again, or, as subwords, to what is left of it without white space. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,43 @@ static void cut_and_join(const void *state)
     }
 }
 
+/* Behind each piece that goes on stands @@. */
+static void cut_subwords(const void *state)
+{
+    static const char text[] = "  Je suis là... aaaaaaaaaaaab abab\tabc'll 12 日本 \xF0\x9F\x98\x80x";
+    static const char bare[] = "jesuislà...aaaaaaaaaaaababababc'll12日本\xF0\x9F\x98\x80x";
+    struct pieces pieces = {.count = 0};
+    char all[sizeof text], *end = all;
+    if (clf__segmenter_subwords.segment(state, text, sizeof text - 1, keep, &pieces) != CLF_OK) {
+        abort();
+    }
+    for (int i = 0; i < pieces.count; i++) {
+        size_t length = strlen(pieces.texts[i]);
+        length -= length > 2 && strcmp(pieces.texts[i] + length - 2, "@@") == 0 ? 2 : 0;
+        if (length > (size_t)(all + sizeof all - end)) {
+            abort();
+        }
+        memcpy(end, pieces.texts[i], length);
+        end += length;
+        clf__free(pieces.texts[i]);
+    }
+    if ((size_t)(end - all) != strlen(bare) || memcmp(all, bare, strlen(bare)) != 0) {
+        abort();
+    }
+}
+
+static void check_subwords(const struct clf__segmenter_folder *folder, const char *path)
+{
+    void *state;
+    clf_status status = clf__segmenter_subwords.open(&state, folder, 0);
+    if (status == CLF_OK) {
+        cut_subwords(state);
+        clf__segmenter_subwords.free(state);
+    } else if (status != CLF_FORMAT || strstr(clf_last_error(), path) == NULL) {
+        abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char folder[] = "/tmp/fuzz_merges.XXXXXX", path[64];
@@ -63,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (status != CLF_FORMAT || strstr(clf_last_error(), path) == NULL) {
         abort();
     }
+    check_subwords(&settings, path);
     unlink(path);
     rmdir(folder);
     return 0;

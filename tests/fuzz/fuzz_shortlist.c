@@ -1,6 +1,7 @@
 /* Any bytes as a shortlist: a clear failure, or candidates in their order, inside the vocabulary and the
  * bound. The first two bytes are the words of source and target, the third says whether they are shared (bit
- * 0), and whether the checksum is put right (bit 1), behind which most damage would not be seen. */
+ * 0), and whether the checksum is put right (bit 1), behind which most damage would not be seen. In a text a
+ * piece is the word whose number is its length. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,12 @@ static void seal(uint8_t *bytes, size_t size)
     for (size_t i = 0; size >= 16 && i < 8; i++) {
         bytes[8 + i] = (uint8_t)(hash >> 8 * i);
     }
+}
+
+static int32_t id_of(const void *user, int is_target, const char *piece, size_t length)
+{
+    const int *sizes = user;
+    return memchr(piece, '?', length) != NULL ? -1 : (int32_t)length % (sizes[is_target] + 1);
 }
 
 static void check(struct clf__shortlist *shortlist, const struct clf__shortlist_words *words)
@@ -55,8 +62,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < SETTINGS) {
         return 0;
     }
+    const int sizes[] = {data[0], data[1] + 1};
     const struct clf__shortlist_words words = {
-        .source = data[0], .target = data[1] + 1, .is_shared = data[2] & 1};
+        .source = sizes[0], .target = sizes[1], .is_shared = data[2] & 1, .id_of = id_of, .user = sizes};
+    const struct clf__shortlist_cut cut = {data[2] >> 5, data[2] >> 2 & 7, 0.25f};
     size -= SETTINGS;
     uint8_t *bytes = malloc(size + 1);
     if (bytes == NULL) {
@@ -74,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(descriptor);
     free(bytes);
     struct clf__shortlist *shortlist;
-    clf_status status = clf__shortlist_open(&shortlist, path, &words);
+    clf_status status = clf__shortlist_open(&shortlist, path, &words, &cut);
     unlink(path);
     if (status == CLF_OK) {
         check(shortlist, &words);

@@ -32,6 +32,7 @@ static const struct folder {
     {"text/t5", T5(280), 2},
     {"text/bart", {331, 331, 0, 0, 2, 1, 0, 2, NULL}, 0},
     {"text/blenderbot", {340, 340, 0, -1, -1, 0, 1, 2, NULL}, 0},
+    {"text/blenderbot-small", {280, 280, 0, -1, -1, 0, 1, 2, NULL}, 0},
 };
 enum { FOLDERS = sizeof folders / sizeof *folders };
 

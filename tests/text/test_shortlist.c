@@ -1,10 +1,12 @@
 /* Lexical shortlists: candidates of lines, and files that are none. */
 #include "text/shortlist.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "checkpoint/zip.h"
 #include "support/support.h"
 
 enum {
@@ -18,6 +20,7 @@ enum {
 };
 
 static const struct clf__shortlist_words words = {.source = SOURCE, .target = TARGET, .is_shared = 0};
+static const struct clf__shortlist_cut cut = CLF__SHORTLIST_CUT;
 
 /* Word 0 has no list, and neither has the last one. */
 static const uint64_t head[NUMBERS] = {
@@ -67,7 +70,7 @@ static struct clf__shortlist *open_made(const struct clf__shortlist_words *of)
     char *path = support_temporary_path("lex.bin");
     make(bytes);
     assert_ok(clf__file_write(path, bytes, sizeof bytes));
-    assert_ok(clf__shortlist_open(&shortlist, path, of));
+    assert_ok(clf__shortlist_open(&shortlist, path, of, &cut));
     return shortlist;
 }
 
@@ -161,13 +164,13 @@ static void test_damage(void **state)
             seal(bytes, sizeof bytes);
         }
         assert_ok(clf__file_write(path, bytes, sizeof bytes));
-        assert_fails(clf__shortlist_open(&shortlist, path, &words), damages[i].status, damages[i].part);
+        assert_fails(clf__shortlist_open(&shortlist, path, &words, &cut), damages[i].status, damages[i].part);
     }
     for (size_t size = 0; size < BYTES; size += 7) {
         uint8_t bytes[BYTES];
         make(bytes);
         assert_ok(clf__file_write(path, bytes, size));
-        assert_fails(clf__shortlist_open(&shortlist, path, &words), CLF_FORMAT, path);
+        assert_fails(clf__shortlist_open(&shortlist, path, &words, &cut), CLF_FORMAT, path);
     }
 }
 
@@ -180,8 +183,139 @@ static void test_other_model(void **state)
     struct clf__shortlist *shortlist;
     make(bytes);
     assert_ok(clf__file_write(path, bytes, sizeof bytes));
-    assert_fails(clf__shortlist_open(&shortlist, path, &other), CLF_FORMAT,
+    assert_fails(clf__shortlist_open(&shortlist, path, &other, &cut), CLF_FORMAT,
                  "6 source words, and the model has 7");
+}
+
+/* --- In text. --- */
+
+/* A target's piece is t and its id, a source's s; others are unknown, the source's 1, the target's 2. */
+static int32_t id_of(const void *user, int is_target, const char *piece, size_t length)
+{
+    (void)user;
+    int32_t id = 0;
+    for (size_t i = 1; i < length; i++) {
+        id = 10 * id + (piece[i] - '0');
+    }
+    int is_known = piece[0] == (is_target ? 't' : 's') && id < (is_target ? TARGET : SOURCE);
+    return is_known ? id : is_target ? 2 : 1;
+}
+
+static const struct clf__shortlist_words named = {
+    .source = SOURCE, .target = TARGET, .is_shared = 0, .id_of = id_of};
+
+static struct clf__shortlist *open_text(const char *text, const struct clf__shortlist_cut *by)
+{
+    struct clf__shortlist *shortlist;
+    char *path = support_temporary_path("lex.s2t");
+    assert_ok(clf__file_write(path, text, strlen(text)));
+    assert_ok(clf__shortlist_open(&shortlist, path, &named, by));
+    return shortlist;
+}
+
+/* The likeliest above the threshold, of equal ones the later words; what comes later counts. */
+static void test_text(void **state)
+{
+    (void)state;
+    static const char text[] = "t20 s2 0.9\n"
+                               "t21\ts2   0.25\r\n"
+                               "\n"
+                               "NULL s2 0.99\nt31 NULL 0.99\n"
+                               "t22 s2 0.25\nt23 s2 .25\nt24 s2 1e-2\n"
+                               "t20 s2 0.1\n" /* once 0.9 */
+                               "t25 s3 0.02\nt26 s3 0.5\n"
+                               "t27 nobody 0.5\nnobody s4 0.5"; /* unknown: s1, t2 */
+    static const struct clf__shortlist_cut by = {4, 2, 0.02f};
+    static const int32_t two[] = {0, 1, 2, 3, 4, 5, 22, 23}, three[] = {0, 1, 2, 3, 4, 5, 6, 26},
+                         one[] = {0, 1, 2, 3, 4, 5, 6, 27}, few[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    struct clf__shortlist *shortlist = open_text(text, &by);
+    int base, each;
+    clf__shortlist_most(shortlist, &base, &each);
+    assert_int_equal(base, 4 + 8);
+    assert_int_equal(each, 2 + 1);
+    check(shortlist, (const int32_t[]){2}, 1, two, 8);
+    check(shortlist, (const int32_t[]){3}, 1, three, 8);
+    check(shortlist, (const int32_t[]){1}, 1, one, 8);
+    check(shortlist, (const int32_t[]){4, 0, 5, -1, SOURCE}, 5, few, 8);
+    clf__shortlist_free(shortlist);
+}
+
+/* As Marian reads one where nothing else is said: all of these words. */
+static void test_text_whole(void **state)
+{
+    (void)state;
+    int32_t all[TARGET], ids[TARGET + 8], line[] = {2};
+    struct clf__shortlist *shortlist = open_text("t39 s2 0.001\n", &cut);
+    for (int i = 0; i < TARGET; i++) {
+        all[i] = i;
+    }
+    assert_int_equal(clf__shortlist_candidates(shortlist, ids, line, 1), TARGET);
+    assert_memory_equal(ids, all, sizeof all);
+    clf__shortlist_free(shortlist);
+}
+
+static void test_text_damage(void **state)
+{
+    (void)state;
+    static const char long_start[] = "t1 s1 0.111111111111111111111111111111111111111111\nt1 s1 0.\0";
+    static const struct {
+        const char *text, *part;
+        size_t size;
+    } damages[] = {
+        {"t1 s1 0.5\nt2 s1\n", "line 2 has fewer than three fields", 16},
+        {"t1 s1 0.5 0.5\n", "line 1 has more than three fields", 14},
+        {"t1 s1 0.5\n\nt1 s1 0,5\n", "line 3 does not end with a number", 21},
+        {"t1 s1 nan\n", "line 1 does not end with a number", 10},
+        {"t1 s1 1e99\n", "line 1 does not end with a number", 11},
+        {"NULL s1 x\n", "line 1 does not end with a number", 10},
+        {long_start, "line 2 has a NUL byte", sizeof long_start},
+        {"\x1F\x8B", "lex.s2t: is ", 2},
+    };
+    char *path = support_temporary_path("lex.s2t");
+    struct clf__shortlist *shortlist;
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        assert_ok(clf__file_write(path, damages[i].text, damages[i].size));
+        int is_packed = i + 1 == sizeof damages / sizeof *damages;
+        assert_fails(clf__shortlist_open(&shortlist, path, &named, &cut),
+                     is_packed && !clf__zip_can_unpack() ? CLF_UNSUPPORTED : CLF_FORMAT, damages[i].part);
+    }
+}
+
+/* A shortlist of the fixtures, and what gzip made of it: the same candidates of every word; cut off and
+ * changed it is damaged. */
+static void test_packed(void **state)
+{
+    (void)state;
+    struct clf__shortlist *plain, *packed;
+    char *bytes, *path = support_temporary_path("lex.s2t.gz");
+    size_t size;
+    assert_ok(clf__file_read(&bytes, &size, support_fixture("formats/marian/average-gates/lex.xx.s2t.gz"),
+                             1 << 20));
+    assert_ok(clf__file_write(path, bytes, size));
+    if (!clf__zip_can_unpack()) {
+        assert_fails(clf__shortlist_open(&packed, path, &named, &cut), CLF_UNSUPPORTED, "without zlib");
+        free(bytes);
+        return;
+    }
+    assert_ok(clf__shortlist_open(&plain, support_fixture("formats/marian/average-gates/lex.xx.s2t"), &named,
+                                  &cut));
+    assert_ok(clf__shortlist_open(&packed, path, &named, &cut));
+    for (int32_t word = 0; word < SOURCE; word++) {
+        int32_t ids[2][TARGET];
+        int count = clf__shortlist_candidates(plain, ids[0], &word, 1);
+        assert_int_equal(clf__shortlist_candidates(packed, ids[1], &word, 1), count);
+        assert_memory_equal(ids[0], ids[1], (size_t)count * sizeof *ids[0]);
+    }
+    clf__shortlist_free(plain);
+    clf__shortlist_free(packed);
+    for (size_t left = 2; left < size; left += 37) {
+        assert_ok(clf__file_write(path, bytes, left));
+        assert_fails(clf__shortlist_open(&packed, path, &named, &cut), CLF_FORMAT, "is cut off");
+    }
+    bytes[size - 6] ^= 1; /* of the checksum */
+    assert_ok(clf__file_write(path, bytes, size));
+    assert_fails(clf__shortlist_open(&packed, path, &named, &cut), CLF_FORMAT, "cannot be unpacked");
+    free(bytes);
 }
 
 int main(void)
@@ -192,6 +326,10 @@ int main(void)
         cmocka_unit_test_teardown(test_all_words, support_teardown),
         cmocka_unit_test_teardown(test_damage, support_teardown),
         cmocka_unit_test_teardown(test_other_model, support_teardown),
+        cmocka_unit_test_teardown(test_text, support_teardown),
+        cmocka_unit_test_teardown(test_text_whole, support_teardown),
+        cmocka_unit_test_teardown(test_text_damage, support_teardown),
+        cmocka_unit_test_teardown(test_packed, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,8 @@
 
 #include "support/support.h"
 
-static const char *const folders[] = {"nllb-text",    "m2m100-text", "mbart-text",
-                                      "mbart50-text", "t5-text",     "bart-text"};
+static const char *const folders[] = {"nllb-text", "m2m100-text", "mbart-text",           "mbart50-text",
+                                      "t5-text",   "bart-text",   "blenderbot-small-text"};
 enum { FOLDERS = sizeof folders / sizeof *folders };
 
 static struct clf_model *load(const char *name)

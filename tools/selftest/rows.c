@@ -1,5 +1,8 @@
 /* Checks of the ops that work row by row. */
+#include <string.h>
+
 #include "ops/activation.h"
+#include "ops/average.h"
 #include "ops/cache.h"
 #include "ops/embedding.h"
 #include "ops/layernorm.h"
@@ -7,6 +10,7 @@
 #include "ops/softmax.h"
 #include "ops/ssru.h"
 #include "ops/top_k.h"
+#include "reference/average.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"
 #include "reference/softmax.h"
@@ -206,6 +210,43 @@ static void recurrent(struct trial *trial)
     }
 }
 
+/* Two steps of one hypothesis against a sequence of two rows, and both against double; then gates over them.
+ */
+static void average(struct trial *trial)
+{
+    enum { STEPS = 2 };
+    static const int32_t here[] = {0}, at[STEPS] = {0, 1}, range[] = {0, STEPS, 0, STEPS};
+    for (int i = 0; i < WIDTHS; i++) {
+        size_t width = (size_t)widths[i];
+        float *x = trial_uniform(trial, STEPS * width, 2.0f);
+        float *gates = trial_uniform(trial, STEPS * 2 * width, 4.0f);
+        double *m = trial_array(trial, width, sizeof *m);
+        double *expected = trial_array(trial, STEPS * width, sizeof *expected);
+        struct clf__tensor in = trial_floats(trial, STEPS, widths[i], x);
+        struct clf__tensor y = trial_floats(trial, STEPS, widths[i], NULL);
+        struct clf__tensor states[2] = {trial_floats(trial, 1, widths[i], NULL),
+                                        trial_floats(trial, 1, widths[i], NULL)};
+        struct clf__tensor row = trial_tensor(trial, CLF__I32, 1, 1, here);
+        for (int t = 0; t < STEPS; t++) {
+            reference_average(m, x + (size_t)t * width, t, widths[i]);
+            memcpy(expected + (size_t)t * width, m, width * sizeof *m);
+            RUN(trial, clf__average_step(clf__tensor_rows(y, t, 1), clf__tensor_rows(in, t, 1), states[t],
+                                         states[!t], row, row, trial_tensor(trial, CLF__I32, 1, 1, &at[t])));
+        }
+        trial_compare(trial, y, expected);
+        RUN(trial, clf__average_forward(y, in, trial_tensor(trial, CLF__I32, 1, 4, range)));
+        trial_compare(trial, y, expected);
+        for (size_t t = 0; t < STEPS; t++) {
+            size_t first = t * width;
+            reference_average_gate(expected + first, x + first, x + first, gates + 2 * first, x + first,
+                                   widths[i]);
+        }
+        RUN(trial, clf__average_gate(y, in, in, trial_floats(trial, STEPS, 2 * widths[i], gates), in));
+        trial_compare(trial, y, expected);
+        trial_release(trial);
+    }
+}
+
 const struct check selftest_row_checks[] = {
     {"softmax", 0, CLF_PRECISION_FP32, 1e-6, softmax},
     {"log-softmax", 0, CLF_PRECISION_FP32, 1e-6, log_softmax},
@@ -215,6 +256,7 @@ const struct check selftest_row_checks[] = {
     {"positions", 0, CLF_PRECISION_FP32, 1e-6, positions},
     {"embedding", USES_GEMM, CLF_PRECISION_FP32, 1e-6, embedding},
     {"recurrent unit", 0, CLF_PRECISION_FP32, 1e-6, recurrent},
+    {"average attention", 0, CLF_PRECISION_FP32, 1e-6, average},
     {"top k", 0, CLF_PRECISION_FP32, 1e-6, top_k},
     {.name = NULL},
 };

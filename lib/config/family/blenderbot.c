@@ -1,5 +1,5 @@
-/* Blenderbot (Roller et al. 2020), as Hugging Face's folders have it; not the small ones, which are a family
- * of their own. */
+/* Blenderbot (Roller et al. 2020), as Hugging Face's folders have it; the small one is a family of its own.
+ */
 #include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

@@ -65,11 +65,12 @@ struct clf__family {
     const struct clf__specials *separate_specials;
 
     /* Text and search. */
-    int takes_frames;       /* its source is frames of features unless config.json says otherwise */
-    int has_no_start_token; /* the decoder starts with the pad token */
-    int frames_sources;     /* a source line is put between start and end token, not before the end alone */
-    int hides_start_pad;    /* a pad token that starts a target would be hidden from itself */
-    int reads_texts;        /* a source is a text of any length, not a sentence */
+    int takes_frames;        /* its source is frames of features unless config.json says otherwise */
+    int has_no_start_token;  /* the decoder starts with the pad token */
+    int frames_sources;      /* a source line is put between start and end token, not before the end alone */
+    int leaves_sources_open; /* a source line has no end token */
+    int hides_start_pad;     /* a pad token that starts a target would be hidden from itself */
+    int reads_texts;         /* a source is a text of any length, not a sentence */
     int searches_all_positions; /* the longest output is the positions', whatever a folder's default */
     /* The model. */
     int scales_tied_projection_alone; /* sqrt(D) counts only where the target embedding is the projection */

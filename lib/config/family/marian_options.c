@@ -10,6 +10,7 @@
 #include "config/build.h"
 #include "config/family/family.h"
 #include "config/keys.h"
+#include "ops/average.h"
 
 /* What is read, and where messages point. */
 struct source {
@@ -195,17 +196,8 @@ static clf_status read_norms(struct clf__config *config, const struct source *so
                : refuse(source, top, word_of(source->options, top, ""));
 }
 
-static clf_status read_decoder(struct clf__config *config, const struct source *source)
+static clf_status read_recurrence(struct clf__config *config, const struct source *source)
 {
-    static const char key[] = "transformer-decoder-autoreg";
-    const char *kind = word_of(source->options, key, "self-attention");
-    if (strcmp(kind, "self-attention") == 0) {
-        config->decoder_mixer = CLF__MIXER_SELF_ATTENTION;
-        return CLF_OK;
-    }
-    if (strcmp(kind, "rnn") != 0) {
-        return refuse(source, key, kind);
-    }
     const char *cell = word_of(source->options, "dec-cell", "gru");
     if (strcmp(cell, "ssru") != 0) {
         return refuse(source, "dec-cell", cell);
@@ -218,20 +210,48 @@ static clf_status read_decoder(struct clf__config *config, const struct source *
 }
 
 /* Marian's GELU became the exact one in version 1.12.3. */
-static clf_status read_activation(struct clf__config *config, const struct source *source)
+static clf_status read_activation(enum clf__activation *out, const struct source *source, const char *key)
 {
-    static const char key[] = "transformer-ffn-activation";
     const char *word = word_of(source->options, key, "swish");
     if (strcmp(word, "relu") == 0) {
-        config->activation = CLF__RELU;
+        *out = CLF__RELU;
     } else if (strcmp(word, "swish") == 0) {
-        config->activation = CLF__SILU;
+        *out = CLF__SILU;
     } else if (strcmp(word, "gelu") == 0 && is_since(source, 12, 3)) {
-        config->activation = CLF__GELU_ERF;
+        *out = CLF__GELU_ERF;
     } else {
         return refuse(source, key, word);
     }
     return CLF_OK;
+}
+
+/* A depth of n is n - 1 activated products, and a last one back to the width of the model where theirs is
+ * another; a depth of 1 is none, since a mean has that width. */
+static clf_status read_average(struct clf__config *config, const struct source *source)
+{
+    int depth = 2, width = 2048;
+    CLF__TRY(read_int(&depth, source, "transformer-aan-depth", 1, CLF__AVERAGE_MOST_FILTERS));
+    CLF__TRY(read_int(&width, source, "transformer-dim-aan", 1, CLF__CONFIG_MOST_WIDTH));
+    CLF__TRY(read_activation(&config->average_activation, source, "transformer-aan-activation"));
+    config->decoder_mixer = CLF__MIXER_AVERAGE;
+    config->average_width = width;
+    config->average_filters = depth > 1 && width != config->d_model ? depth : depth - 1;
+    config->average_gated = !is_true(source->options, "transformer-aan-nogate");
+    return CLF_OK;
+}
+
+static clf_status read_decoder(struct clf__config *config, const struct source *source)
+{
+    static const char key[] = "transformer-decoder-autoreg";
+    const char *kind = word_of(source->options, key, "self-attention");
+    if (strcmp(kind, "self-attention") == 0) {
+        config->decoder_mixer = CLF__MIXER_SELF_ATTENTION;
+        return CLF_OK;
+    }
+    if (strcmp(kind, "average-attention") == 0) {
+        return read_average(config, source);
+    }
+    return strcmp(kind, "rnn") == 0 ? read_recurrence(config, source) : refuse(source, key, kind);
 }
 
 static void read_sharing(struct clf__config *config, const json_t *options)
@@ -321,7 +341,7 @@ static clf_status read(struct clf__config *config, const struct source *source, 
     CLF__TRY(read_norms(config, source));
     CLF__TRY(read_decoder(config, source));
     CLF__TRY(check_norm_first(config, source));
-    CLF__TRY(read_activation(config, source));
+    CLF__TRY(read_activation(&config->activation, source, "transformer-ffn-activation"));
     read_sharing(config, source->options);
     if (config->share_source_target && config->source_vocabulary != config->target_vocabulary) {
         return clf__fail(CLF_FORMAT, "%s: shares one embedding between vocabularies of %d and %d words",

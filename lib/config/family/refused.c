@@ -30,9 +30,8 @@ static const char *const sounds[] = {"whisper",  "speech_to_text",         "wav2
                                      "hubert",   "seamless_m4t",           "seamless_m4t_v2",
                                      "speecht5", "speech-encoder-decoder", NULL};
 static const char *const others[] = {
-    "blenderbot-small", "longt5",         "led", "bigbird_pegasus", "pegasus_x",
-    "prophetnet",       "fsmt",           "mvp", "plbart",          "encoder-decoder",
-    "t5gemma",          "xlm-prophetnet", NULL};
+    "longt5", "led",    "bigbird_pegasus", "pegasus_x", "prophetnet",     "fsmt",
+    "mvp",    "plbart", "encoder-decoder", "t5gemma",   "xlm-prophetnet", NULL};
 
 static const struct kind kinds[] = {
     {"a model of a decoder alone", decoders},

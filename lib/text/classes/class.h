@@ -41,10 +41,11 @@ struct clf__tokenizer_class {
     clf_status (*behind)(struct clf__pieces *pieces, const struct clf__class_settings *settings);
     const char *specials[CLF__MOST_CLASS_SPECIALS + 1]; /* wherever they stand; ends with NULL */
     int starts_source;                                  /* a source begins with the first of them */
-    const char *spaces_before;                          /* one of them takes white space before it; or NULL */
-    int adds_prefix_space;                              /* unless "add_prefix_space" says something else */
-    int joins_plainly;   /* pieces are put together as they are, and their marks made spaces */
-    int never_cleans_up; /* whatever clean_up_tokenization_spaces says */
+    const char *unknown;       /* what stands for unknown pieces where the folder does not say; NULL: <unk> */
+    const char *spaces_before; /* one of them takes white space before it; or NULL */
+    int adds_prefix_space;     /* unless "add_prefix_space" says something else */
+    int joins_plainly;         /* pieces are put together as they are, and their marks made spaces */
+    int never_cleans_up;       /* whatever clean_up_tokenization_spaces says */
     /* Languages: a piece is the code between these. */
     const char *language_opens, *language_closes;
     int finds_languages; /* every piece of that form is one; else those that are marked */
@@ -61,7 +62,7 @@ const struct clf__tokenizer_class *clf__tokenizer_class_find(const char *name);
 /* The rows of list.c. */
 extern const struct clf__tokenizer_class clf__class_marian, clf__class_mbart, clf__class_mbart50,
     clf__class_nllb, clf__class_m2m100, clf__class_pegasus, clf__class_t5, clf__class_bart,
-    clf__class_roberta, clf__class_blenderbot;
+    clf__class_roberta, clf__class_blenderbot, clf__class_blenderbot_small;
 
 /* Adds languages of a list that ends with NULL. */
 clf_status clf__class_add_languages(struct clf__pieces *pieces, const struct clf__tokenizer_class *of,

@@ -61,6 +61,9 @@ extern const struct clf__segmenter clf__segmenter_sentencepiece;
 /* Byte pairs of merges.txt. */
 extern const struct clf__segmenter clf__segmenter_byte_level;
 
+/* Pairs of characters of merges.txt, in lower case: pieces that do not end a word end with @@. */
+extern const struct clf__segmenter clf__segmenter_subwords;
+
 /* Which one a folder has: choose.c. First what its tokenizer_config.json says, which the folder borrows. */
 clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config);
 /* With source.spm or target.spm, SentencePiece: either calls for the other, so that one that is missing is

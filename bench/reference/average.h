@@ -1,0 +1,12 @@
+/* Average attention in double, straight from the formulas of lib/ops/average.h. */
+#ifndef CLF_BENCH_REFERENCE_AVERAGE_H
+#define CLF_BENCH_REFERENCE_AVERAGE_H
+
+/* One row: the mean `m` of t rows becomes that of t + 1, x (columns) among them. */
+void reference_average(double *m, const float *x, int t, int columns);
+
+/* One row: gates holds g and f (2 * columns). */
+void reference_average_gate(double *y, const float *x, const float *h, const float *gates,
+                            const float *residual, int columns);
+
+#endif

@@ -1,0 +1,181 @@
+/* Average attention (Zhang et al. 2018, see lib/ops/average.h), element by element: the running mean of a
+ * sequence's rows, and the gates that choose between a row and its mean.
+ *
+ *     m = (t m' + x) / (t + 1);  y = x / (1 + exp(-g)) + h / (1 + exp(-f)) + residual
+ *
+ * average_step: m' is row parents[r] of `before`, zeros at position 0, and t = positions[r]; m (R, D) becomes
+ * row cache_rows[r] of `next` too. A parent that is no row counts as zeros, a cache row that is none keeps
+ * nothing. A group takes whole rows.
+ *
+ * average_forward: sequence b is the rows ranges[b][0] .. + ranges[b][1] - 1, and begins with zeros. CPU
+ * form: a group takes whole sequences, 16 columns at a time; GPU form: a group takes GROUP columns of a
+ * sequence, a work-item each.
+ *
+ * average_gate: g and f stand side by side in `gates` (N, 2 D); x, h, residual, y (N, D); y may be any of
+ * these. A group takes whole rows.
+ *
+ * No macros. */
+
+static inline float with(float m, float x, float t)
+{
+    return fma(t, m, x) / (t + 1.0f);
+}
+
+#define with16(m, x, t) (wide_with(WIDE(m), WIDE(x), t).v)
+static inline struct wide wide_with(struct wide m, struct wide x, float t)
+{
+    return WIDE(fma16((float16)(t), m.v, x.v) / (float16)(t + 1.0f));
+}
+
+#define STEP_ARGUMENTS                                                                                       \
+    __global float *m, int m_offset, int m_stride, const __global float *x, int x_offset, int x_stride,      \
+        __global float *next, int next_offset, int next_stride, const __global float *before,                \
+        int before_offset, int before_stride, const __global int *cache_rows, int cache_rows_offset,         \
+        int cache_rows_stride, const __global int *parents, int parents_offset, int parents_stride,          \
+        const __global int *positions, int positions_offset, int positions_stride, int rows, int columns,    \
+        int cache_rows_total
+
+/* The row of means that row r goes on from, or null; and the one where its own is kept. */
+#define FIND_MEANS                                                                                           \
+    int position = max(positions[positions_offset + r], 0);                                                  \
+    int parent = position > 0 ? parents[parents_offset + r] : -1;                                            \
+    int own = cache_rows[cache_rows_offset + r];                                                             \
+    float t = (float)position;                                                                               \
+    const __global float *from = parent >= 0 && parent < cache_rows_total                                    \
+                                     ? before + before_offset + (size_t)parent * before_stride               \
+                                     : 0;                                                                    \
+    __global float *to =                                                                                     \
+        own >= 0 && own < cache_rows_total ? next + next_offset + (size_t)own * next_stride : 0;             \
+    const __global float *in = x + x_offset + (size_t)r * x_stride;                                          \
+    __global float *out = m + m_offset + (size_t)r * m_stride;
+
+CPU_KERNEL void average_step_cpu(STEP_ARGUMENTS)
+{
+    for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
+        FIND_MEANS
+        int k = 0;
+        for (; k + 16 <= columns; k += 16) {
+            float16 mean = with16(from ? vload16(0, from + k) : (float16)(0.0f), vload16(0, in + k), t);
+            if (to) {
+                vstore16(mean, 0, to + k);
+            }
+            vstore16(mean, 0, out + k);
+        }
+        for (; k < columns; k++) {
+            float mean = with(from ? from[k] : 0.0f, in[k], t);
+            if (to) {
+                to[k] = mean;
+            }
+            out[k] = mean;
+        }
+    }
+}
+
+GPU_KERNEL void average_step_gpu(STEP_ARGUMENTS)
+{
+    for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
+        FIND_MEANS
+        for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
+            float mean = with(from ? from[k] : 0.0f, in[k], t);
+            if (to) {
+                to[k] = mean;
+            }
+            out[k] = mean;
+        }
+    }
+}
+
+#define FORWARD_ARGUMENTS                                                                                    \
+    __global float *m, int m_offset, int m_stride, const __global float *x, int x_offset, int x_stride,      \
+        const __global int *ranges, int ranges_offset, int ranges_stride, int sequences, int columns,        \
+        int rows
+
+/* The rows of sequence b, inside all of them. */
+#define FIND_ROWS                                                                                            \
+    const __global int *range = ranges + ranges_offset + (size_t)b * ranges_stride;                          \
+    int first = max(range[0], 0), end = min(range[0] + range[1], rows);
+
+CPU_KERNEL void average_forward_cpu(FORWARD_ARGUMENTS)
+{
+    for (int b = (int)get_group_id(0); b < sequences; b += (int)get_num_groups(0)) {
+        FIND_ROWS
+        int k = 0;
+        for (; k + 16 <= columns; k += 16) {
+            float16 mean = (float16)(0.0f);
+            for (int n = first; n < end; n++) {
+                mean = with16(mean, vload16(0, x + x_offset + (size_t)n * x_stride + k), (float)(n - first));
+                vstore16(mean, 0, m + m_offset + (size_t)n * m_stride + k);
+            }
+        }
+        for (; k < columns; k++) {
+            float mean = 0.0f;
+            for (int n = first; n < end; n++) {
+                mean = with(mean, x[x_offset + (size_t)n * x_stride + k], (float)(n - first));
+                m[m_offset + (size_t)n * m_stride + k] = mean;
+            }
+        }
+    }
+}
+
+GPU_KERNEL void average_forward_gpu(FORWARD_ARGUMENTS)
+{
+    int k = (int)(get_group_id(1) * GROUP + get_local_id(0));
+    for (int b = (int)get_group_id(0); b < sequences && k < columns; b += (int)get_num_groups(0)) {
+        FIND_ROWS
+        float mean = 0.0f;
+        for (int n = first; n < end; n++) {
+            mean = with(mean, x[x_offset + (size_t)n * x_stride + k], (float)(n - first));
+            m[m_offset + (size_t)n * m_stride + k] = mean;
+        }
+    }
+}
+
+static inline float gated(float g, float x)
+{
+    return x / (1.0f + exp(-g));
+}
+
+#define gated16(g, x) (wide_gated(WIDE(g), WIDE(x)).v)
+static inline struct wide wide_gated(struct wide g, struct wide x)
+{
+    return WIDE(x.v / (1.0f + exp16(-g.v)));
+}
+
+#define GATE_ARGUMENTS                                                                                       \
+    __global float *y, int y_offset, int y_stride, const __global float *x, int x_offset, int x_stride,      \
+        const __global float *h, int h_offset, int h_stride, const __global float *gates, int gates_offset,  \
+        int gates_stride, const __global float *residual, int residual_offset, int residual_stride,          \
+        int rows, int columns
+
+#define FIND_GATES                                                                                           \
+    const __global float *own = x + x_offset + (size_t)r * x_stride;                                         \
+    const __global float *mean = h + h_offset + (size_t)r * h_stride;                                        \
+    const __global float *g = gates + gates_offset + (size_t)r * gates_stride;                               \
+    const __global float *added = residual + residual_offset + (size_t)r * residual_stride;                  \
+    __global float *out = y + y_offset + (size_t)r * y_stride;
+
+CPU_KERNEL void average_gate_cpu(GATE_ARGUMENTS)
+{
+    for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
+        FIND_GATES
+        int k = 0;
+        for (; k + 16 <= columns; k += 16) {
+            float16 sum = gated16(vload16(0, g + k), vload16(0, own + k)) +
+                          gated16(vload16(0, g + columns + k), vload16(0, mean + k));
+            vstore16(sum + vload16(0, added + k), 0, out + k);
+        }
+        for (; k < columns; k++) {
+            out[k] = gated(g[k], own[k]) + gated(g[columns + k], mean[k]) + added[k];
+        }
+    }
+}
+
+GPU_KERNEL void average_gate_gpu(GATE_ARGUMENTS)
+{
+    for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
+        FIND_GATES
+        for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
+            out[k] = gated(g[k], own[k]) + gated(g[columns + k], mean[k]) + added[k];
+        }
+    }
+}

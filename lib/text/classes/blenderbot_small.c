@@ -1,0 +1,12 @@
+/* The small Blenderbot's tokenizer: subwords in lower case, ids of vocab.json. */
+#include "text/classes/class.h"
+#include "text/segmenters/segmenter.h"
+
+const struct clf__tokenizer_class clf__class_blenderbot_small = {
+    .name = "BlenderbotSmallTokenizer",
+    .segmenter = &clf__segmenter_subwords,
+    .model = "merges.txt",
+    .has_vocabulary = 1,
+    .specials = {"__null__", "__start__", "__end__", "__unk__"},
+    .unknown = "__unk__",
+};

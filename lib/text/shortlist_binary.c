@@ -1,0 +1,125 @@
+/* Shortlists in binary form, as marian-dev's src/data/shortlist.cpp writes them. */
+#include "base/memory.h"
+#include "text/shortlist_lists.h"
+
+/* The file: six numbers, then for each source word where its list begins, then the lists. */
+enum { MAGIC, CHECKSUM, FIRST, BEST, OFFSETS, LISTED, HEAD_NUMBERS };
+static const uint64_t magic = 0xF11A48D5013417F5u;
+enum { QUICKSAND = 1234567890 };
+
+struct file {
+    const char *bytes, *path;
+    size_t size;
+    uint64_t head[HEAD_NUMBERS];
+};
+
+/* Little-endian; any address. */
+static uint64_t number_at(const char *bytes, int width)
+{
+    uint64_t value = 0;
+    for (int i = width; i-- > 0;) {
+        value = value << 8 | (uint8_t)bytes[i];
+    }
+    return value;
+}
+
+static uint64_t offset_at(const struct file *file, uint64_t word)
+{
+    return number_at(file->bytes + 8 * (HEAD_NUMBERS + word), 8);
+}
+
+static uint64_t listed_at(const struct file *file, uint64_t place)
+{
+    uint64_t lists = 8 * (HEAD_NUMBERS + file->head[OFFSETS]);
+    return number_at(file->bytes + lists + 4 * place, 4);
+}
+
+static clf_status damaged(const struct file *file, const char *what)
+{
+    return clf__fail(CLF_FORMAT, "%s: is no shortlist or is damaged (%s); download it again, or leave it out",
+                     file->path, what);
+}
+
+/* Over whole numbers of 64 bits from the third on; what is left over is not counted. */
+static uint64_t checksum(const char *bytes, size_t size)
+{
+    uint64_t hash = 0;
+    for (size_t at = 16; at + 8 <= size; at += 8) {
+        hash ^= number_at(bytes + at, 8) + 0x9e3779b9u + (hash << 6) + (hash >> 2);
+    }
+    return hash;
+}
+
+static clf_status check_head(const struct file *file, const struct clf__shortlist_words *words)
+{
+    const uint64_t *head = file->head;
+    uint64_t rest = file->size - 8 * HEAD_NUMBERS;
+    if (head[OFFSETS] > rest / 8 || head[LISTED] > rest / 4 || 8 * head[OFFSETS] + 4 * head[LISTED] != rest) {
+        return damaged(file, "its length");
+    }
+    if (checksum(file->bytes, file->size) != head[CHECKSUM]) {
+        return damaged(file, "its checksum");
+    }
+    if (head[OFFSETS] != (uint64_t)words->source + 1) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: lists the candidates of %llu source words, and the model has %d; take the "
+                         "shortlist that belongs to it, or none",
+                         file->path, (unsigned long long)(head[OFFSETS] - 1), words->source);
+    }
+    return head[FIRST] <= (uint64_t)words->target && head[BEST] <= INT32_MAX ? CLF_OK
+                                                                             : damaged(file, "its head");
+}
+
+/* Lists follow each other, hold at most `best` words, and those are the model's. */
+static clf_status check_lists(const struct file *file, const struct clf__shortlist_words *words)
+{
+    const uint64_t *head = file->head;
+    uint64_t before = offset_at(file, 0);
+    for (uint64_t word = 1; word < head[OFFSETS]; word++) {
+        uint64_t next = offset_at(file, word);
+        if (next < before || next > head[LISTED] || next - before > head[BEST]) {
+            return damaged(file, "where its lists are");
+        }
+        before = next;
+    }
+    for (uint64_t i = 0; i < head[LISTED]; i++) {
+        if (listed_at(file, i) >= (uint64_t)words->target) {
+            return damaged(file, "it lists a word that the model does not have");
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status check(struct file *file, const struct clf__shortlist_words *words)
+{
+    if (file->size >= 4 && number_at(file->bytes, 4) == QUICKSAND) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: is a shortlist of Microsoft's Quicksand, which is not read",
+                         file->path);
+    }
+    if (file->size < 8 * HEAD_NUMBERS || number_at(file->bytes, 8) != magic) {
+        return damaged(file, "its first bytes");
+    }
+    for (size_t i = 0; i < HEAD_NUMBERS; i++) {
+        file->head[i] = number_at(file->bytes + 8 * i, 8);
+    }
+    CLF__TRY(check_head(file, words));
+    return check_lists(file, words);
+}
+
+clf_status clf__shortlist_read_binary(struct clf__shortlist_lists *out, const char *bytes, size_t size,
+                                      const char *path, const struct clf__shortlist_words *words)
+{
+    struct file file = {.bytes = bytes, .path = path, .size = size};
+    CLF__TRY(check(&file, words));
+    CLF__TRY(clf__allocate(&out->starts, (size_t)file.head[OFFSETS], sizeof *out->starts));
+    CLF__TRY(clf__allocate(&out->listed, (size_t)file.head[LISTED] + 1, sizeof *out->listed));
+    out->first = (int)file.head[FIRST];
+    out->best = (int)file.head[BEST];
+    for (uint64_t word = 0; word < file.head[OFFSETS]; word++) {
+        out->starts[word] = (uint32_t)offset_at(&file, word);
+    }
+    for (uint64_t i = 0; i < file.head[LISTED]; i++) {
+        out->listed[i] = (int32_t)listed_at(&file, i);
+    }
+    return CLF_OK;
+}
