@@ -145,8 +145,8 @@ int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, i
                                    const struct clf__layer_call *calls, const struct clf__step_start *start)
 {
     const struct clf__weight *tokens = start->front_end->tokens;
-    return tokens != NULL && clf__weight_layout(tokens).precision == precision_of(layers) &&
-           clf__decoder_layers_together(layers, count, rows, calls) > 0;
+    return clf__decoder_layers_together(layers, count, rows, calls) > 0 && tokens != NULL &&
+           clf__weight_layout(tokens).precision == precision_of(layers);
 }
 
 /* The macros that one decoder's layers fix. */
