@@ -43,6 +43,21 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
     return count;
 }
 
+static void exchange(struct clf__beam *a, struct clf__beam *b)
+{
+    struct clf__beam held = *a;
+    *a = *b;
+    *b = held;
+}
+
+/* Moves running beam i forward to where its score belongs; those before it are in order. */
+static void place(struct clf__search_source *source, int i)
+{
+    for (; i > 0 && source->running[i].score > source->running[i - 1].score; i--) {
+        exchange(&source->running[i], &source->running[i - 1]);
+    }
+}
+
 /* The model offers nothing, so the running beams end as they stand, unless others finished before. */
 static void give_up(struct clf__search_source *source)
 {
@@ -54,8 +69,9 @@ static void give_up(struct clf__search_source *source)
     for (int i = 0; i < source->running_count; i++) {
         struct clf__beam *beam = &source->running[i];
         if (beam->length > clf__prompt_length(options)) {
-            beam->score /= clf__length_divisor(options, beam->length);
+            beam->score = clf__final_score(options, beam, beam->score, beam->length);
         }
+        place(source, i);
     }
 }
 
@@ -88,13 +104,6 @@ static int have_all_ended(const struct clf__search_source *source)
     return ended == source->running_count;
 }
 
-static void exchange(struct clf__beam *a, struct clf__beam *b)
-{
-    struct clf__beam held = *a;
-    *a = *b;
-    *b = held;
-}
-
 /* Beams that ended alike and ran on apart are one hypothesis, the better one. */
 static void drop_doubles(struct clf__search_source *source)
 {
@@ -124,9 +133,7 @@ static void end_all(struct clf__search_source *source)
         struct clf__beam *beam = &source->running[i];
         beam->length = beam->end > 0 ? beam->end : beam->length;
         beam->score /= is_by_length ? clf__length_divisor(options, beam->length) : 1.0f;
-        for (int k = i; k > 0 && source->running[k].score > source->running[k - 1].score; k--) {
-            exchange(&source->running[k], &source->running[k - 1]);
-        }
+        place(source, i);
     }
     drop_doubles(source);
 }
@@ -174,13 +181,12 @@ static void advance_narrow(const struct clf__search *search, struct clf__search_
 {
     const struct clf__search_options *options = source->options;
     int length = source->running[0].length + 1, next_count = 0;
-    float divisor = clf__length_divisor(options, length);
     count = count < options->beams - source->finished_count ? count : options->beams - source->finished_count;
     for (int i = 0; i < count; i++) {
         const struct clf__candidate *candidate = &search->candidates[i];
         const struct clf__beam *from = &source->running[candidate->beam];
         if (clf__is_end(options, candidate->id) || length == source->max_length) {
-            clf__search_source_finish(source, from, candidate, candidate->score / divisor);
+            clf__search_source_finish(source, from, candidate);
         } else {
             clf__beam_extend(&source->next[next_count++], from, candidate);
         }
@@ -212,7 +218,6 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
         return;
     }
     int length = source->running[0].length + 1;
-    float divisor = clf__length_divisor(options, length);
     int next_count = 0;
     for (int i = 0; i < count; i++) {
         const struct clf__candidate *candidate = &search->candidates[i];
@@ -222,7 +227,7 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
                 clf__beam_extend(&source->next[next_count++], from, candidate);
             }
         } else if (candidate->rank < options->beams) {
-            clf__search_source_finish(source, from, candidate, candidate->score / divisor);
+            clf__search_source_finish(source, from, candidate);
         }
     }
     clf__search_source_turn(source, next_count);

@@ -3,14 +3,23 @@
 
 #include "search/internal.h"
 
-void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
-                      const struct clf__candidate *candidate)
+void clf__beam_copy(struct clf__beam *to, const struct clf__beam *from)
 {
     if (to != from) {
         memcpy(to->ids, from->ids, (size_t)(from->length + 1) * sizeof *to->ids);
+        memcpy(to->coverage, from->coverage, (size_t)from->places * sizeof *to->coverage);
     }
-    to->length = from->length + 1;
-    to->ids[to->length] = candidate->id;
+    to->length = from->length;
+    to->places = from->places;
+    to->score = from->score;
+    to->log_probability = from->log_probability;
+}
+
+void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
+                      const struct clf__candidate *candidate)
+{
+    clf__beam_copy(to, from);
+    to->ids[++to->length] = candidate->id;
     to->parent = candidate->beam;
     to->score = candidate->score;
     to->log_probability = candidate->log_probability;
@@ -40,9 +49,16 @@ float clf__length_divisor(const struct clf__search_options *options, int length)
     return 1.0f;
 }
 
-void clf__search_source_finish(struct clf__search_source *source, const struct clf__beam *from,
-                               const struct clf__candidate *candidate, float score)
+float clf__final_score(const struct clf__search_options *options, const struct clf__beam *from, float score,
+                       int length)
 {
+    return score / clf__length_divisor(options, length) + clf__coverage_penalty(options, from);
+}
+
+void clf__search_source_finish(struct clf__search_source *source, const struct clf__beam *from,
+                               const struct clf__candidate *candidate)
+{
+    float score = clf__final_score(source->options, from, candidate->score, from->length + 1);
     int place = source->finished_count, limit = source->options->beams;
     while (place > 0 && score > source->finished[place - 1].score) {
         place--;

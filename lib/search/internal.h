@@ -21,6 +21,8 @@ struct clf__beam {
     int end;      /* CLF__STOP_ALL: tokens up to its first end token, that one counted; 0: it has none yet */
     float score;  /* running: the summed log-probability; finished: what the length rule makes of that */
     double log_probability; /* not of what follows its end */
+    float *coverage;        /* (places) how much its steps looked at each place of the source */
+    int places;             /* 0: nobody asks */
 };
 
 /* One of the ways a source may continue. */
@@ -157,6 +159,19 @@ clf_status clf__sampling_check(const struct clf__sampling *sampling);
 void clf__choices_read(struct clf__choices *choices, const struct clf__search *search,
                        const struct clf__search_source *source, int beam);
 
+/* coverage.c */
+
+/* Whether a source reads where its rows look. */
+int clf__wants_attention(const struct clf__search_options *options);
+/* Places of a source that its hypotheses keep a sum of; 0 where nobody asks. */
+int clf__coverage_places(const struct clf__search_options *options);
+/* CLF_BAD_ARGUMENT with a sentence unless the coverage penalty makes sense. */
+clf_status clf__coverage_check(const struct clf__search_options *options);
+/* Adds where the source's rows of the step looked to what its running beams keep. */
+void clf__coverage_add(const struct clf__search *search, const struct clf__search_source *source);
+/* What it adds to the score of what a running beam becomes when it ends. */
+float clf__coverage_penalty(const struct clf__search_options *options, const struct clf__beam *beam);
+
 /* sample.c */
 
 /* The key of a source's draws. */
@@ -170,16 +185,21 @@ int clf__sample_candidates(const struct clf__search *search, const struct clf__s
 /* What was made for the next step is what runs now. */
 void clf__search_source_turn(struct clf__search_source *source, int next_count);
 
+/* Makes `to` what `from` is, but for its parent and its number. */
+void clf__beam_copy(struct clf__beam *to, const struct clf__beam *from);
 /* Makes `to` what `from` becomes with the candidate's token after it. */
 void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
                       const struct clf__candidate *candidate);
 /* What the summed log-probability of a hypothesis of `length` tokens, one at least behind the prompt, is
  * divided by. */
 float clf__length_divisor(const struct clf__search_options *options, int length);
+/* What a summed log-probability becomes where running beam `from` ends as a hypothesis of `length` tokens. */
+float clf__final_score(const struct clf__search_options *options, const struct clf__beam *from, float score,
+                       int length);
 /* Keeps a finished hypothesis among the source's best, as many as its beams: running beam `from` with the
  * candidate's token after it. */
 void clf__search_source_finish(struct clf__search_source *source, const struct clf__beam *from,
-                               const struct clf__candidate *candidate, float score);
+                               const struct clf__candidate *candidate);
 /* The candidate at `rank` of a row of the step, which continues running beam `beam`. 0 where there is none.
  */
 int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step *step,

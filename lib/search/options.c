@@ -52,6 +52,7 @@ static clf_status check_scoring(const struct clf__search_options *options)
     if (options->sampling.is_on && options->early_stopping == CLF__STOP_ALL) {
         return clf__fail(CLF_BAD_ARGUMENT, "early stopping \"all\" is not for sampling; choose another one");
     }
+    CLF__TRY(clf__coverage_check(options));
     return options->sampling.is_on ? clf__sampling_check(&options->sampling) : CLF_OK;
 }
 
@@ -132,7 +133,8 @@ struct clf__search_limits clf__search_limits_for(const struct clf__search_option
                                        .vocabulary = options->vocabulary,
                                        .banned = (int)clf__bans_limit(options),
                                        .changed = (int)clf__penalties_limit(options),
-                                       .logits = clf__wants_logits(options)};
+                                       .logits = clf__wants_logits(options),
+                                       .places = clf__coverage_places(options)};
 }
 
 clf_status clf__search_check_rows(const struct clf__search_limits *limits)
@@ -153,7 +155,8 @@ clf_status clf__search_check_room(const struct clf__search_limits *limits,
     struct clf__search_limits wanted = clf__search_limits_for(options, 1);
     if (wanted.beams > limits->beams || wanted.max_length > limits->max_length ||
         wanted.ends > limits->ends || wanted.banned > limits->banned || wanted.changed > limits->changed ||
-        wanted.logits > limits->logits || wanted.vocabulary != limits->vocabulary) {
+        wanted.logits > limits->logits || wanted.places > limits->places ||
+        wanted.vocabulary != limits->vocabulary) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
             "a search for %d beams of %d tokens with %d banned ids of %d, %d of them changed, has "

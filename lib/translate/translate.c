@@ -55,6 +55,7 @@ static clf_status read_prefix(struct clf__work *work, int line, const struct clf
         options->prefix_is_prompt = 1;
         if (request->begun != NULL) {
             options->counts_prompt = 0; /* of alternatives CTranslate2 does not count it either */
+            options->coverage_start = options->prefix_count;
         }
     }
     return CLF_OK;

@@ -81,6 +81,7 @@ static void test_alone_and_in_a_batch(void **state)
             options.bad_word_count = 3;
             check_batch(&options, seeds, SOURCES);
             options.repetition_penalty = 1.2f;
+            options.coverage_penalty = stop == CLF__STOP_ALL ? 0.0 : 0.7;
             check_batch(&options, seeds + 3, 5);
         }
     }
@@ -100,6 +101,7 @@ static void test_sampling_alone_and_in_a_batch(void **state)
         options.sampling.top_p = 0.95f;
         options.sampling.seed = 77;
         options.repetition_penalty = beams == 2 ? 1.2f : 1.0f;
+        options.coverage_penalty = beams == 1 ? 0.3 : 0.0;
         check_batch(&options, seeds, SOURCES);
     }
 }
@@ -114,6 +116,7 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
             struct clf__search_options options = toy_options(20, beams, beams, 6);
             options.early_stopping = way == 2 ? CLF__STOP_ALL : CLF__STOP_FALSE;
             options.min_length = 5; /* so that nothing has ended where the NaN begin */
+            options.coverage_penalty = way == 2 ? 0.0 : 1.0;
             struct toy healthy = toy_for(&options, 3, seeds), ill = healthy;
             ill.nan_source = 1;
             ill.nan_position = position;

@@ -1,5 +1,6 @@
 /* Sampling, penalties, given beginnings and streaming on the demo model: a line's samples are its own,
  * whatever else is translated, and options that make no sense are named. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,6 +85,7 @@ static void test_batch_invariance(void **state)
             options.top_p = 0.9;
             options.repetition_penalty = way == 0 ? 1.0 : 1.3;
             options.encoder_repetition_penalty = way == 0 ? 1.0 : 1.1;
+            options.coverage_penalty = way == 1 ? 0.0 : 0.5;
             check_batches(model, &options);
         }
         clf_model_free(model);
@@ -117,6 +119,38 @@ static void test_temperature(void **state)
     clf_translations_free(cold, 1);
     clf_translations_free(hot, 1);
     clf_translations_free(other, 1);
+    clf_model_free(model);
+}
+
+/* A penalty lowers the scores of translations by what they leave uncovered, and is not in their
+ * log-probabilities; of greedy ones and samples it changes nothing else. */
+static void test_coverage(void **state)
+{
+    (void)state;
+    static const int order[] = {0, 1, 2, 3, 4};
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    for (int samples = 0; samples < 2; samples++) {
+        double lost[2] = {0.0, 0.0};
+        struct clf_translate_options options;
+        clf_translate_options_init(&options, model);
+        options.beam = 1;
+        options.sample = samples;
+        struct clf_translation *plain = translate(model, &options, order, LINES);
+        for (int k = 0; k < 2; k++) {
+            options.coverage_penalty = k + 1.0;
+            struct clf_translation *covered = translate(model, &options, order, LINES);
+            for (int i = 0; i < LINES; i++) {
+                const struct clf_hypothesis *one = &plain[i].hypotheses[0],
+                                            *other = &covered[i].hypotheses[0];
+                assert_string_equal(one->text, other->text);
+                assert_true(one->log_probability == other->log_probability && other->score < one->score);
+                lost[k] += (double)one->score - (double)other->score;
+            }
+            clf_translations_free(covered, LINES);
+        }
+        assert_true(fabs(lost[1] - 2.0 * lost[0]) < 1e-4);
+        clf_translations_free(plain, LINES);
+    }
     clf_model_free(model);
 }
 
@@ -429,6 +463,9 @@ static void test_bad_values(void **state)
     REFUSE((options.streamed = hear, options.beam = 2), "there is one beam (2)");
     REFUSE((options.streamed = hear, options.n_best = 3), "one translation a line (3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");
+    REFUSE(options.coverage_penalty = INFINITY, "coverage penalty inf");
+    REFUSE((options.coverage_penalty = 1, options.sample = 0, options.early_stopping = CLF_STOP_ALL),
+           "\"all\" is not for a coverage penalty");
     REFUSE(options.length_decay_factor = 0, "decay by 0 from token 0 on: the factor is above 0");
     REFUSE((options.length_decay_start = -1, options.length_decay_factor = 1.1), "from token -1 on");
     REFUSE(options.encoder_repetition_penalty = -2, "of the source's tokens -2");
@@ -441,6 +478,7 @@ int main(void)
         cmocka_unit_test_teardown(test_decay_beyond_floats, support_teardown),
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_temperature, support_teardown),
+        cmocka_unit_test_teardown(test_coverage, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_prefix_beyond_the_factor, support_teardown),
         cmocka_unit_test_teardown(test_alternatives, support_teardown),

@@ -103,6 +103,9 @@ static const struct flag table[] = {
      "exponent of the length rule, -1000 to 1000 (the model's)"},
     {"length-rule", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(length_rule), "huggingface|gnmt|none|jadore",
      "what a hypothesis' sum is divided by (the model's)"},
+    {"coverage-penalty", 0, TAKES_SEARCH, FLAG_REAL, FIELD(coverage_penalty), "X",
+     "a translation's score gets X times the logarithms of how much it looked at each of the source's "
+     "tokens, 1 at most (0)"},
     {"early-stopping", 0, TAKES_SEARCH, FLAG_CHOICE, FIELD(early_stopping), "false|true|never|all|narrow",
      "when a beam search may end (the model's)"},
     {"min-length", 0, TAKES_SEARCH | TAKES_BENCH, FLAG_COUNT, FIELD(min_length), "N",
@@ -315,6 +318,7 @@ static void set_defaults(struct flags *flags)
         .no_repeat_ngram_size = -1,
         .encoder_no_repeat_ngram_size = -1,
         .length_penalty = NAN,
+        .coverage_penalty = NAN,
         .repetition_penalty = NAN,
         .encoder_repetition_penalty = NAN,
         .alignment_layer = -1,

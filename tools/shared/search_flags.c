@@ -145,6 +145,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
         options->early_stopping = (clf_early_stopping)flags->early_stopping;
     }
     override_real(&options->length_penalty, flags->length_penalty);
+    override_real(&options->coverage_penalty, flags->coverage_penalty);
     override_real(&options->repetition_penalty, flags->repetition_penalty);
     override_real(&options->encoder_repetition_penalty, flags->encoder_repetition_penalty);
     int wrong = apply_sampling(options, flags);
