@@ -138,6 +138,14 @@ struct clf_translate_options {
      * of a decoder layer as a CTranslate2 folder says, else the first head of the last layer. Above 0 it is
      * against leaving parts of the source out. 0: nothing changes. Not with CLF_STOP_ALL. */
     double coverage_penalty;
+    /* Above 1: diverse beams (Vijayakumar et al. 2016), as transformers 4 has them (num_beam_groups,
+     * diversity_penalty): the beams are in so many groups of one size, each a beam search of its own. They
+     * step one after the other, and to each the score of a token is less by the penalty, above 0, for every
+     * beam of the groups before it that has just taken it; scores count that, log-probabilities do not. The
+     * translations are the best of all groups. Neither with sample nor with CLF_STOP_ALL and
+     * CLF_STOP_NARROW. Where renormalize is set it takes a copy of logits as penalties do. 1: one group. */
+    int beam_groups;
+    double diversity_penalty;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */

@@ -264,11 +264,8 @@ static void warn_of_others(const struct clf__json *json)
         const char *key;
         double neutral;
     } others[] = {
-        {"diversity_penalty", 0}, {"num_beam_groups", 1}, {"penalty_alpha", 0},
-
-        {"guidance_scale", 1},    {"sequence_bias", 0},   {"force_words_ids", 0},
-        {"stop_strings", 0},      {"top_h", 0},           {"watermarking_config", 0},
-        {"max_time", 0},
+        {"penalty_alpha", 0}, {"guidance_scale", 1}, {"sequence_bias", 0},       {"force_words_ids", 0},
+        {"stop_strings", 0},  {"top_h", 0},          {"watermarking_config", 0}, {"max_time", 0},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const json_t *value = json_object_get(json->root, others[i].key);

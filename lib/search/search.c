@@ -68,6 +68,8 @@ static void lay_out_slots(struct clf__search *search, struct block *block)
     int32_t *ids = take(block, slots * 3 * beams, ids_each * sizeof *ids);
     float *coverage = take(block, slots * 3 * beams, places * sizeof *coverage);
     int32_t *always_banned = take(block, slots * banned, sizeof *always_banned);
+    struct clf__group *groups = take(block, slots * beams, sizeof *groups);
+    int32_t *taken = take(block, slots * beams, sizeof *taken);
     if (block->start == NULL) {
         return;
     }
@@ -79,7 +81,9 @@ static void lay_out_slots(struct clf__search *search, struct block *block)
         search->sources[i] = (struct clf__search_source){.running = beam,
                                                          .next = beam + beams,
                                                          .finished = beam + 2 * beams,
-                                                         .always_banned = always_banned + i * banned};
+                                                         .always_banned = always_banned + i * banned,
+                                                         .groups = groups + i * beams,
+                                                         .taken = taken + i * beams};
     }
 }
 
@@ -151,6 +155,7 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
         .ids = beam->ids, .coverage = beam->coverage, .places = clf__coverage_places(options)};
     memset(beam->coverage, 0, (size_t)beam->places * sizeof *beam->coverage);
     beam->ids[0] = options->start_id;
+    clf__groups_begin(source);
     return CLF_OK;
 }
 
@@ -303,7 +308,9 @@ static void advance(const struct clf__search *search, struct clf__search_source 
         apply_penalties(search, source);
     }
     clf__coverage_add(search, source);
-    if (options->beams > 1) {
+    if (clf__is_diverse(options)) {
+        clf__groups_advance(search, source);
+    } else if (options->beams > 1) {
         clf__beam_advance(search, source);
     } else if (options->sampling.is_on) {
         clf__sample_advance(search, source);

@@ -73,6 +73,11 @@ struct clf__search_options {
     enum clf__length_rule length_rule;
     double length_penalty;
     int divides_greedy; /* a greedy hypothesis' score goes by the length rule, too */
+    /* Above 1: the beams are in so many groups of one size, each of which is a search of its own. To each a
+     * token is worth less by the penalty, above 0, for every beam of the groups before it that has taken it
+     * at this step (Vijayakumar et al. 2016). Its hypotheses are those of all groups. 0 or 1: one group. */
+    int groups;
+    float diversity_penalty;
     /* Every finished hypothesis' score, after the length rule, gets this times the sum over the source's
      * places of log(min(c, 1)), c being how much its steps, the end's too, looked at the place; those of c 0
      * are left out (Wu et al. 2016, 7, as CTranslate2 has it). 0: none. */

@@ -81,6 +81,8 @@ static clf_status choose_search(struct clf_translator *translator)
         .eta_cutoff = (float)options->eta_cutoff,
         .seed = options->seed,
     };
+    search->groups = options->beam_groups;
+    search->diversity_penalty = (float)options->diversity_penalty;
     search->coverage_penalty = options->coverage_penalty;
     search->memory_limit = count_memory(translator->model);
     search->max_length_factor = options->max_length_factor;
@@ -349,6 +351,7 @@ static clf_status make_starts(struct clf_translator *translator)
     options.early_stopping = CLF_STOP_FALSE;
     options.length_rule = CLF_LENGTH_NONE;
     options.coverage_penalty = 0.0;
+    options.beam_groups = 1;
     options.forced_last = -1;
     clf_status status = clf_translator_create(&translator->starts, translator->model, &options);
     clf__free(suppressed);

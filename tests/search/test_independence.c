@@ -87,6 +87,25 @@ static void test_alone_and_in_a_batch(void **state)
     }
 }
 
+static void test_groups_alone_and_in_a_batch(void **state)
+{
+    (void)state;
+    int seeds[SOURCES];
+    for (int i = 0; i < SOURCES; i++) {
+        seeds[i] = 13 * i + 5;
+    }
+    for (int way = 0; way < 6; way++) {
+        struct clf__search_options options = toy_options(20, way < 3 ? 4 : 3, way < 3 ? 4 : 3, 12);
+        options.groups = way < 3 ? 2 : 3;
+        options.diversity_penalty = 0.9f;
+        options.early_stopping = (enum clf__early_stopping)(way % 3);
+        options.renormalize = way % 2;
+        options.repetition_penalty = way % 3 == 1 ? 1.3f : 1.0f;
+        options.coverage_penalty = way == 2 ? 0.4 : 0.0;
+        check_batch(&options, seeds, SOURCES);
+    }
+}
+
 /* Samples, and beams whose continuations are drawn. */
 static void test_sampling_alone_and_in_a_batch(void **state)
 {
@@ -183,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone_and_in_a_batch),
+        cmocka_unit_test(test_groups_alone_and_in_a_batch),
         cmocka_unit_test(test_sampling_alone_and_in_a_batch),
         cmocka_unit_test(test_a_source_with_nan_disturbs_no_other),
         cmocka_unit_test(test_a_long_source_holds_up_no_other),

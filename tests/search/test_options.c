@@ -34,6 +34,8 @@ static void make_options(struct clf__search_options *options)
         options[i].sampling.seed = (uint64_t)i;
         options[i].n_best = i % 6 == 4 ? 4 : options[i].n_best;
         options[i].early_stopping = i == 7 ? CLF__STOP_FALSE : options[i].early_stopping;
+        options[i].groups = beams == 4 && i != 7 ? 2 : 1;
+        options[i].diversity_penalty = 0.8f;
         options[i].bad_words = bad_words;
         options[i].bad_word_offsets = offsets;
         options[i].bad_word_count = i % 4;

@@ -75,13 +75,15 @@ static void test_batch_invariance(void **state)
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         struct clf_model *model =
             load_model(support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO));
-        for (int way = 0; way < 3; way++) {
+        for (int way = 0; way < 4; way++) {
             struct clf_translate_options options;
             clf_translate_options_init(&options, model);
             options.sample = way < 2;
             options.seed = 12345678901234;
             options.beam = way == 0 ? 1 : 3;
             options.n_best = way == 0 ? SAMPLES : 3;
+            options.beam_groups = way == 3 ? 3 : 1;
+            options.diversity_penalty = 0.6;
             options.top_p = 0.9;
             options.repetition_penalty = way == 0 ? 1.0 : 1.3;
             options.encoder_repetition_penalty = way == 0 ? 1.0 : 1.1;
@@ -463,6 +465,13 @@ static void test_bad_values(void **state)
     REFUSE((options.streamed = hear, options.beam = 2), "there is one beam (2)");
     REFUSE((options.streamed = hear, options.n_best = 3), "one translation a line (3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");
+    REFUSE((options.sample = 0, options.beam = 3, options.beam_groups = 2), "3 beams in 2 groups");
+    REFUSE((options.sample = 0, options.beam = 4, options.beam_groups = 2), "diversity penalty 0");
+    REFUSE((options.beam = options.beam_groups = 2, options.diversity_penalty = 1), "where tokens are drawn");
+    REFUSE((options.sample = 0, options.beam = options.beam_groups = 2, options.diversity_penalty = 1,
+            options.early_stopping = CLF_STOP_NARROW),
+           "\"narrow\"");
+    REFUSE(options.beam_groups = -1, "-1 groups of beams");
     REFUSE(options.coverage_penalty = INFINITY, "coverage penalty inf");
     REFUSE((options.coverage_penalty = 1, options.sample = 0, options.early_stopping = CLF_STOP_ALL),
            "\"all\" is not for a coverage penalty");

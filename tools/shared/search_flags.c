@@ -127,6 +127,11 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
         }
     }
     override(&options->beam, flags->beam);
+    override(&options->beam_groups, flags->beam_groups);
+    override_real(&options->diversity_penalty, flags->diversity_penalty);
+    if (!isnan(flags->diversity_penalty) && options->beam_groups < 2) {
+        return report_wrong_call("--diversity-penalty is for groups of beams: add --beam-groups");
+    }
     override(&options->n_best, flags->n_best);
     override(&options->alternatives, flags->alternatives);
     if (flags->n_best < 0 && options->alternatives > 0) {
