@@ -30,10 +30,12 @@ static clf_status choose_task(struct clf_translator *translator)
     }
     CLF__TRY(clf__config_load_task(&translator->task_config, &translator->source_prefix,
                                    translator->model->folder, options->task));
-    return options->pieces && translator->source_prefix[0] != '\0'
-               ? clf__fail(CLF_BAD_ARGUMENT,
-                           "task \"%.80s\" puts text before each line, and these are pieces; choose one",
-                           options->task)
+    const char *problem = options->pieces                            ? "these are pieces; choose one"
+                          : translator->model->info.feature_size > 0 ? "this model's sources are frames"
+                                                                     : NULL;
+    return problem != NULL && translator->source_prefix[0] != '\0'
+               ? clf__fail(CLF_BAD_ARGUMENT, "task \"%.80s\" puts text before each line, and %s",
+                           options->task, problem)
                : CLF_OK;
 }
 _Static_assert((int)CLF_LENGTH_JADORE == (int)CLF__LENGTH_JADORE,
@@ -142,7 +144,9 @@ static clf_status choose_languages(struct clf_translator *translator)
                          target, (int)options->forced_first);
     }
     options->forced_first = first >= 0 ? first : options->forced_first;
-    translator->decoder_start_id = start >= 0 ? start : config->decoder_start_id;
+    int own_start =
+        options->task != NULL ? translator->task_config.generation.start_id : config->decoder_start_id;
+    translator->decoder_start_id = start >= 0 ? start : own_start;
     translator->takes_start = config->start_is_given && start < 0;
     return CLF_OK;
 }

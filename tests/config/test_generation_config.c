@@ -74,7 +74,8 @@ static void test_generation_warnings(void **state)
         marian_config, "\"max_position_embeddings\": 50",
         "\"watermarking_config\": {\"bias\": 2}, \"temperature\": 0, \"no_repeat_ngram_size\": 3, "
         "\"repetition_penalty\": 1.5, "
-        "\"guidance_scale\": 0.5, \"encoder_no_repeat_ngram_size\": 4, \"begin_suppress_tokens\": [2, 3], "
+        "\"guidance_scale\": 0.5, \"remove_invalid_values\": true, \"sequence_bias\": [[[3], 1.5]], "
+        "\"encoder_no_repeat_ngram_size\": 4, \"begin_suppress_tokens\": [2, 3], "
         "\"max_length\": 512, \"force_words_ids\": [], \"max_time\": 2.5");
     folder_log_stop();
     assert_int_equal(c.generation.max_length, 50);
@@ -86,6 +87,8 @@ static void test_generation_warnings(void **state)
     assert_int_equal(c.generation.begin_suppressed[1], 3);
     assert_null(strstr(folder_logged, "no_repeat_ngram_size"));
     assert_non_null(strstr(folder_logged, "\"guidance_scale\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"remove_invalid_values\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"sequence_bias\" is not applied"));
     assert_non_null(strstr(folder_logged, "511"));
     assert_non_null(strstr(folder_logged, "\"max_time\" is not applied"));
     assert_null(strstr(folder_logged, "repetition_penalty"));

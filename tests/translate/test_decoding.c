@@ -156,6 +156,30 @@ static void test_coverage(void **state)
     clf_model_free(model);
 }
 
+/* Alternatives are aligned whole, also where nothing goes on behind their first tokens. */
+static void test_alternatives_are_aligned(void **state)
+{
+    (void)state;
+    static const int first[] = {0};
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    for (int length = 1; length <= 6; length += 5) {
+        struct clf_translate_options options;
+        clf_translate_options_init(&options, model);
+        options.alternatives = 3;
+        options.max_length = length;
+        options.forced_last = -1;
+        options.alignment_layer = 2;
+        struct clf_translation *found = translate(model, &options, first, 1);
+        assert_int_equal(found->count, 3);
+        for (int i = 0; i < 3; i++) {
+            assert_non_null(found->hypotheses[i].alignment);
+            assert_true(found->hypotheses[i].alignment[0] >= 0);
+        }
+        clf_translations_free(found, 1);
+    }
+    clf_model_free(model);
+}
+
 /* What is given is not the model's choice: it adds nothing to scores, and the rest follows from it. */
 static void test_prefixes(void **state)
 {
@@ -488,6 +512,7 @@ int main(void)
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_temperature, support_teardown),
         cmocka_unit_test_teardown(test_coverage, support_teardown),
+        cmocka_unit_test_teardown(test_alternatives_are_aligned, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_prefix_beyond_the_factor, support_teardown),
         cmocka_unit_test_teardown(test_alternatives, support_teardown),
