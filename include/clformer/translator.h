@@ -132,6 +132,20 @@ struct clf_translate_options {
      * NULL: none. Start from clf_translate_options_init_task(), which takes the task's other values. Not with
      * pieces. */
     const char *task;
+    /* After the length rule a translation's score gets this times the sum over the source's tokens of
+     * log(min(c, 1)), c being how much all steps looked at the token, as CTranslate2's coverage_penalty (Wu
+     * et al. 2016, section 7); greedy and samples too. What steps look at is the mean of so many first heads
+     * of a decoder layer as a CTranslate2 folder says, else the first head of the last layer. Above 0 it is
+     * against leaving parts of the source out. 0: nothing changes. Not with CLF_STOP_ALL. */
+    double coverage_penalty;
+    /* Above 1: diverse beams (Vijayakumar et al. 2016), as transformers 4 has them (num_beam_groups,
+     * diversity_penalty): the beams are in so many groups of one size, each a beam search of its own. They
+     * step one after the other, and to each the score of a token is less by the penalty, above 0, for every
+     * beam of the groups before it that has just taken it; scores count that, log-probabilities do not. The
+     * translations are the best of all groups. Neither with sample nor with CLF_STOP_ALL and
+     * CLF_STOP_NARROW. Where renormalize is set it takes a copy of logits as penalties do. 1: one group. */
+    int beam_groups;
+    double diversity_penalty;
 };
 
 /** Fills the `size` bytes of options with the model's own values. */

@@ -44,6 +44,9 @@ int clf__system_is_preset(enum clf__system system);
 
 /* "length_penalty" and --length-penalty are at least -this and at most this. */
 enum { CLF__LENGTH_PENALTY_LIMIT = 1000 };
+/* Factors of an exponential decay of lengths. */
+#define CLF__LEAST_DECAY 1e-6
+#define CLF__MOST_DECAY  1e6
 
 enum clf__positions_kind {
     CLF__POSITIONS_NONE,

@@ -6,8 +6,6 @@
 #include "config/keys.h"
 
 enum { MAX_TOKENS = CLF__CONFIG_MOST_TOKENS, MAX_IDS = 1 << 20, MAX_ENDS = 64 };
-#define LEAST_FACTOR 1e-6
-#define MOST_FACTOR  1e6
 
 clf_status clf__config_read_end_id(const struct clf__json *json, int *id)
 {
@@ -178,12 +176,12 @@ static clf_status read_decay(struct clf__search_options *options, const struct c
     const json_t *start = json_array_get(pair, 0), *factor = json_array_get(pair, 1);
     int is_pair = json_array_size(pair) == 2 && json_is_integer(start) && json_is_number(factor);
     if (!is_pair || json_integer_value(start) < 0 || json_integer_value(start) > MAX_TOKENS ||
-        !(json_number_value(factor) >= LEAST_FACTOR && json_number_value(factor) <= MOST_FACTOR)) {
+        !(json_number_value(factor) >= CLF__LEAST_DECAY && json_number_value(factor) <= CLF__MOST_DECAY)) {
         return clf__fail(
             CLF_FORMAT,
             "%s: \"exponential_decay_length_penalty\" is no list of a number of tokens and a factor "
             "from %g to %g",
-            json->path, LEAST_FACTOR, MOST_FACTOR);
+            json->path, CLF__LEAST_DECAY, CLF__MOST_DECAY);
     }
     options->decay_start = (int)json_integer_value(start);
     options->decay_factor = (float)json_number_value(factor);
@@ -264,15 +262,13 @@ static void warn_of_others(const struct clf__json *json)
         const char *key;
         double neutral;
     } others[] = {
-        {"diversity_penalty", 0}, {"num_beam_groups", 1}, {"penalty_alpha", 0},
-
-        {"guidance_scale", 1},    {"sequence_bias", 0},   {"force_words_ids", 0},
-        {"stop_strings", 0},      {"top_h", 0},           {"watermarking_config", 0},
-        {"max_time", 0},
+        {"penalty_alpha", 0},         {"guidance_scale", 1},      {"sequence_bias", 0},
+        {"force_words_ids", 0},       {"stop_strings", 0},        {"top_h", 0},
+        {"remove_invalid_values", 0}, {"watermarking_config", 0}, {"max_time", 0},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const json_t *value = json_object_get(json->root, others[i].key);
-        int is_neutral = !value || json_is_null(value) ||
+        int is_neutral = !value || json_is_null(value) || json_is_false(value) ||
                          (json_is_number(value) && json_number_value(value) == others[i].neutral) ||
                          ((json_is_array(value) || json_is_object(value)) && json_array_size(value) == 0 &&
                           json_object_size(value) == 0);

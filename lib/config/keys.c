@@ -121,6 +121,8 @@ const struct clf__config_key clf__config_keys[] = {
     ALONE("source_ends_with_eos", OURS),
     DECODING("num_beams", WHOLE, beams, 1, CLF__SEARCH_BEAMS_LIMIT, NULL),
     DECODING("num_return_sequences", WHOLE, n_best, 1, CLF__SEARCH_BEAMS_LIMIT, NULL),
+    DECODING("num_beam_groups", WHOLE, groups, 1, CLF__SEARCH_BEAMS_LIMIT, NULL),
+    DECODING("diversity_penalty", REAL, diversity_penalty, 0, MOST_PENALTY, NULL),
     ALONE("length_penalty", EVERY | CLF__KEY_GENERATION),
     KEY("length_rule", WORD, DECODING, generation.length_rule, 0, 0, rules, OURS | CLF__KEY_GENERATION),
     DECODING("renormalize_logits", FLAG, renormalize, 0, 1, NULL),

@@ -43,6 +43,7 @@ static void start_paper(struct clf__config *config, struct clf__config_choices *
     config->generation = (struct clf__search_options){
         .beams = 4,
         .n_best = 1,
+        .groups = 1,
         .max_length = 256,
         .length_rule = CLF__LENGTH_GNMT,
         .length_penalty = 0.6f,

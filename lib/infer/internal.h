@@ -47,6 +47,7 @@ struct clf__session {
     float *results_host;
     struct clf__tensor maps[2]; /* (H * queries, keys) of one pair at its front: self and cross probabilities
                                  * of one layer; buffer NULL: not wanted */
+    struct clf__tensor looks;   /* (1, n) where the rows of a step look; buffer NULL: not wanted */
     /* The batch that was encoded last. */
     int sources;
     int *source_first;             /* (sources + 1) */

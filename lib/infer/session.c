@@ -85,6 +85,11 @@ static clf_status reserve_decoder(struct clf__session *session)
     CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
     CLF__TRY(clf__allocate(&session->results_host, (size_t)clf__larger_int64(results, 1),
                            sizeof *session->results_host));
+    if (limits->attention_layer > 0) {
+        CLF__TRY(clf__arena_reserve(arena, &session->looks, CLF__F32, 1,
+                                    (int64_t)limits->cache_rows * limits->source_length,
+                                    "where a step looks at its sources"));
+    }
     struct clf__projection projection = clf__session_projection(session);
     CLF__TRY(clf__projection_scratch_reserve(&session->projection, arena, &projection, rows,
                                              limits->candidates, limits->logits));

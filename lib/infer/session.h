@@ -21,7 +21,10 @@ struct clf__session_limits {
     int target_tokens; /* of given targets, all together; 0: none are given */
     int target_length; /* of one of them */
     int maps;          /* attention maps are wanted */
-    int logits;        /* logits are wanted */
+    /* Steps may tell where they look at their sources, by the cross-attention of this decoder layer, 1 the
+     * first one, in the mean of its first so many heads. Layer 0: none does. */
+    int attention_layer, attention_heads;
+    int logits; /* logits are wanted */
     /* Steps choose among some words of each source (clf__session_narrow()), at most `narrow_base` and
      * `narrow_each` for each of its tokens. Both 0: among all. */
     int narrow_base, narrow_each;

@@ -20,10 +20,13 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
     const struct clf__stack *decoder = &session->transformer->decoder;
     struct clf__workspace workspace = clf__workspace_rows(&session->workspace, rows);
     struct clf__layer_call *calls = session->layer_calls;
+    struct clf__attention_call plain = *call->cross_call; /* one layer alone tells where it looks */
+    plain.weights = CLF__NO_TENSOR;
     for (int i = 0; i < decoder->layer_count; i++) {
         calls[i] = *call;
         calls[i].memory = session->memory[i];
         calls[i].state = &session->layer_states[i];
+        calls[i].cross_call = i == session->limits.attention_layer - 1 ? call->cross_call : &plain;
         if (call->step != NULL) {
             calls[i].addresses = clf__tensor_rows(session->layer_addresses, i, 1);
         }
@@ -191,12 +194,26 @@ static clf_status start_step(struct clf__session *session, struct clf__layer_cal
                                  start->positions);
 }
 
+/* Where the rows of a step look at sources of at most so many rows. */
+static struct clf__tensor looks_of(const struct clf__session *session, const struct clf__step *step,
+                                   int longest)
+{
+    return step->wants_attention ? clf__tensor_packed(session->looks, step->rows, longest) : CLF__NO_TENSOR;
+}
+
+static clf_status read_attention(struct clf__step *step, struct clf__tensor looks)
+{
+    step->attention_columns = looks.columns;
+    return looks.buffer != NULL ? clf__tensor_read(looks, step->attention) : CLF_OK;
+}
+
 /* Ends with the candidates, for which it waits. */
 static clf_status run_step(struct clf__session *session, struct clf__step *step)
 {
     const struct clf__stack *decoder = &session->transformer->decoder;
     assert(step->rows <= session->limits.cache_rows && step->candidates <= session->limits.candidates);
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
+    assert(!step->wants_attention || session->limits.attention_layer > 0);
     struct step_views views;
     CLF__TRY(upload_step(session, &views, step));
     session->turn = !session->turn;
@@ -220,12 +237,15 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         .ranges = views.cross,
         .mask = {.hidden_keys = session->hidden_sources},
         .scratch = &session->scratch,
+        .weights = looks_of(session, step, views.cross.max_keys),
+        .weight_heads = session->limits.attention_heads,
         .few_queries = 1,
     };
     struct clf__layer_call call = {.step = &mixer_step, .cross_call = &cross, .counters = session->counters};
     CLF__TRY(start_step(session, &call, &start, step->rows));
     CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
-    return read_candidates(session, step, &views);
+    CLF__TRY(read_candidates(session, step, &views));
+    return read_attention(step, cross.weights);
 }
 
 clf_status clf__session_step(struct clf__session *session, struct clf__step *step)

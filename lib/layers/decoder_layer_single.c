@@ -124,8 +124,8 @@ static int is_single(const struct clf__layer *layer, int rows, const struct clf_
     const struct clf__attention_call *cross = call->cross_call;
     /* All rows, unless `clformer tune` found that many are better served by a launch for each op. */
     return rows <= caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)] &&
-           cross->maps.buffer == NULL && cross->mask.additive.buffer == NULL &&
-           cross->mask.relative.buffer == NULL && !cross->mask.causal;
+           cross->maps.buffer == NULL && cross->weights.buffer == NULL &&
+           cross->mask.additive.buffer == NULL && cross->mask.relative.buffer == NULL && !cross->mask.causal;
 }
 
 int clf__decoder_layers_together(const struct clf__layer *layers, int count, int rows,

@@ -180,6 +180,9 @@ clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, st
     struct clf_device *device = clf__buffer_device(y.buffer);
     assert(!call->maps.buffer || call->dropout.rate == 0.0f);
     assert(y.type == CLF__F32 || clf__attention_writes_bf16(device, call));
-    return is_batched(clf__device_caps(device), call) ? clf__attention_batched_forward(y, q, k, v, call)
-                                                      : forward_fused(y, q, k, v, call);
+    CLF__TRY(is_batched(clf__device_caps(device), call) ? clf__attention_batched_forward(y, q, k, v, call)
+                                                        : forward_fused(y, q, k, v, call));
+    return call->weights.buffer != NULL
+               ? clf__attention_weights_forward(call->weights, q, k, call->weight_heads, call)
+               : CLF_OK;
 }

@@ -37,8 +37,11 @@ struct clf__attention_call {
     struct clf__sequence_ranges ranges;
     struct clf__mask mask;
     struct clf__attention_scratch *scratch; /* needed by the batched form and by maps */
-    struct clf__tensor maps; /* (B * H * max_queries, max_keys): receives the probabilities, padding 0, and
-                              * takes the batched form; packed; buffer NULL: not wanted */
+    struct clf__tensor maps;    /* (B * H * max_queries, max_keys): receives the probabilities, padding 0, and
+                                 * takes the batched form; packed; buffer NULL: not wanted */
+    struct clf__tensor weights; /* as clf__attention_weights_forward() has it, of the first weight_heads
+                                 * heads; buffer NULL: not wanted */
+    int weight_heads;
     struct clf__dropout dropout; /* of the probabilities, in training; fused form alone. Its row is query row
                                   * times H plus head, its column the key's place in its sequence */
     int few_queries; /* set by a decoding step, whose sequences have a handful of queries: the GPU form then
@@ -66,6 +69,13 @@ clf_status clf__attention_forward(struct clf__tensor y, /* (query rows, H * valu
                                   struct clf__tensor k, /* (key rows, H * K) */
                                   struct clf__tensor v, /* (key rows, H * value_width) */
                                   const struct clf__attention_call *call);
+
+/* Where each query looks: the mean of the probabilities of the first `heads` heads. Columns behind a
+ * sequence's keys, and hidden keys, get zeros, and so does a query that may look at nothing; keys beyond y's
+ * columns have no part. Of the masks only hidden keys. Bits do not depend on what else is in the batch. */
+clf_status clf__attention_weights_forward(struct clf__tensor y, /* (query rows, keys) */
+                                          struct clf__tensor q, struct clf__tensor k, int heads,
+                                          const struct clf__attention_call *call);
 
 /* Its batched form, which holds the whole score matrix, and so the one that can give the maps; for at least
  * one sequence and one query. */

@@ -5,15 +5,6 @@
 
 #include "search/internal.h"
 
-/* Higher scores first, then better beams, then lower ids. */
-static int comes_before(const struct clf__candidate *a, const struct clf__candidate *b)
-{
-    if (a->score != b->score) {
-        return a->score > b->score;
-    }
-    return a->beam != b->beam ? a->beam < b->beam : a->id < b->id;
-}
-
 /* Fills search->candidates with the source's best ones, best first; returns how many there are. */
 static int best_candidates(const struct clf__search *search, const struct clf__search_source *source)
 {
@@ -27,36 +18,13 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
             if (!clf__candidate_read(&candidate, &search->step, source, beam, rank)) {
                 break;
             }
-            if (count == limit && !comes_before(&candidate, &best[limit - 1])) {
-                if (candidate.score < best[limit - 1].score) {
-                    break; /* what follows in this row is no better */
-                }
-                continue;
+            if (count == limit && candidate.score < best[limit - 1].score) {
+                break; /* what follows in this row is no better */
             }
-            int place = count < limit ? count++ : limit - 1;
-            for (; place > 0 && comes_before(&candidate, &best[place - 1]); place--) {
-                best[place] = best[place - 1];
-            }
-            best[place] = candidate;
+            count = clf__candidate_keep(best, count, limit, &candidate);
         }
     }
     return count;
-}
-
-/* The model offers nothing, so the running beams end as they stand, unless others finished before. */
-static void give_up(struct clf__search_source *source)
-{
-    const struct clf__search_options *options = source->options;
-    source->done = 1;
-    if (source->finished_count > 0) {
-        return;
-    }
-    for (int i = 0; i < source->running_count; i++) {
-        struct clf__beam *beam = &source->running[i];
-        if (beam->length > clf__prompt_length(options)) {
-            beam->score /= clf__length_divisor(options, beam->length);
-        }
-    }
 }
 
 /* False where no running beam can be expected to end better than the worst of a full list of finished ones.
@@ -88,13 +56,6 @@ static int have_all_ended(const struct clf__search_source *source)
     return ended == source->running_count;
 }
 
-static void exchange(struct clf__beam *a, struct clf__beam *b)
-{
-    struct clf__beam held = *a;
-    *a = *b;
-    *b = held;
-}
-
 /* Beams that ended alike and ran on apart are one hypothesis, the better one. */
 static void drop_doubles(struct clf__search_source *source)
 {
@@ -108,7 +69,7 @@ static void drop_doubles(struct clf__search_source *source)
                          memcmp(better->ids, beam->ids, (size_t)(beam->length + 1) * sizeof *beam->ids) == 0;
         }
         if (!is_double) {
-            exchange(&source->running[kept++], &source->running[i]);
+            clf__beams_exchange(&source->running[kept++], &source->running[i]);
         }
     }
     source->running_count = kept;
@@ -124,9 +85,7 @@ static void end_all(struct clf__search_source *source)
         struct clf__beam *beam = &source->running[i];
         beam->length = beam->end > 0 ? beam->end : beam->length;
         beam->score /= is_by_length ? clf__length_divisor(options, beam->length) : 1.0f;
-        for (int k = i; k > 0 && source->running[k].score > source->running[k - 1].score; k--) {
-            exchange(&source->running[k], &source->running[k - 1]);
-        }
+        clf__beams_place(source->running, i);
     }
     drop_doubles(source);
 }
@@ -161,11 +120,19 @@ static void rank_candidates(struct clf__candidate *candidates, int count, int is
         struct clf__candidate candidate = candidates[i];
         int place = i;
         candidate.rank = i;
-        for (; is_drawn && place > 0 && comes_before(&candidate, &candidates[place - 1]); place--) {
+        for (; is_drawn && place > 0 && clf__candidate_comes_before(&candidate, &candidates[place - 1]);
+             place--) {
             candidates[place] = candidates[place - 1];
         }
         candidates[place] = candidate;
     }
+}
+
+static void finish(struct clf__search_source *source, const struct clf__beam *from,
+                   const struct clf__candidate *candidate)
+{
+    clf__hypothesis_keep(source->finished, &source->finished_count, source->options->beams, source->options,
+                         from, candidate);
 }
 
 /* --- CLF__STOP_NARROW --- */
@@ -174,13 +141,12 @@ static void advance_narrow(const struct clf__search *search, struct clf__search_
 {
     const struct clf__search_options *options = source->options;
     int length = source->running[0].length + 1, next_count = 0;
-    float divisor = clf__length_divisor(options, length);
     count = count < options->beams - source->finished_count ? count : options->beams - source->finished_count;
     for (int i = 0; i < count; i++) {
         const struct clf__candidate *candidate = &search->candidates[i];
         const struct clf__beam *from = &source->running[candidate->beam];
         if (clf__is_end(options, candidate->id) || length == source->max_length) {
-            clf__search_source_finish(source, from, candidate, candidate->score / divisor);
+            finish(source, from, candidate);
         } else {
             clf__beam_extend(&source->next[next_count++], from, candidate);
         }
@@ -203,7 +169,7 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
         return;
     }
     if (count == 0) {
-        give_up(source);
+        clf__beams_give_up(source);
         return;
     }
     rank_candidates(search->candidates, count, is_drawn);
@@ -212,7 +178,6 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
         return;
     }
     int length = source->running[0].length + 1;
-    float divisor = clf__length_divisor(options, length);
     int next_count = 0;
     for (int i = 0; i < count; i++) {
         const struct clf__candidate *candidate = &search->candidates[i];
@@ -222,7 +187,7 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
                 clf__beam_extend(&source->next[next_count++], from, candidate);
             }
         } else if (candidate->rank < options->beams) {
-            clf__search_source_finish(source, from, candidate, candidate->score / divisor);
+            finish(source, from, candidate);
         }
     }
     clf__search_source_turn(source, next_count);

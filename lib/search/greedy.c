@@ -1,5 +1,17 @@
 #include "search/internal.h"
 
+/* The score of what is left of the running beam at the end. */
+static void finish(struct clf__search_source *source)
+{
+    const struct clf__search_options *options = source->options;
+    struct clf__beam *beam = &source->running[0];
+    source->done = 1;
+    if (options->divides_greedy && beam->length > clf__prompt_length(options)) {
+        beam->score /= clf__length_divisor(options, beam->length);
+    }
+    beam->score += clf__coverage_penalty(options, beam);
+}
+
 /* The one running beam takes its best candidate, until that is the end token or nothing may follow. */
 void clf__greedy_advance(const struct clf__search *search, struct clf__search_source *source)
 {
@@ -7,13 +19,12 @@ void clf__greedy_advance(const struct clf__search *search, struct clf__search_so
     struct clf__beam *beam = &source->running[0];
     struct clf__candidate best;
     if (!clf__candidate_read(&best, &search->step, source, 0, 0)) {
-        source->done = 1;
+        finish(source);
         return;
     }
     best.score = (float)best.log_probability;
     clf__beam_extend(beam, beam, &best);
-    if (options->divides_greedy && beam->length > clf__prompt_length(options)) {
-        beam->score /= clf__length_divisor(options, beam->length);
+    if (clf__is_end(options, best.id) || beam->length == source->max_length) {
+        finish(source);
     }
-    source->done = clf__is_end(options, best.id) || beam->length == source->max_length;
 }

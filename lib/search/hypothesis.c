@@ -3,14 +3,23 @@
 
 #include "search/internal.h"
 
-void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
-                      const struct clf__candidate *candidate)
+void clf__beam_copy(struct clf__beam *to, const struct clf__beam *from)
 {
     if (to != from) {
         memcpy(to->ids, from->ids, (size_t)(from->length + 1) * sizeof *to->ids);
+        memcpy(to->coverage, from->coverage, (size_t)from->places * sizeof *to->coverage);
     }
-    to->length = from->length + 1;
-    to->ids[to->length] = candidate->id;
+    to->length = from->length;
+    to->places = from->places;
+    to->score = from->score;
+    to->log_probability = from->log_probability;
+}
+
+void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
+                      const struct clf__candidate *candidate)
+{
+    clf__beam_copy(to, from);
+    to->ids[++to->length] = candidate->id;
     to->parent = candidate->beam;
     to->score = candidate->score;
     to->log_probability = candidate->log_probability;
@@ -40,27 +49,86 @@ float clf__length_divisor(const struct clf__search_options *options, int length)
     return 1.0f;
 }
 
-void clf__search_source_finish(struct clf__search_source *source, const struct clf__beam *from,
-                               const struct clf__candidate *candidate, float score)
+float clf__final_score(const struct clf__search_options *options, const struct clf__beam *from, float score,
+                       int length)
 {
-    int place = source->finished_count, limit = source->options->beams;
-    while (place > 0 && score > source->finished[place - 1].score) {
+    return score / clf__length_divisor(options, length) + clf__coverage_penalty(options, from);
+}
+
+void clf__hypothesis_keep(struct clf__beam *list, int *count, int limit,
+                          const struct clf__search_options *options, const struct clf__beam *from,
+                          const struct clf__candidate *candidate)
+{
+    float score = clf__final_score(options, from, candidate->score, from->length + 1);
+    int place = *count;
+    while (place > 0 && score > list[place - 1].score) {
         place--;
     }
     if (place == limit) {
         return;
     }
     /* The ids of the one that drops out, or of an unused place, hold the one that comes in. */
-    if (source->finished_count < limit) {
-        source->finished_count++;
+    if (*count < limit) {
+        (*count)++;
     }
-    int last = source->finished_count - 1;
-    struct clf__beam entry = source->finished[last];
-    memmove(source->finished + place + 1, source->finished + place,
-            (size_t)(last - place) * sizeof *source->finished);
+    int last = *count - 1;
+    struct clf__beam entry = list[last];
+    memmove(list + place + 1, list + place, (size_t)(last - place) * sizeof *list);
     clf__beam_extend(&entry, from, candidate);
     entry.score = score;
-    source->finished[place] = entry;
+    list[place] = entry;
+}
+
+int clf__candidate_comes_before(const struct clf__candidate *a, const struct clf__candidate *b)
+{
+    if (a->score != b->score) {
+        return a->score > b->score;
+    }
+    return a->beam != b->beam ? a->beam < b->beam : a->id < b->id;
+}
+
+int clf__candidate_keep(struct clf__candidate *best, int count, int limit,
+                        const struct clf__candidate *candidate)
+{
+    if (count == limit && !clf__candidate_comes_before(candidate, &best[limit - 1])) {
+        return count;
+    }
+    int place = count < limit ? count++ : limit - 1;
+    for (; place > 0 && clf__candidate_comes_before(candidate, &best[place - 1]); place--) {
+        best[place] = best[place - 1];
+    }
+    best[place] = *candidate;
+    return count;
+}
+
+void clf__beams_exchange(struct clf__beam *a, struct clf__beam *b)
+{
+    struct clf__beam held = *a;
+    *a = *b;
+    *b = held;
+}
+
+void clf__beams_place(struct clf__beam *beams, int i)
+{
+    for (; i > 0 && beams[i].score > beams[i - 1].score; i--) {
+        clf__beams_exchange(&beams[i], &beams[i - 1]);
+    }
+}
+
+void clf__beams_give_up(struct clf__search_source *source)
+{
+    const struct clf__search_options *options = source->options;
+    source->done = 1;
+    if (source->finished_count > 0) {
+        return;
+    }
+    for (int i = 0; i < source->running_count; i++) {
+        struct clf__beam *beam = &source->running[i];
+        if (beam->length > clf__prompt_length(options)) {
+            beam->score = clf__final_score(options, beam, beam->score, beam->length);
+        }
+        clf__beams_place(source->running, i);
+    }
 }
 
 int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step *step,

@@ -21,6 +21,8 @@ struct clf__beam {
     int end;      /* CLF__STOP_ALL: tokens up to its first end token, that one counted; 0: it has none yet */
     float score;  /* running: the summed log-probability; finished: what the length rule makes of that */
     double log_probability; /* not of what follows its end */
+    float *coverage;        /* (places) how much its steps looked at each place of the source */
+    int places;             /* 0: nobody asks */
 };
 
 /* One of the ways a source may continue. */
@@ -46,6 +48,13 @@ struct clf__choices {
     double dropped; /* the probability of those that a filter takes away unseen */
 };
 
+/* One of a source's groups of beams. */
+struct clf__group {
+    int first, running_count; /* of the source's running beams */
+    int finished_count; /* of its own part of the finished ones, which is as long as the group is wide */
+    int is_done;
+};
+
 /* A sequence slot, and the source under search there. */
 struct clf__search_source {
     const struct clf__search_options *options; /* NULL: the slot is free */
@@ -59,7 +68,10 @@ struct clf__search_source {
     const int32_t *given; /* (given_count) the source's ids, where they were given */
     int given_count;
     uint64_t random_key;
-    int has_parted; /* samples run apart */
+    int has_parted;            /* samples, or groups, run apart */
+    struct clf__group *groups; /* (beams) */
+    int32_t *taken;            /* (beams) what groups have taken at this step */
+    int taken_count;
     int max_length; /* the options', or less for a short source */
     int forced;     /* the only id allowed at this step, or -1 */
     int first_row;  /* of the step; unused where the token is forced */
@@ -93,6 +105,12 @@ static inline int clf__is_id(const struct clf__search_options *options, int id)
 static inline int clf__prompt_length(const struct clf__search_options *options)
 {
     return options->prefix_is_prompt ? options->prefix_count : 0;
+}
+
+/* Whether a source's beams are in groups. */
+static inline int clf__is_diverse(const struct clf__search_options *options)
+{
+    return options->groups > 1;
 }
 
 /* options.c */
@@ -144,6 +162,12 @@ void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const s
 /* Writes what penalties make of the scores of a row's changed ids to search->scores; returns how many. */
 int clf__penalties_score(const struct clf__search *search, const struct clf__search_source *source, int row,
                          const struct clf__beam *beam);
+/* What the score of an id of a row becomes less by where it is less by `loss` before penalties. */
+double clf__penalties_loss(const struct clf__search *search, const struct clf__search_source *source, int row,
+                           const struct clf__beam *beam, int32_t id, float loss);
+/* What makes scores of a row's logits: nothing, or the logarithm of the sum of all exp(logit). */
+double clf__penalties_base(const struct clf__search *search, const struct clf__search_source *source,
+                           int row);
 /* Puts the changed ids of a row that the model filled, which it took for banned, among its candidates, and
  * counts them in the statistics of what is left. */
 void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
@@ -156,6 +180,24 @@ clf_status clf__sampling_check(const struct clf__sampling *sampling);
 /* What a running beam may be continued with; once a step, since logits become scores. */
 void clf__choices_read(struct clf__choices *choices, const struct clf__search *search,
                        const struct clf__search_source *source, int beam);
+
+/* groups.c */
+
+/* All groups begin with the source's one running beam. */
+void clf__groups_begin(struct clf__search_source *source);
+
+/* coverage.c */
+
+/* Whether a source reads where its rows look. */
+int clf__wants_attention(const struct clf__search_options *options);
+/* Places of a source that its hypotheses keep a sum of; 0 where nobody asks. */
+int clf__coverage_places(const struct clf__search_options *options);
+/* CLF_BAD_ARGUMENT with a sentence unless the coverage penalty makes sense. */
+clf_status clf__coverage_check(const struct clf__search_options *options);
+/* Adds where the source's rows of the step looked to what its running beams keep. */
+void clf__coverage_add(const struct clf__search *search, const struct clf__search_source *source);
+/* What it adds to the score of what a running beam becomes when it ends. */
+float clf__coverage_penalty(const struct clf__search_options *options, const struct clf__beam *beam);
 
 /* sample.c */
 
@@ -170,16 +212,32 @@ int clf__sample_candidates(const struct clf__search *search, const struct clf__s
 /* What was made for the next step is what runs now. */
 void clf__search_source_turn(struct clf__search_source *source, int next_count);
 
+/* Makes `to` what `from` is, but for its parent and its number. */
+void clf__beam_copy(struct clf__beam *to, const struct clf__beam *from);
 /* Makes `to` what `from` becomes with the candidate's token after it. */
 void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
                       const struct clf__candidate *candidate);
 /* What the summed log-probability of a hypothesis of `length` tokens, one at least behind the prompt, is
  * divided by. */
 float clf__length_divisor(const struct clf__search_options *options, int length);
-/* Keeps a finished hypothesis among the source's best, as many as its beams: running beam `from` with the
+/* What a summed log-probability becomes where running beam `from` ends as a hypothesis of `length` tokens. */
+float clf__final_score(const struct clf__search_options *options, const struct clf__beam *from, float score,
+                       int length);
+/* Keeps a finished hypothesis among the best of a list, `limit` of them: running beam `from` with the
  * candidate's token after it. */
-void clf__search_source_finish(struct clf__search_source *source, const struct clf__beam *from,
-                               const struct clf__candidate *candidate, float score);
+void clf__hypothesis_keep(struct clf__beam *list, int *count, int limit,
+                          const struct clf__search_options *options, const struct clf__beam *from,
+                          const struct clf__candidate *candidate);
+/* Higher scores first, then better beams, then lower ids. */
+int clf__candidate_comes_before(const struct clf__candidate *a, const struct clf__candidate *b);
+/* Keeps a candidate among the best, `limit` of them; returns how many they are then. */
+int clf__candidate_keep(struct clf__candidate *best, int count, int limit,
+                        const struct clf__candidate *candidate);
+void clf__beams_exchange(struct clf__beam *a, struct clf__beam *b);
+/* Moves beam i forward to where its score belongs; those before it are in order. */
+void clf__beams_place(struct clf__beam *beams, int i);
+/* The model offers nothing, so the running beams end as they stand, unless others finished before. */
+void clf__beams_give_up(struct clf__search_source *source);
 /* The candidate at `rank` of a row of the step, which continues running beam `beam`. 0 where there is none.
  */
 int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step *step,
@@ -188,6 +246,7 @@ int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step
 /* Takes a source one token further, from the candidates of its rows or the forced token. */
 void clf__greedy_advance(const struct clf__search *search, struct clf__search_source *source); /* greedy.c */
 void clf__beam_advance(const struct clf__search *search, struct clf__search_source *source);   /* beam.c */
+void clf__groups_advance(const struct clf__search *search, struct clf__search_source *source); /* groups.c */
 void clf__sample_advance(const struct clf__search *search, struct clf__search_source *source); /* sample.c */
 
 #endif

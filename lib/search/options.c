@@ -31,6 +31,33 @@ static clf_status check_sizes(const struct clf__search_options *options)
     return CLF_OK;
 }
 
+static clf_status check_groups(const struct clf__search_options *options)
+{
+    if (options->groups < 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%d groups of beams", options->groups);
+    }
+    if (!clf__is_diverse(options)) {
+        return CLF_OK;
+    }
+    if (options->beams % options->groups != 0) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%d beams in %d groups: all groups have the same number of them; 1 group is none",
+                         options->beams, options->groups);
+    }
+    if (!(options->diversity_penalty > 0.0f && isfinite(options->diversity_penalty))) {
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "diversity penalty %g: with groups of beams it is above 0, or all groups are the same",
+            (double)options->diversity_penalty);
+    }
+    const char *problem = options->sampling.is_on                       ? "tokens are drawn"
+                          : options->early_stopping == CLF__STOP_ALL    ? "early stopping is \"all\""
+                          : options->early_stopping == CLF__STOP_NARROW ? "early stopping is \"narrow\""
+                                                                        : NULL;
+    return problem == NULL ? CLF_OK
+                           : clf__fail(CLF_BAD_ARGUMENT, "there are no groups of beams where %s", problem);
+}
+
 static clf_status check_scoring(const struct clf__search_options *options)
 {
     if (!isfinite(options->max_length_factor) || options->max_length_factor < 0.0) {
@@ -52,6 +79,8 @@ static clf_status check_scoring(const struct clf__search_options *options)
     if (options->sampling.is_on && options->early_stopping == CLF__STOP_ALL) {
         return clf__fail(CLF_BAD_ARGUMENT, "early stopping \"all\" is not for sampling; choose another one");
     }
+    CLF__TRY(check_groups(options));
+    CLF__TRY(clf__coverage_check(options));
     return options->sampling.is_on ? clf__sampling_check(&options->sampling) : CLF_OK;
 }
 
@@ -114,7 +143,9 @@ int clf__counts_banned(const struct clf__search_options *options)
 
 int clf__wants_logits(const struct clf__search_options *options)
 {
-    return options->sampling.is_on || clf__penalties_limit(options) > 0;
+    /* Groups of beams normalise what they leave. */
+    return options->sampling.is_on || clf__penalties_limit(options) > 0 ||
+           (clf__is_diverse(options) && options->renormalize);
 }
 
 int clf__reads_all_statistics(const struct clf__search_options *options)
@@ -132,7 +163,8 @@ struct clf__search_limits clf__search_limits_for(const struct clf__search_option
                                        .vocabulary = options->vocabulary,
                                        .banned = (int)clf__bans_limit(options),
                                        .changed = (int)clf__penalties_limit(options),
-                                       .logits = clf__wants_logits(options)};
+                                       .logits = clf__wants_logits(options),
+                                       .places = clf__coverage_places(options)};
 }
 
 clf_status clf__search_check_rows(const struct clf__search_limits *limits)
@@ -153,7 +185,8 @@ clf_status clf__search_check_room(const struct clf__search_limits *limits,
     struct clf__search_limits wanted = clf__search_limits_for(options, 1);
     if (wanted.beams > limits->beams || wanted.max_length > limits->max_length ||
         wanted.ends > limits->ends || wanted.banned > limits->banned || wanted.changed > limits->changed ||
-        wanted.logits > limits->logits || wanted.vocabulary != limits->vocabulary) {
+        wanted.logits > limits->logits || wanted.places > limits->places ||
+        wanted.vocabulary != limits->vocabulary) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
             "a search for %d beams of %d tokens with %d banned ids of %d, %d of them changed, has "

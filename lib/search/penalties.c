@@ -212,8 +212,7 @@ static void count_value(float *statistics, float value)
     statistics[1] = (float)log(sum);
 }
 
-/* What makes scores of a row's logits: nothing, or the logarithm of the sum of all exp(logit). */
-static double base_of(const struct clf__search *search, const struct clf__search_source *source, int row)
+double clf__penalties_base(const struct clf__search *search, const struct clf__search_source *source, int row)
 {
     const float *statistics = search->step.statistics + 4 * (size_t)row;
     return source->options->beams > 1 ? (double)statistics[0] + (double)statistics[1] : 0.0;
@@ -230,7 +229,7 @@ int clf__penalties_score(const struct clf__search *search, const struct clf__sea
 {
     const float *logits = search->step.logits + (size_t)row * (size_t)search->limits.vocabulary;
     struct clf__id_list changed = changed_of(search, row);
-    double base = base_of(search, source, row);
+    double base = clf__penalties_base(search, source, row);
     for (int i = 0; i < changed.count; i++) {
         search->scores[i] = (float)((double)logits[changed.ids[i]] - base);
     }
@@ -238,12 +237,28 @@ int clf__penalties_score(const struct clf__search *search, const struct clf__sea
     return changed.count;
 }
 
+double clf__penalties_loss(const struct clf__search *search, const struct clf__search_source *source, int row,
+                           const struct clf__beam *beam, int32_t id, float loss)
+{
+    struct clf__id_list changed = changed_of(search, row);
+    if (clf__id_list_find(&changed, id) < 0) {
+        return (double)loss;
+    }
+    const float *logits = search->step.logits + (size_t)row * (size_t)search->limits.vocabulary;
+    struct clf__id_list one = {.ids = &id, .count = 1};
+    float before = (float)((double)logits[id] - clf__penalties_base(search, source, row));
+    float after = before - loss;
+    change_scores(&before, &one, search->listed, source, beam);
+    change_scores(&after, &one, search->listed, source, beam);
+    return (double)before - (double)after;
+}
+
 void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
                           const struct clf__beam *beam)
 {
     const struct clf__step *step = &search->step;
     struct clf__id_list changed = changed_of(search, row);
-    double base = base_of(search, source, row);
+    double base = clf__penalties_base(search, source, row);
     float *statistics = step->statistics + 4 * (size_t)row;
     size_t first = (size_t)row * (size_t)step->candidates;
     clf__penalties_score(search, source, row, beam);

@@ -48,11 +48,9 @@ static void finish(struct clf__search_source *source, const struct clf__beam *fr
     if (candidate != NULL) {
         clf__beam_extend(to, from, candidate);
     } else {
-        memcpy(to->ids, from->ids, (size_t)(from->length + 1) * sizeof *to->ids);
-        to->length = from->length;
-        to->score = from->score;
-        to->log_probability = from->log_probability;
+        clf__beam_copy(to, from);
     }
+    to->score += clf__coverage_penalty(source->options, from);
 }
 
 /* Takes one sample of running beam `beam` further. */

@@ -47,6 +47,7 @@ static void lay_out_step(struct clf__search *search, struct block *block)
     step->statistics = take(block, rows * 4, sizeof(float));
     size_t logits = limits->logits ? (size_t)limits->vocabulary : 0, changed = (size_t)limits->changed;
     step->logits = take(block, rows, logits * sizeof(float));
+    step->attention = take(block, rows, (size_t)limits->places * sizeof(float));
     search->changed = take(block, rows, changed * sizeof(int32_t));
     search->changed_counts = take(block, rows, sizeof(int));
     search->listed = take(block, changed, sizeof(int32_t));
@@ -55,27 +56,34 @@ static void lay_out_step(struct clf__search *search, struct block *block)
     search->largest = take(block, logits, sizeof *search->largest);
 }
 
-/* Three lists of `beams` hypotheses for each slot, room for the ids of each hypothesis, and the bans. */
+/* Three lists of `beams` hypotheses for each slot, room for the ids and the coverage of each hypothesis, and
+ * the bans. */
 static void lay_out_slots(struct clf__search *search, struct block *block)
 {
     size_t beams = (size_t)search->limits.beams, banned = (size_t)search->limits.banned;
-    size_t slots = (size_t)search->limits.slots;
+    size_t slots = (size_t)search->limits.slots, places = (size_t)search->limits.places;
     size_t ids_each = (size_t)search->limits.max_length + 1;
     search->sources = take(block, slots, sizeof *search->sources);
     struct clf__beam *beam = take(block, slots * 3 * beams, sizeof *beam);
     int32_t *ids = take(block, slots * 3 * beams, ids_each * sizeof *ids);
+    float *coverage = take(block, slots * 3 * beams, places * sizeof *coverage);
     int32_t *always_banned = take(block, slots * banned, sizeof *always_banned);
+    struct clf__group *groups = take(block, slots * beams, sizeof *groups);
+    int32_t *taken = take(block, slots * beams, sizeof *taken);
     if (block->start == NULL) {
         return;
     }
     for (size_t i = 0; i < slots * 3 * beams; i++) {
         beam[i].ids = ids + i * ids_each;
+        beam[i].coverage = coverage + i * places;
     }
     for (size_t i = 0; i < slots; i++, beam += 3 * beams) {
         search->sources[i] = (struct clf__search_source){.running = beam,
                                                          .next = beam + beams,
                                                          .finished = beam + 2 * beams,
-                                                         .always_banned = always_banned + i * banned};
+                                                         .always_banned = always_banned + i * banned,
+                                                         .groups = groups + i * beams,
+                                                         .taken = taken + i * beams};
     }
 }
 
@@ -143,8 +151,11 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     }
     source->always_banned_count = clf__bans_prepare(source->always_banned, options);
     struct clf__beam *beam = &source->running[0];
-    *beam = (struct clf__beam){.ids = beam->ids};
+    *beam = (struct clf__beam){
+        .ids = beam->ids, .coverage = beam->coverage, .places = clf__coverage_places(options)};
+    memset(beam->coverage, 0, (size_t)beam->places * sizeof *beam->coverage);
     beam->ids[0] = options->start_id;
+    clf__groups_begin(source);
     return CLF_OK;
 }
 
@@ -255,7 +266,7 @@ static void add_rows(struct clf__search *search, int slot)
 struct clf__step *clf__search_prepare(struct clf__search *search)
 {
     struct clf__step *step = &search->step;
-    step->rows = step->candidates = step->both_statistics = step->wants_logits = 0;
+    step->rows = step->candidates = step->both_statistics = step->wants_logits = step->wants_attention = 0;
     search->banned_offsets[0] = 0;
     for (int slot = 0; slot < search->limits.slots; slot++) {
         struct clf__search_source *source = &search->sources[slot];
@@ -268,12 +279,14 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
         step->candidates = wanted > step->candidates ? wanted : step->candidates;
         step->both_statistics |= clf__reads_all_statistics(options);
         step->wants_logits |= clf__wants_logits(options);
+        step->wants_attention |= clf__wants_attention(options);
         source->forced = clf__forced_id(source, generated);
         source->first_row = step->rows;
-        /* A forced token needs no answer from the model; but what follows it needs the model's cache. */
+        /* A forced token needs no answer from the model; but what follows it needs the model's cache, and
+         * coverage where the model looked. */
         int last = generated == source->max_length - 1 ||
                    (source->forced >= 0 && clf__is_end(options, source->forced));
-        if (source->forced < 0 || !last) {
+        if (source->forced < 0 || !last || clf__wants_attention(options)) {
             add_rows(search, slot);
         }
     }
@@ -294,7 +307,10 @@ static void advance(const struct clf__search *search, struct clf__search_source 
     if (!options->sampling.is_on && clf__penalties_limit(options) > 0) {
         apply_penalties(search, source);
     }
-    if (options->beams > 1) {
+    clf__coverage_add(search, source);
+    if (clf__is_diverse(options)) {
+        clf__groups_advance(search, source);
+    } else if (options->beams > 1) {
         clf__beam_advance(search, source);
     } else if (options->sampling.is_on) {
         clf__sample_advance(search, source);

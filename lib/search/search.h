@@ -73,6 +73,17 @@ struct clf__search_options {
     enum clf__length_rule length_rule;
     double length_penalty;
     int divides_greedy; /* a greedy hypothesis' score goes by the length rule, too */
+    /* Above 1: the beams are in so many groups of one size, each of which is a search of its own. To each a
+     * token is worth less by the penalty, above 0, for every beam of the groups before it that has taken it
+     * at this step (Vijayakumar et al. 2016). Its hypotheses are those of all groups. 0 or 1: one group. */
+    int groups;
+    float diversity_penalty;
+    /* Every finished hypothesis' score, after the length rule, gets this times the sum over the source's
+     * places of log(min(c, 1)), c being how much its steps, the end's too, looked at the place; those of c 0
+     * are left out (Wu et al. 2016, 7, as CTranslate2 has it). 0: none. */
+    double coverage_penalty;
+    int coverage_start; /* generated tokens before the first step that counts */
+    int memory_limit;   /* places of a source at most, where attention is wanted */
     enum clf__early_stopping early_stopping;
     int renormalize;           /* log-softmax again after the banned ids are gone */
     const int32_t *prefix;     /* ids of the first generated tokens */
@@ -137,12 +148,16 @@ struct clf__step {
     int candidates;                /* k wanted a row: the most that a source under search wants */
     int both_statistics;           /* the statistics before the bans are wanted too, by one of them */
     int wants_logits;              /* the logits are wanted too, by one of them */
+    int wants_attention;           /* so is where rows look */
     /* Filled by the model. */
     float *values;     /* (rows, k) logits, largest first, equal ones by ascending id */
     int32_t *ids;      /* (rows, k); -1 where fewer than k were left */
     float *statistics; /* (rows, 4): max, log sum exp(x - max); the same two without the banned ids; without
                           both_statistics the first two are not read */
     float *logits;     /* (rows, V) with wants_logits: before the bans */
+    float *attention;  /* (rows, attention_columns) with wants_attention: how much a row looks at each place
+                          of its source, 0 behind the last one */
+    int attention_columns; /* at most as many places as the search has room for */
 };
 
 /* One finished hypothesis. */
@@ -164,6 +179,7 @@ struct clf__search_limits {
     int banned;     /* ids that a row bans, as clf__bans_limit() counts them */
     int changed;    /* ids of a row whose scores penalties change */
     int logits;     /* 1: logits may be wanted */
+    int places;     /* of a source that attention may be wanted of; 0: it is not */
 };
 /* Those of a search in which every source has these options. */
 struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int slots);

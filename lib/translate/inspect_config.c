@@ -83,17 +83,19 @@ json_t *clf__inspect_generation(const struct clf__config *config)
     const struct clf__search_options *options = &config->generation;
     static const char *const stops[] = {"false", "true", "never", "all", "narrow"};
     return json_pack(
-        "{s:i, s:i, s:i, s:i, s:s, s:f, s:s, s:b, s:i, s:i, s:i, s:i, s:f, s:f, s:i, s:f, s:o, s:o, s:o, "
+        "{s:i, s:i, s:i, s:f, s:i, s:i, s:s, s:f, s:s, s:b, s:i, s:i, s:i, s:i, s:f, s:f, s:i, s:f, s:o, "
+        "s:o, s:o, "
         "s:o, s:o}",
-        "beam", options->beams, "n_best", options->n_best, "min_length", options->min_length, "max_length",
-        options->max_length, "length_rule", clf__config_key_word("length_rule", (int)options->length_rule),
-        "length_penalty", options->length_penalty, "early_stopping", stops[options->early_stopping],
-        "renormalize", options->renormalize, "forced_first", config->forced_first, "forced_last",
-        options->forced_last, "no_repeat_ngram_size", options->no_repeat_ngram,
-        "encoder_no_repeat_ngram_size", options->source_no_repeat_ngram, "repetition_penalty",
-        (double)options->repetition_penalty, "encoder_repetition_penalty",
-        (double)options->source_repetition_penalty, "exponential_decay_start", options->decay_start,
-        "exponential_decay_factor", (double)options->decay_factor, "sampling",
+        "beam", options->beams, "n_best", options->n_best, "beam_groups", options->groups,
+        "diversity_penalty", (double)options->diversity_penalty, "min_length", options->min_length,
+        "max_length", options->max_length, "length_rule",
+        clf__config_key_word("length_rule", (int)options->length_rule), "length_penalty",
+        options->length_penalty, "early_stopping", stops[options->early_stopping], "renormalize",
+        options->renormalize, "forced_first", config->forced_first, "forced_last", options->forced_last,
+        "no_repeat_ngram_size", options->no_repeat_ngram, "encoder_no_repeat_ngram_size",
+        options->source_no_repeat_ngram, "repetition_penalty", (double)options->repetition_penalty,
+        "encoder_repetition_penalty", (double)options->source_repetition_penalty, "exponential_decay_start",
+        options->decay_start, "exponential_decay_factor", (double)options->decay_factor, "sampling",
         sampling_object(&options->sampling), "other_end_ids",
         ids_array(options->other_end_ids, options->other_end_count), "begin_suppress",
         ids_array(options->begin_suppressed, options->begin_suppressed_count), "suppress",

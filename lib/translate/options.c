@@ -47,6 +47,9 @@ static void fill_options(struct clf_translate_options *options, size_t size, con
         .length_decay_start = search->decay_start,
         .length_decay_factor = (double)search->decay_factor,
         .task = task,
+        .coverage_penalty = search->coverage_penalty,
+        .beam_groups = search->groups,
+        .diversity_penalty = (double)search->diversity_penalty,
     };
     memset(options, 0, size);
     memcpy(options, &own, clf__smaller_size(size, sizeof own));

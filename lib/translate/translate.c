@@ -55,6 +55,7 @@ static clf_status read_prefix(struct clf__work *work, int line, const struct clf
         options->prefix_is_prompt = 1;
         if (request->begun != NULL) {
             options->counts_prompt = 0; /* of alternatives CTranslate2 does not count it either */
+            options->coverage_start = options->prefix_count;
         }
     }
     return CLF_OK;
@@ -104,11 +105,18 @@ static clf_status look_back(const struct clf__work *work, struct clf_translator 
                                                    : CLF_OK;
 }
 
+/* Of the first tokens of alternatives those that go on are not what comes out. */
+static int is_whole(const struct clf_translator *translator, const struct clf_hypothesis *hypothesis)
+{
+    return translator->search.steps == 0 || hypothesis->count == translator->search.max_length;
+}
+
 static clf_status look_back_line(const struct clf__work *work, struct clf_translator *translator, int line)
 {
     double start = clf__seconds();
     for (int h = 0; h < work->results[line].count; h++) {
-        CLF__TRY(look_back(work, translator, line, &work->results[line].hypotheses[h]));
+        struct clf_hypothesis *hypothesis = &work->results[line].hypotheses[h];
+        CLF__TRY(is_whole(translator, hypothesis) ? look_back(work, translator, line, hypothesis) : CLF_OK);
     }
     translator->times.decode += clf__seconds() - start;
     return CLF_OK;

@@ -30,16 +30,25 @@ static clf_status choose_task(struct clf_translator *translator)
     }
     CLF__TRY(clf__config_load_task(&translator->task_config, &translator->source_prefix,
                                    translator->model->folder, options->task));
-    return options->pieces && translator->source_prefix[0] != '\0'
-               ? clf__fail(CLF_BAD_ARGUMENT,
-                           "task \"%.80s\" puts text before each line, and these are pieces; choose one",
-                           options->task)
+    const char *problem = options->pieces                            ? "these are pieces; choose one"
+                          : translator->model->info.feature_size > 0 ? "this model's sources are frames"
+                                                                     : NULL;
+    return problem != NULL && translator->source_prefix[0] != '\0'
+               ? clf__fail(CLF_BAD_ARGUMENT, "task \"%.80s\" puts text before each line, and %s",
+                           options->task, problem)
                : CLF_OK;
 }
 _Static_assert((int)CLF_LENGTH_JADORE == (int)CLF__LENGTH_JADORE,
                "the public and the inner rules are one list");
 _Static_assert((int)CLF_STOP_NARROW == (int)CLF__STOP_NARROW,
                "the public and the inner choices are one list");
+
+/* Rows that the longest source has in the decoder's memory. */
+static int count_memory(const struct clf_model *model)
+{
+    const struct clf__front_end *front_end = &model->transformer->encoder.embedder.front_end;
+    return front_end->kind->rows(model->info.max_source_length);
+}
 
 /* The model's own search with the caller's choices; its list of suppressed ids and the caller's become one.
  */
@@ -74,6 +83,10 @@ static clf_status choose_search(struct clf_translator *translator)
         .eta_cutoff = (float)options->eta_cutoff,
         .seed = options->seed,
     };
+    search->groups = options->beam_groups;
+    search->diversity_penalty = (float)options->diversity_penalty;
+    search->coverage_penalty = options->coverage_penalty;
+    search->memory_limit = count_memory(translator->model);
     search->max_length_factor = options->max_length_factor;
     search->decay_start = options->length_decay_start;
     search->decay_factor = (float)options->length_decay_factor;
@@ -131,7 +144,9 @@ static clf_status choose_languages(struct clf_translator *translator)
                          target, (int)options->forced_first);
     }
     options->forced_first = first >= 0 ? first : options->forced_first;
-    translator->decoder_start_id = start >= 0 ? start : config->decoder_start_id;
+    int own_start =
+        options->task != NULL ? translator->task_config.generation.start_id : config->decoder_start_id;
+    translator->decoder_start_id = start >= 0 ? start : own_start;
     translator->takes_start = config->start_is_given && start < 0;
     return CLF_OK;
 }
@@ -201,11 +216,27 @@ clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
     return CLF_OK;
 }
 
+/* By which attention coverage is known: what the folder says, or as CTranslate2 has it where one does not,
+ * the first head of the last layer. Layer 0: nobody asks. */
+static struct clf__gaze coverage_gaze(const struct clf_translator *translator)
+{
+    const struct clf__config *config = &translator->model->transformer->config;
+    if (translator->search.coverage_penalty == 0.0) {
+        return (struct clf__gaze){0, 0};
+    }
+    if (config->alignment_layer == 0) {
+        return (struct clf__gaze){config->decoder_layers, 1};
+    }
+    int heads = config->alignment_heads;
+    return (struct clf__gaze){config->alignment_layer, heads > 0 ? heads : config->decoder_heads};
+}
+
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines)
 {
     const struct clf__search_options *search = &translator->search;
     int longest = translator->model->info.max_source_length, budget = translator->options.batch_tokens;
     int rows = clf__search_rows(search);
+    struct clf__gaze gaze = coverage_gaze(translator);
     return (struct clf__session_limits){
         .sources = lines,
         .source_tokens = budget > longest ? budget : longest,
@@ -217,6 +248,8 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
         .logits = clf__search_limits_for(search, lines).logits,
         .narrow_base = translator->candidates_base,
         .narrow_each = translator->candidates_each,
+        .attention_layer = gaze.layer,
+        .attention_heads = gaze.heads,
     };
 }
 
@@ -321,6 +354,8 @@ static clf_status make_starts(struct clf_translator *translator)
     options.beam = options.n_best = translator->options.alternatives;
     options.early_stopping = CLF_STOP_FALSE;
     options.length_rule = CLF_LENGTH_NONE;
+    options.coverage_penalty = 0.0;
+    options.beam_groups = 1;
     options.forced_last = -1;
     clf_status status = clf_translator_create(&translator->starts, translator->model, &options);
     clf__free(suppressed);

@@ -57,6 +57,10 @@ static void test_generation(void **state)
     c = load_config(marian_config, "", "\"exponential_decay_length_penalty\": [5, 1.5]");
     assert_true(c.generation.decay_start == 5 && c.generation.decay_factor == 1.5f);
     clf__config_free(&c);
+    c = load_config(marian_config, "", "\"num_beam_groups\": 2, \"diversity_penalty\": 0.5");
+    assert_int_equal(c.generation.groups, 2);
+    assert_true(c.generation.diversity_penalty == 0.5f);
+    clf__config_free(&c);
     c = load_config(marian_config, "", "\"min_new_tokens\": 4");
     assert_int_equal(c.generation.min_length, 5); /* and then the end token */
     clf__config_free(&c);
@@ -70,7 +74,8 @@ static void test_generation_warnings(void **state)
         marian_config, "\"max_position_embeddings\": 50",
         "\"watermarking_config\": {\"bias\": 2}, \"temperature\": 0, \"no_repeat_ngram_size\": 3, "
         "\"repetition_penalty\": 1.5, "
-        "\"diversity_penalty\": 0.5, \"encoder_no_repeat_ngram_size\": 4, \"begin_suppress_tokens\": [2, 3], "
+        "\"guidance_scale\": 0.5, \"remove_invalid_values\": true, \"sequence_bias\": [[[3], 1.5]], "
+        "\"encoder_no_repeat_ngram_size\": 4, \"begin_suppress_tokens\": [2, 3], "
         "\"max_length\": 512, \"force_words_ids\": [], \"max_time\": 2.5");
     folder_log_stop();
     assert_int_equal(c.generation.max_length, 50);
@@ -81,7 +86,9 @@ static void test_generation_warnings(void **state)
     assert_int_equal(c.generation.begin_suppressed_count, 2);
     assert_int_equal(c.generation.begin_suppressed[1], 3);
     assert_null(strstr(folder_logged, "no_repeat_ngram_size"));
-    assert_non_null(strstr(folder_logged, "\"diversity_penalty\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"guidance_scale\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"remove_invalid_values\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"sequence_bias\" is not applied"));
     assert_non_null(strstr(folder_logged, "511"));
     assert_non_null(strstr(folder_logged, "\"max_time\" is not applied"));
     assert_null(strstr(folder_logged, "repetition_penalty"));

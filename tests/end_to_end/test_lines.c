@@ -141,6 +141,40 @@ static void test_length_decay(void **state)
     }
 }
 
+/* What leaves more of the source out comes later. */
+static void test_coverage_penalty(void **state)
+{
+    (void)state;
+    static const char line[] = "Je voudrais acheter un livre.\n";
+    struct process_result plain = run_clformer(line, TRANSLATE "--json --beam 4 --n-best 4");
+    struct process_result none =
+        run_clformer(line, TRANSLATE "--json --beam 4 --n-best 4 --coverage-penalty 0");
+    struct process_result covered =
+        run_clformer(line, TRANSLATE "--json --beam 4 --n-best 4 --coverage-penalty 0.5");
+    assert_int_equal(covered.status, 0);
+    assert_string_equal(plain.output, none.output);
+    assert_string_not_equal(plain.output, covered.output);
+    covered = run_clformer(line, TRANSLATE "--early-stopping all --coverage-penalty 0.5");
+    assert_int_equal(covered.status, 2);
+    assert_non_null(strstr(covered.errors, "is not for a coverage penalty"));
+}
+
+static void test_beam_groups(void **state)
+{
+    (void)state;
+    static const char line[] = "Je voudrais acheter un livre.\n";
+    struct process_result plain = run_clformer(line, TRANSLATE "--beam 4 --n-best 4");
+    struct process_result diverse =
+        run_clformer(line, TRANSLATE "--beam 4 --n-best 4 --beam-groups 4 --diversity-penalty 2");
+    assert_int_equal(diverse.status, 0);
+    assert_string_not_equal(plain.output, diverse.output);
+    diverse = run_clformer(line, TRANSLATE "--beam 4 --diversity-penalty 2");
+    assert_int_equal(diverse.status, 2);
+    assert_non_null(strstr(diverse.errors, "add --beam-groups"));
+    diverse = run_clformer(line, TRANSLATE "--beam 4 --beam-groups 3 --diversity-penalty 2");
+    assert_non_null(strstr(diverse.errors, "4 beams in 3 groups"));
+}
+
 static void test_long_line(void **state)
 {
     (void)state;
@@ -287,6 +321,8 @@ int main(void)
         cmocka_unit_test_teardown(test_replace_unknown, support_teardown),
         cmocka_unit_test_teardown(test_alternatives, support_teardown),
         cmocka_unit_test_teardown(test_length_decay, support_teardown),
+        cmocka_unit_test_teardown(test_coverage_penalty, support_teardown),
+        cmocka_unit_test_teardown(test_beam_groups, support_teardown),
         cmocka_unit_test_teardown(test_long_line, support_teardown),
         cmocka_unit_test_teardown(test_cut_inside_a_character, support_teardown),
         cmocka_unit_test_teardown(test_unicode_blanks, support_teardown),

@@ -111,7 +111,8 @@ static void test_translations(void **state)
 }
 
 /* Unknown tokens are replaced by the source's, by the one head that CTranslate2 looks at; or so many tokens
- * are alternatives behind a prefix. */
+ * are alternatives behind a prefix; or a penalty asks for coverage by that head, of beams, of greedy search
+ * and of alternatives. */
 static void check_record(struct clf_model *model, const json_t *record, const char *key, const char *name,
                          size_t number)
 {
@@ -126,6 +127,11 @@ static void check_record(struct clf_model *model, const json_t *record, const ch
     if (strcmp(key, "replaced") == 0) {
         options.n_best = options.beam;
         options.replace_unknown = 1;
+    } else if (strcmp(key, "covered") == 0) {
+        int has_alternatives = json_is_true(json_object_get(record, "alternatives"));
+        options.n_best = has_alternatives ? 1 : options.beam;
+        options.alternatives = has_alternatives ? (int)json_array_size(outputs) : 0;
+        options.coverage_penalty = json_real_value(json_object_get(record, "penalty"));
     } else {
         options.alternatives = (int)json_array_size(outputs);
     }
@@ -164,6 +170,7 @@ static void test_decoding(void **state)
         assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder_of(names[i]), &options));
         check_records(model, cases, "replaced", names[i]);
         check_records(model, cases, "alternatives", names[i]);
+        check_records(model, cases, "covered", names[i]);
         clf_model_free(model);
         json_decref(cases);
     }

@@ -9,11 +9,13 @@ struct entry {
     int32_t ids[LENGTH];
     int length;
     double score, log_probability;
+    double coverage[TOY_PLACES];
 };
 
 struct enumeration {
     const struct clf__search_options *options;
     const struct toy *toy;
+    int seed;
     struct entry entries[MOST];
     int count;
 };
@@ -46,7 +48,16 @@ static int forced_id(const struct clf__search_options *options, int length)
     return length < options->prefix_count ? options->prefix[length] : -1;
 }
 
-static double finished_score(const struct clf__search_options *options, double sum, int length)
+static double coverage_penalty(const struct clf__search_options *options, const double *coverage)
+{
+    double sum = 0.0;
+    for (int i = 0; i < TOY_PLACES; i++) {
+        sum += coverage[i] > 0.0 ? log(fmin(coverage[i], 1.0)) : 0.0;
+    }
+    return options->coverage_penalty * sum;
+}
+
+static double divided_score(const struct clf__search_options *options, double sum, int length)
 {
     switch (options->length_rule) {
     case CLF__LENGTH_HUGGINGFACE:
@@ -62,8 +73,12 @@ static double finished_score(const struct clf__search_options *options, double s
 static void enumerate(struct enumeration *all, struct entry made, double sum, uint32_t state)
 {
     const struct clf__search_options *options = all->options;
-    float logits[VOCABULARY];
+    float logits[VOCABULARY], attention[TOY_PLACES];
     toy_logits(logits, all->toy, state);
+    toy_attention(attention, all->seed, state);
+    for (int i = 0; made.length >= options->coverage_start && i < TOY_PLACES; i++) {
+        made.coverage[i] += (double)attention[i];
+    }
     double total = 0.0, left = 0.0;
     int forced = forced_id(options, made.length);
     for (int id = 0; id < VOCABULARY; id++) {
@@ -82,7 +97,8 @@ static void enumerate(struct enumeration *all, struct entry made, double sum, ui
             longer_sum += (double)logits[id] - log(options->renormalize ? left : total);
         }
         if (id == options->end_id || longer.length == options->max_length) {
-            longer.score = finished_score(options, longer_sum, longer.length);
+            longer.score = divided_score(options, longer_sum, longer.length) +
+                           coverage_penalty(options, longer.coverage);
             assert_true(all->count < MOST);
             all->entries[all->count++] = longer;
         } else {
@@ -100,7 +116,7 @@ static int by_score(const void *a, const void *b)
 static void check(const struct clf__search_options *options, int seed)
 {
     struct toy toy = toy_for(options, 1, &seed);
-    struct enumeration all = {.options = options, .toy = &toy};
+    struct enumeration all = {.options = options, .toy = &toy, .seed = seed};
     enumerate(&all, (struct entry){0}, 0.0, toy_follow(toy_follow(0, seed), options->start_id));
     qsort(all.entries, (size_t)all.count, sizeof *all.entries, by_score);
     struct toy_result result;
@@ -123,7 +139,7 @@ static void check(const struct clf__search_options *options, int seed)
 static void test_finds_all_hypotheses(void **state)
 {
     (void)state;
-    static const double penalties[] = {0.0, -1.0, 0.6, 1.0, 2.0};
+    static const double penalties[] = {0.0, -1.0, 0.6, 1.0, 2.0}, coverages[] = {0.2, 3.0, -1.0};
     static const int32_t bad_words[] = {2, 0, TOY_START, 2};
     static const int32_t offsets[] = {0, 2, 4}, prefix[] = {2, 1, 1, 2};
     for (int round = 0; round < 360; round++) {
@@ -139,6 +155,8 @@ static void test_finds_all_hypotheses(void **state)
         options.prefix = prefix;
         options.prefix_count = round / 11 % (options.max_length + 1);
         options.forced_last = round / 13 % 3 - 1;
+        options.coverage_penalty = round % 2 == 0 ? 0.0 : coverages[round / 2 % 3];
+        options.coverage_start = round / 17 % 2 * options.prefix_count;
         check(&options, round);
     }
 }

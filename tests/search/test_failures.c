@@ -61,6 +61,10 @@ static void test_wrong_sizes(void **state)
     REJECT(options.decay_start = -1, "from token -1 on");
     REJECT(options.repetition_penalty = NAN, "repetition penalty");
     REJECT(options.source_repetition_penalty = -1.0f, "of the source's tokens -1");
+    REJECT(options.coverage_penalty = NAN, "coverage penalty nan");
+    REJECT((options.coverage_penalty = 1.0, options.memory_limit = 0), "sources of 0 places");
+    REJECT((options.coverage_penalty = 1.0, options.early_stopping = CLF__STOP_ALL),
+           "\"all\" is not for a coverage penalty");
     REJECT(options.length_rule = (enum clf__length_rule)9, "length rule 9");
     REJECT(options.early_stopping = (enum clf__early_stopping)9, "early stopping 9");
     struct clf__search_options options = toy_options(10, 4, 2, 6);
@@ -86,6 +90,8 @@ static void test_no_room(void **state)
     assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "banned ids of 9");
     other = options, other.suppressed = ids, other.suppressed_count = 2;
     assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "with 3 banned ids");
+    other = options, other.coverage_penalty = 1.0;
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "no room for");
     other = options, other.n_best = 0;
     assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "n-best 0");
     assert_true(clf__search_is_free(search, 0)); /* as if nothing had been */

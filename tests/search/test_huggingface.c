@@ -75,6 +75,9 @@ static void read_case(struct listed *listed, const json_t *object)
     options->other_end_count = read_ids(listed->other_ends, json_object_get(object, "other_ends"), 0);
     const json_t *repetition = json_object_get(object, "repetition_penalty");
     options->repetition_penalty = repetition != NULL ? (float)json_number_value(repetition) : 1.0f;
+    const json_t *groups = json_object_get(object, "groups");
+    options->groups = groups != NULL ? (int)json_integer_value(groups) : 1;
+    options->diversity_penalty = (float)json_number_value(json_object_get(object, "diversity_penalty"));
     const json_t *decay = json_object_get(object, "exponential_decay_length_penalty");
     if (decay != NULL) {
         options->decay_start = (int)json_integer_value(json_array_get(decay, 0));
@@ -109,9 +112,10 @@ static int equals(const struct clf__hypothesis *actual, const json_t *expected, 
         double score = json_number_value(json_object_get(one, "score"));
         double log_probability = json_number_value(json_object_get(one, "log_probability"));
         if (actual[i].length != length || memcmp(actual[i].ids, ids, (size_t)length * sizeof *ids) != 0 ||
-            /* A length penalty of -1 makes large scores, whose last float bits differ. */
+            /* A length penalty of -1 makes large scores, whose last float bits differ; decay too. */
             !(fabs(actual[i].score - score) <= 1e-5 * fmax(1.0, fabs(score) / 10.0)) ||
-            !(fabs(actual[i].log_probability - log_probability) <= 1e-5)) {
+            !(fabs(actual[i].log_probability - log_probability) <=
+              1e-5 * fmax(1.0, fabs(log_probability) / 10.0))) {
             print_error("case %zu, source %d, hypothesis %d: length %d for %d, score %.7f for %.7f, "
                         "log-probability %.7f for %.7f\n",
                         number, source, i, actual[i].length, length, (double)actual[i].score, score,
@@ -196,9 +200,16 @@ static void test_features(void **state)
     check_file("search/feature_cases.json", 720);
 }
 
+/* Groups of beams, as version 4 has them. */
+static void test_groups(void **state)
+{
+    (void)state;
+    check_file("search/group_cases.json", 400);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_transformers),
-                                       cmocka_unit_test(test_features)};
+                                       cmocka_unit_test(test_features), cmocka_unit_test(test_groups)};
     return cmocka_run_group_tests_name("search/huggingface", tests, NULL, NULL);
 }

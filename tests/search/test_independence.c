@@ -81,8 +81,28 @@ static void test_alone_and_in_a_batch(void **state)
             options.bad_word_count = 3;
             check_batch(&options, seeds, SOURCES);
             options.repetition_penalty = 1.2f;
+            options.coverage_penalty = stop == CLF__STOP_ALL ? 0.0 : 0.7;
             check_batch(&options, seeds + 3, 5);
         }
+    }
+}
+
+static void test_groups_alone_and_in_a_batch(void **state)
+{
+    (void)state;
+    int seeds[SOURCES];
+    for (int i = 0; i < SOURCES; i++) {
+        seeds[i] = 13 * i + 5;
+    }
+    for (int way = 0; way < 6; way++) {
+        struct clf__search_options options = toy_options(20, way < 3 ? 4 : 3, way < 3 ? 4 : 3, 12);
+        options.groups = way < 3 ? 2 : 3;
+        options.diversity_penalty = 0.9f;
+        options.early_stopping = (enum clf__early_stopping)(way % 3);
+        options.renormalize = way % 2;
+        options.repetition_penalty = way % 3 == 1 ? 1.3f : 1.0f;
+        options.coverage_penalty = way == 2 ? 0.4 : 0.0;
+        check_batch(&options, seeds, SOURCES);
     }
 }
 
@@ -100,6 +120,7 @@ static void test_sampling_alone_and_in_a_batch(void **state)
         options.sampling.top_p = 0.95f;
         options.sampling.seed = 77;
         options.repetition_penalty = beams == 2 ? 1.2f : 1.0f;
+        options.coverage_penalty = beams == 1 ? 0.3 : 0.0;
         check_batch(&options, seeds, SOURCES);
     }
 }
@@ -114,6 +135,7 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
             struct clf__search_options options = toy_options(20, beams, beams, 6);
             options.early_stopping = way == 2 ? CLF__STOP_ALL : CLF__STOP_FALSE;
             options.min_length = 5; /* so that nothing has ended where the NaN begin */
+            options.coverage_penalty = way == 2 ? 0.0 : 1.0;
             struct toy healthy = toy_for(&options, 3, seeds), ill = healthy;
             ill.nan_source = 1;
             ill.nan_position = position;
@@ -180,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone_and_in_a_batch),
+        cmocka_unit_test(test_groups_alone_and_in_a_batch),
         cmocka_unit_test(test_sampling_alone_and_in_a_batch),
         cmocka_unit_test(test_a_source_with_nan_disturbs_no_other),
         cmocka_unit_test(test_a_long_source_holds_up_no_other),

@@ -34,9 +34,12 @@ static void make_options(struct clf__search_options *options)
         options[i].sampling.seed = (uint64_t)i;
         options[i].n_best = i % 6 == 4 ? 4 : options[i].n_best;
         options[i].early_stopping = i == 7 ? CLF__STOP_FALSE : options[i].early_stopping;
+        options[i].groups = beams == 4 && i != 7 ? 2 : 1;
+        options[i].diversity_penalty = 0.8f;
         options[i].bad_words = bad_words;
         options[i].bad_word_offsets = offsets;
         options[i].bad_word_count = i % 4;
+        options[i].coverage_penalty = i % 3 == 1 && options[i].early_stopping != CLF__STOP_ALL ? 0.5 : 0.0;
     }
 }
 
@@ -190,6 +193,46 @@ static void test_prefix(void **state)
     }
 }
 
+/* Where rows look is asked of steps of those who want it alone, and at a forced last token too. */
+static void test_attention_is_wanted(void **state)
+{
+    (void)state;
+    int seed = 3;
+    for (int beams = 0; beams <= 3; beams++) { /* 0: samples */
+        int rows = beams > 0 ? beams : 1;
+        struct clf__search_options options = toy_options(20, rows, rows, 4);
+        struct toy_result result, plain;
+        options.sampling.is_on = beams == 0;
+        options.prefix = prefix;
+        options.prefix_count = 4;
+        struct toy toy = toy_for(&options, 1, &seed);
+        assert_ok(toy_search(&plain, &toy, 1));
+        assert_int_equal(toy.calls, 3);
+        options.coverage_penalty = 1.0;
+        toy = toy_for(&options, 1, &seed);
+        assert_ok(toy_search(&result, &toy, 1));
+        assert_int_equal(toy.calls, 4);
+        double coverage[TOY_PLACES] = {0.0}, sum = 0.0;
+        uint32_t at = toy_follow(toy_follow(0, seed), TOY_START);
+        for (int i = 0; i < 4; i++) {
+            float attention[TOY_PLACES];
+            toy_attention(attention, seed, at);
+            at = toy_follow(at, prefix[i]);
+            for (int k = 0; k < TOY_PLACES; k++) {
+                coverage[k] += (double)attention[k];
+            }
+        }
+        for (int k = 0; k < TOY_PLACES; k++) {
+            sum += coverage[k] > 0.0 ? log(fmin(coverage[k], 1.0)) : 0.0;
+        }
+        assert_true(sum < -0.1);
+        assert_true(fabs((double)result.hypotheses[0].score - sum) < 1e-5);
+        assert_true(plain.hypotheses[0].score == 0.0f && result.hypotheses[0].log_probability == 0.0);
+        toy_result_free(&plain);
+        toy_result_free(&result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_wider_sources_show_no_more),
         cmocka_unit_test(test_bans),
         cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_attention_is_wanted),
     };
     return cmocka_run_group_tests_name("search/options", tests, NULL, NULL);
 }

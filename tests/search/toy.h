@@ -12,7 +12,7 @@
 #include "search/search.h"
 #include "support/support.h"
 
-enum { TOY_CACHE_ROWS = 1024, TOY_VOCABULARY = 64, TOY_END = 0, TOY_START = 1 };
+enum { TOY_CACHE_ROWS = 1024, TOY_VOCABULARY = 64, TOY_END = 0, TOY_START = 1, TOY_PLACES = 6 };
 
 struct toy {
     int vocabulary, spread, end_bonus, shift;
@@ -59,6 +59,22 @@ static inline void toy_logits(float *logits, const struct toy *toy, uint32_t sta
         int units = (int)(x >> 12) >> (3 - toy->spread);
         units += (id == TOY_END ? toy->end_bonus * (1 << 17) : 0) - toy->shift * (1 << 17);
         logits[id] = (float)units / (1 << 17);
+    }
+}
+
+/* Where a state looks at its source: at 3 to TOY_PLACES places of it, behind which is nothing, a quarter of
+ * them not at all. */
+static inline void toy_attention(float *attention, int seed, uint32_t state)
+{
+    int places = 3 + (seed & 0xff) % (TOY_PLACES - 2);
+    float sum = 1.0f;
+    for (int i = 0; i < TOY_PLACES; i++) {
+        uint32_t x = toy_follow(state, 1000 + i) >> 8;
+        attention[i] = i < places && x % 4 != 0 ? (float)(x % 1000) : 0.0f;
+        sum += attention[i];
+    }
+    for (int i = 0; i < TOY_PLACES; i++) {
+        attention[i] /= sum;
     }
 }
 
@@ -163,6 +179,10 @@ static inline void toy_answer_row(const struct toy *toy, struct clf__step *step,
         size_t width = (size_t)toy->vocabulary;
         memcpy(step->logits + (size_t)row * width, logits, width * sizeof *logits);
     }
+    if (step->wants_attention) {
+        toy_attention(step->attention + (size_t)row * TOY_PLACES, toy->seeds[source],
+                      toy->states[step->cache_rows[row]]);
+    }
     for (int i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
         logits[step->banned[i]] = -INFINITY;
     }
@@ -230,6 +250,7 @@ static inline clf_status toy_step(struct toy *toy, struct clf__step *step)
                              : states[step->parents[row]];
         toy->states[cache_row] = toy_follow(state, step->tokens[row]);
     }
+    step->attention_columns = TOY_PLACES;
     for (int row = 0; row < step->rows; row++) {
         toy->positions[step->cache_rows[row]] = step->positions[row];
         toy_answer_row(toy, step, row);
@@ -279,6 +300,7 @@ static inline struct clf__search_options toy_options(int vocabulary, int beams, 
                                         .repetition_penalty = 1.0f,
                                         .source_repetition_penalty = 1.0f,
                                         .decay_factor = 1.0f,
+                                        .memory_limit = TOY_PLACES + 2,
                                         .sampling = {.temperature = 1.0f, .top_p = 1.0f, .typical_p = 1.0f}};
 }
 
@@ -327,6 +349,7 @@ static inline void toy_make_room(struct toy *toy, struct toy_result *result, int
         most->banned = own.banned > most->banned ? own.banned : most->banned;
         most->changed = own.changed > most->changed ? own.changed : most->changed;
         most->logits |= own.logits;
+        most->places = own.places > most->places ? own.places : most->places;
         result->n_best = options->n_best > result->n_best ? options->n_best : result->n_best;
     }
     assert_true(slots * toy->limits.beams <= TOY_CACHE_ROWS);

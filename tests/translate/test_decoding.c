@@ -1,5 +1,6 @@
 /* Sampling, penalties, given beginnings and streaming on the demo model: a line's samples are its own,
  * whatever else is translated, and options that make no sense are named. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,16 +75,19 @@ static void test_batch_invariance(void **state)
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         struct clf_model *model =
             load_model(support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO));
-        for (int way = 0; way < 3; way++) {
+        for (int way = 0; way < 4; way++) {
             struct clf_translate_options options;
             clf_translate_options_init(&options, model);
             options.sample = way < 2;
             options.seed = 12345678901234;
             options.beam = way == 0 ? 1 : 3;
             options.n_best = way == 0 ? SAMPLES : 3;
+            options.beam_groups = way == 3 ? 3 : 1;
+            options.diversity_penalty = 0.6;
             options.top_p = 0.9;
             options.repetition_penalty = way == 0 ? 1.0 : 1.3;
             options.encoder_repetition_penalty = way == 0 ? 1.0 : 1.1;
+            options.coverage_penalty = way == 1 ? 0.0 : 0.5;
             check_batches(model, &options);
         }
         clf_model_free(model);
@@ -117,6 +121,62 @@ static void test_temperature(void **state)
     clf_translations_free(cold, 1);
     clf_translations_free(hot, 1);
     clf_translations_free(other, 1);
+    clf_model_free(model);
+}
+
+/* A penalty lowers the scores of translations by what they leave uncovered, and is not in their
+ * log-probabilities; of greedy ones and samples it changes nothing else. */
+static void test_coverage(void **state)
+{
+    (void)state;
+    static const int order[] = {0, 1, 2, 3, 4};
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    for (int samples = 0; samples < 2; samples++) {
+        double lost[2] = {0.0, 0.0};
+        struct clf_translate_options options;
+        clf_translate_options_init(&options, model);
+        options.beam = 1;
+        options.sample = samples;
+        struct clf_translation *plain = translate(model, &options, order, LINES);
+        for (int k = 0; k < 2; k++) {
+            options.coverage_penalty = k + 1.0;
+            struct clf_translation *covered = translate(model, &options, order, LINES);
+            for (int i = 0; i < LINES; i++) {
+                const struct clf_hypothesis *one = &plain[i].hypotheses[0],
+                                            *other = &covered[i].hypotheses[0];
+                assert_string_equal(one->text, other->text);
+                assert_true(one->log_probability == other->log_probability && other->score < one->score);
+                lost[k] += (double)one->score - (double)other->score;
+            }
+            clf_translations_free(covered, LINES);
+        }
+        assert_true(fabs(lost[1] - 2.0 * lost[0]) < 1e-4);
+        clf_translations_free(plain, LINES);
+    }
+    clf_model_free(model);
+}
+
+/* Alternatives are aligned whole, also where nothing goes on behind their first tokens. */
+static void test_alternatives_are_aligned(void **state)
+{
+    (void)state;
+    static const int first[] = {0};
+    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    for (int length = 1; length <= 6; length += 5) {
+        struct clf_translate_options options;
+        clf_translate_options_init(&options, model);
+        options.alternatives = 3;
+        options.max_length = length;
+        options.forced_last = -1;
+        options.alignment_layer = 2;
+        struct clf_translation *found = translate(model, &options, first, 1);
+        assert_int_equal(found->count, 3);
+        for (int i = 0; i < 3; i++) {
+            assert_non_null(found->hypotheses[i].alignment);
+            assert_true(found->hypotheses[i].alignment[0] >= 0);
+        }
+        clf_translations_free(found, 1);
+    }
     clf_model_free(model);
 }
 
@@ -429,6 +489,16 @@ static void test_bad_values(void **state)
     REFUSE((options.streamed = hear, options.beam = 2), "there is one beam (2)");
     REFUSE((options.streamed = hear, options.n_best = 3), "one translation a line (3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");
+    REFUSE((options.sample = 0, options.beam = 3, options.beam_groups = 2), "3 beams in 2 groups");
+    REFUSE((options.sample = 0, options.beam = 4, options.beam_groups = 2), "diversity penalty 0");
+    REFUSE((options.beam = options.beam_groups = 2, options.diversity_penalty = 1), "where tokens are drawn");
+    REFUSE((options.sample = 0, options.beam = options.beam_groups = 2, options.diversity_penalty = 1,
+            options.early_stopping = CLF_STOP_NARROW),
+           "\"narrow\"");
+    REFUSE(options.beam_groups = -1, "-1 groups of beams");
+    REFUSE(options.coverage_penalty = INFINITY, "coverage penalty inf");
+    REFUSE((options.coverage_penalty = 1, options.sample = 0, options.early_stopping = CLF_STOP_ALL),
+           "\"all\" is not for a coverage penalty");
     REFUSE(options.length_decay_factor = 0, "decay by 0 from token 0 on: the factor is above 0");
     REFUSE((options.length_decay_start = -1, options.length_decay_factor = 1.1), "from token -1 on");
     REFUSE(options.encoder_repetition_penalty = -2, "of the source's tokens -2");
@@ -441,6 +511,8 @@ int main(void)
         cmocka_unit_test_teardown(test_decay_beyond_floats, support_teardown),
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_temperature, support_teardown),
+        cmocka_unit_test_teardown(test_coverage, support_teardown),
+        cmocka_unit_test_teardown(test_alternatives_are_aligned, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_prefix_beyond_the_factor, support_teardown),
         cmocka_unit_test_teardown(test_alternatives, support_teardown),

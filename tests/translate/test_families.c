@@ -40,6 +40,9 @@ static void choose(struct clf_translate_options *options, const struct clf_model
     options->pieces = 1;
     options->beam = (int)json_integer_value(json_object_get(json, "num_beams"));
     options->n_best = n_best ? (int)json_integer_value(n_best) : 1;
+    const json_t *groups = json_object_get(json, "num_beam_groups");
+    options->beam_groups = groups ? (int)json_integer_value(groups) : 1;
+    read_real(&options->diversity_penalty, json, "diversity_penalty");
     options->length_penalty = penalty ? json_real_value(penalty) : options->length_penalty;
     options->no_repeat_ngram_size = (int)json_integer_value(json_object_get(json, "no_repeat_ngram_size"));
     options->encoder_no_repeat_ngram_size =
@@ -149,7 +152,7 @@ static void check_folder(struct clf_device *device, const char *name, const char
     support_free_all();
 }
 
-static void check_folders(const char *file)
+static void check_folders(const char *file, int least)
 {
     const char *const *names = model_fixture_names();
     int checked = 0;
@@ -163,25 +166,33 @@ static void check_folders(const char *file)
         check_folder(support_device(CLF_FORM_AUTO), names[i], file);
         checked++;
     }
-    assert_true(checked >= (support_small() ? 4 : 7));
+    assert_true(checked >= least);
 }
 
 static void test_generated(void **state)
 {
     (void)state;
-    check_folders("generated.json");
+    check_folders("generated.json", support_small() ? 4 : 7);
 }
 
 /* With what options may ask for beside beams and lengths. */
 static void test_decoding(void **state)
 {
     (void)state;
-    check_folders("decoding.json");
+    check_folders("decoding.json", support_small() ? 4 : 7);
+}
+
+/* Groups of beams, as version 4 of transformers has them. */
+static void test_groups(void **state)
+{
+    (void)state;
+    check_folders("groups.json", 3);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_generated, support_teardown),
-                                       cmocka_unit_test_teardown(test_decoding, support_teardown)};
+                                       cmocka_unit_test_teardown(test_decoding, support_teardown),
+                                       cmocka_unit_test_teardown(test_groups, support_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

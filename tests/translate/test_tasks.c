@@ -150,6 +150,78 @@ static void test_with_other_options(void **state)
     clf_model_free(model);
 }
 
+/* A copy of a fixture with a member of its config.json. */
+static const char *with_member(const char *name, const char *key, json_t *value)
+{
+    char path[600], to[600];
+    struct clf__names names;
+    const char *fixture = support_fixture(name), *folder = support_temporary_folder();
+    assert_ok(clf__folder_list(&names, fixture));
+    for (int i = 0; i < names.count; i++) {
+        snprintf(path, sizeof path, "%s/%s", fixture, names.items[i]);
+        snprintf(to, sizeof to, "%s/%s", folder, names.items[i]);
+        assert_ok(clf__file_copy(to, path));
+    }
+    clf__names_free(&names);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    json_t *config = json_load_file(path, 0, NULL);
+    assert_int_equal(json_object_set_new(config, key, value), 0);
+    assert_int_equal(json_dump_file(config, path, 0), 0);
+    json_decref(config);
+    return folder;
+}
+
+static double score(struct clf_model *model, const char *task)
+{
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    struct clf_score *scores;
+    const struct clf_line source = {"Je suis.", 8}, target = {"I am.", 5};
+    clf_translate_options_init(&options, model);
+    options.task = task;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_score(&scores, translator, &source, &target, 1));
+    assert_int_equal(scores->status, CLF_OK);
+    double found = scores->log_probability;
+    clf_scores_free(scores, 1);
+    clf_translator_free(translator);
+    return found;
+}
+
+/* A task's own start of the decoder holds for given targets too. */
+static void test_start(void **state)
+{
+    (void)state;
+    struct clf_model *with_task =
+        load(with_member("models/t5-text", "task_specific_params",
+                         json_pack("{s:{s:i}, s:{}}", "other", "decoder_start_token_id", 5, "same")));
+    struct clf_model *plain = load(with_member("models/t5-text", "decoder_start_token_id", json_integer(5)));
+    double expected = score(plain, NULL);
+    assert_true(score(with_task, "other") == expected);
+    assert_true(score(with_task, "same") == score(with_task, NULL));
+    assert_true(score(with_task, NULL) != expected);
+    clf_model_free(with_task);
+    clf_model_free(plain);
+}
+
+/* Frames take no text before them. */
+static void test_frames(void **state)
+{
+    (void)state;
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    struct clf_model *model = load(
+        with_member("models/speech", "task_specific_params",
+                    json_pack("{s:{s:s}, s:{s:i}}", "told", "prefix", "hear: ", "silent", "num_beams", 2)));
+    clf_translate_options_init(&options, model);
+    options.task = "told";
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "sources are frames");
+    options.task = "silent";
+    assert_ok(clf_translator_create(&translator, model, &options));
+    clf_translator_free(translator);
+    clf_model_free(model);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -195,6 +267,8 @@ int main(void)
         cmocka_unit_test_teardown(test_as_transformers, support_teardown),
         cmocka_unit_test_teardown(test_options, support_teardown),
         cmocka_unit_test_teardown(test_with_other_options, support_teardown),
+        cmocka_unit_test_teardown(test_start, support_teardown),
+        cmocka_unit_test_teardown(test_frames, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),
         cmocka_unit_test_teardown(test_inspected, support_teardown),
     };

@@ -166,6 +166,23 @@ static void test_n_best(void **state)
     }
 }
 
+static void choose_groups(struct clf_translate_options *options)
+{
+    options->n_best = 4;
+    options->beam_groups = 2;
+    options->diversity_penalty = 0.8;
+}
+
+/* Of version 4. */
+static void test_groups(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        check_recorded(device, "fr-en-small/groups_first30.jsonl", "score", choose_groups);
+    }
+}
+
 static void assert_same(const struct clf_translation *a, const struct clf_translation *b, int line)
 {
     assert_int_equal(a->count, b->count);
@@ -475,6 +492,7 @@ int main(void)
         cmocka_unit_test_teardown(test_greedy, support_teardown),
         cmocka_unit_test_teardown(test_beam, support_teardown),
         cmocka_unit_test_teardown(test_n_best, support_teardown),
+        cmocka_unit_test_teardown(test_groups, support_teardown),
         cmocka_unit_test_teardown(test_few_and_none_are_found, support_teardown),
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_rounding, support_teardown),

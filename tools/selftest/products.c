@@ -262,6 +262,45 @@ static void attention(struct trial *trial)
     attend(trial, cross, 0);
 }
 
+/* Where two sequences of few queries look: the mean of the probabilities of all heads. */
+static void attention_weights(struct trial *trial)
+{
+    enum { ROWS = 5, KEYS = 103, MOST_QUERIES = 3, MOST_KEYS = 70 };
+    static const int32_t ranges[] = {0, 3, 0, 33, 3, 2, 33, MOST_KEYS};
+    float *q = trial_uniform(trial, ROWS * COLUMNS, 2.0f), *k = trial_uniform(trial, KEYS * COLUMNS, 2.0f);
+    float *v = trial_uniform(trial, KEYS * COLUMNS, 1.0f);
+    const struct reference_attention reference = {
+        .heads = HEADS,
+        .key_width = WIDTH,
+        .value_width = WIDTH,
+        .scale = (double)score_scale,
+        .sequences = SEQUENCES,
+        .max_queries = MOST_QUERIES,
+        .max_keys = MOST_KEYS,
+        .ranges = ranges,
+    };
+    double *outputs = trial_array(trial, ROWS * COLUMNS, sizeof *outputs);
+    double *maps = trial_array(trial, SEQUENCES * HEADS * MOST_QUERIES * MOST_KEYS, sizeof *maps);
+    double *expected = trial_array(trial, ROWS * MOST_KEYS, sizeof *expected);
+    reference_attention_forward(outputs, maps, q, k, v, &reference);
+    for (int i = 0; i < ROWS * HEADS * MOST_KEYS; i++) {
+        int row = i / (HEADS * MOST_KEYS), head = i / MOST_KEYS % HEADS, key = i % MOST_KEYS;
+        int sequence = row >= MOST_QUERIES, query = row - sequence * MOST_QUERIES;
+        int map = (sequence * HEADS + head) * MOST_QUERIES + query;
+        expected[row * MOST_KEYS + key] += maps[map * MOST_KEYS + key] / HEADS;
+    }
+    struct clf__attention_call call = {
+        .heads = {HEADS, WIDTH, WIDTH, score_scale},
+        .ranges = {trial_tensor(trial, CLF__I32, SEQUENCES, 4, ranges), SEQUENCES, MOST_QUERIES, MOST_KEYS, 0,
+                   0},
+        .mask = CLF__MASK_NONE,
+    };
+    struct clf__tensor y = trial_floats(trial, ROWS, MOST_KEYS, NULL);
+    RUN(trial, clf__attention_weights_forward(y, trial_floats(trial, ROWS, COLUMNS, q),
+                                              trial_floats(trial, KEYS, COLUMNS, k), HEADS, &call));
+    trial_compare(trial, y, expected);
+}
+
 /* Steps of one hypothesis in cache row 1: the history through the cache against attention over all of it. */
 static void attention_step(struct trial *trial)
 {
@@ -316,6 +355,7 @@ const struct check selftest_product_checks[] = {
     {"candidates, 16 and 8 bit", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP32, 3e-6, candidates_rounded},
     {"batched product", USES_GEMM, CLF_PRECISION_FP32, 3e-6, batched_products},
     {"attention", USES_ATTENTION, CLF_PRECISION_FP32, 3e-6, attention},
+    {"attention weights", 0, CLF_PRECISION_FP32, 3e-6, attention_weights},
     {"attention step, cache", 0, CLF_PRECISION_FP32, 3e-6, attention_step},
     {.name = NULL},
 };

@@ -41,9 +41,10 @@ struct flags {
     int quiet, verbose, json;
     struct clf_model_options model_options;
     /* Flags that override the model's own values; negative or NULL where they were not given. */
-    int beam, n_best, alternatives, min_length, max_length, batch_tokens, renormalize;
+    int beam, beam_groups, n_best, alternatives, min_length, max_length, batch_tokens, renormalize;
     int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
-    double length_penalty, repetition_penalty, encoder_repetition_penalty; /* NaN: not given */
+    double length_penalty, coverage_penalty, diversity_penalty; /* NaN: not given */
+    double repetition_penalty, encoder_repetition_penalty;      /* likewise */
     int sample, no_sample, top_k, seed;
     double temperature, top_p, min_p, typical_p, epsilon, eta; /* likewise */
     double max_length_factor;                                  /* likewise */

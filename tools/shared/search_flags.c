@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/config.h"
 #include "shared/command.h"
-
-#define LEAST_DECAY 1e-6 /* as in generation_config.json */
-#define MOST_DECAY  1e6
 
 /* An id in digits, or else a target piece; "none" gives -1. Digits are never a piece, so that an id means the
  * same with every vocabulary. Returns -1, or the exit status of a wrong value. */
@@ -63,10 +61,11 @@ static int parse_decay(struct clf_translate_options *options, const char *value)
     long start = strtol(value, &comma, 10);
     int is_pair = comma != value && *comma == ',' && errno == 0 && start >= 0 && start <= INT_MAX;
     double factor = is_pair ? strtod(comma + 1, &end) : 0.0;
-    if (!is_pair || end == comma + 1 || *end != '\0' || !(factor >= LEAST_DECAY && factor <= MOST_DECAY)) {
+    if (!is_pair || end == comma + 1 || *end != '\0' ||
+        !(factor >= CLF__LEAST_DECAY && factor <= CLF__MOST_DECAY)) {
         return report_wrong_call("--length-decay takes a number of tokens and a factor from %g to %g with a "
                                  "comma between, such as 20,1.05, not \"%s\"",
-                                 LEAST_DECAY, MOST_DECAY, value);
+                                 CLF__LEAST_DECAY, CLF__MOST_DECAY, value);
     }
     options->length_decay_start = (int)start;
     options->length_decay_factor = factor;
@@ -127,6 +126,11 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
         }
     }
     override(&options->beam, flags->beam);
+    override(&options->beam_groups, flags->beam_groups);
+    override_real(&options->diversity_penalty, flags->diversity_penalty);
+    if (!isnan(flags->diversity_penalty) && options->beam_groups < 2) {
+        return report_wrong_call("--diversity-penalty is for groups of beams: add --beam-groups");
+    }
     override(&options->n_best, flags->n_best);
     override(&options->alternatives, flags->alternatives);
     if (flags->n_best < 0 && options->alternatives > 0) {
@@ -145,6 +149,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
         options->early_stopping = (clf_early_stopping)flags->early_stopping;
     }
     override_real(&options->length_penalty, flags->length_penalty);
+    override_real(&options->coverage_penalty, flags->coverage_penalty);
     override_real(&options->repetition_penalty, flags->repetition_penalty);
     override_real(&options->encoder_repetition_penalty, flags->encoder_repetition_penalty);
     int wrong = apply_sampling(options, flags);
