@@ -31,6 +31,7 @@
     X(T5, t5)                                                                                                \
     X(MT5, mt5)                                                                                              \
     X(UMT5, umt5)                                                                                            \
+    X(WHISPER, whisper)                                                                                      \
     X(TRANSFORMER, transformer)                                                                              \
     X(MARIAN_NMT, marian_nmt)
 
@@ -71,7 +72,9 @@ struct clf__config {
     int encoder_ffn, decoder_ffn;                     /* F */
     int encoder_max_positions, decoder_max_positions; /* longest source, longest target */
     int feature_size;                                 /* of a frame; 0: the source is tokens */
-    int separate_vocabularies;                        /* target pieces are in target_vocab.json */
+    int convolves_frames; /* frames go through convolutions, not a linear layer: two of them make a position
+                           */
+    int separate_vocabularies; /* target pieces are in target_vocab.json */
     /* Positions. */
     enum clf__positions_kind encoder_positions, decoder_positions;
     enum clf__sinusoid_layout sinusoid_layout;

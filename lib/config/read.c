@@ -137,7 +137,7 @@ static clf_status read_vocabularies(struct clf__config *config, const struct clf
 
 static clf_status read_tied_sharing(struct clf__config *config, const struct clf__json *json)
 {
-    int share = 1, tie = 1;
+    int share = config->feature_size == 0, tie = 1;
     if (clf__family_of(config->system)->ties_by_file) { /* which is not read yet */
         config->share_source_target = config->share_target_output = 1;
         return CLF_OK;
@@ -152,7 +152,7 @@ static clf_status read_tied_sharing(struct clf__config *config, const struct clf
     }
     /* Where embeddings are shared and words are not tied, transformers 5 keeps three separate matrices. */
     config->share_source_target = share && tie;
-    config->separate_vocabularies = !share;
+    config->separate_vocabularies = !share && config->feature_size == 0;
     config->share_target_output = tie;
     return CLF_OK;
 }

@@ -57,6 +57,11 @@ struct clf__heads clf__config_largest_heads(const struct clf__config *config)
     };
 }
 
+int clf__config_longest_source(const struct clf__config *config)
+{
+    return config->encoder_max_positions * (config->convolves_frames ? 2 : 1);
+}
+
 /* The widest heads, of equal keys and values, that a device has room for. */
 static int widest_heads(const struct clf_device *device, int is_trained)
 {

@@ -14,6 +14,8 @@ enum clf__positions_kind clf__config_positions(const struct clf__config *config,
 /* Whether either side's are of this kind. */
 int clf__config_has_positions(const struct clf__config *config, enum clf__positions_kind kind);
 int clf__config_max_positions(const struct clf__config *config, enum clf__side side);
+/* The longest source in tokens or frames, of which there may be several a position. */
+int clf__config_longest_source(const struct clf__config *config);
 /* The heads of one side. */
 struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__side side);
 /* As many and as wide as either side's: what scratch memory for both is sized by. */

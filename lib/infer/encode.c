@@ -38,8 +38,11 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     CLF__TRY(upload_sources(session, &views, sources));
     struct clf__workspace workspace = clf__workspace_rows(&session->workspace, rows);
     struct clf__front_end_input input = {.ids = views.ids};
-    if (sources->frames != NULL) {
+    if (session->frames.buffer != NULL) {
         input.frames = clf__tensor_rows(session->frames, 0, given);
+        input.count = sources->count;
+        input.first = sources->first;
+        input.scratch = session->front_scratch;
     }
     CLF__TRY(clf__embedder_forward(workspace.x, &encoder->embedder, &input, views.positions));
     struct clf__attention_call call = {
@@ -74,4 +77,15 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources)
 {
     return clf__session_encode_maps(session, sources, NULL);
+}
+
+struct clf__tensor clf__session_frames(const struct clf__session *session)
+{
+    return session->frames;
+}
+
+clf_status clf__session_encoded(const struct clf__session *session, float *target)
+{
+    return clf__tensor_read(
+        clf__tensor_rows(session->workspace.x, 0, session->source_first[session->sources]), target);
 }

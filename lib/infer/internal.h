@@ -29,9 +29,10 @@ struct clf__session {
     struct clf__arena arena;
     struct clf__workspace workspace; /* rows of the encoder, then of the decoder */
     struct clf__attention_scratch scratch;
-    struct clf__tensor frames; /* (source tokens, feature size) */
-    struct clf__tensor
-        *memory; /* (source tokens, H (K + d_v)) a decoder layer's keys and values of sources */
+    int source_rows;                  /* that the encoder makes of limits.source_tokens, at most */
+    struct clf__tensor frames;        /* (source tokens, feature size) */
+    struct clf__tensor front_scratch; /* (1, n) what the front end works in; buffer NULL: nothing */
+    struct clf__tensor *memory; /* (source rows, H (K + d_v)) a decoder layer's keys and values of sources */
     struct clf__mixer_state *layer_states; /* what a decoder layer keeps from step to step */
     struct clf__mixer_state shared_state;  /* and what all of them do */
     int turn;                              /* of the last step */
@@ -57,7 +58,7 @@ struct clf__session {
     int *occupied;                   /* (limits.sources) the slots in use, by their first rows */
     int occupied_count;
     int *slot_numbers;                 /* (limits.sources) where a whole batch goes */
-    struct clf__tensor hidden_sources; /* (1, source tokens) i32; buffer NULL: none */
+    struct clf__tensor hidden_sources; /* (1, source rows) i32; buffer NULL: none */
     /* The forced targets. */
     int target_rows;
 };

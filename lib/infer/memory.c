@@ -24,7 +24,7 @@ static int reserve_rows(struct clf__session *session, int slot, int length)
         }
         first = end_of(session, session->occupied[at]);
     }
-    if (session->limits.source_tokens - first < length) {
+    if (session->source_rows - first < length) {
         return 0;
     }
     memmove(session->occupied + at + 1, session->occupied + at,
@@ -37,8 +37,7 @@ static int reserve_rows(struct clf__session *session, int slot, int length)
 
 int clf__session_reserve(struct clf__session *session, int slot, int length)
 {
-    const struct clf__front_end *front_end = &session->transformer->encoder.embedder.front_end;
-    return reserve_rows(session, slot, front_end->kind->rows(length));
+    return reserve_rows(session, slot, clf__session_source_rows(session, length));
 }
 
 void clf__session_release(struct clf__session *session, int slot)
@@ -75,7 +74,7 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
     int32_t *hidden, *rows;
     upload->count = 0;
     /* The flags of all rows stay in the staging from one batch to the next. */
-    struct clf__tensor hidden_view = clf__upload_take(upload, session->limits.source_tokens, &hidden);
+    struct clf__tensor hidden_view = clf__upload_take(upload, session->source_rows, &hidden);
     views->rows = clf__upload_take(upload, count, &rows);
     views->is_contiguous = 1;
     for (int b = 0; b < session->sources; b++) {

@@ -15,17 +15,46 @@ static int reads_bf16(const struct clf__transformer *transformer)
     return clf__linear_reads_bf16(&transformer->decoder.projection);
 }
 
-/* Of a product. */
-static int most_rows(const struct clf__session_limits *limits)
+static const struct clf__front_end_kind *front_end_of(const struct clf__session *session)
 {
-    return clf__larger(limits->source_tokens, clf__larger(limits->cache_rows, limits->target_tokens));
+    return session->transformer->encoder.embedder.front_end.kind;
+}
+
+/* Of one source, or of several together: each may be rounded up. */
+int clf__session_source_rows(const struct clf__session *session, int length)
+{
+    return front_end_of(session)->rows(length);
+}
+
+static int most_source_rows(const struct clf__session *session)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    int rows = clf__session_source_rows(session, limits->source_tokens);
+    return clf__smaller(limits->source_tokens, rows + limits->sources);
+}
+
+/* Of the stacks. */
+static int most_rows(const struct clf__session *session)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    return clf__larger(session->source_rows, clf__larger(limits->cache_rows, limits->target_tokens));
+}
+
+/* Of a product: convolutions go over the frames of one source. */
+static int most_product_rows(const struct clf__session *session)
+{
+    int frames = front_end_of(session)->scratch != NULL ? session->limits.source_length : 0;
+    return clf__larger(most_rows(session), frames);
 }
 
 static int most_inputs(const struct clf__config *config)
 {
     struct clf__workspace_widths widths = clf__stacks_widths(config);
+    int seen = config->convolves_frames ? CLF__CONVOLUTION_WIDTH : 1;
+    int features =
+        clf__larger(seen * config->feature_size, config->convolves_frames ? seen * widths.d_model : 0);
     return clf__larger(clf__larger(config->encoder_ffn, config->decoder_ffn),
-                       clf__larger(clf__larger(widths.d_model, widths.context), config->feature_size));
+                       clf__larger(clf__larger(widths.d_model, widths.context), features));
 }
 
 static clf_status reserve_attention(struct clf__session *session)
@@ -37,8 +66,9 @@ static clf_status reserve_attention(struct clf__session *session)
     }
     struct clf__heads largest = clf__config_largest_heads(config);
     int beams = limits->sources > 0 ? limits->cache_rows / limits->sources : 0;
-    int queries = clf__larger(clf__larger(limits->source_length, limits->target_length), beams);
-    int keys = clf__larger(limits->source_length, limits->target_length);
+    int source_rows = clf__session_source_rows(session, limits->source_length);
+    int queries = clf__larger(clf__larger(source_rows, limits->target_length), beams);
+    int keys = clf__larger(source_rows, limits->target_length);
     CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,
                                             queries, keys));
     for (int i = 0; limits->maps && i < 2; i++) {
@@ -60,7 +90,7 @@ static clf_status reserve_decoder(struct clf__session *session)
     CLF__TRY(clf__allocate(&session->layer_states, layers, sizeof *session->layer_states));
     CLF__TRY(clf__allocate(&session->layer_calls, layers, sizeof *session->layer_calls));
     for (int i = 0; i < config->decoder_layers; i++) {
-        CLF__TRY(clf__arena_reserve(arena, &session->memory[i], CLF__F32, limits->source_tokens,
+        CLF__TRY(clf__arena_reserve(arena, &session->memory[i], CLF__F32, session->source_rows,
                                     clf__memory_projection_width(&heads),
                                     "the cross-attention's keys and values"));
         if (limits->cache_rows > 0) {
@@ -111,7 +141,21 @@ static clf_status reserve_slots(struct clf__session *session)
     for (size_t i = 0; i < sources; i++) {
         session->slots[i].first = -1;
     }
-    return clf__upload_reserve(&session->placed, &session->arena, 3 * (int64_t)session->limits.source_tokens);
+    return clf__upload_reserve(&session->placed, &session->arena, 3 * (int64_t)session->source_rows);
+}
+
+static clf_status reserve_frames(struct clf__session *session)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    const struct clf__config *config = &session->transformer->config;
+    const struct clf__front_end_kind *kind = front_end_of(session);
+    CLF__TRY(clf__arena_reserve(&session->arena, &session->frames, CLF__F32, limits->source_tokens,
+                                config->feature_size, "the frames"));
+    return kind->scratch == NULL ? CLF_OK
+                                 : clf__arena_reserve(&session->arena, &session->front_scratch, CLF__F32, 1,
+                                                      kind->scratch(config->d_model, config->feature_size,
+                                                                    limits->source_length),
+                                                      "what convolutions look at");
 }
 
 static clf_status reserve(struct clf__session *session)
@@ -121,14 +165,12 @@ static clf_status reserve(struct clf__session *session)
     struct clf__arena *arena = &session->arena;
     struct clf__workspace_widths widths = clf__stacks_widths(config);
     widths.has_rounded = reads_bf16(session->transformer);
-    CLF__TRY(clf__workspace_reserve(&session->workspace, arena, most_rows(limits), &widths));
-    if (config->feature_size > 0) {
-        CLF__TRY(clf__arena_reserve(arena, &session->frames, CLF__F32, limits->source_tokens,
-                                    config->feature_size, "the frames"));
-    }
+    session->source_rows = most_source_rows(session);
+    CLF__TRY(clf__workspace_reserve(&session->workspace, arena, most_rows(session), &widths));
+    CLF__TRY(config->feature_size > 0 ? reserve_frames(session) : CLF_OK);
     CLF__TRY(reserve_slots(session));
     CLF__TRY(clf__upload_reserve(&session->source, arena,
-                                 3 * (int64_t)limits->source_tokens + 4 * (int64_t)limits->sources));
+                                 3 * (int64_t)session->source_rows + 4 * (int64_t)limits->sources));
     CLF__TRY(reserve_decoder(session));
     return reserve_attention(session);
 }
@@ -150,10 +192,10 @@ static clf_status allocate(struct clf__session *session)
     struct clf__transformer *transformer = session->transformer;
     const struct clf__session_limits *limits = &session->limits;
     CLF__TRY(clf__arena_allocate(&session->arena));
-    CLF__TRY(clf__transformer_reach(transformer, limits->source_length,
+    CLF__TRY(clf__transformer_reach(transformer, clf__session_source_rows(session, limits->source_length),
                                     clf__larger(limits->positions, limits->target_length)));
-    CLF__TRY(clf__gemm_reserve(transformer->device, most_rows(limits), most_inputs(&transformer->config),
-                               transformer->precision));
+    CLF__TRY(clf__gemm_reserve(transformer->device, most_product_rows(session),
+                               most_inputs(&transformer->config), transformer->precision));
     CLF__TRY(clf__narrowing_fill(session));
     return limits->cache_rows > 0 ? prepare_steps(session) : CLF_OK;
 }

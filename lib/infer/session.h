@@ -12,7 +12,7 @@
 /* The largest batch that a session takes. */
 struct clf__session_limits {
     int sources;       /* sequence slots: sources that are remembered at a time */
-    int source_tokens; /* of all of them together, and of a batch that is encoded */
+    int source_tokens; /* tokens or frames of all of them together, and of a batch that is encoded */
     int source_length; /* of one source */
     int cache_rows;    /* hypotheses that are kept at a time: sources * beams; 0: no steps */
     int positions;     /* generated tokens a hypothesis, at most */
@@ -43,9 +43,21 @@ struct clf__session_size {
 clf_status clf__session_measure(struct clf__session_size *out, struct clf__transformer *transformer,
                                 const struct clf__session_limits *limits);
 
-/* The encoder over a batch within the limits; ids are inside the vocabulary. What comes out is there until
- * the next call that computes anything but clf__session_remember(). */
+/* The encoder over a batch within the limits; ids are inside the vocabulary. Without ids and frames the
+ * frames are those that clf__session_frames() gives the place of. What comes out is there until the next call
+ * that computes anything but clf__session_remember(). */
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources);
+
+/* Where the frames of the next batch lie on the device, (limits.source_tokens, feature size), one sequence
+ * after the other: for ops that make them there. */
+struct clf__tensor clf__session_frames(const struct clf__session *session);
+
+/* How many rows the encoder makes of a source of so many tokens or frames. */
+int clf__session_source_rows(const struct clf__session *session, int length);
+
+/* The encoder's output (rows, D) of the batch that was encoded last, one source after the other, into
+ * target: clf__session_source_rows() of each. */
+clf_status clf__session_encoded(const struct clf__session *session, float *target);
 
 /* The memory is what the decoder looks at: of each remembered source the keys and values that every decoder
  * layer makes of the encoder's output. A sequence slot holds one source; its rows lie one

@@ -1,6 +1,8 @@
 #include "layers/front_end.h"
 
+#include "base/larger.h"
 #include "ops/positions.h"
+#include "ops/unfold.h"
 
 static int as_many(int count)
 {
@@ -22,7 +24,7 @@ static clf_status tokens_backward(const struct clf__front_end *gradient, struct 
     return clf__embedding_backward(gradient->tokens, dy, &input->id_groups, front_end->scale);
 }
 
-const struct clf__front_end_kind clf__tokens_front_end = {as_many, tokens_forward, tokens_backward};
+const struct clf__front_end_kind clf__tokens_front_end = {as_many, NULL, tokens_forward, tokens_backward};
 
 static clf_status frames_forward(struct clf__tensor y, const struct clf__front_end *front_end,
                                  const struct clf__front_end_input *input, struct clf__tensor table,
@@ -40,4 +42,44 @@ static clf_status frames_backward(const struct clf__front_end *gradient, struct 
                                 CLF__NO_TENSOR, scratch);
 }
 
-const struct clf__front_end_kind clf__frames_front_end = {as_many, frames_forward, frames_backward};
+const struct clf__front_end_kind clf__frames_front_end = {as_many, NULL, frames_forward, frames_backward};
+
+static int half_as_many(int count)
+{
+    return count / 2 + count % 2;
+}
+
+/* The first convolution's rows and what a convolution looks at, of one sequence. */
+static int64_t convolutions_scratch(int d_model, int feature_size, int frames)
+{
+    int64_t first = (int64_t)frames * feature_size, second = (int64_t)half_as_many(frames) * d_model;
+    return (int64_t)frames * d_model + CLF__CONVOLUTION_WIDTH * clf__larger_int64(first, second);
+}
+
+static clf_status convolve(struct clf__tensor y, struct clf__tensor x, const struct clf__linear *convolution,
+                           struct clf__tensor room, int step)
+{
+    struct clf__tensor seen = clf__tensor_packed(room, y.rows, CLF__CONVOLUTION_WIDTH * x.columns);
+    CLF__TRY(clf__unfold_forward(seen, x, CLF__CONVOLUTION_WIDTH, step));
+    return clf__linear_forward(y, seen, convolution, CLF__GELU_ERF, CLF__NO_TENSOR);
+}
+
+static clf_status convolutions_forward(struct clf__tensor y, const struct clf__front_end *front_end,
+                                       const struct clf__front_end_input *input, struct clf__tensor table,
+                                       struct clf__tensor positions)
+{
+    for (int b = 0, row = 0; b < input->count; b++) {
+        int frames = input->first[b + 1] - input->first[b], rows = half_as_many(frames);
+        struct clf__tensor hidden = clf__tensor_packed(input->scratch, frames, y.columns);
+        int used = frames * y.columns;
+        struct clf__tensor room = clf__tensor_columns(input->scratch, used, input->scratch.columns - used);
+        CLF__TRY(convolve(hidden, clf__tensor_rows(input->frames, input->first[b], frames),
+                          &front_end->convolutions[0], room, 1));
+        CLF__TRY(convolve(clf__tensor_rows(y, row, rows), hidden, &front_end->convolutions[1], room, 2));
+        row += rows;
+    }
+    return table.buffer != NULL ? clf__positions_forward(y, y, table, positions) : CLF_OK;
+}
+
+const struct clf__front_end_kind clf__convolutions_front_end = {half_as_many, convolutions_scratch,
+                                                                convolutions_forward, NULL};

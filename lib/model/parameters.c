@@ -52,6 +52,7 @@ static clf_status add_module(void *context, const struct clf__module *module)
             struct clf__parameter *item = add(writer, part->role, &shape, part->weight);
             if (item) {
                 item->is_product = module->kind == CLF__MODULE_LINEAR || module->kind == CLF__MODULE_WEIGHT;
+                item->kernel = part->kernel;
             }
             if (item && module->kind == CLF__MODULE_WEIGHT && config->pad_id < part->rows &&
                 clf__family_of(config->system)->begins_with_zero_pad) {

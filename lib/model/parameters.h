@@ -12,7 +12,8 @@
  *
  *   model.shared.weight                               (V, D), where source and target share it; else
  *   model.SIDE.embed_tokens.weight                    (V, D)
- *   model.encoder.frontend.{weight,bias}              (D, feature size), for frames
+ *   model.encoder.frontend.{weight,bias}              (D, feature size), for frames; or
+ *   model.encoder.{conv1,conv2}.{weight,bias}         (D, feature size, 3) and (D, D, 3)
  *   model.SIDE.embed_positions.weight                 (max_positions + position_offset, D), where learned
  *   model.SIDE.relative_attention_bias.weight         (buckets, H)
  *   model.SIDE.layernorm_embedding.{weight,bias}
@@ -37,6 +38,7 @@
 struct clf__parameter {
     char name[96];
     int rows, columns;
+    int kernel; /* above 0: a convolution's, stored as (rows, columns / kernel, kernel) */
     struct clf__initial initial;
     int decays;     /* under weight decay: matrices do; biases, norms and relative biases do not */
     int is_product; /* a weight of products, or an embedding: loaded in the precision that is asked for */

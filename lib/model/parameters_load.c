@@ -56,10 +56,14 @@ static int list_roles(const struct clf__config *config, const char *name, const 
 
 static int has_shape(const struct clf__stored_tensor *tensor, const struct clf__parameter *parameter)
 {
-    /* A convolution of width 1 has one more dimension of 1 at the end, a MarianMT logits bias one in front.
-     */
+    /* A convolution has one more dimension at the end, which is 1 where a linear layer was saved as one; a
+     * MarianMT logits bias has one in front. */
     const int64_t *shape = tensor->shape;
-    int dimensions = tensor->dimensions;
+    int dimensions = tensor->dimensions, kernel = parameter->kernel;
+    if (kernel > 0) {
+        return dimensions == 3 && shape[0] == parameter->rows && shape[1] == parameter->columns / kernel &&
+               shape[2] == kernel;
+    }
     if (dimensions == 3 && shape[2] == 1) {
         dimensions = 2;
     }
@@ -95,6 +99,11 @@ static clf_status check_stored(const struct clf__stored_tensor *tensor,
         if (parameter->rows == 1) {
             return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d); %s",
                              tensor->file, tensor->name, shape, parameter->columns, save_both);
+        }
+        if (parameter->kernel > 0) {
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d, %d, %d); %s",
+                             tensor->file, tensor->name, shape, parameter->rows,
+                             parameter->columns / parameter->kernel, parameter->kernel, save_both);
         }
         return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d, %d); %s",
                          tensor->file, tensor->name, shape, parameter->rows, parameter->columns, save_both);
@@ -176,16 +185,29 @@ static clf_status check_unknown(const struct loading *loading)
     return CLF_OK;
 }
 
+/* Whether a family stores canonical names too: what begins as they do may be another name of its own. */
+static int keeps_canonical(const struct clf__tensor_names *names)
+{
+    static const char name[] = "model.shared.weight";
+    char stored[NAME_BYTES];
+    int is_kept = 0;
+    for (int n = 0; !is_kept && clf__names_stored(names, name, n, stored, sizeof stored); n++) {
+        is_kept = strcmp(stored, name) == 0;
+    }
+    return is_kept;
+}
+
 /* A folder that we wrote uses the canonical names whatever its preset. */
 static const struct clf__tensor_names *choose_names(const struct clf__checkpoint *checkpoint,
                                                     enum clf__system system)
 {
-    for (int i = 0; i < clf__checkpoint_count(checkpoint); i++) {
+    const struct clf__tensor_names *own = clf__family_of(system)->names;
+    for (int i = 0; i < clf__checkpoint_count(checkpoint) && !keeps_canonical(own); i++) {
         if (strncmp(clf__checkpoint_at(checkpoint, i)->name, "model.", strlen("model.")) == 0) {
             return &clf__names_canonical;
         }
     }
-    return clf__family_of(system)->names;
+    return own;
 }
 
 static clf_status find_all(struct clf__parameters *parameters, const struct loading *loading)

@@ -77,6 +77,9 @@ static json_t *shape_of(const struct entry *entry)
     if (entry->is_factors) {
         return json_pack("[i]", parameter->rows);
     }
+    if (parameter->kernel > 0) {
+        return json_pack("[iii]", parameter->rows, parameter->columns / parameter->kernel, parameter->kernel);
+    }
     int is_vector = parameter->rows == 1 && strcmp(parameter->name, "final_logits_bias") != 0;
     return is_vector ? json_pack("[i]", parameter->columns)
                      : json_pack("[ii]", parameter->rows, parameter->columns);

@@ -240,7 +240,10 @@ static clf_status visit_layer(const struct walk *walk, int index)
 
 const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *config, enum clf__side side)
 {
-    return side == CLF__ENCODER && config->feature_size > 0 ? &clf__frames_front_end : &clf__tokens_front_end;
+    if (side == CLF__DECODER || config->feature_size == 0) {
+        return &clf__tokens_front_end;
+    }
+    return config->convolves_frames ? &clf__convolutions_front_end : &clf__frames_front_end;
 }
 
 #define OFFSET(member) offsetof(struct clf__stack, member)
@@ -281,15 +284,42 @@ static clf_status visit_tokens(struct walk *walk, enum clf__side side, const cha
     return walk->visit(walk->context, &module);
 }
 
+static clf_status visit_convolutions(const struct walk *walk)
+{
+    const struct clf__config *config = walk->config;
+    for (int i = 0; i < CLF__CONVOLUTIONS; i++) {
+        int channels = i == 0 ? config->feature_size : config->d_model;
+        size_t offset = OFFSET(embedder.front_end.convolutions) + (size_t)i * sizeof(struct clf__linear);
+        struct clf__module module = lone_module(walk, CLF__MODULE_LINEAR, offset, CLF__MATRIX,
+                                                config->d_model, CLF__CONVOLUTION_WIDTH * channels);
+        struct clf__module_part *part = &module.parts[0];
+        part->kernel = CLF__CONVOLUTION_WIDTH;
+        snprintf(part->weight, sizeof part->weight, "model.encoder.conv%d.weight", i + 1);
+        snprintf(part->bias, sizeof part->bias, "model.encoder.conv%d.bias", i + 1);
+        CLF__TRY(walk->visit(walk->context, &module));
+    }
+    return CLF_OK;
+}
+
+/* Of frames; tokens are embedded before the stacks. */
+static clf_status visit_front_end(const struct walk *walk)
+{
+    const struct clf__config *config = walk->config;
+    if (walk->side == CLF__DECODER || config->feature_size == 0) {
+        return CLF_OK;
+    }
+    return config->convolves_frames
+               ? visit_convolutions(walk)
+               : visit_one(walk, CLF__MODULE_LINEAR, OFFSET(embedder.front_end.frames), "frontend",
+                           CLF__MATRIX, config->d_model, config->feature_size);
+}
+
 static clf_status visit_stack(struct walk *walk, enum clf__side side)
 {
     const struct clf__config *config = walk->config;
-    int width = config->d_model, is_encoder = side == CLF__ENCODER;
+    int width = config->d_model;
     walk->side = side;
-    if (is_encoder && config->feature_size > 0) {
-        CLF__TRY(visit_one(walk, CLF__MODULE_LINEAR, OFFSET(embedder.front_end.frames), "frontend",
-                           CLF__MATRIX, width, config->feature_size));
-    }
+    CLF__TRY(visit_front_end(walk));
     if (clf__config_positions(config, side) == CLF__POSITIONS_LEARNED) {
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.positions), "embed_positions",
                            CLF__EMBEDDING, clf__config_max_positions(config, side) + config->position_offset,

@@ -17,7 +17,8 @@ enum clf__module_kind {
 /* One parameter of a module and its bias, by their canonical names; an empty name: there is none. */
 struct clf__module_part {
     char weight[96], bias[96];
-    enum clf__role role;  /* of the weight */
+    enum clf__role role; /* of the weight */
+    int kernel; /* neighbours that a convolution looks at, the last dimension of its weight; else 0 */
     int rows, head_width; /* the latter in attention, else 0 */
     int bias_is_fixed;    /* a constant that the family stores: it is not trained */
 };

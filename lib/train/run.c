@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "config/family/family.h"
+#include "config/sides.h"
 #include "device/buffer.h"
 #include "device/dry_run.h"
 #include "device/queue.h"
@@ -73,7 +74,7 @@ static clf_status load_text(struct clf__dataset **out, struct clf__dataset_repor
         .target_path = texts->count > 1 ? texts->items[1] : NULL,
         .pieces = run->settings.tokens,
         .max_source_length =
-            (int)fmin((double)run->settings.max_source_length, config->encoder_max_positions),
+            (int)fmin((double)run->settings.max_source_length, clf__config_longest_source(config)),
         .max_target_length =
             (int)fmin((double)run->settings.max_target_length, config->decoder_max_positions),
     };

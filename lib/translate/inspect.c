@@ -169,7 +169,7 @@ static clf_status say_of_tokenizer(struct inspection *inspection)
 {
     const struct clf__config *config = &inspection->config;
     int limit = clf__tokenizer_max_length(inspection->tokenizer);
-    if (limit > config->encoder_max_positions) {
+    if (config->feature_size == 0 && limit > config->encoder_max_positions) {
         CLF__TRY(clf__inspect_say(inspection->unusual,
                                   "tokenizer_config.json's model_max_length %d is more than the %d positions",
                                   limit, config->encoder_max_positions));

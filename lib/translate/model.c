@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/task.h"
+#include "config/sides.h"
 #include "device/caps.h"
 #include "formats/format.h"
 #include "formats/unpack.h"
@@ -14,7 +15,8 @@ static void describe(struct clf_model *model)
 {
     const struct clf__config *config = &model->transformer->config;
     int tokenizer_limit = clf__tokenizer_max_length(model->tokenizer);
-    int limit = config->encoder_max_positions;
+    int limit = clf__config_longest_source(config);
+    int is_limited = config->feature_size == 0 && tokenizer_limit > 0 && tokenizer_limit < limit;
     model->info = (struct clf_model_info){
         .folder = model->folder,
         .system = clf__system_word(config->system),
@@ -28,7 +30,7 @@ static void describe(struct clf_model *model)
         .source_vocabulary = config->source_vocabulary,
         .target_vocabulary = config->target_vocabulary,
         .feature_size = config->feature_size,
-        .max_source_length = tokenizer_limit > 0 && tokenizer_limit < limit ? tokenizer_limit : limit,
+        .max_source_length = is_limited ? tokenizer_limit : limit,
         .max_target_length = config->decoder_max_positions,
         .parameters = model->transformer->parameter_count,
         .precision = model->transformer->precision,

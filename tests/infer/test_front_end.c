@@ -1,7 +1,8 @@
-/* A front end whose rows are not its frames: one that takes every second frame gives what the ordinary one
- * gives of those frames alone. */
+/* Front ends whose rows are not their frames. One that takes every second frame gives what the ordinary one
+ * gives of those frames alone; convolutions give a source the same bits in any batch. */
 #include <string.h>
 
+#include "infer/internal.h"
 #include "support/model_fixture.h"
 #include "support/support.h"
 
@@ -77,10 +78,70 @@ static void test_rows(void **state)
     clf__transformer_free(transformer);
 }
 
+/* What the encoder makes of sources, whose frames are given on the host, or lie on the device. */
+static float *encode(struct clf__session *session, const struct clf__sequences *sources, int on_device,
+                     int rows)
+{
+    struct clf__sequences given = *sources;
+    if (on_device) {
+        struct clf__tensor frames = clf__session_frames(session);
+        assert_ok(
+            clf__tensor_write(clf__tensor_rows(frames, 0, sources->first[sources->count]), sources->frames));
+        given.frames = NULL;
+    }
+    size_t width = (size_t)session->transformer->config.d_model;
+    float *encoded = support_array((size_t)rows * width, sizeof *encoded);
+    assert_ok(clf__session_encode(session, &given));
+    assert_ok(clf__session_encoded(session, encoded));
+    return encoded;
+}
+
+static void check_convolutions(struct clf_device *device, clf_precision precision)
+{
+    static const int batch_first[] = {0, 5, 6, 18, 21}, batch_rows[] = {3, 1, 6, 2};
+    enum { BATCH = 4, FRAMES = 21, BATCH_ROWS = 12 };
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, device, support_fixture("models/whisper-odd"), precision));
+    size_t features = (size_t)transformer->config.feature_size, width = (size_t)transformer->config.d_model;
+    struct support_random random = {6};
+    float *frames = support_uniform_array(&random, FRAMES * features, 1);
+    const struct clf__session_limits limits = {
+        .sources = BATCH, .source_tokens = FRAMES, .source_length = 12};
+    struct clf__session *session;
+    assert_ok(clf__session_create(&session, transformer, &limits));
+    const struct clf__sequences batch = {.count = BATCH, .first = batch_first, .frames = frames};
+    const float *together = encode(session, &batch, 0, BATCH_ROWS);
+    assert_memory_equal(encode(session, &batch, 1, BATCH_ROWS), together, BATCH_ROWS * width * sizeof(float));
+    for (int b = 0, row = 0; b < BATCH; row += batch_rows[b++]) {
+        int count = batch_first[b + 1] - batch_first[b], rows = batch_rows[b];
+        assert_int_equal(clf__session_source_rows(session, count), rows);
+        const struct clf__sequences alone = {.count = 1,
+                                             .first = (const int[]){0, count},
+                                             .frames = frames + (size_t)batch_first[b] * features};
+        assert_memory_equal(encode(session, &alone, 0, rows), together + (size_t)row * width,
+                            (size_t)rows * width * sizeof(float));
+    }
+    clf__session_free(session);
+    clf__transformer_free(transformer);
+    support_free_all();
+}
+
+static void test_convolutions(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        for (int precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++) {
+            check_convolutions(device, (clf_precision)precision);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_rows, support_teardown),
+        cmocka_unit_test_teardown(test_convolutions, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/larger.h"
 #include "base/memory.h"
+#include "config/sides.h"
 #include "device/buffer.h"
 #include "device/queue.h"
 #include "program/launch.h"
@@ -71,7 +73,7 @@ static clf_status fill(struct tune_session *session, struct clf_model *model, in
     int length = is_quick ? QUICK_LENGTH : LENGTH;
     session->device = model->transformer->device;
     session->sources = is_quick ? QUICK_SOURCES : SOURCES;
-    session->length = length < config->encoder_max_positions ? length : config->encoder_max_positions;
+    session->length = clf__smaller(length, clf__config_longest_source(config));
     session->vocabulary = config->target_vocabulary;
     CLF__TRY(fill_sources(session, config));
     CLF__TRY(allocate_step(session));

@@ -1,0 +1,12 @@
+/* What a convolution over time looks at, a row for each of its rows: it is a product with those (im2col). */
+#ifndef CLF_OPS_UNFOLD_H
+#define CLF_OPS_UNFOLD_H
+
+#include "tensor/tensor.h"
+
+/* y[t][c * width + k] = x[t * step + k - width / 2][c]; zeros where x has no such row. y may not be x. */
+clf_status clf__unfold_forward(struct clf__tensor y, /* (N, width * C) */
+                               struct clf__tensor x, /* (M, C) */
+                               int width, int step);
+
+#endif
