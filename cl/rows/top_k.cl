@@ -4,6 +4,10 @@
  * statistics (R, 4) = { max, log of the sum of exp(x - max) } over the row as it came, then over what is left, or only
  * the latter twice where `both` is 0. A row without a number has { -inf, -inf }.
  *
+ * And of ranges of a row's columns: columns first .. end - 1 of range m, ranges (R, 2 M) = { first, end, first, end ... },
+ * have values (R, M k), ids (R, M k) and statistics (R, 2 M) of their own, each of these the last two of the above. What a
+ * range has beyond the row is left out.
+ *
  * No macros are needed. */
 #include "include/candidates.cl"
 
@@ -13,6 +17,28 @@
         int logits_offset, int logits_stride, const __global int *banned, int banned_offset, int banned_stride,        \
         const __global int *offsets, int offsets_offset, int offsets_stride, int rows, int columns, int k,             \
         int banned_count, int both
+
+#define RANGE_ARGUMENTS                                                                                                \
+    __global float *values, int values_offset, int values_stride, __global int *ids, int ids_offset, int ids_stride,   \
+        __global float *statistics, int statistics_offset, int statistics_stride, const __global float *logits,        \
+        int logits_offset, int logits_stride, const __global int *ranges, int ranges_offset, int ranges_stride,        \
+        int rows, int columns, int each, int k
+
+/* The n-th of all, inside its row. */
+struct range {
+    int row, number, first, count;
+};
+
+static struct range range_of(const __global int *ranges, int stride, int n, int each, int columns)
+{
+    struct range range;
+    range.row = n / each;
+    range.number = n % each;
+    const __global int *ends = ranges + (size_t)range.row * stride + 2 * range.number;
+    range.first = clamp(ends[0], 0, columns);
+    range.count = clamp(ends[1], range.first, columns) - range.first;
+    return range;
+}
 
 static float row_max(const __global float *x, int columns)
 {
@@ -104,6 +130,25 @@ CPU_KERNEL void top_k_forward_cpu(ARGUMENTS)
     }
 }
 
+/* A group takes ranges one after the other. */
+CPU_KERNEL void top_k_ranges_cpu(RANGE_ARGUMENTS)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        struct range range = range_of(ranges + ranges_offset, ranges_stride, n, each, columns);
+        const __global float *x = logits + logits_offset + (size_t)range.row * logits_stride + range.first;
+        __global float *best = values + values_offset + (size_t)range.row * values_stride + range.number * k;
+        __global int *best_ids = ids + ids_offset + (size_t)range.row * ids_stride + range.number * k;
+        __global float *answer =
+            statistics + statistics_offset + (size_t)range.row * statistics_stride + 2 * range.number;
+        row_top_k(best, best_ids, k, x, range.count);
+        for (int i = 0; i < k; i++) {
+            best_ids[i] += best_ids[i] < 0 ? 0 : range.first;
+        }
+        answer[0] = best[0];
+        answer[1] = row_log_sum(x, best[0], range.count);
+    }
+}
+
 /* A value and its column as one number that orders as candidates do: larger values first, equal ones (0 and -0 too) by
  * ascending id. 0 is no candidate, and what -inf and NaN give. */
 static ulong key_of(float value, int id)
@@ -176,8 +221,32 @@ static ulong next_of_slice(__local ulong *shared, const __global float *x, int c
     return group_max_key(shared, next);
 }
 
-/* A group takes a row. Each work-item holds the best of its slice that is not taken yet; k times the best of these is
- * taken, and the slice that it comes from is searched again. shared and keys hold GROUP each.
+/* The k best of a row, of which the first is returned. Each work-item holds the best of its slice that is not taken yet; k
+ * times the best of these is taken, and the slice that it comes from is searched again. keys holds GROUP. The ids are
+ * columns of the row, and first_id more. */
+static float group_row_top_k(__local ulong *keys, __global float *values, __global int *ids, int k,
+                             const __global float *x, int columns, int first_id)
+{
+    int item = (int)get_local_id(0);
+    ulong own = first_of_slice(x, columns);
+    float largest = -INFINITY;
+    for (int i = 0; i < k; i++) {
+        ulong first = group_max_key(keys, own);
+        float value = first ? x[id_of(first)] : -INFINITY;
+        if (item == 0) {
+            values[i] = value;
+            ids[i] = first ? first_id + id_of(first) : -1;
+        }
+        largest = i == 0 ? value : largest;
+        if (first && i + 1 < k) {
+            ulong next = next_of_slice(keys, x, columns, first);
+            own = slice_of(id_of(first)) == item ? next : own;
+        }
+    }
+    return largest;
+}
+
+/* A group takes a row. shared and keys hold GROUP each.
  *
  * Local memory comes as parameters: PoCL 3.1 leaves arrays that a kernel of this size declares itself in one place for
  * all its threads, which then overwrite each other's. */
@@ -204,27 +273,32 @@ GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulon
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        ulong own = first_of_slice(x, columns);
-        float largest = -INFINITY;
-        for (int i = 0; i < k; i++) {
-            ulong first = group_max_key(keys, own);
-            float value = first ? x[id_of(first)] : -INFINITY;
-            if (item == 0) {
-                best_values[i] = value;
-                best_ids[i] = first ? id_of(first) : -1;
-            }
-            largest = i == 0 ? value : largest;
-            if (first && i + 1 < k) {
-                ulong next = next_of_slice(keys, x, columns, first);
-                own = slice_of(id_of(first)) == item ? next : own;
-            }
-        }
+        float largest = group_row_top_k(keys, best_values, best_ids, k, x, columns, 0);
         float log_sum = group_row_log_sum(shared, x, largest, columns);
         if (item == 0) {
             answer[0] = has_before ? largest_before : largest;
             answer[1] = has_before ? log_sum_before : log_sum;
             answer[2] = largest;
             answer[3] = log_sum;
+        }
+    }
+}
+
+/* A group takes ranges one after the other. */
+GPU_KERNEL void top_k_ranges_gpu(RANGE_ARGUMENTS, __local float *shared, __local ulong *keys)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        struct range range = range_of(ranges + ranges_offset, ranges_stride, n, each, columns);
+        const __global float *x = logits + logits_offset + (size_t)range.row * logits_stride + range.first;
+        __global float *best = values + values_offset + (size_t)range.row * values_stride + range.number * k;
+        __global int *best_ids = ids + ids_offset + (size_t)range.row * ids_stride + range.number * k;
+        __global float *answer =
+            statistics + statistics_offset + (size_t)range.row * statistics_stride + 2 * range.number;
+        float largest = group_row_top_k(keys, best, best_ids, k, x, range.count, range.first);
+        float log_sum = group_row_log_sum(shared, x, largest, range.count);
+        if (get_local_id(0) == 0) {
+            answer[0] = largest;
+            answer[1] = log_sum;
         }
     }
 }

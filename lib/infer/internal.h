@@ -72,6 +72,9 @@ static inline const struct clf__mixer_kind *clf__session_mixer(const struct clf_
 /* Onto the vocabulary. */
 struct clf__projection clf__session_projection(const struct clf__session *session);
 
+/* Numbers that a step reads back, at most. */
+int64_t clf__step_results(const struct clf__session_limits *limits);
+
 /* What follows is of a session that narrows (narrow.c). Room for it, and what it computes once. */
 clf_status clf__narrowing_reserve(struct clf__session *session);
 clf_status clf__narrowing_fill(struct clf__session *session);

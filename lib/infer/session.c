@@ -110,8 +110,7 @@ static clf_status reserve_decoder(struct clf__session *session)
                                                              limits->cache_rows, limits->positions));
     }
     int rows = clf__larger(limits->cache_rows, limits->target_tokens);
-    int64_t results =
-        clf__larger_int64((2 * (int64_t)limits->candidates + 4) * limits->cache_rows, limits->target_tokens);
+    int64_t results = clf__larger_int64(clf__step_results(limits), limits->target_tokens);
     CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
     CLF__TRY(clf__allocate(&session->results_host, (size_t)clf__larger_int64(results, 1),
                            sizeof *session->results_host));
@@ -122,11 +121,12 @@ static clf_status reserve_decoder(struct clf__session *session)
     }
     struct clf__projection projection = clf__session_projection(session);
     CLF__TRY(clf__projection_scratch_reserve(&session->projection, arena, &projection, rows,
-                                             limits->candidates, limits->logits));
+                                             limits->candidates, limits->logits || limits->ranges > 0));
     int64_t sources = limits->sources;
     CLF__TRY(clf__narrowing_reserve(session));
     int64_t step =
         7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__narrowing_upload(limits);
+    step += 2 * (int64_t)limits->cache_rows * limits->ranges;
     int64_t force = 4 * (int64_t)limits->target_tokens + 8 * sources;
     return clf__upload_reserve(&session->target, arena, clf__larger_int64(step, force));
 }

@@ -18,6 +18,7 @@ struct clf__session_limits {
     int positions;     /* generated tokens a hypothesis, at most */
     int candidates;    /* k of a step */
     int banned;        /* banned ids of a step, all rows together */
+    int ranges;        /* ranges of ids that a row of a step looks at; 0: none, and none where steps narrow */
     int target_tokens; /* of given targets, all together; 0: none are given */
     int target_length; /* of one of them */
     int maps;          /* attention maps are wanted */

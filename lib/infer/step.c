@@ -52,6 +52,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
 /* One row a hypothesis: where its ids, positions and candidates lie on the device. */
 struct step_views {
     struct clf__tensor tokens, positions, position_rows, cache_rows, parents, banned_offsets, banned;
+    struct clf__tensor ranges; /* (rows, 2 M) */
     struct clf__sequence_ranges cross;
     double pairs; /* of self-attention: rows times the positions that they see */
     struct clf__narrowed_rows narrowed;
@@ -76,6 +77,19 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
     ranges->max_keys = longest;
 }
 
+/* Of ids. */
+static struct clf__tensor take_ranges(struct clf__upload *upload, const struct clf__step *step)
+{
+    int columns = 2 * step->ranges_each, count = step->rows * columns;
+    int32_t *ranges;
+    if (count == 0) {
+        return CLF__NO_TENSOR;
+    }
+    struct clf__tensor view = clf__upload_take(upload, count, &ranges);
+    memcpy(ranges, step->ranges, (size_t)count * sizeof *ranges);
+    return clf__tensor_packed(view, step->rows, columns);
+}
+
 static clf_status upload_step(struct clf__session *session, struct step_views *views,
                               const struct clf__step *step)
 {
@@ -94,6 +108,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     views->banned_offsets = clf__upload_take(upload, rows + 1, &offsets);
     views->banned = clf__upload_take(upload, banned_count, &banned);
     views->cross = clf__upload_take_ranges(upload, session->occupied_count, &ranges);
+    views->ranges = take_ranges(upload, step);
     memcpy(tokens, step->tokens, bytes);
     memcpy(cache_rows, step->cache_rows, bytes);
     memcpy(parents, step->parents, bytes);
@@ -124,52 +139,117 @@ static struct clf__tensor results_view(const struct clf__session *session, enum 
     return view;
 }
 
-/* clf__projection_top_k() that keeps the logits: they are read before the banned ids are taken away. */
-static clf_status read_logits(struct clf__session *session, struct clf__step *step,
-                              const struct step_views *views, struct clf__tensor values,
-                              struct clf__tensor ids, struct clf__tensor statistics)
+/* What a step reads back of its rows, as it lies in the results, one after the other. */
+struct step_results {
+    struct clf__tensor values, ids, statistics;
+    struct clf__tensor range_values, range_ids, range_statistics; /* ranges_each times as wide */
+    int count;                                                    /* of numbers */
+};
+
+int64_t clf__step_results(const struct clf__session_limits *limits)
+{
+    int64_t k = limits->candidates;
+    return (2 * k + 4 + limits->ranges * (2 * k + 2)) * limits->cache_rows;
+}
+
+static struct clf__tensor take_results(struct step_results *results, const struct clf__session *session,
+                                       enum clf__type type, int rows, int columns)
+{
+    struct clf__tensor view = results_view(session, type, rows, columns, results->count);
+    results->count += rows * columns;
+    return view;
+}
+
+static struct step_results results_of(const struct clf__session *session, const struct clf__step *step)
+{
+    struct step_results results = {.count = 0};
+    int rows = step->rows, k = step->candidates, each = step->ranges_each;
+    results.values = take_results(&results, session, CLF__F32, rows, k);
+    results.ids = take_results(&results, session, CLF__I32, rows, k);
+    results.statistics = take_results(&results, session, CLF__F32, rows, 4);
+    results.range_values = take_results(&results, session, CLF__F32, rows, each * k);
+    results.range_ids = take_results(&results, session, CLF__I32, rows, each * k);
+    results.range_statistics = take_results(&results, session, CLF__F32, rows, each * 2);
+    return results;
+}
+
+/* Ranges first .. end - 1 of each of some rows. */
+static clf_status look_at_ranges(const struct step_results *results, const struct step_views *views,
+                                 struct clf__tensor logits, int first_row, int first, int end, int k)
+{
+    int rows = logits.rows, count = end - first;
+    if (count == 0) {
+        return CLF_OK;
+    }
+    struct clf__tensor values = clf__tensor_rows(results->range_values, first_row, rows);
+    struct clf__tensor ids = clf__tensor_rows(results->range_ids, first_row, rows);
+    struct clf__tensor statistics = clf__tensor_rows(results->range_statistics, first_row, rows);
+    struct clf__tensor ranges = clf__tensor_rows(views->ranges, first_row, rows);
+    return clf__top_k_ranges(clf__tensor_columns(values, first * k, count * k),
+                             clf__tensor_columns(ids, first * k, count * k),
+                             clf__tensor_columns(statistics, 2 * first, 2 * count), logits,
+                             clf__tensor_columns(ranges, 2 * first, 2 * count));
+}
+
+/* clf__projection_top_k() that keeps the logits: what is wanted before the banned ids are taken away is read
+ * or looked at, and then ranges of what is left. */
+static clf_status keep_logits(struct clf__session *session, struct clf__step *step,
+                              const struct step_views *views, const struct step_results *results)
 {
     struct clf__projection projection = clf__session_projection(session);
-    int most = session->projection.rows;
-    assert(session->limits.logits);
+    int most = session->projection.rows, before = step->ranges_before;
     for (int first = 0; first < step->rows; first += most) {
         int count = clf__smaller(most, step->rows - first);
         struct clf__tensor logits, x = clf__tensor_rows(session->workspace.x, first, count);
         CLF__TRY(clf__projection_logits(&logits, x, &projection, &session->projection));
-        CLF__TRY(clf__tensor_read(logits, step->logits + (size_t)first * (size_t)logits.columns));
+        if (step->wants_logits) {
+            CLF__TRY(clf__tensor_read(logits, step->logits + (size_t)first * (size_t)logits.columns));
+        }
+        CLF__TRY(look_at_ranges(results, views, logits, first, 0, before, step->candidates));
         CLF__TRY(clf__top_k_forward(
-            clf__tensor_rows(values, first, count), clf__tensor_rows(ids, first, count),
-            clf__tensor_rows(statistics, first, count), logits, views->banned,
+            clf__tensor_rows(results->values, first, count), clf__tensor_rows(results->ids, first, count),
+            clf__tensor_rows(results->statistics, first, count), logits, views->banned,
             clf__tensor_columns(views->banned_offsets, first, count + 1), step->both_statistics));
+        CLF__TRY(look_at_ranges(results, views, logits, first, before, step->ranges_each, step->candidates));
     }
     return CLF_OK;
+}
+
+/* The next numbers of the results. */
+static const float *copy_results(void *target, const float *source, int count)
+{
+    if (count > 0) {
+        memcpy(target, source, (size_t)count * sizeof *source);
+    }
+    return source + count;
 }
 
 /* Reads every candidate in one copy. */
 static clf_status read_candidates(struct clf__session *session, struct clf__step *step,
                                   const struct step_views *views)
 {
-    int rows = step->rows, k = step->candidates;
-    struct clf__tensor values = results_view(session, CLF__F32, rows, k, 0);
-    struct clf__tensor ids = results_view(session, CLF__I32, rows, k, rows * k);
-    struct clf__tensor statistics = results_view(session, CLF__F32, rows, 4, 2 * rows * k);
-    int is_narrowed = session->narrowing.weight.buffer != NULL;
+    struct step_results results = results_of(session, step);
+    int is_narrowed = session->narrowing.weight.buffer != NULL, rows = step->rows, k = step->candidates;
     struct clf__projection projection = clf__session_projection(session);
     if (is_narrowed) {
-        CLF__TRY(clf__narrowing_top_k(values, ids, statistics, session, &views->narrowed, &projection, step));
-    } else if (step->wants_logits) {
-        CLF__TRY(read_logits(session, step, views, values, ids, statistics));
+        CLF__TRY(clf__narrowing_top_k(results.values, results.ids, results.statistics, session,
+                                      &views->narrowed, &projection, step));
+    } else if (step->wants_logits || step->ranges_each > 0) {
+        CLF__TRY(keep_logits(session, step, views, &results));
     } else {
         CLF__TRY(clf__projection_top_k(
-            values, ids, statistics, clf__tensor_rows(session->workspace.x, 0, rows), &projection,
-            views->banned, views->banned_offsets, step->both_statistics, &session->projection));
+            results.values, results.ids, results.statistics, clf__tensor_rows(session->workspace.x, 0, rows),
+            &projection, views->banned, views->banned_offsets, step->both_statistics, &session->projection));
     }
-    int total = rows * (2 * k + 4);
-    CLF__TRY(clf__tensor_read(clf__tensor_columns(session->results, 0, total), session->results_host));
-    size_t candidates = (size_t)rows * (size_t)k;
-    memcpy(step->values, session->results_host, candidates * sizeof(float));
-    memcpy(step->ids, session->results_host + candidates, candidates * sizeof(int32_t));
-    memcpy(step->statistics, session->results_host + 2 * candidates, (size_t)rows * 4 * sizeof(float));
+    const float *host = session->results_host;
+    CLF__TRY(
+        clf__tensor_read(clf__tensor_columns(session->results, 0, results.count), session->results_host));
+    host = copy_results(step->values, host, rows * k);
+    host = copy_results(step->ids, host, rows * k);
+    host = copy_results(step->statistics, host, rows * 4);
+    host = copy_results(step->range_values, host, rows * step->ranges_each * k);
+    host = copy_results(step->range_ids, host, rows * step->ranges_each * k);
+    copy_results(step->range_statistics, host, rows * step->ranges_each * 2);
     if (is_narrowed) {
         clf__narrowing_name(session, step);
     }
@@ -214,6 +294,9 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->rows <= session->limits.cache_rows && step->candidates <= session->limits.candidates);
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
     assert(!step->wants_attention || session->limits.attention_layer > 0);
+    assert(step->ranges_each <= session->limits.ranges && step->ranges_before <= step->ranges_each);
+    assert(!step->wants_logits || session->limits.logits);
+    assert(step->ranges_each == 0 || session->narrowing.weight.buffer == NULL);
     struct step_views views;
     CLF__TRY(upload_step(session, &views, step));
     session->turn = !session->turn;

@@ -33,3 +33,23 @@ clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
                                       .cost = clf__rows_cost(logits.rows, logits.columns, both ? 8 : 5, 1)};
     return clf__rows_launch(&launch);
 }
+
+clf_status clf__top_k_ranges(struct clf__tensor values, struct clf__tensor ids, struct clf__tensor statistics,
+                             struct clf__tensor logits, struct clf__tensor ranges)
+{
+    int each = ranges.columns / 2, k = each > 0 ? values.columns / each : 0;
+    assert(each > 0 && values.columns == each * k && ids.columns == each * k);
+    assert(statistics.columns == 2 * each && ranges.columns == 2 * each && ranges.rows == logits.rows);
+    CLF__TRY(clf__top_k_check(k));
+    const struct clf__tensor views[] = {values, ids, statistics, logits, ranges};
+    const struct clf__argument extras[] = {CLF__INT(each), CLF__INT(k), CLF__LOCAL(CLF__GROUP * 4),
+                                           CLF__LOCAL(CLF__GROUP * 8)};
+    struct clf__rows_launch launch = {.program = "top_k",
+                                      CLF__KERNELS("top_k_ranges"),
+                                      CLF__VIEWS(views),
+                                      .rows = logits.rows * each,
+                                      .columns = logits.columns,
+                                      CLF__EXTRAS(extras),
+                                      .cost = clf__rows_cost(logits.rows, logits.columns, 5, 1)};
+    return clf__rows_launch(&launch);
+}

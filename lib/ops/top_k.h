@@ -23,4 +23,13 @@ clf_status clf__top_k_forward(
     struct clf__tensor banned_offsets, /* (1, R + 1) i32: row r bans [offsets[r], offsets[r+1]) */
     int both);
 
+/* The same of ranges of a row's ids, which have their own k best and statistics: those of ids first .. end -
+ * 1 for range m of row r, (first, end) = ranges[r][2 m], ranges[r][2 m + 1]. A range ends with the row; an
+ * empty one, or one of -inf alone, has (-inf, -1) and { -inf, -inf }. Nothing is banned. */
+clf_status clf__top_k_ranges(struct clf__tensor values,     /* (R, M k) */
+                             struct clf__tensor ids,        /* (R, M k) i32 */
+                             struct clf__tensor statistics, /* (R, 2 M): max, log sum exp(x - max) */
+                             struct clf__tensor logits,     /* (R, V) */
+                             struct clf__tensor ranges);    /* (R, 2 M) i32 */
+
 #endif

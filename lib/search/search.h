@@ -149,6 +149,12 @@ struct clf__step {
     int both_statistics;           /* the statistics before the bans are wanted too, by one of them */
     int wants_logits;              /* the logits are wanted too, by one of them */
     int wants_attention;           /* so is where rows look */
+    /* Ranges of each row's ids, where kinds of tokens are told apart by them: the k best and the statistics
+     * of each are wanted too. The first `ranges_before` of a row are looked at before its bans. */
+    int ranges_each;       /* of a row; 0: none */
+    int ranges_before;     /* <= ranges_each */
+    const int32_t *ranges; /* (rows, ranges_each, 2): the first id, and the one behind the last; as large or
+                              larger: an empty range */
     /* Filled by the model. */
     float *values;     /* (rows, k) logits, largest first, equal ones by ascending id */
     int32_t *ids;      /* (rows, k); -1 where fewer than k were left */
@@ -158,6 +164,10 @@ struct clf__step {
     float *attention;  /* (rows, attention_columns) with wants_attention: how much a row looks at each place
                           of its source, 0 behind the last one */
     int attention_columns; /* at most as many places as the search has room for */
+    float *range_values;     /* (rows, ranges_each, k) as values, of each range */
+    int32_t *range_ids;      /* (rows, ranges_each, k) */
+    float *range_statistics; /* (rows, ranges_each, 2): max, log sum exp(x - max); -inf twice where nothing is
+                                left */
 };
 
 /* One finished hypothesis. */

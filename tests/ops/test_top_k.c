@@ -214,6 +214,61 @@ static void test_rows_are_independent(void **state)
     }
 }
 
+/* A range gives what a row of its columns alone gives; it ends with the row, and may be empty, or hold -inf
+ * and NaN alone. Ranges of a row are independent of the others, and of other rows. */
+static void check_ranges(struct clf_device *device, int vocabulary, int k)
+{
+    enum { ROWS = 3, EACH = 5, K = 20 };
+    int v = vocabulary, third = v / 3, columns = EACH * k;
+    int32_t ranges[ROWS * EACH * 2] = {0,     v,     third, v,  third, third,     v - 1, v + 9,     -3, 1, 0,
+                                       third, third, 2 * v, v,  v + 1, INT32_MIN, 0,     INT32_MAX, 1,  0, 1,
+                                       2,     1,     5,     64, 0,     v - 1,     1,     INT32_MAX};
+    struct support_random random = {(uint64_t)v};
+    float *x = support_uniform_array(&random, ROWS * (size_t)v, 6.0f);
+    x[2 * v] = x[2 * v + (v > 5 ? 5 : 0)] = NAN;
+    x[v - 1] = -INFINITY;
+    struct support_view logits = support_view(device, ROWS, v, x);
+    struct support_view values = support_view(device, ROWS, columns, NULL);
+    struct support_view ids = support_view(device, ROWS, columns, NULL);
+    struct support_view statistics = support_view(device, ROWS, 2 * EACH, NULL);
+    struct clf__tensor id_view = ids.tensor;
+    id_view.type = CLF__I32;
+    assert_ok(clf__top_k_ranges(values.tensor, id_view, statistics.tensor, logits.tensor,
+                                support_tensor(device, CLF__I32, ROWS, 2 * EACH, ranges)));
+    const float *actual_values = support_read(values.tensor), *actual = support_read(statistics.tensor);
+    const int32_t *actual_ids = support_read_integers(id_view);
+    for (int n = 0; n < ROWS * EACH; n++) {
+        int first = ranges[2 * n] < 0 ? 0 : ranges[2 * n] > v ? v : ranges[2 * n];
+        int end = ranges[2 * n + 1] > v ? v : ranges[2 * n + 1] < first ? first : ranges[2 * n + 1];
+        float expected_values[K], *row = support_array((size_t)v, sizeof *row);
+        int32_t expected_ids[K];
+        double expected[4];
+        memcpy(row, x + (size_t)(n / EACH) * (size_t)v + first, (size_t)(end - first) * sizeof *row);
+        reference_top_k(expected_values, expected_ids, k, expected, row, end - first, NULL, 0, 0);
+        for (int i = 0; i < k; i++) {
+            int id = expected_ids[i] < 0 ? -1 : expected_ids[i] + first;
+            assert_int_equal(actual_ids[n * k + i], id);
+            assert_true(actual_values[n * k + i] == expected_values[i]);
+        }
+        assert_true(same(expected[2], actual[2 * n]) && same(expected[3], actual[2 * n + 1]));
+    }
+    assert_memory_equal(support_read(logits.tensor), x, ROWS * (size_t)v * sizeof *x);
+    support_view_check(&values);
+    support_view_check(&ids);
+    support_view_check(&statistics);
+}
+
+static void test_ranges(void **state)
+{
+    (void)state;
+    FOR_EACH_FORM(device)
+    {
+        for (int i = 0; i < edge_count(); i++) {
+            check_ranges(device, top_k_edge_columns[i], i % 2 ? 1 : 20);
+        }
+    }
+}
+
 static void test_refuses_k(void **state)
 {
     (void)state;
@@ -240,6 +295,7 @@ int main(void)
         cmocka_unit_test_teardown(test_large_vocabulary, support_teardown),
         cmocka_unit_test_teardown(test_special_values, support_teardown),
         cmocka_unit_test_teardown(test_bans, support_teardown),
+        cmocka_unit_test_teardown(test_ranges, support_teardown),
         cmocka_unit_test_teardown(test_rows_are_independent, support_teardown),
         cmocka_unit_test_teardown(test_refuses_k, support_teardown),
     };
