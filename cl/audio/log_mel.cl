@@ -1,0 +1,197 @@
+/* Logarithms of the power in mel bands, of frames of FRAME samples: y (T, M), samples (1, n). Row t is of the frame whose
+ * middle is sample first + HOP * t; where that leaves the samples they are reflected at their ends.
+ *
+ *     x[j]    = window[j] * samples[first + HOP * t - FRAME / 2 + j]
+ *     p[k]    = |sum over j of x[j] exp(-2 pi i j k / FRAME)|^2, k <= FRAME / 2
+ *     y[t][m] = log10(max(1e-10, sum over k of filters[m][k] p[k]));  peaks[t] = max over m of y[t][m]
+ *
+ * The transform goes in two steps, FRAME = LONG * SHORT, over j = SHORT a + b and k = c + LONG d:
+ *
+ *     u[c][b] = exp(-2 pi i b c / FRAME) * sum over a < LONG of x[SHORT a + b] exp(-2 pi i a c / LONG)
+ *     X[k]    = sum over b < SHORT of u[c][b] exp(-2 pi i b d / SHORT)
+ *
+ * x is real, so that X[FRAME - k] is X[k] conjugated: c <= LONG / 2 gives all. tables holds the window, then cosines and
+ * sines of a c (HALF, LONG), of b c (HALF, SHORT) and of b d (SHORT, SHORT). Band m has the bins spans[m][0] ..
+ * spans[m][1] - 1.
+ *
+ * CPU form: a group takes frames one after the other, and its vectors are b, then d. GPU form: a group takes a frame, and
+ * its work-items numbers of u, then of X, then bands. No macros are needed. */
+#define FRAME 400
+#define HOP   160
+#define LONG  25
+#define SHORT 16
+#define HALF  (LONG / 2 + 1)
+#define BINS  (FRAME / 2 + 1)
+
+#define LONG_COSINES  (tables + FRAME)
+#define LONG_SINES    (LONG_COSINES + HALF * LONG)
+#define TURN_COSINES  (LONG_SINES + HALF * LONG)
+#define TURN_SINES    (TURN_COSINES + HALF * SHORT)
+#define SHORT_COSINES (TURN_SINES + HALF * SHORT)
+#define SHORT_SINES   (SHORT_COSINES + SHORT * SHORT)
+
+#define ARGUMENTS                                                                                                      \
+    __global float *y, int y_offset, int y_stride, __global float *peaks, int peaks_offset, int peaks_stride,          \
+        const __global float *samples, int samples_offset, int samples_stride, const __global float *tables,           \
+        int tables_offset, int tables_stride, const __global float *filters, int filters_offset, int filters_stride,   \
+        const __global int *spans, int spans_offset, int spans_stride, int rows, int columns, int sample_count,        \
+        int first
+
+/* A sample by its number, which may be up to a frame beyond the ends: with few samples, the nearest of those. */
+static float reflected(const __global float *samples, long at, int count)
+{
+    at = at < 0 ? -at : at;
+    at = at >= count ? 2 * ((long)count - 1) - at : at;
+    return count > 0 ? samples[clamp(at, 0L, (long)count - 1)] : 0.0f;
+}
+
+/* NaN stays. */
+static float log_of_power(float power)
+{
+    return log10(power < 1e-10f ? 1e-10f : power);
+}
+
+/* Which bin of the first half a number of the transform is, as its own or as its mirror image. */
+static int bin_of(int c, int d)
+{
+    int k = c + LONG * d;
+    return k <= FRAME / 2 ? k : FRAME - k;
+}
+
+CPU_KERNEL void log_mel_forward_cpu(ARGUMENTS)
+{
+    tables += tables_offset;
+    samples += samples_offset;
+    for (int t = (int)get_group_id(0); t < rows; t += (int)get_num_groups(0)) {
+        float x[FRAME], p[BINS];
+        long start = (long)first + (long)HOP * t - FRAME / 2;
+        for (int j = 0; j < FRAME; j++) {
+            long at = start + j;
+            float sample = at >= 0 && at < sample_count ? samples[at] : reflected(samples, at, sample_count);
+            x[j] = sample * tables[j];
+        }
+        for (int c = 0; c < HALF; c++) {
+            float16 re = (float16)(0.0f), im = re;
+            for (int a = 0; a < LONG; a++) {
+                float16 v = vload16(a, x);
+                re = fma16(v, (float16)(LONG_COSINES[c * LONG + a]), re);
+                im = fma16(v, (float16)(-LONG_SINES[c * LONG + a]), im);
+            }
+            float16 cosine = vload16(c, TURN_COSINES), sine = vload16(c, TURN_SINES);
+            float u[2][SHORT];
+            vstore16(fma16(re, cosine, im * sine), 0, u[0]);
+            vstore16(fma16(im, cosine, -re * sine), 0, u[1]);
+            re = im = (float16)(0.0f);
+            for (int b = 0; b < SHORT; b++) {
+                float16 u_re = (float16)(u[0][b]), u_im = (float16)(u[1][b]);
+                cosine = vload16(b, SHORT_COSINES);
+                sine = vload16(b, SHORT_SINES);
+                re = fma16(u_re, cosine, fma16(u_im, sine, re));
+                im = fma16(u_im, cosine, fma16(-u_re, sine, im));
+            }
+            float power[SHORT];
+            vstore16(fma16(re, re, im * im), 0, power);
+            for (int d = 0; d < (c == 0 ? SHORT / 2 + 1 : SHORT); d++) {
+                p[bin_of(c, d)] = power[d];
+            }
+        }
+        float peak = -INFINITY;
+        for (int m = 0; m < columns; m++) {
+            const __global float *filter = filters + filters_offset + (size_t)m * filters_stride;
+            const __global int *span = spans + spans_offset + (size_t)m * spans_stride;
+            float sum = 0.0f;
+            for (int k = max(span[0], 0); k < min(span[1], BINS); k++) {
+                sum = fma(filter[k], p[k], sum);
+            }
+            float value = log_of_power(sum);
+            y[y_offset + (size_t)t * y_stride + m] = value;
+            peak = fmax(peak, value);
+        }
+        peaks[peaks_offset + t] = peak;
+    }
+}
+
+/* work holds FRAME of x, HALF * SHORT of u twice, BINS of p, shared GROUP. */
+GPU_KERNEL void log_mel_forward_gpu(ARGUMENTS, __local float *work, __local float *shared)
+{
+    __local float *x = work, *u_re = x + FRAME, *u_im = u_re + HALF * SHORT, *p = u_im + HALF * SHORT;
+    int item = (int)get_local_id(0);
+    tables += tables_offset;
+    samples += samples_offset;
+    for (int t = (int)get_group_id(0); t < rows; t += (int)get_num_groups(0)) {
+        long start = (long)first + (long)HOP * t - FRAME / 2;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int j = item; j < FRAME; j += GROUP) {
+            x[j] = reflected(samples, start + j, sample_count) * tables[j];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int i = item; i < HALF * SHORT; i += GROUP) {
+            int c = i / SHORT, b = i % SHORT;
+            float re = 0.0f, im = 0.0f;
+            for (int a = 0; a < LONG; a++) {
+                re = fma(x[SHORT * a + b], LONG_COSINES[c * LONG + a], re);
+                im = fma(x[SHORT * a + b], -LONG_SINES[c * LONG + a], im);
+            }
+            u_re[i] = fma(re, TURN_COSINES[i], im * TURN_SINES[i]);
+            u_im[i] = fma(im, TURN_COSINES[i], -re * TURN_SINES[i]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int i = item; i < HALF * SHORT; i += GROUP) {
+            int c = i / SHORT, d = i % SHORT;
+            float re = 0.0f, im = 0.0f;
+            for (int b = 0; b < SHORT; b++) {
+                float cosine = SHORT_COSINES[b * SHORT + d], sine = SHORT_SINES[b * SHORT + d];
+                re = fma(u_re[c * SHORT + b], cosine, fma(u_im[c * SHORT + b], sine, re));
+                im = fma(u_im[c * SHORT + b], cosine, fma(-u_re[c * SHORT + b], sine, im));
+            }
+            if (c > 0 || d <= SHORT / 2) {
+                p[bin_of(c, d)] = fma(re, re, im * im);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        float peak = -INFINITY;
+        for (int m = item; m < columns; m += GROUP) {
+            const __global float *filter = filters + filters_offset + (size_t)m * filters_stride;
+            const __global int *span = spans + spans_offset + (size_t)m * spans_stride;
+            float sum = 0.0f;
+            for (int k = max(span[0], 0); k < min(span[1], BINS); k++) {
+                sum = fma(filter[k], p[k], sum);
+            }
+            float value = log_of_power(sum);
+            y[y_offset + (size_t)t * y_stride + m] = value;
+            peak = fmax(peak, value);
+        }
+        peak = group_max(shared, peak);
+        if (item == 0) {
+            peaks[peaks_offset + t] = peak;
+        }
+    }
+}
+
+/* y[t][m] = (max(y[t][m], lowest) + 4) / 4; NaN stays. A group takes rows one after the other. */
+#define SCALE_ARGUMENTS __global float *y, int y_offset, int y_stride, int rows, int columns, float lowest
+
+static float scaled(float value, float lowest)
+{
+    return ((value < lowest ? lowest : value) + 4.0f) * 0.25f;
+}
+
+CPU_KERNEL void log_mel_scale_cpu(SCALE_ARGUMENTS)
+{
+    for (int t = (int)get_group_id(0); t < rows; t += (int)get_num_groups(0)) {
+        __global float *row = y + y_offset + (size_t)t * y_stride;
+        for (int m = 0; m < columns; m++) {
+            row[m] = scaled(row[m], lowest);
+        }
+    }
+}
+
+GPU_KERNEL void log_mel_scale_gpu(SCALE_ARGUMENTS)
+{
+    for (int t = (int)get_group_id(0); t < rows; t += (int)get_num_groups(0)) {
+        __global float *row = y + y_offset + (size_t)t * y_stride;
+        for (int m = (int)get_local_id(0); m < columns; m += GROUP) {
+            row[m] = scaled(row[m], lowest);
+        }
+    }
+}
