@@ -101,11 +101,19 @@ void clf__narrowing_name(const struct clf__session *session, struct clf__step *s
 struct clf__decoder_maps {
     float *self, *cross;
     size_t self_stride, cross_stride;
+    /* Or of some heads alone, one after the other at cross, whose maps are cross_stride; NULL: of all. */
+    const struct clf__session_head *heads;
+    int head_count;
 };
 
 /* Runs the decoder's layers and final norm over the first `rows` rows of the workspace; maps may be NULL. */
 clf_status clf__session_run_decoder(struct clf__session *session, int rows,
                                     const struct clf__layer_call *call, const struct clf__decoder_maps *maps);
+
+/* The decoder over given inputs, of each source that is remembered, or of the one at *slot; maps may be NULL.
+ */
+clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs,
+                              const int *slot, const struct clf__decoder_maps *maps);
 
 /* The batch that was encoded last becomes all of the memory, source b at slot b. */
 clf_status clf__session_remember_all(struct clf__session *session);

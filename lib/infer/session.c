@@ -57,12 +57,26 @@ static int most_inputs(const struct clf__config *config)
                        clf__larger(clf__larger(widths.d_model, widths.context), features));
 }
 
+/* One layer's cross-attention over one target, with what it works in where nothing else needs that. */
+static clf_status reserve_alignment(struct clf__session *session, int with_scratch)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
+    int keys = clf__session_source_rows(session, limits->source_length), queries = limits->target_length;
+    if (with_scratch) {
+        CLF__TRY(
+            clf__attention_scratch_reserve(&session->scratch, &session->arena, 1, &heads, queries, keys));
+    }
+    return clf__arena_reserve(&session->arena, &session->maps[1], CLF__F32, (int64_t)heads.count * queries,
+                              keys, "where the decoder looked");
+}
+
 static clf_status reserve_attention(struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
     const struct clf__config *config = &session->transformer->config;
     if (!limits->maps && clf__device_caps(session->transformer->device)->attention == CLF_ATTENTION_FUSED) {
-        return CLF_OK;
+        return limits->aligns ? reserve_alignment(session, 1) : CLF_OK;
     }
     struct clf__heads largest = clf__config_largest_heads(config);
     int beams = limits->sources > 0 ? limits->cache_rows / limits->sources : 0;
@@ -76,7 +90,7 @@ static clf_status reserve_attention(struct clf__session *session)
                                     (int64_t)limits->sources * largest.count * queries, keys,
                                     "the attention maps"));
     }
-    return CLF_OK;
+    return limits->aligns && !limits->maps ? reserve_alignment(session, 0) : CLF_OK;
 }
 
 static clf_status reserve_decoder(struct clf__session *session)
@@ -110,7 +124,9 @@ static clf_status reserve_decoder(struct clf__session *session)
                                                              limits->cache_rows, limits->positions));
     }
     int rows = clf__larger(limits->cache_rows, limits->target_tokens);
-    int64_t results = clf__larger_int64(clf__step_results(limits), limits->target_tokens);
+    int64_t looked = 4 * (int64_t)limits->target_tokens * limits->ranges;
+    int64_t results =
+        clf__larger_int64(clf__step_results(limits), clf__larger_int64(limits->target_tokens, looked));
     CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
     CLF__TRY(clf__allocate(&session->results_host, (size_t)clf__larger_int64(results, 1),
                            sizeof *session->results_host));
@@ -127,7 +143,7 @@ static clf_status reserve_decoder(struct clf__session *session)
     int64_t step =
         7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__narrowing_upload(limits);
     step += 2 * (int64_t)limits->cache_rows * limits->ranges;
-    int64_t force = 4 * (int64_t)limits->target_tokens + 8 * sources;
+    int64_t force = (4 + 2 * (int64_t)limits->ranges) * limits->target_tokens + 8 * sources;
     return clf__upload_reserve(&session->target, arena, clf__larger_int64(step, force));
 }
 

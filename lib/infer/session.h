@@ -22,6 +22,7 @@ struct clf__session_limits {
     int target_tokens; /* of given targets, all together; 0: none are given */
     int target_length; /* of one of them */
     int maps;          /* attention maps are wanted */
+    int aligns;        /* clf__session_align() is called */
     /* Steps may tell where they look at their sources, by the cross-attention of this decoder layer, 1 the
      * first one, in the mean of its first so many heads. Layer 0: none does. */
     int attention_layer, attention_heads;
@@ -95,6 +96,24 @@ clf_status clf__session_logits(struct clf__session *session, int first, int coun
  * vocabulary.
  */
 clf_status clf__session_pick(struct clf__session *session, const int32_t *labels, float *log_probabilities);
+
+/* A head of the decoder's cross-attention. */
+struct clf__session_head {
+    int layer, head;
+};
+
+/* Runs the decoder over one given sequence of inputs on the remembered source at a slot, whatever else is
+ * remembered, and reads where some heads of its cross-attention looked: weights (heads, count, rows of the
+ * source), softmaxes over the source. The session's limits ask for it. clf__session_logits(),
+ * clf__session_pick() and clf__session_look() are of these inputs afterwards. */
+clf_status clf__session_align(struct clf__session *session, int slot, const int32_t *inputs, int count,
+                              const struct clf__session_head *heads, int head_count, float *weights);
+
+/* Of every row of the last inputs that were given, the largest logit and log sum exp(x - largest) of ranges
+ * of ids: statistics (rows, each, 2), ranges (rows, each, 2) as struct clf__step has them, `each` of a row as
+ * the limits say. A range of one id has its logit. */
+clf_status clf__session_look(struct clf__session *session, const int32_t *ranges, int each,
+                             float *statistics);
 
 /* Attention maps of one source and one target, as clf_attention_maps has them. */
 struct clf__session_maps {

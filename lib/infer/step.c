@@ -14,41 +14,6 @@ struct clf__projection clf__session_projection(const struct clf__session *sessio
     return (struct clf__projection){.weight = linear->weight, .bias = linear->bias, .scale = linear->scale};
 }
 
-clf_status clf__session_run_decoder(struct clf__session *session, int rows,
-                                    const struct clf__layer_call *call, const struct clf__decoder_maps *maps)
-{
-    const struct clf__stack *decoder = &session->transformer->decoder;
-    struct clf__workspace workspace = clf__workspace_rows(&session->workspace, rows);
-    struct clf__layer_call *calls = session->layer_calls;
-    struct clf__attention_call plain = *call->cross_call; /* one layer alone tells where it looks */
-    plain.weights = CLF__NO_TENSOR;
-    for (int i = 0; i < decoder->layer_count; i++) {
-        calls[i] = *call;
-        calls[i].memory = session->memory[i];
-        calls[i].state = &session->layer_states[i];
-        calls[i].cross_call = i == session->limits.attention_layer - 1 ? call->cross_call : &plain;
-        if (call->step != NULL) {
-            calls[i].addresses = clf__tensor_rows(session->layer_addresses, i, 1);
-        }
-        calls[i].start = i == 0 ? call->start : NULL;
-    }
-    if (maps == NULL) {
-        CLF__TRY(clf__decoder_layers_forward(decoder->layers, decoder->layer_count, &workspace, calls));
-    }
-    for (int i = 0; maps != NULL && i < decoder->layer_count; i++) {
-        CLF__TRY(clf__decoder_layers_forward(&decoder->layers[i], 1, &workspace, &calls[i]));
-        float *self = maps->self + (size_t)i * maps->self_stride;
-        if (decoder->layers[i].mixer.kind->gives_maps) {
-            CLF__TRY(clf__tensor_read(call->self_call->maps, self));
-        } else {
-            memset(self, 0, maps->self_stride * sizeof *self);
-        }
-        CLF__TRY(clf__tensor_read(call->cross_call->maps, maps->cross + (size_t)i * maps->cross_stride));
-    }
-    return decoder->norm.gamma.buffer != NULL ? clf__norm_forward(workspace.x, workspace.x, &decoder->norm)
-                                              : CLF_OK;
-}
-
 /* One row a hypothesis: where its ids, positions and candidates lie on the device. */
 struct step_views {
     struct clf__tensor tokens, positions, position_rows, cache_rows, parents, banned_offsets, banned;

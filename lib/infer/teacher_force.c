@@ -10,7 +10,7 @@ struct target_views {
 };
 
 static clf_status upload_targets(struct clf__session *session, struct target_views *views,
-                                 const struct clf__sequences *inputs)
+                                 const struct clf__sequences *inputs, const int *slot)
 {
     struct clf__upload *upload = &session->target;
     int longest_source = 0;
@@ -20,7 +20,7 @@ static clf_status upload_targets(struct clf__session *session, struct target_vie
     views->cross = clf__upload_take_ranges(upload, inputs->count, &cross);
     for (int b = 0; b < inputs->count; b++) {
         int first = inputs->first[b], length = inputs->first[b + 1] - first;
-        const struct clf__session_slot *source = &session->slots[b];
+        const struct clf__session_slot *source = &session->slots[slot != NULL ? *slot : b];
         memcpy(cross + 4 * b, (int32_t[4]){first, length, source->first, source->length}, 4 * sizeof *cross);
         longest_source = source->length > longest_source ? source->length : longest_source;
     }
@@ -30,15 +30,16 @@ static clf_status upload_targets(struct clf__session *session, struct target_vie
     return clf__upload_send(upload);
 }
 
-static clf_status force(struct clf__session *session, const struct clf__sequences *inputs,
-                        const struct clf__decoder_maps *maps)
+clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs,
+                              const int *slot, const struct clf__decoder_maps *maps)
 {
     const struct clf__stack *decoder = &session->transformer->decoder;
     int rows = inputs->first[inputs->count];
-    assert(inputs->count == session->occupied_count && rows <= session->limits.target_tokens);
+    assert(inputs->count == (slot != NULL ? 1 : session->occupied_count) &&
+           rows <= session->limits.target_tokens);
     session->target_rows = rows;
     struct target_views views;
-    CLF__TRY(upload_targets(session, &views, inputs));
+    CLF__TRY(upload_targets(session, &views, inputs, slot));
     struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, rows);
     const struct clf__front_end_input input = {.ids = views.inputs.ids};
     CLF__TRY(clf__embedder_forward(x, &decoder->embedder, &input, views.inputs.positions));
@@ -58,8 +59,11 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
         .scratch = &session->scratch,
     };
     if (maps != NULL) {
+        int keys = session->slots[slot != NULL ? *slot : 0].length;
+        cross.maps = clf__tensor_packed(session->maps[1], heads.count * rows, keys);
+    }
+    if (maps != NULL && maps->self != NULL) {
         self.maps = clf__tensor_packed(session->maps[0], heads.count * rows, rows);
-        cross.maps = clf__tensor_packed(session->maps[1], heads.count * rows, session->slots[0].length);
     }
     struct clf__layer_call call = {.self_call = &self, .cross_call = &cross};
     return clf__session_run_decoder(session, rows, &call, maps);
@@ -67,7 +71,7 @@ static clf_status force(struct clf__session *session, const struct clf__sequence
 
 clf_status clf__session_teacher_force(struct clf__session *session, const struct clf__sequences *inputs)
 {
-    return force(session, inputs, NULL);
+    return clf__session_force(session, inputs, NULL, NULL);
 }
 
 clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target)
@@ -120,5 +124,5 @@ clf_status clf__session_attend_target(struct clf__session *session, const struct
         .cross = maps->cross,
         .cross_stride = (size_t)heads.count * targets * sources,
     };
-    return force(session, inputs, &decoder_maps);
+    return clf__session_force(session, inputs, NULL, &decoder_maps);
 }
