@@ -38,6 +38,14 @@ clf_status clf__config_parse(struct clf__config *config, const struct clf__json 
 /* "eos_token_id", which may be an id or a list of one; *id stays as it is where the key is missing. */
 clf_status clf__config_read_end_id(const struct clf__json *json, int *id);
 
+/* What says so of recordings: a list of pairs under "alignment_heads", each inside the decoder. */
+clf_status clf__config_read_word_heads(struct clf__config *config, const struct clf__json *json);
+
+/* The ids that are never generated, and those that do not come first, under these keys; owned by the
+ * configuration even on failure. */
+clf_status clf__config_read_suppressed(struct clf__config *config, const struct clf__json *json,
+                                       const char *key, const char *begin_key);
+
 /* Reads the decoding keys of generation_config.json, or of config.json where a folder has only that, into
  * config->generation, whose preset values stand where a key is missing. */
 clf_status clf__config_read_generation(struct clf__config *config, const struct clf__json *json);

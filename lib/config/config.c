@@ -176,6 +176,7 @@ void clf__config_free(struct clf__config *config)
     clf__free((void *)config->generation.begin_suppressed);
     clf__free((void *)config->generation.bad_words);
     clf__free((void *)config->generation.bad_word_offsets);
+    clf__free(config->word_heads);
     *config = (struct clf__config){0};
 }
 

@@ -122,6 +122,12 @@ struct clf__config {
     /* The cross-attention that says which source token an unknown one comes from: of this decoder layer, 1
      * the first one, its first so many heads, 0: all of them. Layer 0: nothing is said. */
     int alignment_layer, alignment_heads;
+    /* The heads of cross-attention that say when the words of a recording were spoken, owned; none: it is not
+     * said. */
+    struct clf__word_head {
+        int layer, head; /* from 0 */
+    } * word_heads;
+    int word_head_count;
 };
 
 /* Fails unless it is a folder; for a file, the failure names its folder where that may be a model. */

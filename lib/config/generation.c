@@ -278,6 +278,44 @@ static void warn_of_others(const struct clf__json *json)
     }
 }
 
+clf_status clf__config_read_word_heads(struct clf__config *config, const struct clf__json *json)
+{
+    const json_t *array;
+    CLF__TRY(get_array(json, "alignment_heads", &array));
+    size_t count = json_array_size(array);
+    if (count == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__allocate(&config->word_heads, count, sizeof *config->word_heads));
+    config->word_head_count = (int)count;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *pair = json_array_get(array, i), *layer = json_array_get(pair, 0);
+        const json_t *head = json_array_get(pair, 1);
+        int is_pair = json_array_size(pair) == 2 && json_is_integer(layer) && json_is_integer(head);
+        if (!is_pair || json_integer_value(layer) < 0 || json_integer_value(head) < 0 ||
+            json_integer_value(layer) >= config->decoder_layers ||
+            json_integer_value(head) >= config->decoder_heads) {
+            return clf__fail(CLF_FORMAT,
+                             "%s: \"alignment_heads\" holds what is no layer and head of a decoder with %d "
+                             "layers of %d heads",
+                             json->path, config->decoder_layers, config->decoder_heads);
+        }
+        config->word_heads[i].layer = (int)json_integer_value(layer);
+        config->word_heads[i].head = (int)json_integer_value(head);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__config_read_suppressed(struct clf__config *config, const struct clf__json *json,
+                                       const char *key, const char *begin_key)
+{
+    struct clf__search_options *options = &config->generation;
+    int vocabulary = config->target_vocabulary;
+    CLF__TRY(read_id_list(&options->suppressed, &options->suppressed_count, json, key, vocabulary));
+    return read_id_list(&options->begin_suppressed, &options->begin_suppressed_count, json, begin_key,
+                        vocabulary);
+}
+
 clf_status clf__config_read_generation(struct clf__config *config, const struct clf__json *json)
 {
     struct clf__search_options *options = &config->generation;
@@ -301,13 +339,11 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
     CLF__TRY(read_decay(options, json));
     CLF__TRY(read_forced(json, "forced_bos_token_id", vocabulary, &config->forced_first));
     CLF__TRY(read_forced(json, "forced_eos_token_id", vocabulary, &options->forced_last));
-    CLF__TRY(
-        read_id_list(&options->suppressed, &options->suppressed_count, json, "suppress_tokens", vocabulary));
-    CLF__TRY(read_id_list(&options->begin_suppressed, &options->begin_suppressed_count, json,
-                          "begin_suppress_tokens", vocabulary));
+    CLF__TRY(clf__config_read_suppressed(config, json, "suppress_tokens", "begin_suppress_tokens"));
     CLF__TRY(check_forced(options, json, "forced_bos_token_id", config->forced_first));
     CLF__TRY(check_forced(options, json, "forced_eos_token_id", options->forced_last));
     CLF__TRY(read_bad_words(options, json));
     warn_of_others(json);
+    CLF__TRY(config->convolves_frames ? clf__config_read_word_heads(config, json) : CLF_OK);
     return read_lengths(options, json, config->decoder_max_positions);
 }

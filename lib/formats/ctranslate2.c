@@ -69,12 +69,34 @@ static int same_place(const struct clf__stored_tensor *a, const struct clf__stor
     return a != NULL && b != NULL && a->offset == b->offset;
 }
 
+/* A source of tokens, or of frames that go through convolutions. */
+static clf_status read_source(const struct reading *reading)
+{
+    struct clf__config *config = reading->config;
+    const struct clf__stored_tensor *convolution = find(reading, 0, "conv1.weight");
+    int width;
+    if (convolution == NULL) {
+        return read_shape(reading, 0, "embed_tokens.weight", &config->source_vocabulary, &width);
+    }
+    const int64_t *shape = convolution->shape;
+    if (convolution->dimensions != 3 || shape[1] < 1 || shape[1] > CLF__CONFIG_MOST_WIDTH) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"encoder/conv1/weight\" has no three dimensions of a convolution; "
+                         "download it again",
+                         reading->path);
+    }
+    config->convolves_frames = 1;
+    config->source_vocabulary = 0;
+    config->feature_size = (int)shape[1];
+    return CLF_OK;
+}
+
 static clf_status read_sizes(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
-    int d_model = 0, keys = 0, width;
-    CLF__TRY(read_shape(reading, 0, "embed_tokens.weight", &config->source_vocabulary, &config->d_model));
-    CLF__TRY(read_shape(reading, 1, "embed_tokens.weight", &config->target_vocabulary, &d_model));
+    int keys = 0, width;
+    CLF__TRY(read_source(reading));
+    CLF__TRY(read_shape(reading, 1, "embed_tokens.weight", &config->target_vocabulary, &config->d_model));
     config->encoder_layers = count_layers(reading, 0);
     config->decoder_layers = count_layers(reading, 1);
     if (config->encoder_layers == 0 || config->decoder_layers == 0) {
@@ -158,7 +180,9 @@ static clf_status read_activation(const struct reading *reading)
                  {CLF__RELU, "tanh"},
                  {CLF__RELU, "the sigmoid"}};
     int code = 0;
-    CLF__TRY(read_shared(reading, "activation", (int)COUNT(codes) - 1, 0, &code));
+    /* An encoder of frames has GELU, and norms before, without a word of it. */
+    CLF__TRY(read_shared(reading, "activation", (int)COUNT(codes) - 1,
+                         reading->config->convolves_frames ? 3 : 0, &code));
     if (codes[code].refused != NULL) {
         return clf__fail(CLF_UNSUPPORTED, "%s: its activation is %s, which is not supported", reading->path,
                          codes[code].refused);
@@ -270,10 +294,11 @@ static clf_status read_embeddings(const struct reading *reading)
     const struct clf__stored_tensor *target = find(reading, 1, "embed_tokens.weight");
     config->precision = clf__stored_tensor_is_int8(target) ? CLF_PRECISION_INT8 : CLF_PRECISION_FP32;
     CLF__TRY(clf__format_said_precision(config, reading->weights));
-    config->share_source_target = same_place(source, target);
+    config->share_source_target = source != NULL && same_place(source, target);
     config->share_target_output = same_place(target, projection);
     config->logits_bias = clf__checkpoint_find(reading->weights, "final_logits_bias") != NULL;
-    CLF__TRY(read_embedding_scale(reading, 0, &config->encoder_embedding_scale));
+    config->encoder_embedding_scale = 1.0f; /* of frames, which have none */
+    CLF__TRY(source != NULL ? read_embedding_scale(reading, 0, &config->encoder_embedding_scale) : CLF_OK);
     CLF__TRY(read_embedding_scale(reading, 1, &config->decoder_embedding_scale));
     return clf__ctranslate2_read_setting(reading->weights, 1, "scale_outputs", 1.0f, &config->output_scale);
 }
@@ -342,7 +367,7 @@ static void set_generation(struct clf__config *config)
     options->vocabulary = config->target_vocabulary;
     options->start_id = config->decoder_start_id;
     options->end_id = config->end_id;
-    options->min_length = 2; /* one token and the end */
+    options->min_length = config->convolves_frames ? 0 : 2; /* one token and the end; of silence nothing */
     options->max_length = limit < LONGEST_OUTPUT ? limit : LONGEST_OUTPUT;
     options->length_rule = CLF__LENGTH_HUGGINGFACE;
     options->length_penalty = 1.0;
@@ -369,9 +394,37 @@ static clf_status read_text(const struct reading *reading, const char *folder)
     return status;
 }
 
+static clf_status read_frames_decoding(struct clf__config *config, const char *folder)
+{
+    struct clf__json json;
+    CLF__TRY(clf__json_load_in(&json, folder, "config.json"));
+    clf_status status = clf__config_read_suppressed(config, &json, "suppress_ids", "suppress_ids_begin");
+    if (status == CLF_OK) {
+        status = clf__config_read_word_heads(config, &json);
+    }
+    clf__json_free(&json);
+    return status;
+}
+
+/* Of frames there are tokens on one side, and their names are CTranslate2's own choice. */
+static clf_status read_frames_text(const struct reading *reading, const char *folder)
+{
+    static char end[] = CLF__CTRANSLATE2_FRAMES_END, start[] = "<|startoftranscript|>";
+    const struct clf__ctranslate2_tokens tokens = {
+        .unknown = end, .end = end, .start = end, .decoder_start = start};
+    struct clf__ctranslate2_vocabulary vocabulary;
+    CLF__TRY(clf__ctranslate2_load_vocabulary(&vocabulary, folder, tokens.unknown));
+    clf_status status = set_tokens(reading, &tokens, &vocabulary);
+    clf__ctranslate2_free_vocabulary(&vocabulary);
+    CLF__TRY(status);
+    CLF__TRY(read_norms(reading, 0.0f));
+    return read_frames_decoding(reading->config, folder);
+}
+
 static clf_status check_specification(const struct reading *reading)
 {
-    static const char *const known[] = {"", "TransformerBase", "TransformerBig", "TransformerSpec"};
+    static const char *const known[] = {"", "TransformerBase", "TransformerBig", "TransformerSpec",
+                                        "WhisperSpec"};
     struct clf__specification specification = clf__ctranslate2_specification(reading->weights);
     if (!clf__ctranslate2_is_listed(specification.name, known, COUNT(known))) {
         return clf__fail(CLF_UNSUPPORTED, "%s: is a %.60s; clformer runs encoder-decoders (TransformerSpec)",
@@ -394,7 +447,8 @@ static clf_status read_all(const struct reading *reading, const char *folder)
     CLF__TRY(read_both_positions(reading));
     CLF__TRY(read_embeddings(reading));
     CLF__TRY(read_alignment(reading));
-    CLF__TRY(read_text(reading, folder));
+    CLF__TRY(reading->config->convolves_frames ? read_frames_text(reading, folder)
+                                               : read_text(reading, folder));
     set_generation(reading->config);
     return CLF_OK;
 }

@@ -34,6 +34,9 @@ clf_status clf__ctranslate2_read_setting(const struct clf__checkpoint *weights, 
 clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int side, const char *word,
                                      int low, int high, int *out);
 
+/* What ends a text, and stands for unknown tokens, where sources are frames. */
+#define CLF__CTRANSLATE2_FRAMES_END "<|endoftext|>"
+
 /* Tokens of config.json, or of model.bin before version 6, and how a source is framed. */
 struct clf__ctranslate2_tokens {
     char *unknown, *start, *end, *decoder_start; /* NULL: there is none */

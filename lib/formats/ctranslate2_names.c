@@ -33,6 +33,8 @@ static const struct rule stack_rules[] = {
     {"embeddings_0/", {"embed_tokens.", NULL, NULL}},
     {"layernorm_embedding/", {"layernorm_embedding.", NULL, NULL}},
     {"layer_norm/", {"layer_norm.", NULL, NULL}},
+    {"conv1/", {"conv1.", NULL, NULL}},
+    {"conv2/", {"conv2.", NULL, NULL}},
 };
 /* What a variable's last word is. */
 static const char *const endings[][2] = {

@@ -219,6 +219,10 @@ clf_status clf__ctranslate2_load_vocabulary(struct clf__ctranslate2_vocabulary *
     if (found) {
         return CLF_OK;
     }
+    CLF__TRY(load_named(&out->source, &found, folder, "vocabulary", unknown));
+    if (found) {
+        return CLF_OK;
+    }
     clf_status status = load_named(&out->source, &found, folder, "source_vocabulary", unknown);
     if (status == CLF_OK && found) {
         status = load_named(&out->target, &found, folder, "target_vocabulary", unknown);
@@ -304,6 +308,9 @@ static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_materi
     const char *folder = material->folder.path;
     int found = 0;
     *out = 0;
+    if (material->options.source_vocabulary == 0) { /* of frames there is nothing else */
+        return clf__file_find(out, folder, "tokenizer.json");
+    }
     CLF__TRY(clf__file_find(&found, folder, "tokenizer_config.json"));
     for (size_t i = 0; i < sizeof files / sizeof *files && found && !*out; i++) {
         CLF__TRY(clf__file_find(out, folder, files[i]));
@@ -349,7 +356,9 @@ static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokeni
                                  int32_t hidden)
 {
     const struct clf__vocabulary *target = material->target.size > 0 ? &material->target : &material->source;
-    CLF__TRY(check_size(&material->source, material->options.source_vocabulary));
+    int source_rows = material->options.source_vocabulary;
+    CLF__TRY(
+        check_size(&material->source, source_rows > 0 ? source_rows : material->options.target_vocabulary));
     CLF__TRY(check_size(target, material->options.target_vocabulary));
     int has_own;
     CLF__TRY(has_own_tokenizer(&has_own, material));
@@ -398,7 +407,8 @@ clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out,
     char *unknown;
     struct clf__ctranslate2_vocabulary vocabulary;
     *out = NULL;
-    CLF__TRY(read_unknown(&unknown, text->vocabulary_folder));
+    CLF__TRY(config->convolves_frames ? clf__copy_string(&unknown, CLF__CTRANSLATE2_FRAMES_END)
+                                      : read_unknown(&unknown, text->vocabulary_folder));
     clf_status status = clf__ctranslate2_load_vocabulary(&vocabulary, text->vocabulary_folder, unknown);
     if (status == CLF_OK) {
         struct clf__tokenizer_material material = {.options = clf__tokenizer_options_of(config),

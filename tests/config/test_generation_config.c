@@ -205,11 +205,39 @@ static void test_no_readable_file(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* The heads that say when words were spoken are those of models of frames: other families' folders may hold
+ * the key, which then says nothing. */
+static void test_word_heads(void **state)
+{
+    (void)state;
+    static const char frames_config[] = "\"model_type\": \"whisper\", \"vocab_size\": 40, \"d_model\": 24, "
+                                        "\"encoder_attention_heads\": 4, \"decoder_attention_heads\": 3, "
+                                        "\"decoder_layers\": 2, \"pad_token_id\": 2, \"bos_token_id\": 2, "
+                                        "\"decoder_start_token_id\": 3, \"eos_token_id\": 2";
+    struct clf__config c = load_config(frames_config, "\"max_source_positions\": 9, \"num_mel_bins\": 5",
+                                       "\"alignment_heads\": [[1, 2], [0, 0]]");
+    assert_true(c.word_head_count == 2 && c.word_heads[0].layer == 1 && c.word_heads[0].head == 2);
+    assert_true(c.encoder_max_positions == 9 && c.decoder_max_positions == 448 && c.feature_size == 5);
+    clf__config_free(&c);
+    c = load_config(marian_config, "", "\"alignment_heads\": [[99, 99]]");
+    assert_int_equal(c.word_head_count, 0);
+    clf__config_free(&c);
+    static const char *const bad[] = {"[[2, 0]]", "[[0, 3]]", "[[0, 1, 2]]", "[[0, -1]]", "[1]", "7"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char member[64];
+        snprintf(member, sizeof member, "\"alignment_heads\": %s", bad[i]);
+        expect_bad_config(frames_config, "", member, CLF_FORMAT, "alignment_heads");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_generation),       cmocka_unit_test(test_generation_warnings),
-        cmocka_unit_test(test_bad_generation),   cmocka_unit_test(test_a_start_that_is_hidden),
+        cmocka_unit_test_teardown(test_word_heads, support_teardown),
+        cmocka_unit_test(test_generation),
+        cmocka_unit_test(test_generation_warnings),
+        cmocka_unit_test(test_bad_generation),
+        cmocka_unit_test(test_a_start_that_is_hidden),
         cmocka_unit_test(test_no_readable_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
