@@ -168,6 +168,7 @@ static clf_status keep_logits(struct clf__session *session, struct clf__step *st
         struct clf__tensor logits, x = clf__tensor_rows(session->workspace.x, first, count);
         CLF__TRY(clf__projection_logits(&logits, x, &projection, &session->projection));
         if (step->wants_logits) {
+            assert(session->limits.logits);
             CLF__TRY(clf__tensor_read(logits, step->logits + (size_t)first * (size_t)logits.columns));
         }
         CLF__TRY(look_at_ranges(results, views, logits, first, 0, before, step->candidates));
@@ -260,7 +261,6 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
     assert(!step->wants_attention || session->limits.attention_layer > 0);
     assert(step->ranges_each <= session->limits.ranges && step->ranges_before <= step->ranges_each);
-    assert(!step->wants_logits || session->limits.logits);
     assert(step->ranges_each == 0 || session->narrowing.weight.buffer == NULL);
     struct step_views views;
     CLF__TRY(upload_step(session, &views, step));
