@@ -1,6 +1,6 @@
 /* The rules of lib/README.md, checked in the sources: which room may include which, that only lib/opencl
- * includes OpenCL's headers and one file CLBlast's, that one file reads the environment and one allocates,
- * that nothing prints or exits, and that families are asked for by what they do, never by name. */
+ * includes OpenCL's headers, one file CLBlast's and one MPI's, that one file reads the environment and one
+ * allocates, that nothing prints or exits, and that families are asked for by what they do, never by name. */
 #include "support/support.h"
 
 #include <ctype.h>
@@ -67,6 +67,11 @@ static int clblast_files; /* that include its header */
 
 static int check_system_include(const char *path, const char *name)
 {
+    if (strcmp(name, "mpi.h") == 0) {
+        return strcmp(path, "cluster/mpi.c") != 0
+                   ? report(path, name, "only lib/cluster/mpi.c includes MPI's header")
+                   : 0;
+    }
     int in_opencl = strncmp(path, "opencl/", 7) == 0;
     if (strncmp(name, "clblast", 7) == 0) {
         clblast_files++;
@@ -243,6 +248,9 @@ static void test_each_rule_catches_its_breach(void **state)
         {"base/json.c", "  #  include \"text/batch.h\"\n", 1},
         {"ops/softmax.c", "#include <CL/cl.h>\n", 1},
         {"opencl/platform.c", "#include <CL/cl.h>\n#include <string.h>\n", 0},
+        {"cluster/mpi.c", "#include <mpi.h>\n", 0},
+        {"cluster/ranks.c", "#include <mpi.h>\n", 1},
+        {"train/train.c", "#include <mpi.h>\n", 1},
         {"gemm/a.c", "#include <clblast_c.h>\n", 0},
         {"gemm/b.c", "#include <clblast_c.h>\n", 1},
         {"device/caps.c", "#include \"gemm/gemm.h\"\n", 1},

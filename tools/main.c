@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <clformer/ranks.h>
+
 #include "base/nearest.h"
 #include "shared/command.h"
 #include "shared/terminal_guard.h"
@@ -128,7 +130,10 @@ int main(int argc, char **argv)
         return argc > 2 ? help_of_verb(argv[2]) : help_of_all();
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("clformer %s\npackages of Argos Translate: %s\n", CLF_VERSION, CLF_PACKAGES);
+        const char *library = clf_ranks_library();
+        printf("clformer %s\npackages of Argos Translate: %s\nseveral machines: %s%s%s\n", CLF_VERSION,
+               CLF_PACKAGES, library != NULL ? "by MPI (" : "no (built without MPI",
+               library != NULL ? library : "", ")");
         return output_finish(EXIT_DONE);
     }
     const struct verb *verb = find_verb(argv[1]);

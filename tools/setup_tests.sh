@@ -2,7 +2,7 @@
 # for the devices which this machine lacks.
 # shellcheck shell=bash
 
-TEST_PACKAGES=(libcmocka-dev oclgrind clang-15 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
+TEST_PACKAGES=(libcmocka-dev libopenmpi-dev openmpi-bin:mpirun oclgrind clang-15 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
     python3-pip:pip3)
 
 # Wheels by version and checksum: what comes is what was looked at, whoever serves it. One checksum a processor.

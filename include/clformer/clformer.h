@@ -30,6 +30,7 @@
 #include <clformer/inspect.h>
 #include <clformer/log.h>
 #include <clformer/model.h>
+#include <clformer/ranks.h>
 #include <clformer/recipe.h>
 #include <clformer/status.h>
 #include <clformer/train.h>

@@ -24,7 +24,8 @@ extern "C" {
     X(DEVICE_MEMORY, "the device has no memory left")                                                        \
     X(BUILD, "a kernel does not compile")                                                                    \
     X(UNSUPPORTED, "the request is understood but not supported")                                            \
-    X(INTERRUPTED, "the caller asked to stop")
+    X(INTERRUPTED, "the caller asked to stop")                                                               \
+    X(NETWORK, "the ranks of a run cannot reach each other")
 
 typedef enum clf_status {
 #define CLF_STATUS_ENUM(name, meaning) CLF_##name,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <clformer/device.h>
+#include <clformer/ranks.h>
 #include <clformer/recipe.h>
 #include <clformer/status.h>
 
@@ -23,6 +24,10 @@ struct clf_train_start {
     int64_t first_update;   /* 1, or more where an earlier run goes on */
     int64_t max_updates;    /* 0: no limit */
     uint64_t device_bytes;  /* the most memory taken on the device, in validations too */
+    uint64_t
+        host_bytes; /* of sums of gradients: micro-batches that wait for others, and what ranks exchange */
+    int ranks;      /* that train together; each of them takes as much memory */
+    int reserved;
 };
 
 /* One update. */
@@ -39,6 +44,7 @@ struct clf_train_update {
     int64_t expected_updates; /* after which max-updates or max-epochs ends the run, whichever comes first;
                                * epochs differ by a few updates, so it is exact in the last one. 0: no limit.
                                * Patience may end the run sooner */
+    double waited;            /* seconds of it in which rank 0 waited for other ranks */
 };
 
 struct clf_train_sample {
@@ -71,7 +77,8 @@ struct clf_train_times {
 };
 
 /* What the caller hears of; start from CLF_TRAIN_HOOKS_INIT. Each may be NULL, and what one is given is
- * borrowed for the call. A run that goes on from a checkpoint may tell again of
+ * borrowed for the call. Of several ranks rank 0 alone hears; `interrupted` is asked on every one, and one
+ * that is told to stop stops them all. A run that goes on from a checkpoint may tell again of
  * updates, and of the last validation, that it told of before it was stopped. */
 struct clf_train_hooks {
     size_t size; /* of this struct: see clformer.h */
@@ -84,10 +91,14 @@ struct clf_train_hooks {
      * kept. SentencePiece cannot be stopped: it finishes on a thread of its own, and exit() waits for it. */
     int (*interrupted)(void *user);
     void *user;
+    /* Who trains together: each rank makes the same call, with the same recipe and texts, an output folder
+     * that all of them see, and a device of its own of the same kind. Rank 0 writes the files. NULL: one
+     * alone */
+    struct clf_ranks *ranks;
 };
 #define CLF_TRAIN_HOOKS_INIT                                                                                 \
     {                                                                                                        \
-        sizeof(struct clf_train_hooks), NULL, NULL, NULL, NULL, NULL, NULL                                   \
+        sizeof(struct clf_train_hooks), NULL, NULL, NULL, NULL, NULL, NULL, NULL                             \
     }
 
 /**
@@ -102,7 +113,8 @@ struct clf_train_hooks {
  * contradicts itself or the one that the folder was begun with, for texts that are not those that it was
  * begun with, and for an output that is a file, that holds a model which this call would write over, or where
  * another run trains; CLF_DEVICE_MEMORY with the sizes; CLF_UNSUPPORTED for a model that is too large to
- * train, and after too many updates whose gradients are not finite; CLF_INTERRUPTED. The last good checkpoint
+ * train, and after too many updates whose gradients are not finite; CLF_NETWORK; CLF_INTERRUPTED. Where one
+ * rank fails all of them do, with its sentence, which its number and host begin. The last good checkpoint
  * stays in any case; where there is none yet, what this call made is removed, folders among it.
  */
 clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,

@@ -49,6 +49,15 @@ clf_status clf__pool_clear(const struct clf__pool *pool)
     return CLF_OK;
 }
 
+size_t clf__pool_floats(const struct clf__pool *pool)
+{
+    size_t count = 0;
+    for (int i = 0; i < pool->chunk_count; i++) {
+        count += pool->chunks[i]->whole->bytes / sizeof(float);
+    }
+    return count;
+}
+
 static clf_status lend(const struct clf__buffer *whole, clf__floats_visitor *visit, const void *context)
 {
     const struct clf_device *device = whole->device;

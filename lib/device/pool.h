@@ -22,6 +22,9 @@ clf_status clf__pool_allocate(struct clf__pool *pool, const char *what);
 /* All of it becomes zero again. */
 clf_status clf__pool_clear(const struct clf__pool *pool);
 
+/* How many floats that visits of clf__pool_lend() are given, in all chunks together. */
+size_t clf__pool_floats(const struct clf__pool *pool);
+
 /* Calls `visit` with the floats of every chunk, where the host can read and write them meanwhile; what lies
  * between two buffers is zero and has to stay so. */
 typedef clf_status clf__floats_visitor(const void *context, float *values, size_t count);

@@ -151,6 +151,12 @@ clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *outpu
     return status;
 }
 
+clf_status clf__checkpoints_watch(struct clf__checkpoints *out, const char *output)
+{
+    *out = (struct clf__checkpoints){0};
+    return clf__path_join(&out->folder, output, "checkpoints");
+}
+
 void clf__checkpoints_close(struct clf__checkpoints *checkpoints)
 {
     if (checkpoints->lock > 0) {
@@ -199,7 +205,7 @@ static clf_status set_aside(const char *path)
     return CLF_OK;
 }
 
-static clf_status read_checkpoint(struct clf__train_state *state, const char *path)
+clf_status clf__checkpoints_read(struct clf__train_state *state, const char *path)
 {
     char *state_path = NULL;
     json_t *files = NULL;
@@ -233,7 +239,7 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
         }
         clf__free(found);
         status = clf__path_join(&found, checkpoints->folder, names.items[i]);
-        clf_status read = status == CLF_OK ? read_checkpoint(state, found) : status;
+        clf_status read = status == CLF_OK ? clf__checkpoints_read(state, found) : status;
         if (read == CLF_FORMAT) {
             status = set_aside(found);
             damaged++;

@@ -23,6 +23,8 @@ clf_status clf__checkpoints_have_updates(int *out, const char *output);
 
 /* Makes the folder, locks it, and takes away what killed runs left. */
 clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *output);
+/* For who only reads them, while another one has the lock. */
+clf_status clf__checkpoints_watch(struct clf__checkpoints *out, const char *output);
 void clf__checkpoints_close(struct clf__checkpoints *checkpoints);
 
 /* The path of the checkpoint at an update; the caller frees it. */
@@ -33,6 +35,10 @@ clf_status clf__checkpoints_path(char **out, const struct clf__checkpoints *chec
  * whole, and is CLF_FILE. The caller frees both. */
 clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
                                    const struct clf__checkpoints *checkpoints);
+
+/* A checkpoint's state, once its files were found to be as it says; CLF_FORMAT where it is damaged, CLF_FILE
+ * where it cannot be read at this moment. */
+clf_status clf__checkpoints_read(struct clf__train_state *state, const char *path);
 
 /* Makes the folder in which a checkpoint of this update is made, and removes the one there was; the caller
  * ends it. */

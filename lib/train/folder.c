@@ -153,6 +153,20 @@ clf_status clf__run_discard(struct clf__run *run, clf_status status)
     return clf__failure_again(&first);
 }
 
+/* Weights that nothing was trained of have no state to read. */
+clf_status clf__run_follow_checkpoint(struct clf__run *run, int64_t update)
+{
+    CLF__TRY(clf__checkpoints_watch(&run->checkpoints, run->output));
+    CLF__TRY(clf__checkpoints_path(&run->saved, &run->checkpoints, update));
+    if (!clf__folder_exists(run->saved)) {
+        return clf__fail(CLF_FILE, "%s: is not there, but rank 0 has it: all ranks need the same folder %s",
+                         run->saved, run->output);
+    }
+    run->state = (struct clf__train_state){.epoch = 1};
+    run->saved_update = update;
+    return update > 0 ? clf__checkpoints_read(&run->state, run->saved) : CLF_OK;
+}
+
 clf_status clf__run_find_checkpoint(struct clf__run *run)
 {
     CLF__TRY(check_owner(run->output, run->settings.from));

@@ -37,7 +37,8 @@ struct clf__settings {
     const char *source_vocabulary, *target_vocabulary;
     const char *source_language, *target_language;
     int64_t max_source_length, max_target_length;
-    int64_t seed, batch_tokens, max_pairs, accumulate;
+    int64_t seed, batch_tokens, max_pairs, accumulate, micro_batches;
+    int fast_reduce;
     int count_padding;
     int loss, normalize;
     double label_smoothing;

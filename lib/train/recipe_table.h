@@ -45,7 +45,13 @@ KEY(CLF__WHOLE_NUMBER, "batch-tokens", "N", BATCHES, batch_tokens, 1, MANY, "409
 KEY(CLF__WHOLE_NUMBER, "max-pairs", "N", BATCHES, max_pairs, 0, MANY, "0", FIXED,
     "pairs of a batch at most; 0: any number (0)")
 KEY(CLF__WHOLE_NUMBER, "accumulate", "N", BATCHES, accumulate, 1, FEW, "1", FIXED,
-    "batches of one update (1)")
+    "batches of one update, or of each of its micro-batches (1)")
+KEY(CLF__WHOLE_NUMBER, "micro-batches", "N", BATCHES, micro_batches, 1, 65536, "1", FIXED,
+    "parts of an update, whose gradients are added up in a fixed tree: as many ranks, or any number that "
+    "divides it, share them and get the same bits (1)")
+KEY(CLF__SWITCH, "fast-reduce", NULL, BATCHES, fast_reduce, 0, 0, "false", FREE,
+    "ranks add up their gradients in whichever order is fastest: the bits then depend on how many there are "
+    "(false)")
 KEY(CLF__SWITCH, "count-padding", NULL, BATCHES, count_padding, 0, 0, "false", FIXED,
     "batch-tokens counts each line of a batch as if it were as long as the longest (false)")
 

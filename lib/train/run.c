@@ -214,6 +214,9 @@ static clf_status open_training(struct clf__run *run)
     if (run->state.update > 0) {
         CLF__TRY(clf__checkpoint_files_restore(run->training, run->saved));
     }
+    CLF__TRY(clf__gradient_sums_create(&run->sums, run->training, run->communicator,
+                                       run->settings.micro_batches, run->settings.fast_reduce));
+    CLF__TRY(clf__run_check_ranks(run));
     if (run->hooks.started) {
         const struct clf__dataset_report *report = &run->train_report;
         struct clf_train_start start = {
@@ -228,6 +231,8 @@ static clf_status open_training(struct clf__run *run)
             .first_update = run->state.update + 1,
             .max_updates = run->settings.max_updates,
             .device_bytes = run->weight_bytes + device_bytes,
+            .host_bytes = clf__gradient_sums_bytes(run->sums),
+            .ranks = run->communicator->size,
         };
         run->hooks.started(run->hooks.user, &start);
     }
@@ -241,7 +246,8 @@ int64_t clf__run_expected_updates(const struct clf__run *run)
     if (settings->max_epochs == 0) {
         return settings->max_updates;
     }
-    int64_t batches = clf__dataset_batches(run->train), accumulate = settings->accumulate;
+    int64_t batches = clf__dataset_batches(run->train);
+    int64_t accumulate = settings->accumulate * settings->micro_batches;
     int64_t each = (batches + accumulate - 1) / accumulate;
     int64_t epochs = settings->max_epochs - state->epoch; /* after this one; -1 where it is past the last */
     int64_t left = epochs < 0 ? 0 : (batches - state->batch + accumulate - 1) / accumulate + epochs * each;
@@ -292,17 +298,53 @@ static clf_status take_preset(const struct clf__run *run)
     return status;
 }
 
+static clf_status take_recipe(struct clf__run *run)
+{
+    const struct clf__communicator *ranks = run->communicator;
+    CLF__TRY(take_preset(run));
+    CLF__TRY(clf__recipe_settings(&run->settings, run->recipe));
+    if (run->settings.micro_batches % ranks->size != 0) {
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "micro-batches: is %lld, which %d ranks cannot share evenly; take a multiple of %d: it "
+            "says how large an update is, and belongs to the recipe",
+            (long long)run->settings.micro_batches, ranks->size, ranks->size);
+    }
+    return CLF_OK;
+}
+
+static clf_status find_first(struct clf__run *run)
+{
+    CLF__TRY(take_recipe(run));
+    CLF__TRY(check_new(run));
+    CLF__TRY(clf__run_check_files(run));
+    return clf__run_find_checkpoint(run);
+}
+
+/* Rank 0 makes what has to be there, and the others read it. */
+static clf_status find_start(struct clf__run *run)
+{
+    const struct clf__communicator *ranks = run->communicator;
+    if (ranks->rank == 0) {
+        CLF__TRY(find_first(run));
+    }
+    int64_t update = run->saved_update;
+    CLF__TRY(ranks->broadcast(ranks, &update, sizeof update));
+    if (ranks->rank == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(take_recipe(run));
+    CLF__TRY(clf__run_check_files(run));
+    return clf__run_follow_checkpoint(run, update);
+}
+
 clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const struct clf_recipe *recipe,
                          const char *output)
 {
     run->device = device;
     run->output = output;
     CLF__TRY(clf__recipe_copy(&run->recipe, recipe));
-    CLF__TRY(take_preset(run));
-    CLF__TRY(clf__recipe_settings(&run->settings, run->recipe));
-    CLF__TRY(check_new(run));
-    CLF__TRY(clf__run_check_files(run));
-    CLF__TRY(clf__run_find_checkpoint(run));
+    CLF__TRY(find_start(run));
     CLF__TRY(load_model(run));
     CLF__TRY(load_data(run));
     CLF__TRY(clf__dataset_plan(run->train, &run->batching, (uint64_t)run->settings.seed, run->state.epoch));
@@ -312,6 +354,7 @@ clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const 
 
 void clf__run_close(struct clf__run *run)
 {
+    clf__gradient_sums_free(run->sums);
     clf__training_free(run->training);
     clf__dataset_free(run->train);
     clf__dataset_free(run->valid);

@@ -4,6 +4,7 @@
 
 #include <clformer/train.h>
 
+#include "backprop/sums.h"
 #include "backprop/training.h"
 #include "model/transformer.h"
 #include "text/tokenizer.h"
@@ -38,6 +39,7 @@ struct clf__run {
     struct clf__dataset_report train_report, valid_report;
     struct clf__batching batching;
     struct clf__training *training;
+    struct clf__gradient_sums *sums;
     double entropy; /* of a label's smoothed distribution: what KL's loss leaves out of the cross-entropy; 0
                      * where the loss is that */
 };
@@ -52,12 +54,18 @@ clf_status clf__run_check_files(const struct clf__run *run);
 /* Goes on from the newest checkpoint of the output folder, or makes the first; keeps the recipe in it. */
 clf_status clf__run_find_checkpoint(struct clf__run *run);
 
+/* The same of a rank other than 0, which made it or found it at `update`. */
+clf_status clf__run_follow_checkpoint(struct clf__run *run, int64_t update);
+
 /* After a failure: removes what this run made, unless there is a checkpoint to go on from. Returns the
  * failure's status, with its sentence kept. */
 clf_status clf__run_discard(struct clf__run *run, clf_status status);
 
 /* Makes the checkpoint of update 0: tokenizer, configuration and first weights, or those of `from`. */
 clf_status clf__run_make_initial_model(const struct clf__run *run);
+
+/* Fails where this rank's version, recipe, texts, device or weights are not rank 0's. */
+clf_status clf__run_check_ranks(const struct clf__run *run);
 
 /* Everything before the first update; clf__run_close() also after a failure. */
 clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const struct clf_recipe *recipe,
@@ -73,6 +81,15 @@ int64_t clf__run_expected_updates(const struct clf__run *run);
 
 /* Batches, backward passes and Adam of one update. */
 clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out);
+
+/* What one batch adds to the sums of a loss. */
+struct clf__batch_loss {
+    double loss, nll;
+};
+/* Adds up the losses of `count` batches in their order; those that other ranks computed are zero here, and
+ * are filled in. */
+clf_status clf__run_sum_losses(struct clf__batch_loss *out, const struct clf__run *run,
+                               struct clf__batch_loss *losses, int count);
 
 /* Saves a checkpoint of the state, unless that is the last one. */
 clf_status clf__run_save(struct clf__run *run);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "cluster/ranks.h"
 
 /* Validations since the best one. */
 static int64_t count_since_best(const struct clf__run *run)
@@ -185,15 +186,21 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
                          : recipe == NULL ? "recipe by which"
                                           : "folder for the model");
     }
-    struct clf__run run = {
-        .device = device, .hooks = CLF_TRAIN_HOOKS_INIT, .communicator = &clf__communicator_null};
+    struct clf__run run = {.device = device, .hooks = CLF_TRAIN_HOOKS_INIT};
     CLF__TRY(
         clf__options_take(&run.hooks, sizeof run.hooks, hooks, "clf_train_hooks", "CLF_TRAIN_HOOKS_INIT"));
+    run.communicator = clf__ranks_communicator(run.hooks.ranks);
+    if (run.communicator->rank > 0) {
+        run.hooks.started = NULL;
+        run.hooks.updated = NULL;
+        run.hooks.validated = NULL;
+    }
     clf_status status = clf__run_open(&run, device, recipe, output);
     if (status == CLF_OK) {
         status = train(&run);
     }
     if (status != CLF_OK) {
+        status = run.communicator->agree(run.communicator, status); /* the others hear of it */
         status = clf__run_discard(&run, status);
     }
     if (run.hooks.ended) {

@@ -3,55 +3,88 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "train/run.h"
 #include "train/schedule.h"
 
-/* How many batches of the epoch are left for this update. */
-static int count_batches(const struct clf__run *run)
+/* An update's batches, of all ranks together, and those of this rank. */
+struct plan {
+    int count;             /* fewer at the end of an epoch */
+    int64_t micro_batches; /* that they make */
+    struct clf__tree_leaves own;
+};
+
+static struct plan plan_update(const struct clf__run *run)
 {
+    const struct clf__settings *settings = &run->settings;
     int left = clf__dataset_batches(run->train) - run->state.batch;
-    return left < run->settings.accumulate ? left : (int)run->settings.accumulate;
+    int64_t most = settings->micro_batches * settings->accumulate;
+    struct plan plan = {.count = left < most ? left : (int)most};
+    plan.micro_batches = (plan.count + settings->accumulate - 1) / settings->accumulate;
+    plan.own = clf__tree_share(settings->micro_batches, plan.micro_batches, run->communicator->size,
+                               run->communicator->rank);
+    return plan;
 }
 
-/* Of all ranks together. */
-static clf_status count_tokens(const struct clf__run *run, int batches, struct clf_train_update *out)
+/* Every rank has planned all batches. */
+static void count_tokens(const struct clf__run *run, const struct plan *plan, struct clf_train_update *out)
 {
-    int64_t sums[2] = {0};
-    for (int i = 0; i < batches; i++) {
+    for (int i = 0; i < plan->count; i++) {
         int64_t source_tokens, labels;
         clf__dataset_batch_tokens(run->train, run->state.batch + i, &source_tokens, &labels);
-        sums[0] += source_tokens;
-        sums[1] += labels;
+        out->source_tokens += source_tokens;
+        out->target_tokens += labels;
     }
-    CLF__TRY(run->communicator->sum_integers(run->communicator, sums, 2));
-    out->source_tokens = sums[0];
-    out->target_tokens = sums[1];
+}
+
+static clf_status run_batch(struct clf__run *run, int index, float scale, struct clf__batch_loss *out)
+{
+    struct clf__training_batch batch;
+    struct clf__training_loss loss;
+    double start = clf__seconds();
+    CLF__TRY(clf__dataset_batch(run->train, run->state.batch + index, &batch));
+    CLF__TRY(clf__run_stage(run, &run->times.data, &start));
+    CLF__TRY(
+        clf__training_backward(run->training, &batch, scale, (uint32_t)(run->state.pass + index), &loss));
+    CLF__TRY(clf__run_stage(run, &run->times.passes, &start));
+    *out = (struct clf__batch_loss){loss.loss, loss.nll};
     return CLF_OK;
 }
 
-static clf_status run_batches(struct clf__run *run, struct clf_train_update *out)
+/* Batch by batch, in whatever order the ranks had them: the same sums, whoever computed them. */
+static clf_status run_batches(struct clf__run *run, const struct plan *plan, struct clf__batch_loss *losses,
+                              struct clf_train_update *out)
 {
-    int batches = count_batches(run);
-    double sums[2] = {0}; /* of loss and nll */
-    CLF__TRY(count_tokens(run, batches, out));
-    double labels = (double)out->target_tokens;
+    int each = (int)run->settings.accumulate;
     float scale = run->settings.normalize == CLF__NORMALIZE_LABELS ? 1 / (float)out->target_tokens : 1;
-    for (int i = 0; i < batches; i++) {
-        struct clf__training_batch batch;
-        struct clf__training_loss loss;
-        double start = clf__seconds();
-        CLF__TRY(clf__dataset_batch(run->train, run->state.batch, &batch));
-        CLF__TRY(clf__run_stage(run, &run->times.data, &start));
-        CLF__TRY(clf__training_backward(run->training, &batch, scale, (uint32_t)run->state.pass, &loss));
-        CLF__TRY(clf__run_stage(run, &run->times.passes, &start));
-        sums[0] += loss.loss;
-        sums[1] += loss.nll;
-        run->state.batch++;
-        run->state.pass++;
+    for (int64_t i = 0; i < plan->own.count; i++) {
+        int first = (int)(plan->own.first + i) * each;
+        int count = plan->count - first < each ? plan->count - first : each;
+        for (int k = first; k < first + count; k++) {
+            CLF__TRY(run_batch(run, k, scale, &losses[k]));
+        }
+        CLF__TRY(clf__gradient_sums_take(run->sums, plan->own.first + i, i + 1 == plan->own.count));
     }
-    CLF__TRY(run->communicator->sum_doubles(run->communicator, sums, 2));
-    out->loss = sums[0] / labels - run->entropy;
-    out->nll = sums[1] / labels;
+    struct clf__batch_loss sum;
+    CLF__TRY(clf__run_sum_losses(&sum, run, losses, plan->count));
+    out->loss = sum.loss / (double)out->target_tokens - run->entropy;
+    out->nll = sum.nll / (double)out->target_tokens;
+    run->state.batch += plan->count;
+    run->state.pass += plan->count;
+    return CLF_OK;
+}
+
+clf_status clf__run_sum_losses(struct clf__batch_loss *out, const struct clf__run *run,
+                               struct clf__batch_loss *losses, int count)
+{
+    const struct clf__communicator *ranks = run->communicator;
+    size_t numbers = (size_t)count * (sizeof *losses / sizeof(double));
+    CLF__TRY(ranks->sum_doubles(ranks, (double *)losses, numbers));
+    *out = (struct clf__batch_loss){0};
+    for (int i = 0; i < count; i++) {
+        out->loss += losses[i].loss;
+        out->nll += losses[i].nll;
+    }
     return CLF_OK;
 }
 
@@ -99,19 +132,26 @@ static clf_status turn_epoch(struct clf__run *run)
 
 clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out)
 {
-    double start = clf__seconds();
+    double start = clf__seconds(), waited = *run->communicator->waited;
     run->state.update++;
     *out = (struct clf_train_update){.update = run->state.update, .epoch = run->state.epoch};
     out->learning_rate =
         clf__schedule_rate(&run->settings, run->transformer->config.d_model, run->state.update);
-    CLF__TRY(run_batches(run, out));
+    struct plan plan = plan_update(run);
+    struct clf__batch_loss *losses = NULL;
+    count_tokens(run, &plan, out);
+    CLF__TRY(clf__allocate(&losses, (size_t)plan.count, sizeof *losses));
+    clf_status status = run_batches(run, &plan, losses, out);
+    clf__free(losses);
+    CLF__TRY(status);
     double stage = clf__seconds();
-    CLF__TRY(clf__training_sum_gradients(run->training, run->communicator));
+    CLF__TRY(clf__gradient_sums_finish(run->sums, plan.micro_batches));
     CLF__TRY(clf__training_gradient_norm(run->training, &out->gradient_norm));
     CLF__TRY(isfinite(out->gradient_norm) ? step(run, out->learning_rate, out->gradient_norm) : skip(run));
     CLF__TRY(clf__run_stage(run, &run->times.update, &stage));
     out->skipped = run->state.skipped;
     out->seconds = clf__seconds() - start;
+    out->waited = *run->communicator->waited - waited;
     CLF__TRY(turn_epoch(run));
     out->expected_updates = clf__run_expected_updates(run);
     return clf__run_stage(run, &run->times.data, &stage);

@@ -1,29 +1,44 @@
 #include <limits.h>
 #include <math.h>
 
+#include "base/memory.h"
 #include "config/family/family.h"
 #include "train/translation.h"
 
-/* Loss without dropout over the whole validation text. */
-static clf_status evaluate(struct clf__run *run, struct clf__validated *out)
+/* Each rank has every so many-th batch. */
+static clf_status evaluate_batches(struct clf__batch_loss *losses, const struct clf__run *run, int count)
 {
     const struct clf__communicator *ranks = run->communicator;
-    double sums[2] = {0}; /* of loss and nll */
-    int64_t labels = 0;
-    CLF__TRY(clf__dataset_plan(run->valid, &run->batching, 0, -1));
-    for (int i = 0; i < clf__dataset_batches(run->valid); i++) {
+    for (int i = ranks->rank; i < count; i += ranks->size) {
         struct clf__training_batch batch;
         struct clf__training_loss loss;
         CLF__TRY(clf__dataset_batch(run->valid, i, &batch));
         CLF__TRY(clf__training_evaluate(run->training, &batch, &loss));
-        sums[0] += loss.loss;
-        sums[1] += loss.nll;
-        labels += loss.labels;
+        losses[i] = (struct clf__batch_loss){loss.loss, loss.nll};
     }
-    CLF__TRY(ranks->sum_doubles(ranks, sums, 2));
-    CLF__TRY(ranks->sum_integers(ranks, &labels, 1));
-    out->loss = sums[0] / (double)labels - run->entropy;
-    out->nll = sums[1] / (double)labels;
+    return CLF_OK;
+}
+
+/* Loss without dropout over the whole validation text. */
+static clf_status evaluate(struct clf__run *run, struct clf__validated *out)
+{
+    struct clf__batch_loss *losses = NULL, sum;
+    int64_t labels = 0, source_tokens, its_labels;
+    CLF__TRY(clf__dataset_plan(run->valid, &run->batching, 0, -1));
+    int count = clf__dataset_batches(run->valid);
+    for (int i = 0; i < count; i++) {
+        clf__dataset_batch_tokens(run->valid, i, &source_tokens, &its_labels);
+        labels += its_labels;
+    }
+    CLF__TRY(clf__allocate(&losses, (size_t)count, sizeof *losses));
+    clf_status status = evaluate_batches(losses, run, count);
+    if (status == CLF_OK) {
+        status = clf__run_sum_losses(&sum, run, losses, count);
+    }
+    clf__free(losses);
+    CLF__TRY(status);
+    out->loss = sum.loss / (double)labels - run->entropy;
+    out->nll = sum.nll / (double)labels;
     if (clf__family_of((enum clf__system)run->settings.preset)->validates_unsmoothed) {
         out->loss = out->nll;
     }

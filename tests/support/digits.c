@@ -95,8 +95,14 @@ static int is_interrupted(void *user)
 
 struct clf_train_hooks digits_hooks(struct digits_log *log)
 {
-    return (struct clf_train_hooks){
-        sizeof(struct clf_train_hooks), take_start, take_update, take_validation, NULL, is_interrupted, log};
+    return (struct clf_train_hooks){sizeof(struct clf_train_hooks),
+                                    take_start,
+                                    take_update,
+                                    take_validation,
+                                    NULL,
+                                    is_interrupted,
+                                    log,
+                                    NULL};
 }
 
 struct digits_task task;

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_ARGUMENTS = 64 };
+enum { MAX_ARGUMENTS = 128 };
 
 char *process_format(const char *format, ...)
 {
@@ -76,17 +76,21 @@ const char *process_model_copy(const char *model)
     return folder;
 }
 
-static void split(char **argv, char *arguments)
+/* What starts a process: its launcher's words, the program, its arguments. */
+static void split(char **argv, const struct process *process, const char *arguments)
 {
-    int count = 1;
-    for (char *rest = arguments, *word; (word = strtok_r(rest, " ", &rest)) != NULL;) {
+    const char *program =
+        process->program ? process->program : process_format("%s/clformer", CLF_BUILD_FOLDER);
+    const char *launcher = process->launcher ? process->launcher : "";
+    char *words = process_format("%s %s %s", launcher, program, arguments);
+    int count = 0;
+    for (char *rest = words, *word; (word = strtok_r(rest, " ", &rest)) != NULL;) {
         assert_true(count < MAX_ARGUMENTS - 1);
         for (char *c = word; *c; c++) {
             *c = *c == '\x1f' ? ' ' : *c;
         }
         argv[count++] = word;
     }
-    argv[0] = process_format("%s/clformer", CLF_BUILD_FOLDER);
     argv[count] = NULL;
 }
 
@@ -120,7 +124,7 @@ static void become(const struct process *process, char **argv, const int descrip
     if (process->environment) {
         putenv((char *)process->environment);
     }
-    execv(argv[0], argv);
+    execvp(argv[0], argv);
     _exit(127);
 }
 
@@ -199,7 +203,7 @@ static void take_notices(struct process_result *result)
 struct process_result process_run(const struct process *process, const char *arguments)
 {
     char *argv[MAX_ARGUMENTS];
-    split(argv, process_format("%s", arguments));
+    split(argv, process, arguments);
     FILE *input = open_temporary(), *output = open_temporary(), *errors = open_temporary();
     if (process->input) {
         size_t size = process->input_size ? process->input_size : strlen(process->input);
@@ -256,11 +260,11 @@ struct process_result run_clformer(const char *input, const char *arguments)
 struct coprocess coprocess_start(const char *arguments)
 {
     char *argv[MAX_ARGUMENTS];
-    split(argv, process_format("%s", arguments));
+    const struct process process = {.input = NULL};
+    split(argv, &process, arguments);
     int in[2], out[2];
     open_pipe(in, 1);
     open_pipe(out, 1);
-    const struct process process = {.input = NULL};
     FILE *says = open_temporary();
     int descriptors[3] = {in[0], out[1], fileno(says)};
     pid_t child = fork();

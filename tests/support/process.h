@@ -22,6 +22,8 @@ struct process {
     const char *input;       /* of standard input; NULL: none */
     size_t input_size;       /* 0: strlen(input) */
     int input_descriptor;    /* standard input in place of `input`, or 0; closed */
+    const char *program;     /* in place of build/clformer; NULL: that */
+    const char *launcher;    /* words before the program, as mpirun and its flags; NULL: none */
     const char *environment; /* one "NAME=value" more, or NULL */
     const char *output_path; /* standard output goes there, or NULL */
     int keeps_kernels;       /* in our own cache: by default only the driver's is used */
@@ -31,8 +33,9 @@ struct process {
                               */
 };
 
-/* Runs build/clformer with these arguments (split at single spaces; "\x1f" stands for a space inside one).
- * Kernels that a driver keeps are shared between runs, in $XDG_CACHE_HOME or below the build folder. */
+/* Runs build/clformer, or `program`, with these arguments (split at single spaces; "\x1f" stands for a space
+ * inside one). Kernels that a driver keeps are shared between runs, in $XDG_CACHE_HOME or below the build
+ * folder. */
 struct process_result process_run(const struct process *process, const char *arguments);
 
 /* A command that runs beside the test, which writes to its standard input and reads its standard output. */

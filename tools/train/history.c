@@ -92,6 +92,7 @@ int history_add(struct train_history *history, json_t *line, const char *place)
         .learning_rate = number_of(line, "learning_rate"),
         .gradient_norm = number_of(line, "gradient_norm"),
         .seconds = number_of(line, "seconds"),
+        .waited = number_of(line, "waited"),
         .source_tokens = count_of(line, "source_tokens"),
         .target_tokens = count_of(line, "target_tokens"),
         .skipped = count_of(line, "skipped"),

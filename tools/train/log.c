@@ -29,24 +29,25 @@ static json_t *time_now(void)
 
 json_t *log_start(const struct clf_train_start *start, const char *device, const char *output)
 {
-    return json_pack("{s:o, s:s, s:o, s:o, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I}", "time",
+    return json_pack("{s:o, s:s, s:o, s:o, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i}", "time",
                      time_now(), "clformer", CLF_VERSION, "device", text_of(device), "output",
                      text_of(output), "parameters", (json_int_t)start->parameters, "lines", start->lines,
                      "pairs", start->pairs, "left_out_empty", start->left_out_empty, "left_out_long",
                      start->left_out_long, "left_out_broken", start->left_out_broken, "validation_pairs",
                      start->validation_pairs, "first_update", (json_int_t)start->first_update, "max_updates",
-                     (json_int_t)start->max_updates, "device_bytes", (json_int_t)start->device_bytes);
+                     (json_int_t)start->max_updates, "device_bytes", (json_int_t)start->device_bytes, "ranks",
+                     start->ranks);
 }
 
 json_t *log_update(const struct clf_train_update *update, json_t *start)
 {
-    json_t *line =
-        json_pack("{s:I, s:i, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "update", (json_int_t)update->update,
-                  "epoch", update->epoch, "loss", result_number(update->loss), "nll",
-                  result_number(update->nll), "learning_rate", result_number(update->learning_rate),
-                  "gradient_norm", result_number(update->gradient_norm), "source_tokens",
-                  (json_int_t)update->source_tokens, "target_tokens", (json_int_t)update->target_tokens,
-                  "seconds", result_number(update->seconds), "skipped", (json_int_t)update->skipped);
+    json_t *line = json_pack(
+        "{s:I, s:i, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:I}", "update", (json_int_t)update->update,
+        "epoch", update->epoch, "loss", result_number(update->loss), "nll", result_number(update->nll),
+        "learning_rate", result_number(update->learning_rate), "gradient_norm",
+        result_number(update->gradient_norm), "source_tokens", (json_int_t)update->source_tokens,
+        "target_tokens", (json_int_t)update->target_tokens, "seconds", result_number(update->seconds),
+        "waited", result_number(update->waited), "skipped", (json_int_t)update->skipped);
     if (line != NULL && start != NULL && json_object_set(line, "start", start) != 0) {
         json_decref(line);
         return NULL;
@@ -74,7 +75,7 @@ json_t *log_validation(const struct clf_train_validation *validation, const stru
         validation->bleu >= 0 ? result_number(validation->bleu) : json_null(), "best", validation->is_best,
         "checkpoint", text_of(validation->checkpoint), "samples", samples_of(validation));
     const struct clf_train_update unknown = {
-        validation->update, validation->epoch, NAN, NAN, NAN, NAN, 0, 0, NAN, 0, 0};
+        validation->update, validation->epoch, NAN, NAN, NAN, NAN, 0, 0, NAN, 0, 0, NAN};
     json_t *line = log_update(update != NULL ? update : &unknown, NULL);
     if (line == NULL || json_object_set_new(line, "validation", found) != 0) {
         json_decref(line);

@@ -65,19 +65,30 @@ void terminal_started(struct terminal *terminal, const struct clf_train_start *s
     char parameters[TEXT];
     terminal->begun = seconds_now();
     terminal->last = start->first_update - 1;
+    terminal->ranks = start->ranks;
     if (terminal->quiet) {
         return;
     }
     terminal_clear(terminal);
-    fprintf(stderr, "%d pairs of %d lines, %d pairs for validation; %s parameters; %.0f MiB on %s\n",
+    fprintf(stderr, "%d pairs of %d lines, %d pairs for validation; %s parameters; %.0f MiB on %s",
             start->pairs, start->lines, start->validation_pairs, format_count(parameters, start->parameters),
             (double)start->device_bytes / 1048576, device);
+    if (start->host_bytes > 0) {
+        fprintf(stderr, " and %.0f MiB for sums of gradients", (double)start->host_bytes / 1048576);
+    }
+    if (start->ranks > 1) {
+        fprintf(stderr, ", on each of %d ranks", start->ranks);
+    }
+    putc('\n', stderr);
     if (start->first_update > 1) {
         fprintf(stderr, "goes on at update %lld\n", (long long)start->first_update);
     }
     if (terminal->live) {
-        fprintf(stderr, "below: updates, loss in nats a label, norm of the gradients, learning rate,\n"
-                        "tokens of both sides a second, time left where patience does not end it sooner\n");
+        fprintf(stderr,
+                "below: updates, loss in nats a label, norm of the gradients, learning rate,\n"
+                "tokens of both sides a second, time left where patience does not end it sooner%s\n",
+                start->ranks > 1 ? ",\nranks, and the share of the time in which the first of them waits"
+                                 : "");
     }
 }
 
@@ -133,6 +144,10 @@ static void draw(struct terminal *terminal, const struct clf_train_update *updat
         double each = (now - terminal->first) / (double)(terminal->updates - 1);
         add_part(&line, "%s left", format_time(text, each * (double)left));
     }
+    if (terminal->ranks > 1) {
+        add_part(&line, "%d ranks wait %.0f%%", terminal->ranks,
+                 terminal->seconds > 0 ? 100 * terminal->waited / terminal->seconds : 0);
+    }
     if (update->skipped > 0) {
         add_part(&line, "%lld skipped", (long long)update->skipped);
     }
@@ -149,6 +164,7 @@ void terminal_updated(struct terminal *terminal, const struct clf_train_update *
     double keep = 1.0 - 1.0 / REMEMBERED, now = seconds_now();
     terminal->tokens = keep * terminal->tokens + (double)(update->source_tokens + update->target_tokens);
     terminal->seconds = keep * terminal->seconds + update->seconds;
+    terminal->waited = keep * terminal->waited + update->waited;
     if (terminal->updates++ == 0) {
         terminal->first = now;
     }

@@ -12,7 +12,9 @@ struct terminal {
     double begun, drawn;    /* when, in seconds */
     double first;           /* when the first update was done: it compiled kernels */
     double tokens, seconds; /* of the last updates, older ones counting less and less */
-    int64_t updates;        /* of this run */
+    double waited;          /* likewise */
+    int ranks;
+    int64_t updates; /* of this run */
     int64_t last;
 };
 

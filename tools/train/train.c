@@ -13,12 +13,15 @@
 #include "train/history.h"
 #include "train/log.h"
 #include "train/page.h"
+#include "train/ranks.h"
 #include "train/terminal.h"
 
 struct job {
     struct flags flags;
     struct clf_recipe *recipe;
     int chooses; /* whether any of its choices was made */
+    struct clf_ranks *ranks;
+    clf_status ended; /* how the training ended, for the other ranks */
     struct setup setup;
     struct terminal terminal;
     FILE *log;
@@ -235,10 +238,12 @@ static int check_page(const struct flags *flags)
 static int train(struct job *job)
 {
     const struct flags *flags = &job->flags;
-    struct clf_train_hooks hooks = {sizeof hooks, started, updated, validated, ended, interrupted, job};
+    struct clf_train_hooks hooks = {sizeof hooks, started,     updated, validated,
+                                    ended,        interrupted, job,     job->ranks};
     const struct clf_train_times *times = &job->times;
     clf_log_set(print_message, job);
     clf_status done = clf_train(job->setup.device, job->recipe, flags->output, &hooks);
+    job->ended = done;
     terminal_clear(&job->terminal);
     write_page(job);
     if (flags->verbose) {
@@ -248,7 +253,7 @@ static int train(struct job *job)
                 times->data, times->passes, times->update, times->validation, times->checkpoint);
     }
     if (done != CLF_OK) {
-        return report_failure(done);
+        return ranks_report(job->ranks, done);
     }
     terminal_done(&job->terminal, flags->output);
     return print_kernel_times(job->setup.device, job->failed);
@@ -277,6 +282,29 @@ static int check_call(const struct flags *flags)
     return -1;
 }
 
+/* What only rank 0 writes. Returns an exit status. */
+static int open_files(struct job *job)
+{
+    const struct flags *flags = &job->flags;
+    if (flags->log != NULL || flags->html != NULL) {
+        job->made_folder = mkdir(flags->output, 0777) == 0; /* they may lie there */
+    }
+    int status = open_log(job);
+    return status == EXIT_DONE && flags->html != NULL ? page_check(flags->html) : status;
+}
+
+/* Returns an exit status: EXIT_DONE where every rank is ready. */
+static int open_all(struct job *job)
+{
+    int status = ranks_join(&job->ranks, &job->flags);
+    if (status != EXIT_DONE) {
+        return status;
+    }
+    terminal_begin(&job->terminal, job->flags.quiet);
+    status = open_files(job);
+    return ranks_open_device(job->ranks, &job->setup, &job->flags, status);
+}
+
 static int run(struct job *job)
 {
     struct flags *flags = &job->flags;
@@ -294,17 +322,7 @@ static int run(struct job *job)
         return status;
     }
     job->history.name = flags->output;
-    terminal_begin(&job->terminal, flags->quiet);
-    if (flags->log != NULL || flags->html != NULL) {
-        job->made_folder = mkdir(flags->output, 0777) == 0; /* they may lie there */
-    }
-    status = open_log(job);
-    if (status == EXIT_DONE && flags->html != NULL) {
-        status = page_check(flags->html);
-    }
-    if (status == EXIT_DONE) {
-        status = setup_open(&job->setup, flags);
-    }
+    status = open_all(job);
     status = status == EXIT_DONE ? train(job) : status;
     if (status != EXIT_DONE) {
         discard(job);
@@ -329,5 +347,6 @@ int verb_train(int argc, char **argv)
     history_free(&job.history);
     setup_close(&job.setup);
     clf_recipe_free(job.recipe);
+    clf_ranks_leave(job.ranks, job.ended);
     return status;
 }

@@ -51,11 +51,11 @@ static void screen_end(struct screen *screen, char *text, size_t size)
 
 /* Two updates of a run of `most`, the second `update`, on a terminal of so many columns: the last line drawn.
  */
-static void draw(char *line, size_t size, int columns, int64_t update, int64_t most)
+static void draw(char *line, size_t size, int columns, int64_t update, int64_t most, int ranks)
 {
     struct terminal terminal;
     struct screen screen;
-    const struct clf_train_start start = {.pairs = 1, .lines = 1, .first_update = 1};
+    const struct clf_train_start start = {.pairs = 1, .lines = 1, .first_update = 1, .ranks = ranks};
     struct clf_train_update told = {.update = update - 1,
                                     .epoch = 12,
                                     .loss = 3.4567,
@@ -65,7 +65,8 @@ static void draw(char *line, size_t size, int columns, int64_t update, int64_t m
                                     .target_tokens = 48765,
                                     .seconds = 1,
                                     .skipped = 3,
-                                    .expected_updates = most};
+                                    .expected_updates = most,
+                                    .waited = 0.25};
     screen_begin(&screen, columns);
     terminal_begin(&terminal, 0);
     terminal_started(&terminal, &start, "device");
@@ -83,16 +84,18 @@ static void test_what_fits_into_a_line(void **state)
 {
     (void)state;
     char line[512];
-    draw(line, sizeof line, 80, 50000, 100000);
+    draw(line, sizeof line, 80, 50000, 100000, 1);
     assert_string_equal(line, "50000/100000  loss 3.457  norm 1.2  rate 0.00012  98.8k tok/s  13:53:20 left");
     assert_true(strlen(line) < 80);
-    draw(line, sizeof line, 120, 50000, 100000);
+    draw(line, sizeof line, 120, 50000, 100000, 1);
     assert_non_null(strstr(line, "  13:53:20 left  3 skipped  epoch 12"));
-    draw(line, sizeof line, 80, 50, 0);
+    draw(line, sizeof line, 80, 50, 0, 1);
     assert_string_equal(line,
                         "update 50  loss 3.457  norm 1.2  rate 0.00012  98.8k tok/s  3 skipped  epoch 12");
-    draw(line, sizeof line, 40, 50, 60);
+    draw(line, sizeof line, 40, 50, 60, 1);
     assert_string_equal(line, "50/60  loss 3.457  norm 1.2");
+    draw(line, sizeof line, 120, 50, 60, 4);
+    assert_non_null(strstr(line, "  98.8k tok/s  0:10 left  4 ranks wait 25%  3 skipped"));
 }
 
 /* The end of the line of a validation. */

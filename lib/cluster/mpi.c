@@ -1,0 +1,315 @@
+/* Ranks that reach each other by MPI: the only file that includes <mpi.h>. */
+#include "cluster/ranks.h"
+
+#ifdef CLF_HAS_MPI
+
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <mpi.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+struct mpi {
+    MPI_Comm ranks;
+    int is_ours;    /* MPI was begun here, and ends here */
+    int has_failed; /* nothing is said any more */
+    int is_known;   /* and every rank knows of it */
+    int rank;
+    double waited;  /* seconds */
+    int *counts[4]; /* (size) each: what MPI calls counts and displacements, of what is sent and received */
+    char host[MPI_MAX_PROCESSOR_NAME];
+};
+
+static clf_status check(struct mpi *mpi, int error, const char *doing)
+{
+    if (error == MPI_SUCCESS) {
+        return CLF_OK;
+    }
+    char reason[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(error, reason, &length);
+    mpi->has_failed = 1;
+    return clf__fail(CLF_NETWORK, "rank %d on %s: MPI fails in %s: %s", mpi->rank, mpi->host, doing, reason);
+}
+
+/* Waits without taking a core from those that are waited for: a validation lasts minutes, and ranks may share
+ * a machine. What is almost done is looked at without a pause. */
+static clf_status finish(struct mpi *mpi, int error, MPI_Request *request, const char *doing)
+{
+    enum { EAGER_TRIES = 200, SHORTEST = 20000, LONGEST = 1000000 }; /* nanoseconds */
+    int is_done = 0;
+    CLF__TRY(check(mpi, error, doing));
+    for (long tries = 0, pause = SHORTEST; !is_done; tries++) {
+        CLF__TRY(check(mpi, MPI_Test(request, &is_done, MPI_STATUS_IGNORE), doing));
+        if (!is_done && tries < EAGER_TRIES) {
+            sched_yield();
+        } else if (!is_done) {
+            nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
+            pause = pause < LONGEST / 2 ? 2 * pause : LONGEST;
+        }
+    }
+    return CLF_OK;
+}
+
+/* Which rank failed first, by number; their count where none did. Every call begins with it, so that a rank
+ * which fails anywhere is heard wherever the others are. */
+static clf_status find_failed(int *out, const struct clf__communicator *communicator, clf_status status)
+{
+    struct mpi *mpi = communicator->context;
+    MPI_Request request;
+    int own = status == CLF_OK ? communicator->size : communicator->rank;
+    double start = clf__seconds();
+    int error = MPI_Iallreduce(&own, out, 1, MPI_INT, MPI_MIN, mpi->ranks, &request);
+    CLF__TRY(finish(mpi, error, &request, "waiting for the others"));
+    mpi->waited += clf__seconds() - start;
+    return CLF_OK;
+}
+
+static clf_status agree(const struct clf__communicator *communicator, clf_status status)
+{
+    struct mpi *mpi = communicator->context;
+    if (mpi->has_failed) {
+        return status != CLF_OK ? status : clf__fail(CLF_NETWORK, "the ranks have parted after a failure");
+    }
+    struct clf__failure failure = clf__failure_keep(status);
+    int first;
+    CLF__TRY(find_failed(&first, communicator, status));
+    if (first == communicator->size) {
+        return CLF_OK;
+    }
+    if (first == communicator->rank) {
+        clf__failure_again(&failure);
+        (void)clf__fail_in(status, "rank %d on %s", first, mpi->host);
+        failure = clf__failure_keep(status);
+    }
+    MPI_Request request;
+    int error = MPI_Ibcast(&failure, sizeof failure, MPI_BYTE, first, mpi->ranks, &request);
+    CLF__TRY(finish(mpi, error, &request, "hearing of a failure"));
+    mpi->has_failed = mpi->is_known = 1;
+    return clf__failure_again(&failure);
+}
+
+/* A stretch of numbers at a time: MPI counts in int. */
+static clf_status sum(const struct clf__communicator *communicator, void *values, size_t count, size_t width,
+                      MPI_Datatype type)
+{
+    enum { MOST = 1 << 24 };
+    struct mpi *mpi = communicator->context;
+    CLF__TRY(agree(communicator, CLF_OK));
+    for (size_t first = 0; first < count; first += MOST) {
+        MPI_Request request;
+        int piece = count - first < MOST ? (int)(count - first) : MOST;
+        int error = MPI_Iallreduce(MPI_IN_PLACE, (char *)values + first * width, piece, type, MPI_SUM,
+                                   mpi->ranks, &request);
+        CLF__TRY(finish(mpi, error, &request, "adding up"));
+    }
+    return CLF_OK;
+}
+
+static clf_status sum_floats(const struct clf__communicator *communicator, float *values, size_t count)
+{
+    return sum(communicator, values, count, sizeof *values, MPI_FLOAT);
+}
+
+static clf_status sum_doubles(const struct clf__communicator *communicator, double *values, size_t count)
+{
+    return sum(communicator, values, count, sizeof *values, MPI_DOUBLE);
+}
+
+static clf_status sum_integers(const struct clf__communicator *communicator, int64_t *values, size_t count)
+{
+    return sum(communicator, values, count, sizeof *values, MPI_INT64_T);
+}
+
+static clf_status broadcast(const struct clf__communicator *communicator, void *bytes, size_t count)
+{
+    enum { MOST = 1 << 26 };
+    struct mpi *mpi = communicator->context;
+    CLF__TRY(agree(communicator, CLF_OK));
+    for (size_t first = 0; first < count; first += MOST) {
+        MPI_Request request;
+        int piece = count - first < MOST ? (int)(count - first) : MOST;
+        int error = MPI_Ibcast((char *)bytes + first, piece, MPI_BYTE, 0, mpi->ranks, &request);
+        CLF__TRY(finish(mpi, error, &request, "sending to all"));
+    }
+    return CLF_OK;
+}
+
+/* Fills counts and displacements. */
+static clf_status lay_out(int *counts, int *places, const size_t *given, int size)
+{
+    size_t place = 0;
+    for (int i = 0; i < size; i++) {
+        if (given[i] > INT_MAX - place) {
+            return clf__fail(CLF_UNSUPPORTED, "%zu numbers are more than MPI takes at once",
+                             place + given[i]);
+        }
+        counts[i] = (int)given[i];
+        places[i] = (int)place;
+        place += given[i];
+    }
+    return CLF_OK;
+}
+
+static clf_status exchange(const struct clf__communicator *communicator, const float *sent,
+                           const size_t *sent_counts, float *received, const size_t *received_counts)
+{
+    struct mpi *mpi = communicator->context;
+    MPI_Request request;
+    CLF__TRY(agree(communicator, CLF_OK));
+    CLF__TRY(lay_out(mpi->counts[0], mpi->counts[1], sent_counts, communicator->size));
+    CLF__TRY(lay_out(mpi->counts[2], mpi->counts[3], received_counts, communicator->size));
+    int error = MPI_Ialltoallv(sent, mpi->counts[0], mpi->counts[1], MPI_FLOAT, received, mpi->counts[2],
+                               mpi->counts[3], MPI_FLOAT, mpi->ranks, &request);
+    return finish(mpi, error, &request, "exchanging");
+}
+
+static clf_status gather(const struct clf__communicator *communicator, float *values, const size_t *counts)
+{
+    struct mpi *mpi = communicator->context;
+    MPI_Request request;
+    CLF__TRY(agree(communicator, CLF_OK));
+    CLF__TRY(lay_out(mpi->counts[0], mpi->counts[1], counts, communicator->size));
+    int error = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, values, mpi->counts[0], mpi->counts[1], MPI_FLOAT,
+                                mpi->ranks, &request);
+    return finish(mpi, error, &request, "gathering");
+}
+
+int clf__mpi_is_begun(void)
+{
+    int is_begun = 0, is_ended = 0;
+    MPI_Initialized(&is_begun);
+    MPI_Finalized(&is_ended);
+    return is_begun && !is_ended;
+}
+
+const char *clf__mpi_library(void)
+{
+    static char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n")] = '\0'; /* the rest says how it was built */
+    return version;
+}
+
+static void free_mpi(struct mpi *mpi)
+{
+    for (int i = 0; i < 4; i++) {
+        clf__free(mpi->counts[i]);
+    }
+    clf__free(mpi);
+}
+
+static clf_status begin(struct mpi *mpi)
+{
+    int is_ended = 0, provided;
+    MPI_Finalized(&is_ended);
+    if (is_ended) {
+        return clf__fail(CLF_BAD_ARGUMENT, "a process joins other ranks once, and this one has left them");
+    }
+    if (!clf__mpi_is_begun()) {
+        CLF__TRY(check(mpi, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "starting"));
+        mpi->is_ours = 1;
+    }
+    return CLF_OK;
+}
+
+/* A communicator of our own: what else the process says by MPI cannot be taken for ours. */
+static clf_status meet(struct clf__communicator *out, struct mpi *mpi)
+{
+    MPI_Comm host;
+    int length;
+    CLF__TRY(begin(mpi));
+    CLF__TRY(check(mpi, MPI_Get_processor_name(mpi->host, &length), "asking for the host's name"));
+    CLF__TRY(check(mpi, MPI_Comm_dup(MPI_COMM_WORLD, &mpi->ranks), "starting"));
+    CLF__TRY(check(mpi, MPI_Comm_set_errhandler(mpi->ranks, MPI_ERRORS_RETURN), "starting"));
+    CLF__TRY(check(mpi, MPI_Comm_rank(mpi->ranks, &out->rank), "starting"));
+    mpi->rank = out->rank;
+    CLF__TRY(check(mpi, MPI_Comm_size(mpi->ranks, &out->size), "starting"));
+    CLF__TRY(check(mpi,
+                   MPI_Comm_split_type(mpi->ranks, MPI_COMM_TYPE_SHARED, out->rank, MPI_INFO_NULL, &host),
+                   "starting"));
+    CLF__TRY(check(mpi, MPI_Comm_rank(host, &out->host_rank), "starting"));
+    CLF__TRY(check(mpi, MPI_Comm_free(&host), "starting"));
+    for (int i = 0; i < 4; i++) {
+        CLF__TRY(clf__allocate(&mpi->counts[i], (size_t)out->size, sizeof *mpi->counts[i]));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__mpi_join(struct clf__communicator *out, int started)
+{
+    struct mpi *mpi;
+    CLF__TRY(clf__allocate(&mpi, 1, sizeof *mpi));
+    *out = (struct clf__communicator){
+        .waited = &mpi->waited,
+        .context = mpi,
+        .sum_floats = sum_floats,
+        .sum_doubles = sum_doubles,
+        .sum_integers = sum_integers,
+        .broadcast = broadcast,
+        .exchange = exchange,
+        .gather = gather,
+        .agree = agree,
+    };
+    clf_status status = meet(out, mpi);
+    if (status == CLF_OK && started > 1 && out->size != started) {
+        status = clf__fail(CLF_UNSUPPORTED,
+                           "%d ranks were started, but %s, with which clformer was built, knows of %d: start "
+                           "them with the mpirun that belongs to it",
+                           started, clf__mpi_library(), out->size);
+    }
+    if (status != CLF_OK) {
+        clf__mpi_leave(out, status);
+    }
+    return status;
+}
+
+/* The others may be waiting in a call whose end never comes: without MPI they cannot be told, only ended. */
+void clf__mpi_leave(const struct clf__communicator *communicator, clf_status status)
+{
+    struct mpi *mpi = communicator->context;
+    if (status != CLF_OK && !mpi->is_known && communicator->size > 1) {
+        MPI_Abort(mpi->ranks, 1);
+    }
+    if (mpi->ranks != MPI_COMM_NULL) {
+        MPI_Comm_free(&mpi->ranks);
+    }
+    if (mpi->is_ours) {
+        MPI_Finalize();
+    }
+    free_mpi(mpi);
+}
+
+#else
+
+int clf__mpi_is_begun(void)
+{
+    return 0;
+}
+
+const char *clf__mpi_library(void)
+{
+    return NULL;
+}
+
+clf_status clf__mpi_join(struct clf__communicator *out, int started)
+{
+    (void)out;
+    return clf__fail(CLF_UNSUPPORTED,
+                     "this is one of %d ranks, but clformer was built without MPI: build it where MPI is "
+                     "installed (Debian: libopenmpi-dev), or start one process",
+                     started);
+}
+
+void clf__mpi_leave(const struct clf__communicator *communicator, clf_status status)
+{
+    (void)communicator, (void)status;
+}
+
+#endif

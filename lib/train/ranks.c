@@ -1,0 +1,104 @@
+/* What has to be equal on all ranks before the first update. */
+#include <stdio.h>
+#include <string.h>
+
+#include <clformer/device.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "train/run.h"
+
+/* One thing that is compared: a text that can be shown, or what nobody could read. */
+struct fact {
+    char what[64], value[256];
+};
+
+static clf_status compare(const struct clf__run *run, const char *what, const char *value)
+{
+    const struct clf__communicator *ranks = run->communicator;
+    struct fact own = {{0}, {0}}, first;
+    snprintf(own.what, sizeof own.what, "%s", what);
+    snprintf(own.value, sizeof own.value, "%s", value);
+    first = own;
+    CLF__TRY(ranks->broadcast(ranks, &first, sizeof first));
+    clf_status status = CLF_OK;
+    if (memcmp(&own, &first, sizeof own) != 0) {
+        status = clf__fail(CLF_BAD_ARGUMENT, "%s is %s, but %s on rank 0; it must be the same on all ranks",
+                           what, own.value, first.value);
+    }
+    return ranks->agree(ranks, status);
+}
+
+static clf_status compare_hash(const struct clf__run *run, const char *what, uint64_t hash)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+    return compare(run, what, text);
+}
+
+static clf_status compare_recipe(const struct clf__run *run)
+{
+    int count;
+    const struct clf_recipe_key *keys = clf_recipe_keys(&count);
+    for (int i = 0; i < count; i++) {
+        struct clf__texts words = clf__recipe_words(run->recipe, i);
+        char text[sizeof((struct fact *)0)->value] = "";
+        size_t used = 0;
+        uint64_t hash = CLF__FNV_BEGIN;
+        for (int k = 0; k < words.count; k++) {
+            hash = clf__fnv(hash, words.items[k], strlen(words.items[k]) + 1);
+            int more = snprintf(text + used, sizeof text - used, "%s%s", k > 0 ? " " : "", words.items[k]);
+            used = used + (size_t)more < sizeof text ? used + (size_t)more : sizeof text - 1;
+        }
+        CLF__TRY(compare(run, keys[i].name, words.count > 0 ? text : "not chosen"));
+        if (used == sizeof text - 1) {
+            CLF__TRY(compare_hash(run, "a long value of the recipe", hash));
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status hash_values(uint64_t *hash, const struct clf__training *training,
+                              enum clf__training_values which)
+{
+    const struct clf__parameter_list *list = clf__training_parameters(training);
+    clf_status status = CLF_OK;
+    for (int i = 0; i < list->count && status == CLF_OK; i++) {
+        size_t count = (size_t)list->items[i].rows * (size_t)list->items[i].columns;
+        float *values = NULL;
+        CLF__TRY(clf__allocate(&values, count, sizeof *values));
+        status = clf__training_read(training, which, i, values);
+        uint64_t sum = status == CLF_OK ? clf__checksum(values, count * sizeof *values) : 0;
+        *hash = clf__fnv(*hash, &sum, sizeof sum);
+        clf__free(values);
+    }
+    return status;
+}
+
+/* Ranks compute the same steps of Adam, each for itself: on unlike devices their weights would drift apart.
+ */
+static clf_status compare_device(const struct clf__run *run)
+{
+    const struct clf_device_info *info = clf_device_describe(run->device);
+    CLF__TRY(compare(run, "the device", info->name));
+    return compare(run, "the device's driver", info->driver);
+}
+
+clf_status clf__run_check_ranks(const struct clf__run *run)
+{
+    if (run->communicator->size == 1) {
+        return CLF_OK;
+    }
+    CLF__TRY(compare(run, "the version of clformer", CLF_VERSION));
+    CLF__TRY(compare_recipe(run));
+    CLF__TRY(compare(run, "the checksum of train", run->state.train_checksum));
+    CLF__TRY(compare(run, "the checksum of valid", run->state.valid_checksum));
+    CLF__TRY(compare_device(run));
+    uint64_t hash = CLF__FNV_BEGIN;
+    for (int which = CLF__VALUES; which <= CLF__SECOND_MOMENTS; which++) {
+        if (which != CLF__GRADIENTS) {
+            CLF__TRY(hash_values(&hash, run->training, (enum clf__training_values)which));
+        }
+    }
+    return compare_hash(run, "the checksum of the weights", hash);
+}

@@ -1,0 +1,232 @@
+/* How a process becomes one of several ranks, or stays alone; and what ranks say to each other by MPI. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/ranks.h"
+#include "support/ranks.h"
+
+static const char *program; /* this one */
+
+static void forget_launchers(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK",
+                                            "SLURM_STEP_NUM_TASKS"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        unsetenv(variables[i]);
+    }
+}
+
+static int started_with(const char *first, const char *value, const char *second, const char *other_value)
+{
+    forget_launchers();
+    setenv(first, value, 1);
+    if (second != NULL) {
+        setenv(second, other_value, 1);
+    }
+    int count = clf__ranks_started();
+    forget_launchers();
+    return count;
+}
+
+static void test_only_a_launcher_makes_ranks(void **state)
+{
+    (void)state;
+    forget_launchers();
+    assert_int_equal(clf__ranks_started(), 1);
+    assert_int_equal(started_with("OMPI_COMM_WORLD_SIZE", "4", NULL, NULL), 4);
+    assert_int_equal(started_with("PMI_SIZE", "3", NULL, NULL), 3);
+    assert_int_equal(started_with("PMIX_RANK", "0", "SLURM_STEP_NUM_TASKS", "2"), 2);
+    assert_int_equal(started_with("SLURM_STEP_NUM_TASKS", "2", NULL, NULL), 1); /* a batch script */
+    assert_int_equal(started_with("PMIX_RANK", "0", NULL, NULL), 1);
+    assert_int_equal(started_with("OMPI_COMM_WORLD_SIZE", "four", NULL, NULL), 1);
+    assert_int_equal(started_with("OMPI_COMM_WORLD_SIZE", "-4", NULL, NULL), 1);
+    assert_int_equal(started_with("OMPI_COMM_WORLD_SIZE", "1", NULL, NULL), 1);
+}
+
+/* Nobody started several: MPI is not begun. */
+static void test_alone(void **state)
+{
+    (void)state;
+    struct clf_ranks *ranks;
+    forget_launchers();
+    assert_ok(clf_ranks_join(&ranks));
+    assert_false(clf__mpi_is_begun());
+    assert_int_equal(clf_ranks_rank(ranks), 0);
+    assert_int_equal(clf_ranks_size(ranks), 1);
+    assert_int_equal(clf_ranks_host_rank(ranks), 0);
+    assert_ok(clf_ranks_agree(ranks, CLF_OK));
+    clf__ranks_communicator(ranks)->agree(clf__ranks_communicator(ranks), CLF_OK);
+    assert_int_equal(clf_ranks_agree(ranks, CLF_FILE), CLF_FILE);
+    clf_ranks_leave(ranks, CLF_FILE);
+    clf_ranks_leave(NULL, CLF_OK);
+    assert_int_equal(clf_ranks_rank(NULL), 0);
+    assert_int_equal(clf_ranks_size(NULL), 1);
+    assert_int_equal(clf_ranks_agree(NULL, CLF_FILE), CLF_FILE);
+    assert_int_equal(*clf__communicator_null.waited, 0);
+}
+
+static void test_without_mpi(void **state)
+{
+    (void)state;
+    struct clf_ranks *ranks;
+    if (clf_ranks_library() != NULL) {
+        print_message("skipped: clformer was built with MPI\n");
+        skip();
+    }
+    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    assert_fails(clf_ranks_join(&ranks), CLF_UNSUPPORTED,
+                 "one of 2 ranks, but clformer was built without MPI");
+    forget_launchers();
+}
+
+/* What a rank is told of a failure goes to the test by standard output, and an exit status says that all
+ * else was right. */
+static int fails; /* of this rank */
+
+static void expect(int is_right, const char *what)
+{
+    if (!is_right) {
+        fprintf(stderr, "wrong: %s\n", what);
+        fails++;
+    }
+}
+
+static void check_sums(const struct clf__communicator *ranks)
+{
+    float floats[] = {1, (float)ranks->rank};
+    double doubles[] = {0.5, ranks->rank};
+    int64_t integers[] = {INT64_C(1) << 40, ranks->rank}, sum = ranks->size * (ranks->size - 1) / 2;
+    expect(ranks->sum_floats(ranks, floats, 2) == CLF_OK && floats[0] == (float)ranks->size &&
+               floats[1] == (float)sum,
+           "the sum of floats");
+    expect(ranks->sum_doubles(ranks, doubles, 2) == CLF_OK && doubles[0] == 0.5 * ranks->size &&
+               doubles[1] == (double)sum,
+           "the sum of doubles");
+    expect(ranks->sum_integers(ranks, integers, 2) == CLF_OK &&
+               integers[0] == ranks->size * (INT64_C(1) << 40) && integers[1] == sum,
+           "the sum of integers");
+}
+
+/* From rank i to rank k go i + 1 floats, which say so. */
+static void check_exchange(const struct clf__communicator *ranks)
+{
+    size_t sent_counts[8], received_counts[8], counts[8], used = 0;
+    float sent[64], received[64], gathered[64] = {0};
+    for (int i = 0; i < ranks->size; i++) {
+        sent_counts[i] = (size_t)ranks->rank + 1;
+        received_counts[i] = (size_t)i + 1;
+        counts[i] = i == 1 ? 0 : 2;
+        for (int k = 0; k <= ranks->rank; k++) {
+            sent[used++] = (float)(100 * ranks->rank + 10 * i + k);
+        }
+        if (i == ranks->rank && i != 1) {
+            gathered[i == 0 ? 0 : 2 * (i - 1)] = gathered[i == 0 ? 1 : 2 * (i - 1) + 1] = (float)i + 5;
+        }
+    }
+    expect(ranks->exchange(ranks, sent, sent_counts, received, received_counts) == CLF_OK, "exchanging");
+    for (int i = 0, place = 0; i < ranks->size; i++) {
+        for (int k = 0; k <= i; k++, place++) {
+            expect(received[place] == (float)(100 * i + 10 * ranks->rank + k), "what was exchanged");
+        }
+    }
+    expect(ranks->gather(ranks, gathered, counts) == CLF_OK, "gathering");
+    for (int i = 0; i < ranks->size; i++) {
+        int place = i == 0 ? 0 : 2 * (i - 1);
+        expect(i == 1 || (gathered[place] == (float)i + 5 && gathered[place + 1] == (float)i + 5),
+               "what was gathered");
+    }
+}
+
+static void check_broadcast(const struct clf__communicator *ranks)
+{
+    char bytes[] = "rank 0", own[] = "rank ?";
+    own[5] = (char)('0' + ranks->rank);
+    expect(ranks->broadcast(ranks, own, sizeof own) == CLF_OK && strcmp(own, bytes) == 0, "the broadcast");
+}
+
+/* `fails_at`: the rank that fails by itself while the others add up; -1 none. `mute`: it says nothing. */
+static int run_child(int fails_at, int is_mute)
+{
+    struct clf_ranks *handle;
+    clf_status status = clf_ranks_join(&handle);
+    if (status != CLF_OK) {
+        fprintf(stderr, "%s\n", clf_last_error());
+        return 1;
+    }
+    const struct clf__communicator *ranks = clf__ranks_communicator(handle);
+    check_sums(ranks);
+    check_exchange(ranks);
+    check_broadcast(ranks);
+    expect(ranks->agree(ranks, CLF_OK) == CLF_OK && *ranks->waited >= 0, "that all is well");
+    expect(clf_ranks_host_rank(handle) == ranks->rank, "the rank on its host");
+    if (fails_at == ranks->rank) {
+        status = clf__fail(CLF_DEVICE, "the card fell out");
+        status = is_mute ? status : clf_ranks_agree(handle, status);
+    } else if (fails_at >= 0) {
+        int64_t number = 1;
+        status = ranks->sum_integers(ranks, &number, 1);
+    }
+    printf("rank %d of %d: %s\n", ranks->rank, ranks->size, status == CLF_OK ? "done" : clf_last_error());
+    fflush(stdout);
+    expect(status == (fails_at < 0 ? CLF_OK : CLF_DEVICE), "the status");
+    if (status != CLF_OK && !is_mute) {
+        double number = 1;
+        expect(ranks->sum_doubles(ranks, &number, 1) == CLF_NETWORK, "that nothing is said after a failure");
+    }
+    clf_ranks_leave(handle, status);
+    return fails > 0;
+}
+
+static void test_what_ranks_say(void **state)
+{
+    (void)state;
+    ranks_need();
+    for (int count = 1; count <= 4; count++) {
+        struct process_result result = ranks_run(count, program, "child -1 0");
+        if (result.status != 0 || process_count(result.output, ": done\n") != count) {
+            fail_msg("%d ranks: status %d, %s%s", count, result.status, result.output, result.errors);
+        }
+    }
+}
+
+/* Whichever rank fails, all of them say the same, and leave in order. */
+static void test_one_fails(void **state)
+{
+    (void)state;
+    ranks_need();
+    for (int rank = 0; rank < 3; rank++) {
+        struct process_result result = ranks_run(3, program, process_format("child %d 0", rank));
+        assert_int_equal(result.status, 0);
+        assert_int_equal(process_count(result.output, process_format(" of 3: rank %d on ", rank)), 3);
+        assert_int_equal(process_count(result.output, ": the card fell out\n"), 3);
+    }
+}
+
+/* One that leaves after a failure that it could not tell ends them all. */
+static void test_one_leaves(void **state)
+{
+    (void)state;
+    ranks_need();
+    struct process_result result = ranks_run(3, program, "child 1 1");
+    assert_true(result.status != 0);
+    assert_int_equal(process_count(result.output, "rank 1 of 3: the card fell out\n"), 1);
+    assert_int_equal(process_count(result.output, "\n"), 1);
+}
+
+int main(int argc, char **argv)
+{
+    program = argv[0];
+    if (argc == 4 && strcmp(argv[1], "child") == 0) {
+        return run_child(atoi(argv[2]), atoi(argv[3]));
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_a_launcher_makes_ranks),
+        cmocka_unit_test_teardown(test_alone, support_teardown),
+        cmocka_unit_test_teardown(test_without_mpi, support_teardown),
+        cmocka_unit_test_teardown(test_what_ranks_say, support_teardown),
+        cmocka_unit_test_teardown(test_one_fails, support_teardown),
+        cmocka_unit_test_teardown(test_one_leaves, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,56 @@
+#include "support/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <clformer/ranks.h>
+
+/* More ranks than cores, as root too, and nobody but this machine is asked. */
+static void set_environment(void)
+{
+    static const char *const settings[][2] = {
+        {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+        {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+        {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+        {"OMPI_MCA_oob_tcp_if_include", "lo"},
+        {"OMPI_MCA_btl_tcp_if_include", "lo"},
+        {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}, /* containers forbid the other */
+        {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+        {"PRTE_MCA_hwloc_default_binding_policy", "none"},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        setenv(settings[i][0], settings[i][1], 0);
+    }
+}
+
+void ranks_need(void)
+{
+    static int is_known, can_run;
+    set_environment();
+    if (!is_known && clf_ranks_library() == NULL) {
+        print_message("skipped: clformer was built without MPI\n");
+    } else if (!is_known) {
+        struct process_result result = ranks_run(2, "true", "");
+        can_run = result.status == 0;
+        if (!can_run) {
+            print_message("skipped: `mpirun -n 2 true` ends with %d: %s\n", result.status, result.errors);
+        }
+    }
+    is_known = 1;
+    if (!can_run) {
+        skip();
+    }
+}
+
+struct process_result ranks_run(int count, const char *program, const char *arguments)
+{
+    struct process process = {.program = program, .launcher = process_format("mpirun -n %d", count)};
+    return process_run(&process, arguments);
+}
+
+struct process_result ranks_run_unlike(const char *program, const char *first, const char *second)
+{
+    struct process process = {.program = program, .launcher = "mpirun -n 1"};
+    return process_run(&process, process_format("%s : -n 1 %s %s", first, program, second));
+}

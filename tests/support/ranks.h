@@ -1,0 +1,17 @@
+/* Running programs as several ranks. */
+#ifndef CLF_TESTS_SUPPORT_RANKS_H
+#define CLF_TESTS_SUPPORT_RANKS_H
+
+#include "support/process.h"
+
+/* Skips the test, saying why, where the library was built without MPI or where mpirun cannot start even two
+ * processes that do nothing. */
+void ranks_need(void);
+
+/* mpirun with `count` ranks of `program` (NULL: build/clformer). */
+struct process_result ranks_run(int count, const char *program, const char *arguments);
+
+/* The same with two ranks whose arguments differ. */
+struct process_result ranks_run_unlike(const char *program, const char *first, const char *second);
+
+#endif
