@@ -163,7 +163,7 @@ struct clf__step {
     float *logits;     /* (rows, V) with wants_logits: before the bans */
     float *attention;  /* (rows, attention_columns) with wants_attention: how much a row looks at each place
                           of its source, 0 behind the last one */
-    int attention_columns; /* at most as many places as the search has room for */
+    int attention_columns;   /* at most as many places as the search has room for */
     float *range_values;     /* (rows, ranges_each, k) as values, of each range */
     int32_t *range_ids;      /* (rows, ranges_each, k) */
     float *range_statistics; /* (rows, ranges_each, 2): max, log sum exp(x - max); -inf twice where nothing is
