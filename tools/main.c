@@ -14,6 +14,7 @@
 static const struct verb verbs[] = {
     {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1},
     {"translate", "translate lines from standard input", verb_translate, 1},
+    {"transcribe", "write down what recordings say, with a Whisper model", verb_transcribe, 1},
     {"score", "the log-probability of given translations", verb_score, 1},
     {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1},
     {"inspect", "show what a model folder holds", verb_inspect, 0},
@@ -131,9 +132,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--version") == 0) {
         const char *library = clf_ranks_library();
-        printf("clformer %s\npackages of Argos Translate: %s\nseveral machines: %s%s%s\n", CLF_VERSION,
-               CLF_PACKAGES, library != NULL ? "by MPI (" : "no (built without MPI",
-               library != NULL ? library : "", ")");
+        printf("clformer %s\npackages of Argos Translate: %s\nrecordings: %s\nseveral machines: %s%s%s\n",
+               CLF_VERSION, CLF_PACKAGES, CLF_RECORDINGS,
+               library != NULL ? "by MPI (" : "no (built without MPI", library != NULL ? library : "", ")");
         return output_finish(EXIT_DONE);
     }
     const struct verb *verb = find_verb(argv[1]);

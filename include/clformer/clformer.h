@@ -25,6 +25,7 @@
 #ifndef CLFORMER_CLFORMER_H
 #define CLFORMER_CLFORMER_H
 
+#include <clformer/audio.h>
 #include <clformer/bleu.h>
 #include <clformer/device.h>
 #include <clformer/inspect.h>
@@ -34,6 +35,7 @@
 #include <clformer/recipe.h>
 #include <clformer/status.h>
 #include <clformer/train.h>
+#include <clformer/transcriber.h>
 #include <clformer/translator.h>
 
 #endif

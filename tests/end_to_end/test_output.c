@@ -265,9 +265,9 @@ static void test_help(void **state)
     static const struct {
         const char *name;
         int values; /* flags that take one */
-    } verbs[] = {{"devices", 0},  {"translate", 30}, {"score", 7},  {"attend", 28}, {"inspect", 0},
-                 {"selftest", 5}, {"bench", 14},     {"train", 50}, {"curves", 1},  {"average", 2},
-                 {"convert", 2},  {"bleu", 1},       {"tune", 7}};
+    } verbs[] = {{"devices", 0}, {"translate", 30}, {"transcribe", 20}, {"score", 7},  {"attend", 28},
+                 {"inspect", 0}, {"selftest", 5},   {"bench", 14},      {"train", 50}, {"curves", 1},
+                 {"average", 2}, {"convert", 2},    {"bleu", 1},        {"tune", 7}};
     struct process_result all = run_clformer(NULL, "--help");
     assert_int_equal(all.status, 0);
     check_width("clformer", all.output);

@@ -18,6 +18,7 @@ struct verb {
 };
 int verb_devices(int argc, char **argv);
 int verb_translate(int argc, char **argv);
+int verb_transcribe(int argc, char **argv);
 int verb_score(int argc, char **argv);
 int verb_attend(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
@@ -66,6 +67,11 @@ struct flags {
     int again, quick;
     /* train */
     const char *log, *recipe;
+    /* transcribe */
+    const char *language, *initial_prompt, *prefix, *clips;
+    int speech_task, timestamps, format, conditions, raw_rate;
+    double patience, max_initial_timestamp, no_speech_threshold,
+        log_probability_threshold; /* NaN: not given */
     /* bleu */
     int words, lower_case;
     /* What is left. */
@@ -91,6 +97,7 @@ enum {
     TAKES_TEXTS = 8192, /* --split-sentences */
     TAKES_CONVERT = 16384,
     TAKES_DEVICES = 32768, /* as TAKES_DEVICE, several of them */
+    TAKES_SPEECH = 1 << 16,
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong

@@ -1,0 +1,130 @@
+/* Transcribing speech with Whisper models, by the rules of openai/whisper. */
+#ifndef CLFORMER_TRANSCRIBER_H
+#define CLFORMER_TRANSCRIBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clformer/audio.h>
+#include <clformer/inspect.h>
+#include <clformer/model.h>
+#include <clformer/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A Whisper model with working memory for one recording at a time. */
+struct clf_transcriber;
+
+/* What is said from one time to another, in seconds of the recording. */
+struct clf_segment {
+    int id;       /* from 0 */
+    int64_t seek; /* where its window begins, in hundredths of a second */
+    double start, end;
+    char *text;      /* as the model has it, mostly with a space before it */
+    int32_t *tokens; /* (token_count) text and times; none where there is no text */
+    int token_count;
+    /* Of its window: */
+    double temperature;
+    double avg_logprob;       /* mean log-probability of its tokens, the end token included */
+    double compression_ratio; /* bytes of its text by what zlib makes of them; NaN: built without zlib */
+    double no_speech_prob;    /* the probability that nobody speaks */
+};
+
+/* A whole recording. */
+struct clf_transcript {
+    char *text;
+    char *language; /* "en" where the model knows English alone */
+    struct clf_segment *segments;
+    int count;
+};
+
+/* How to transcribe; start from clf_transcribe_options_init(). The defaults are those of openai/whisper's
+ * command, but for the temperature, which is 0: no window is decoded again at another one. */
+struct clf_transcribe_options {
+    size_t size;           /* of this struct: see clformer.h */
+    int beam;              /* 5; 1: greedy */
+    double patience;       /* 1: the search of a window ends with beam * patience hypotheses; up to 8 */
+    double length_penalty; /* 0 to 1: scores are divided by ((5 + length) / 6)^penalty; below 0, the default:
+                              by the length */
+    const char *language;  /* its code, such as "en"; NULL: the one that the first 30 s are in */
+    int translate;         /* 1: into English */
+    int timestamps;        /* 1: segments have their own times; 0: those of whole windows */
+    int condition_on_previous;    /* 1: each window goes on from what was said before */
+    const char *initial_prompt;   /* what "was said" before the first window; NULL: nothing */
+    const char *prefix;           /* what every window begins with; NULL: nothing */
+    double max_initial_timestamp; /* 1: the latest time, in seconds, that a window's first text begins at */
+    double no_speech_threshold;   /* 0.6: a window more probably without speech is left out; NaN: none is */
+    double log_probability_threshold; /* -1: but not where its avg_logprob is above this; NaN: even then */
+    const double *clips; /* seconds from, to, from, to, ...: only these parts; without the last one up to the
+                            end. Not falling. NULL: all */
+    int clip_count;      /* numbers in clips */
+    /* Asked between steps: non-zero ends the work with CLF_INTERRUPTED. May be NULL. */
+    int (*interrupted)(void *user);
+    /* Told each segment as soon as it is there; it is the library's, until the call returns. May be NULL. */
+    void (*segment)(void *user, const struct clf_segment *segment);
+    /* Told how many seconds of how many are done, in each window. May be NULL. */
+    void (*progress)(void *user, double seconds, double of);
+    void *user;
+};
+
+/** Fills the `size` bytes of options with the defaults. */
+void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, size_t size);
+
+/** The same for the struct that the caller was compiled with. */
+static inline void clf_transcribe_options_init(struct clf_transcribe_options *options)
+{
+    clf_transcribe_options_init_sized(options, sizeof *options);
+}
+
+/**
+ * Creates a transcriber.
+ *
+ * @param out     receives it; free it with clf_transcriber_free() before its model.
+ * @param model   borrowed for the transcriber's life.
+ * @param options copied; what they point to must live as long as the transcriber. NULL: the defaults.
+ * @return CLF_UNSUPPORTED for a model that is no Whisper model; CLF_BAD_ARGUMENT naming the option that is
+ * out of range, or the language that the model does not know.
+ */
+clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model *model,
+                                  const struct clf_transcribe_options *options);
+
+/** Frees a transcriber; NULL is ignored. */
+void clf_transcriber_free(struct clf_transcriber *transcriber);
+
+/**
+ * Transcribes a recording, which is read twice from its beginning: how loud it is anywhere counts everywhere.
+ *
+ * @param out   receives the transcript; free it with clf_transcript_free().
+ * @param audio is not at any particular place afterwards.
+ * @return what reading gave; CLF_INTERRUPTED; CLF_TEXT for a prompt or prefix that is no UTF-8 or leaves no
+ *         room. Segments that were told before a failure are not taken back.
+ */
+clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
+                          struct clf_audio *audio);
+
+/** Frees a transcript; NULL is ignored. */
+void clf_transcript_free(struct clf_transcript *transcript);
+
+/* How transcripts are written, as openai/whisper writes them. */
+typedef enum clf_transcript_format {
+    CLF_TRANSCRIPT_TEXT, /* a segment a line */
+    CLF_TRANSCRIPT_SRT,
+    CLF_TRANSCRIPT_VTT,
+    CLF_TRANSCRIPT_TSV,  /* start and end in milliseconds, and the text */
+    CLF_TRANSCRIPT_JSON, /* everything, in one line without its end */
+} clf_transcript_format;
+
+/**
+ * Writes a transcript into a string.
+ *
+ * @param out receives it, ending in NUL; the caller frees it with clf_string_free().
+ */
+clf_status clf_transcript_write(char **out, const struct clf_transcript *transcript,
+                                clf_transcript_format format);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

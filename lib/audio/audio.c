@@ -1,0 +1,129 @@
+/* A recording: a file that is decoded, or samples in memory. */
+#include <clformer/audio.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "audio/decoder.h"
+#include "base/memory.h"
+
+struct clf_audio {
+    char *name;
+    struct clf__decoder *decoder; /* NULL: the samples in memory */
+    const float *samples;
+    size_t count, next; /* of these */
+    int64_t read;       /* samples given so far */
+};
+
+static clf_status create(struct clf_audio **out, const char *name)
+{
+    struct clf_audio *audio;
+    CLF__TRY(clf__allocate(&audio, 1, sizeof *audio));
+    clf_status status = clf__copy_string(&audio->name, name);
+    if (status != CLF_OK) {
+        clf__free(audio);
+        return status;
+    }
+    *out = audio;
+    return CLF_OK;
+}
+
+static clf_status open_file(struct clf_audio **out, const char *path, int raw_rate)
+{
+    *out = NULL;
+    struct clf_audio *audio;
+    CLF__TRY(create(&audio, strcmp(path, "-") == 0 ? "standard input" : path));
+    clf_status status = clf__decoder_open(&audio->decoder, path, audio->name, raw_rate);
+    if (status != CLF_OK) {
+        clf_audio_free(audio);
+        return status;
+    }
+    *out = audio;
+    return CLF_OK;
+}
+
+clf_status clf_audio_open(struct clf_audio **out, const char *path)
+{
+    return open_file(out, path, 0);
+}
+
+clf_status clf_audio_open_raw(struct clf_audio **out, const char *path, int rate)
+{
+    *out = NULL;
+    if (rate < CLF__LEAST_RATE || rate > CLF__MOST_RATE) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%d samples a second: must be %d to %d", rate, CLF__LEAST_RATE,
+                         CLF__MOST_RATE);
+    }
+    return open_file(out, path, rate);
+}
+
+clf_status clf_audio_open_samples(struct clf_audio **out, const float *samples, size_t count)
+{
+    *out = NULL;
+    struct clf_audio *audio;
+    CLF__TRY(create(&audio, "samples"));
+    audio->samples = samples;
+    audio->count = count;
+    *out = audio;
+    return CLF_OK;
+}
+
+static void read_memory(struct clf_audio *audio, float *samples, size_t wanted, size_t *count)
+{
+    size_t left = audio->count - audio->next;
+    *count = wanted < left ? wanted : left;
+    if (*count > 0) {
+        memcpy(samples, audio->samples + audio->next, *count * sizeof *samples);
+    }
+    audio->next += *count;
+}
+
+clf_status clf_audio_read(struct clf_audio *audio, float *samples, size_t wanted, size_t *count)
+{
+    *count = 0;
+    if (audio->decoder != NULL) {
+        CLF__TRY(clf__decoder_read(audio->decoder, samples, wanted, count));
+    } else {
+        read_memory(audio, samples, wanted, count);
+    }
+    for (size_t i = 0; i < *count; i++) {
+        if (!isfinite(samples[i])) {
+            return clf__fail(CLF_FORMAT, "%s: the sample at %.2f s is not a number", audio->name,
+                             (double)(audio->read + (int64_t)i) / CLF_AUDIO_RATE);
+        }
+        samples[i] = fminf(fmaxf(samples[i], -1.0F), 1.0F);
+    }
+    audio->read += (int64_t)*count;
+    return CLF_OK;
+}
+
+clf_status clf_audio_rewind(struct clf_audio *audio)
+{
+    audio->next = 0;
+    audio->read = 0;
+    return audio->decoder != NULL ? clf__decoder_rewind(audio->decoder) : CLF_OK;
+}
+
+int64_t clf_audio_length(const struct clf_audio *audio)
+{
+    return audio->decoder != NULL ? clf__decoder_length(audio->decoder) : (int64_t)audio->count;
+}
+
+const char *clf_audio_name(const struct clf_audio *audio)
+{
+    return audio->name;
+}
+
+void clf_audio_free(struct clf_audio *audio)
+{
+    if (audio != NULL) {
+        clf__decoder_free(audio->decoder);
+        clf__free(audio->name);
+        clf__free(audio);
+    }
+}
+
+int clf_audio_reads_files(void)
+{
+    return clf__decoder_exists();
+}

@@ -1,0 +1,284 @@
+/* Files of sound, by libsndfile; at CLF_AUDIO_RATE, by soxr. */
+#include "audio/decoder.h"
+
+#include <clformer/audio.h>
+
+#include "base/memory.h"
+
+#ifdef CLF_HAS_AUDIO
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sndfile.h>
+#include <soxr.h>
+
+#include "audio/spool.h"
+#include "base/file.h"
+
+enum { BLOCK = 4096 }; /* frames: a sample of each channel */
+
+struct clf__decoder {
+    const char *name;
+    int descriptor;
+    int64_t start; /* the file's offset in what the descriptor reads */
+    int raw_rate;
+    SNDFILE *file;
+    SF_INFO info;
+    soxr_t resampler; /* NULL: the rate is right */
+    float *frames;    /* (BLOCK, channels) */
+    float *mono;      /* (BLOCK) */
+    size_t next, filled;
+    int64_t read; /* frames */
+    int ended;
+};
+
+int clf__decoder_exists(void)
+{
+    return 1;
+}
+
+static clf_status check_info(const struct clf__decoder *decoder)
+{
+    const SF_INFO *info = &decoder->info;
+    if (info->frames <= 0) {
+        return clf__fail(CLF_FORMAT, "%s: holds no samples", decoder->name);
+    }
+    if (info->samplerate < CLF__LEAST_RATE || info->samplerate > CLF__MOST_RATE) {
+        return clf__fail(CLF_FORMAT, "%s: has %d samples a second, where %d to %d can be read", decoder->name,
+                         info->samplerate, CLF__LEAST_RATE, CLF__MOST_RATE);
+    }
+    return CLF_OK;
+}
+
+/* Opens what the descriptor reads, from its start. */
+static clf_status start(struct clf__decoder *decoder)
+{
+    decoder->info = (SF_INFO){0};
+    if (decoder->raw_rate > 0) {
+        decoder->info = (SF_INFO){.samplerate = decoder->raw_rate,
+                                  .channels = 1,
+                                  .format = SF_FORMAT_RAW | SF_FORMAT_PCM_16 | SF_ENDIAN_LITTLE};
+    }
+    decoder->next = decoder->filled = 0;
+    decoder->read = 0;
+    decoder->ended = 0;
+    int own = dup(decoder->descriptor); /* sf_open_fd() closes it where it fails, whatever it is told */
+    if (own < 0 || lseek(own, decoder->start, SEEK_SET) < 0) {
+        return clf__file_fail(decoder->name, "read");
+    }
+    decoder->file = sf_open_fd(own, SFM_READ, &decoder->info, SF_TRUE);
+    if (decoder->file == NULL) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: is no recording that can be read, such as WAV, FLAC, OGG or MP3 (%s)",
+                         decoder->name, sf_strerror(NULL));
+    }
+    return check_info(decoder);
+}
+
+static clf_status create_resampler(struct clf__decoder *decoder)
+{
+    soxr_error_t error = NULL;
+    if (decoder->info.samplerate != CLF_AUDIO_RATE) {
+        decoder->resampler =
+            soxr_create(decoder->info.samplerate, CLF_AUDIO_RATE, 1, &error, NULL, NULL, NULL);
+    }
+    return error == NULL ? CLF_OK
+                         : clf__fail(CLF_OUT_OF_MEMORY, "%s: cannot be resampled: %s", decoder->name, error);
+}
+
+static clf_status open_spooled(struct clf__decoder *decoder)
+{
+    struct stat file;
+    decoder->start = lseek(decoder->descriptor, 0, SEEK_CUR);
+    if (decoder->start < 0 || fstat(decoder->descriptor, &file) != 0) {
+        return clf__file_fail(decoder->name, "read");
+    }
+    if (file.st_size <= decoder->start) {
+        return clf__fail(CLF_FORMAT, "%s: is empty", decoder->name);
+    }
+    CLF__TRY(start(decoder));
+    CLF__TRY(create_resampler(decoder));
+    CLF__TRY(clf__allocate(&decoder->mono, BLOCK, sizeof *decoder->mono));
+    return clf__allocate(&decoder->frames, (size_t)BLOCK * (size_t)decoder->info.channels,
+                         sizeof *decoder->frames);
+}
+
+clf_status clf__decoder_open(struct clf__decoder **out, const char *path, const char *name, int raw_rate)
+{
+    *out = NULL;
+    struct clf__decoder *decoder;
+    CLF__TRY(clf__allocate(&decoder, 1, sizeof *decoder));
+    decoder->name = name;
+    decoder->raw_rate = raw_rate;
+    decoder->descriptor = -1;
+    clf_status status = clf__spool_open(&decoder->descriptor, path, name);
+    if (status == CLF_OK) {
+        status = open_spooled(decoder);
+    }
+    if (status != CLF_OK) {
+        clf__decoder_free(decoder);
+        return status;
+    }
+    *out = decoder;
+    return CLF_OK;
+}
+
+void clf__decoder_free(struct clf__decoder *decoder)
+{
+    if (decoder == NULL) {
+        return;
+    }
+    if (decoder->file != NULL) {
+        sf_close(decoder->file);
+    }
+    if (decoder->descriptor >= 0) {
+        close(decoder->descriptor);
+    }
+    soxr_delete(decoder->resampler);
+    clf__free(decoder->frames);
+    clf__free(decoder->mono);
+    clf__free(decoder);
+}
+
+clf_status clf__decoder_rewind(struct clf__decoder *decoder)
+{
+    sf_close(decoder->file);
+    decoder->file = NULL;
+    soxr_delete(decoder->resampler);
+    decoder->resampler = NULL;
+    int channels = decoder->info.channels;
+    CLF__TRY(start(decoder));
+    if (decoder->info.channels != channels) {
+        return clf__fail(CLF_FORMAT, "%s: was changed while it was read", decoder->name);
+    }
+    return create_resampler(decoder);
+}
+
+/* A FLAC file says how much it holds; of others libsndfile counts what is there. */
+static clf_status check_end(const struct clf__decoder *decoder)
+{
+    double seconds = (double)decoder->read / decoder->info.samplerate;
+    if (sf_error(decoder->file) != SF_ERR_NO_ERROR) {
+        return clf__fail(CLF_FORMAT, "%s: is damaged behind %.2f s: %s", decoder->name, seconds,
+                         sf_strerror(decoder->file));
+    }
+    if ((decoder->info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC &&
+        decoder->info.frames < SF_COUNT_MAX && decoder->read < decoder->info.frames) {
+        return clf__fail(CLF_FORMAT, "%s: is cut off: it holds %.2f s of the %.2f s that it says",
+                         decoder->name, seconds, (double)decoder->info.frames / decoder->info.samplerate);
+    }
+    return CLF_OK;
+}
+
+static clf_status read_block(struct clf__decoder *decoder)
+{
+    int channels = decoder->info.channels;
+    sf_count_t count = sf_readf_float(decoder->file, decoder->frames, BLOCK);
+    decoder->next = 0;
+    decoder->filled = count > 0 ? (size_t)count : 0;
+    decoder->read += (int64_t)decoder->filled;
+    for (size_t i = 0; i < decoder->filled; i++) {
+        float sum = 0;
+        for (int c = 0; c < channels; c++) {
+            sum += decoder->frames[i * (size_t)channels + (size_t)c];
+        }
+        decoder->mono[i] = sum / (float)channels;
+    }
+    if (decoder->filled < BLOCK) {
+        decoder->ended = 1;
+        return check_end(decoder);
+    }
+    return CLF_OK;
+}
+
+/* Some of the block, at the right rate; at the end, what the resampler still holds. */
+static clf_status convert(struct clf__decoder *decoder, float *samples, size_t room, size_t *count)
+{
+    size_t have = decoder->filled - decoder->next, used = 0;
+    const float *from = decoder->mono + decoder->next;
+    if (decoder->resampler == NULL) {
+        *count = used = have < room ? have : room;
+        memcpy(samples, from, used * sizeof *samples);
+    } else {
+        soxr_error_t error =
+            soxr_process(decoder->resampler, have > 0 ? from : NULL, have, &used, samples, room, count);
+        if (error != NULL) {
+            return clf__fail(CLF_OUT_OF_MEMORY, "%s: cannot be resampled: %s", decoder->name, error);
+        }
+    }
+    decoder->next += used;
+    return CLF_OK;
+}
+
+clf_status clf__decoder_read(struct clf__decoder *decoder, float *samples, size_t wanted, size_t *count)
+{
+    *count = 0;
+    while (*count < wanted) {
+        if (decoder->next == decoder->filled && !decoder->ended) {
+            CLF__TRY(read_block(decoder));
+        }
+        int is_last = decoder->ended && decoder->next == decoder->filled;
+        size_t more;
+        CLF__TRY(convert(decoder, samples + *count, wanted - *count, &more));
+        *count += more;
+        if (is_last && more == 0) {
+            return CLF_OK;
+        }
+    }
+    return CLF_OK;
+}
+
+int64_t clf__decoder_length(const struct clf__decoder *decoder)
+{
+    const SF_INFO *info = &decoder->info;
+    return info->frames < SF_COUNT_MAX / CLF_AUDIO_RATE ? info->frames * CLF_AUDIO_RATE / info->samplerate
+                                                        : 0;
+}
+
+#else
+
+int clf__decoder_exists(void)
+{
+    return 0;
+}
+
+clf_status clf__decoder_open(struct clf__decoder **out, const char *path, const char *name, int raw_rate)
+{
+    (void)path;
+    (void)raw_rate;
+    *out = NULL;
+    return clf__fail(CLF_UNSUPPORTED,
+                     "%s: cannot be read, as clformer was built without libsndfile and soxr; install them "
+                     "(Debian: libsndfile1-dev, libsoxr-dev) and build it again",
+                     name);
+}
+
+void clf__decoder_free(struct clf__decoder *decoder)
+{
+    (void)decoder;
+}
+
+clf_status clf__decoder_read(struct clf__decoder *decoder, float *samples, size_t wanted, size_t *count)
+{
+    (void)decoder;
+    (void)samples;
+    (void)wanted;
+    *count = 0;
+    return CLF_OK;
+}
+
+clf_status clf__decoder_rewind(struct clf__decoder *decoder)
+{
+    (void)decoder;
+    return CLF_OK;
+}
+
+int64_t clf__decoder_length(const struct clf__decoder *decoder)
+{
+    (void)decoder;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* The search for what is said in one window of a recording, as openai/whisper's decoding.py defines it
+ * (Radford et al. 2022, 4.5): greedy or beam search under the rules of timestamps. It asks the model for
+ * ranges of ids in place of all logits.
+ *
+ *     clf__passage_create(&passage, &limits)
+ *     clf__passage_begin(passage, &rules, prompt, count, slot)
+ *     while ((step = clf__passage_prepare(passage)) != NULL) {
+ *         the model fills the step
+ *         clf__passage_advance(passage)
+ *     }
+ *     clf__passage_result(passage) */
+#ifndef CLF_SEARCH_PASSAGE_H
+#define CLF_SEARCH_PASSAGE_H
+
+#include "search/search.h"
+
+/* Ids are text below end_id, special from there on, and from timestamp_begin on times. */
+struct clf__passage_rules {
+    int vocabulary;
+    int32_t end_id, timestamp_begin;
+    int32_t no_speech_id, start_id; /* of the transcript */
+    int has_timestamps;             /* the rules of timestamps hold */
+    int first_timestamps;           /* so many of them may come first; 0: all */
+    const int32_t *suppressed;      /* never generated; ascending, none twice */
+    int suppressed_count;
+    const int32_t *suppressed_first; /* those and what does not come first; likewise */
+    int suppressed_first_count;
+    int most_tokens;       /* generated, the end token included */
+    double patience;       /* the search ends with beams * patience finished hypotheses, rounded */
+    double length_penalty; /* scores are divided by ((5 + length) / 6)^penalty; below 0: by the length */
+};
+
+struct clf__passage;
+
+enum { CLF__PASSAGE_RANGES = 4 }; /* of a step's row */
+
+/* What a search has room for. */
+struct clf__passage_limits {
+    int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
+    int positions; /* of the decoder */
+    int finished;  /* hypotheses that are set aside: at least beams, and beams * patience */
+    int banned;    /* ids of a row */
+};
+
+/* Candidates of a row. */
+int clf__passage_candidates(const struct clf__passage_limits *limits);
+
+/* Everything is allocated here. */
+clf_status clf__passage_create(struct clf__passage **out, const struct clf__passage_limits *limits);
+void clf__passage_free(struct clf__passage *passage);
+
+/* Begins a search in sequence slot `slot` behind a prompt of 1 to `positions` ids in which start_id comes;
+ * rules and prompt stay the caller's, and as they are, until the result is read. */
+void clf__passage_begin(struct clf__passage *passage, const struct clf__passage_rules *rules,
+                        const int32_t *prompt, int count, int slot);
+/* What the model is asked next; NULL: the search is over. */
+struct clf__step *clf__passage_prepare(struct clf__passage *passage);
+void clf__passage_advance(struct clf__passage *passage);
+
+/* What was found; `ids` are the passage's until it begins again. */
+struct clf__passage_result {
+    const int32_t *ids; /* without the end token */
+    int count;
+    double log_probability; /* summed, the end token's included where it was generated */
+    double no_speech;       /* the probability that nobody speaks */
+};
+struct clf__passage_result clf__passage_result(const struct clf__passage *passage);
+
+/* timestamps.c: which ids may follow these, and which of them the model's answer leaves. */
+
+/* The ranges of a row: the no-speech token before the bans, then text, special tokens, and times. */
+enum { CLF__RANGE_NO_SPEECH, CLF__RANGE_TEXT, CLF__RANGE_SPECIAL, CLF__RANGE_TIMES };
+/* ranges (CLF__PASSAGE_RANGES, 2) of what may follow `count` generated ids. */
+void clf__timestamps_ranges(int32_t *ranges, const struct clf__passage_rules *rules, const int32_t *ids,
+                            int count);
+/* Candidates of one row, best first, at most k: ids, and their log-probabilities among what is allowed.
+ * Returns how many there are. values and range_ids are (CLF__PASSAGE_RANGES, k), statistics
+ * (CLF__PASSAGE_RANGES, 2). */
+int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
+                               const struct clf__passage_rules *rules, const float *values,
+                               const int32_t *range_ids, const float *statistics, int k);
+
+#endif

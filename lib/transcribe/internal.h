@@ -1,0 +1,84 @@
+/* What the files of the transcriber share. */
+#ifndef CLF_TRANSCRIBE_INTERNAL_H
+#define CLF_TRANSCRIBE_INTERNAL_H
+
+#include <clformer/transcriber.h>
+
+#include "infer/session.h"
+#include "ops/log_mel.h"
+#include "search/passage.h"
+#include "text/speech.h"
+#include "translate/internal.h"
+
+enum {
+    CLF__WINDOW_FRAMES = 3000,                   /* 30 s */
+    CLF__FRAME_SAMPLES = CLF__LOG_MEL_HOP,       /* from one frame to the next */
+    CLF__FRAME_CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples that it looks at on either side */
+    CLF__WINDOW_SAMPLES = CLF__WINDOW_FRAMES * CLF__FRAME_SAMPLES, /* of a window */
+    CLF__PIECE_SAMPLES = CLF__WINDOW_SAMPLES + 2 * CLF__FRAME_CONTEXT,
+    CLF__FRAMES_A_SECOND = 100,
+    CLF__FRAMES_A_TIMESTAMP = 2,
+};
+
+/* A recording that is read window by window. */
+struct clf__windows {
+    struct clf_audio *audio;
+    float *samples;    /* (CLF__PIECE_SAMPLES) those from `first` on */
+    int64_t first;     /* where in the recording they begin */
+    int count;         /* of them, read so far */
+    int ended;         /* no more follow */
+    int64_t total;     /* samples of the recording, once clf__windows_measure() has read it */
+    int64_t frames;    /* the whole ones of these */
+    float lowest;      /* what log-mel values are raised to */
+    float *zeros;      /* (CLF__WINDOW_FRAMES, bands) */
+    float *peaks_host; /* (CLF__WINDOW_FRAMES) */
+    struct clf__log_mel log_mel;
+    struct clf__arena arena;
+    struct clf__tensor piece; /* (1, CLF__PIECE_SAMPLES) */
+    struct clf__tensor peaks; /* (1, CLF__WINDOW_FRAMES) */
+};
+
+clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *device, int bands);
+void clf__windows_free(struct clf__windows *windows);
+/* Reads a recording from its beginning to its end: how long and how loud it is. y: room for the frames of a
+ * window. */
+clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y);
+/* Frames first .. first + count - 1 of the recording into y (CLF__WINDOW_FRAMES, bands), zeros behind them. A
+ * window begins before another one only at the beginning of the recording. */
+clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count);
+
+struct clf_transcriber {
+    struct clf_model *model;
+    struct clf_transcribe_options options;
+    struct clf__speech_tokens tokens;
+    int is_multilingual;
+    int32_t language;                             /* the one asked for, or -1 */
+    struct clf__ids suppressed, suppressed_first; /* ascending */
+    struct clf__ids prompt, prefix;               /* of the options */
+    struct clf__session *session;
+    struct clf__passage *passage;
+    struct clf__windows windows;
+    int is_working;
+};
+
+/* The model's answer to the window whose frames lie in the session. */
+struct clf__decoded {
+    const int32_t *ids; /* the passage's */
+    int count;
+    double avg_logprob, no_speech, compression_ratio;
+};
+/* previous: ids of what was said before. */
+clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber, int32_t language,
+                              const struct clf__ids *previous);
+/* Encodes the window whose frames lie in the session, at slot 0. */
+clf_status clf__encode_window(struct clf_transcriber *transcriber);
+/* The language of the window that was encoded: its id. */
+clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcriber);
+
+/* Bytes of a text by those that zlib makes of it, or NaN. */
+double clf__compression_ratio(const char *text, size_t size);
+
+/* CLF_INTERRUPTED where the caller asks to stop. */
+clf_status clf__transcriber_go_on(const struct clf_transcriber *transcriber);
+
+#endif

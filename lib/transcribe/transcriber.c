@@ -1,0 +1,250 @@
+/* A transcriber: its options, what it bans, and its working memory. */
+#include <clformer/transcriber.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/larger.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "config/sides.h"
+#include "transcribe/internal.h"
+
+enum { DEFAULT_BEAM = 5, MOST_BEAMS = 64, MOST_PATIENCE = 8, ALL_LANGUAGES = 51865 };
+
+void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, size_t size)
+{
+    struct clf_transcribe_options own = {
+        .size = size,
+        .beam = DEFAULT_BEAM,
+        .patience = 1,
+        .length_penalty = -1,
+        .timestamps = 1,
+        .condition_on_previous = 1,
+        .max_initial_timestamp = 1,
+        .no_speech_threshold = 0.6,
+        .log_probability_threshold = -1,
+    };
+    memset(options, 0, size);
+    memcpy(options, &own, clf__smaller_size(size, sizeof own));
+}
+
+/* not (value >= low), so that NaN is out of range, too */
+static clf_status check_range(const char *name, double value, double low, double high)
+{
+    return value >= low && value <= high
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT, "%s is %g: must be %g to %g", name, value, low, high);
+}
+
+static clf_status check_clips(const struct clf_transcribe_options *options)
+{
+    double last = 0;
+    for (int i = 0; i < options->clip_count; i++) {
+        double clip = options->clips[i];
+        if (!(clip >= last && clip < 1e9)) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "clip %g: clips are seconds from, to, from, to, ... that do not fall", clip);
+        }
+        last = clip;
+    }
+    return CLF_OK;
+}
+
+static clf_status check_options(const struct clf_transcribe_options *options)
+{
+    CLF__TRY(check_range("beam", options->beam, 1, MOST_BEAMS));
+    CLF__TRY(check_range("patience", options->patience, 0.01, MOST_PATIENCE));
+    CLF__TRY(check_range("length penalty", options->length_penalty, -1, 1));
+    CLF__TRY(check_range("latest first timestamp", options->max_initial_timestamp, 0, 30));
+    return check_clips(options);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void sort_ids(struct clf__ids *ids)
+{
+    int kept = 0;
+    qsort(ids->data, (size_t)ids->count, sizeof *ids->data, compare_ids);
+    for (int i = 0; i < ids->count; i++) {
+        if (kept == 0 || ids->data[i] != ids->data[kept - 1]) {
+            ids->data[kept++] = ids->data[i];
+        }
+    }
+    ids->count = kept;
+}
+
+static clf_status make_bans(struct clf_transcriber *transcriber)
+{
+    const struct clf__speech_tokens *tokens = &transcriber->tokens;
+    const struct clf__tokenizer *tokenizer = transcriber->model->tokenizer;
+    struct clf__ids *always = &transcriber->suppressed, *first = &transcriber->suppressed_first;
+    const int32_t special[] = {tokens->transcribe,  tokens->translate,         tokens->start,
+                               tokens->start_of_lm, tokens->start_of_previous, tokens->no_speech};
+    CLF__TRY(clf__speech_unspoken(always, tokenizer));
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        CLF__TRY(clf__ids_append(always, special[i]));
+    }
+    if (transcriber->options.timestamps) {
+        CLF__TRY(clf__ids_append(always, tokens->no_timestamps));
+    }
+    sort_ids(always);
+    for (int i = 0; i < always->count; i++) {
+        CLF__TRY(clf__ids_append(first, always->data[i]));
+    }
+    CLF__TRY(clf__speech_encode(first, tokenizer, " "));
+    CLF__TRY(clf__ids_append(first, tokens->end));
+    sort_ids(first);
+    return CLF_OK;
+}
+
+/* Prompts begin with a space, and have no other around them. */
+static clf_status encode_prompt(struct clf__ids *ids, const struct clf_transcriber *transcriber,
+                                const char *text)
+{
+    size_t size;
+    char *spaced = NULL;
+    if (text == NULL) {
+        return CLF_OK;
+    }
+    const char *stripped = clf__speech_strip(&size, text);
+    CLF__TRY(clf__format(&spaced, " %.*s", (int)size, stripped));
+    clf_status status = clf__speech_encode(ids, transcriber->model->tokenizer, spaced);
+    clf__free(spaced);
+    return status;
+}
+
+/* generation_config.json says it; else the size of the vocabulary does. */
+static clf_status find_kind(struct clf_transcriber *transcriber)
+{
+    struct clf__json json;
+    transcriber->is_multilingual = transcriber->model->transformer->config.target_vocabulary >= ALL_LANGUAGES;
+    CLF__TRY(clf__json_find_in(&json, transcriber->model->folder, "generation_config.json"));
+    if (json.root != NULL) {
+        clf_status status = clf__json_bool(&json, "is_multilingual", &transcriber->is_multilingual);
+        clf__json_free(&json);
+        return status;
+    }
+    return CLF_OK;
+}
+
+static clf_status choose_language(struct clf_transcriber *transcriber)
+{
+    const char *code = transcriber->options.language;
+    transcriber->language = -1;
+    if (!transcriber->is_multilingual) {
+        if ((code != NULL && strcmp(code, "en") != 0) || transcriber->options.translate) {
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: knows English alone%s", transcriber->model->folder,
+                             transcriber->options.translate ? " and translates nothing" : "");
+        }
+        return CLF_OK;
+    }
+    if (code != NULL) {
+        transcriber->language =
+            clf__speech_language_id(&transcriber->tokens, transcriber->model->tokenizer, code);
+        if (transcriber->language < 0) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "%s: does not know the language \"%s\"; give its code, such as en",
+                             transcriber->model->folder, code);
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status create_memory(struct clf_transcriber *transcriber)
+{
+    const struct clf__config *config = &transcriber->model->transformer->config;
+    int beams = transcriber->options.beam;
+    struct clf__passage_limits search = {
+        .beams = beams,
+        .positions = config->decoder_max_positions,
+        .finished = clf__larger(beams, (int)ceil(beams * transcriber->options.patience)),
+        .banned = transcriber->suppressed_first.count,
+    };
+    struct clf__session_limits limits = {
+        .sources = 1,
+        .source_tokens = CLF__WINDOW_FRAMES,
+        .source_length = CLF__WINDOW_FRAMES,
+        .cache_rows = beams,
+        .positions = config->decoder_max_positions,
+        .candidates = clf__passage_candidates(&search),
+        .banned = beams * search.banned,
+        .ranges = CLF__PASSAGE_RANGES,
+    };
+    CLF__TRY(clf__passage_create(&transcriber->passage, &search));
+    CLF__TRY(clf__session_create(&transcriber->session, transcriber->model->transformer, &limits));
+    return clf__windows_create(&transcriber->windows, transcriber->model->transformer->device,
+                               config->feature_size);
+}
+
+static clf_status prepare(struct clf_transcriber *transcriber)
+{
+    const struct clf_model *model = transcriber->model;
+    const struct clf__config *config = &model->transformer->config;
+    if (!config->convolves_frames || clf__config_longest_source(config) != CLF__WINDOW_FRAMES) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: is no Whisper model, which hears 30 s at a time",
+                         model->folder);
+    }
+    CLF__TRY(check_options(&transcriber->options));
+    CLF__TRY(clf__speech_tokens_find(&transcriber->tokens, model->tokenizer, model->folder));
+    CLF__TRY(find_kind(transcriber));
+    CLF__TRY(choose_language(transcriber));
+    CLF__TRY(make_bans(transcriber));
+    CLF__TRY(encode_prompt(&transcriber->prompt, transcriber, transcriber->options.initial_prompt));
+    CLF__TRY(encode_prompt(&transcriber->prefix, transcriber, transcriber->options.prefix));
+    return create_memory(transcriber);
+}
+
+clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model *model,
+                                  const struct clf_transcribe_options *options)
+{
+    *out = NULL;
+    if (model == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "there is no model to transcribe with; clf_model_load() loads one");
+    }
+    struct clf_transcribe_options own;
+    clf_transcribe_options_init(&own);
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_transcribe_options",
+                               "clf_transcribe_options_init()"));
+    struct clf_transcriber *transcriber;
+    CLF__TRY(clf__allocate(&transcriber, 1, sizeof *transcriber));
+    transcriber->model = model;
+    transcriber->options = own;
+    clf_status status = prepare(transcriber);
+    if (status != CLF_OK) {
+        clf_transcriber_free(transcriber);
+        return status;
+    }
+    *out = transcriber;
+    return CLF_OK;
+}
+
+void clf_transcriber_free(struct clf_transcriber *transcriber)
+{
+    if (transcriber == NULL) {
+        return;
+    }
+    clf__ids_free(&transcriber->suppressed);
+    clf__ids_free(&transcriber->suppressed_first);
+    clf__ids_free(&transcriber->prompt);
+    clf__ids_free(&transcriber->prefix);
+    clf__passage_free(transcriber->passage);
+    clf__session_free(transcriber->session);
+    clf__windows_free(&transcriber->windows);
+    clf__free(transcriber);
+}
+
+clf_status clf__transcriber_go_on(const struct clf_transcriber *transcriber)
+{
+    const struct clf_transcribe_options *options = &transcriber->options;
+    return options->interrupted != NULL && options->interrupted(options->user) != 0
+               ? clf__fail(CLF_INTERRUPTED, "the caller asked to stop")
+               : CLF_OK;
+}

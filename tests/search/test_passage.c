@@ -1,0 +1,204 @@
+/* Searches of windows find what openai/whisper's own decoders and filters find
+ * (fixtures/speech/make_passages.py) on logits that are computed here as there. */
+#include "search/passage.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "support/support.h"
+
+enum {
+    V = 60,
+    END = 20,
+    START = 21,
+    NO_SPEECH = 22,
+    NO_TIMESTAMPS = 29,
+    TIMES = 30,
+    POSITIONS = 30,
+    MOST_ROWS = 5
+};
+
+/* What a row of the model has seen. */
+struct history {
+    int32_t ids[POSITIONS];
+    int count;
+};
+
+struct toy {
+    int seed;
+    struct history rows[MOST_ROWS], next[MOST_ROWS];
+};
+
+static void compute_logits(float *logits, const struct toy *toy, const struct history *history)
+{
+    long long hash = toy->seed;
+    for (int i = 0; i < history->count; i++) {
+        hash = (hash * 31 + history->ids[i] + 7) % 1000003;
+    }
+    for (int v = 0; v < V; v++) {
+        logits[v] = (float)((double)((hash * (v + 1) * 7919 + v * 104729) % 1000003) * 8e-6);
+    }
+}
+
+/* The k best of a range, and its statistics. */
+static void look(float *values, int32_t *ids, float *statistics, const float *logits, int first, int end,
+                 int k)
+{
+    double sum = 0;
+    int taken[V] = {0};
+    for (int c = 0; c < k; c++) {
+        ids[c] = -1;
+        values[c] = -INFINITY;
+        for (int v = first; v < end; v++) {
+            if (!taken[v] && logits[v] > values[c]) {
+                values[c] = logits[v];
+                ids[c] = v;
+            }
+        }
+        if (ids[c] >= 0) {
+            taken[ids[c]] = 1;
+        }
+    }
+    for (int v = first; v < end; v++) {
+        sum += ids[0] >= 0 ? exp((double)logits[v] - (double)values[0]) : 0;
+    }
+    statistics[0] = values[0];
+    statistics[1] = ids[0] >= 0 ? (float)log(sum) : -INFINITY;
+}
+
+static void fill_row(struct clf__step *step, const struct toy *toy, int r)
+{
+    float logits[V];
+    int k = step->candidates, each = step->ranges_each;
+    compute_logits(logits, toy, &toy->next[r]);
+    look(step->values + r * k, step->ids + r * k, step->statistics + r * 4, logits, 0, V, k);
+    for (int m = 0; m < each; m++) {
+        int at = r * each + m;
+        if (m == step->ranges_before) {
+            for (int32_t b = step->banned_offsets[r]; b < step->banned_offsets[r + 1]; b++) {
+                logits[step->banned[b]] = -INFINITY;
+            }
+        }
+        look(step->range_values + at * k, step->range_ids + at * k, step->range_statistics + at * 2, logits,
+             step->ranges[2 * at], step->ranges[2 * at + 1], k);
+    }
+}
+
+static void fill(struct clf__step *step, struct toy *toy)
+{
+    assert_in_range(step->rows, 1, MOST_ROWS);
+    for (int r = 0; r < step->rows; r++) {
+        toy->next[r] = toy->rows[step->parents[r]];
+        if (step->positions[r] == 0) {
+            toy->next[r].count = 0;
+        }
+        assert_int_equal(step->positions[r], toy->next[r].count);
+        assert_int_equal(step->cache_rows[r], r);
+        assert_in_range(step->tokens[r], 0, V - 1);
+        toy->next[r].ids[toy->next[r].count++] = step->tokens[r];
+        fill_row(step, toy, r);
+    }
+    for (int r = 0; r < step->rows; r++) {
+        toy->rows[r] = toy->next[r];
+    }
+}
+
+static int integer_of(const json_t *one, const char *key)
+{
+    const json_t *value = json_object_get(one, key);
+    return json_is_boolean(value) ? json_is_true(value) : (int)json_integer_value(value);
+}
+
+static int read_ids(int32_t *ids, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        ids[i] = (int32_t)json_integer_value(json_array_get(list, i));
+    }
+    return (int)json_array_size(list);
+}
+
+static void check_case(const json_t *one)
+{
+    static const int32_t banned[] = {3, 5, START, NO_SPEECH, NO_TIMESTAMPS};
+    static const int32_t first[] = {0, 3, 5, END, START, NO_SPEECH, NO_TIMESTAMPS};
+    static const int32_t plain[] = {3, 5, START, NO_SPEECH}, plain_first[] = {0, 3, 5, END, START, NO_SPEECH};
+    int32_t prompt[POSITIONS], expected[POSITIONS];
+    int is_timed = integer_of(one, "timestamps");
+    const json_t *penalty = json_object_get(one, "penalty"), *latest = json_object_get(one, "first");
+    struct clf__passage_rules rules = {
+        .vocabulary = V,
+        .end_id = END,
+        .timestamp_begin = TIMES,
+        .no_speech_id = NO_SPEECH,
+        .start_id = START,
+        .has_timestamps = is_timed,
+        .first_timestamps = json_is_null(latest) ? 0 : integer_of(one, "first") + 1,
+        .suppressed = is_timed ? banned : plain,
+        .suppressed_count = is_timed ? 5 : 4,
+        .suppressed_first = is_timed ? first : plain_first,
+        .suppressed_first_count = is_timed ? 7 : 6,
+        .most_tokens = integer_of(one, "most"),
+        .patience = json_number_value(json_object_get(one, "patience")),
+        .length_penalty = json_is_null(penalty) ? -1 : json_number_value(penalty),
+    };
+    struct clf__passage_limits limits = {
+        .beams = integer_of(one, "beams"), .positions = POSITIONS, .finished = 2 * MOST_ROWS, .banned = 7};
+    struct toy toy = {.seed = integer_of(one, "seed")};
+    struct clf__passage *passage;
+    struct clf__step *step;
+    int prompt_count = read_ids(prompt, json_object_get(one, "prompt"));
+    int count = read_ids(expected, json_object_get(one, "ids"));
+    assert_ok(clf__passage_create(&passage, &limits));
+    for (int pass = 0; pass < 2; pass++) { /* a passage begins anew */
+        clf__passage_begin(passage, &rules, prompt, prompt_count, 0);
+        while ((step = clf__passage_prepare(passage)) != NULL) {
+            fill(step, &toy);
+            clf__passage_advance(passage);
+        }
+        struct clf__passage_result result = clf__passage_result(passage);
+        assert_int_equal(result.count, count);
+        assert_memory_equal(result.ids, expected, (size_t)count * sizeof *expected);
+        assert_true(
+            fabs(result.log_probability - json_number_value(json_object_get(one, "log_probability"))) < 2e-5);
+        assert_true(fabs(result.no_speech - json_number_value(json_object_get(one, "no_speech"))) < 2e-6);
+    }
+    clf__passage_free(passage);
+}
+
+static void test_recorded(void **state)
+{
+    (void)state;
+    json_t *cases = json_load_file(support_fixture("speech/passages.json"), 0, NULL);
+    assert_true(json_array_size(cases) >= 40);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        check_case(json_array_get(cases, i));
+    }
+    json_decref(cases);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    struct clf__passage_limits limits = {.beams = 2, .positions = 9, .finished = 2, .banned = 3};
+    struct clf__passage *passage = NULL;
+    int failures = 0;
+    for (uint64_t n = 1; passage == NULL; n++, failures++) {
+        clf__memory_fail_at(n);
+        clf_status status = clf__passage_create(&passage, &limits);
+        clf__memory_fail_at(0);
+        assert_true(status == CLF_OK || (status == CLF_OUT_OF_MEMORY && passage == NULL));
+    }
+    assert_true(failures > 10);
+    clf__passage_free(passage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_recorded, support_teardown),
+        cmocka_unit_test_teardown(test_no_memory, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

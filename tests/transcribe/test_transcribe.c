@@ -1,0 +1,311 @@
+/* Transcribing with a model of random weights: what holds whatever is said. That the words are
+ * openai/whisper's is checked with trained models, which are too large to lie here. */
+#include <clformer/clformer.h>
+
+#include <math.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "support/process.h"
+#include "support/support.h"
+#include "transcribe/internal.h"
+
+enum { SECONDS = 41, COUNT = SECONDS * CLF_AUDIO_RATE };
+
+static const char *tiny(void)
+{
+    return support_fixture("speech/tiny");
+}
+
+/* Tones that change, some noise, and silence at the end. */
+static float *make_samples(int count)
+{
+    struct support_random random = {11};
+    float *samples = support_array((size_t)count + 1, sizeof *samples);
+    for (int i = 0; i < count - 3 * CLF_AUDIO_RATE; i++) {
+        double t = (double)i / CLF_AUDIO_RATE;
+        samples[i] =
+            (float)(0.3 * sin(6.2832 * (200 + 50 * floor(t)) * t)) + 0.05F * support_uniform(&random);
+    }
+    return samples;
+}
+
+struct heard {
+    int segments, progress, asked, stop_at;
+    double last;
+};
+
+static void hear(void *user, const struct clf_segment *segment)
+{
+    struct heard *heard = user;
+    assert_int_equal(segment->id, heard->segments);
+    heard->segments++;
+}
+
+static void see(void *user, double seconds, double of)
+{
+    struct heard *heard = user;
+    assert_true(seconds > heard->last && seconds <= of);
+    heard->last = seconds;
+    heard->progress++;
+}
+
+static int ask(void *user)
+{
+    struct heard *heard = user;
+    heard->asked++;
+    return heard->stop_at > 0 && heard->asked >= heard->stop_at;
+}
+
+static struct clf_model *load_model(void)
+{
+    struct clf_model *model;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), tiny(), NULL));
+    return model;
+}
+
+/* `count` samples with these options; the recording comes in one piece. */
+static clf_status transcribe(struct clf_transcript **out, struct clf_model *model,
+                             const struct clf_transcribe_options *options, const float *samples, int count)
+{
+    struct clf_transcriber *transcriber;
+    struct clf_audio *audio;
+    assert_ok(clf_transcriber_create(&transcriber, model, options));
+    assert_ok(clf_audio_open_samples(&audio, samples, (size_t)count));
+    clf_status status = clf_transcribe(out, transcriber, audio);
+    clf_audio_free(audio);
+    clf_transcriber_free(transcriber);
+    return status;
+}
+
+/* Where times are no segments' own, nothing rules them, and they may go back. */
+static void check_segments(const struct clf_transcript *transcript, double end, int is_timed)
+{
+    double last = 0;
+    int64_t seek = 0;
+    size_t size = 0;
+    for (int i = 0; i < transcript->count; i++) {
+        const struct clf_segment *segment = &transcript->segments[i];
+        assert_true(segment->seek >= seek);
+        assert_true(!is_timed || segment->start <= segment->end);
+        assert_true(!is_timed || segment->start >= last || segment->seek > seek);
+        assert_true(segment->end <= end + 30.001);
+        assert_true(segment->avg_logprob < 0);
+        assert_true(segment->no_speech_prob >= 0 && segment->no_speech_prob <= 1);
+        assert_true((segment->token_count == 0) == (segment->text[0] == '\0'));
+        last = segment->start;
+        seek = segment->seek;
+        size += strlen(segment->text);
+    }
+    assert_true(strlen(transcript->text) <= size + 16); /* cut characters may be joined again */
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    const float *samples = make_samples(COUNT);
+    for (int variant = 0; variant < 6; variant++) {
+        struct clf_transcript *transcript;
+        struct heard heard = {0};
+        struct clf_transcribe_options options;
+        clf_transcribe_options_init(&options);
+        options.beam = variant % 3 + 1;
+        options.timestamps = variant != 4;
+        options.language = variant % 2 ? "pt" : NULL;
+        options.translate = variant == 3;
+        options.no_speech_threshold = variant == 1 ? NAN : 0.6;
+        options.condition_on_previous = variant != 2;
+        options.initial_prompt = variant == 5 ? " the heath\n" : NULL;
+        options.prefix = variant == 5 ? "the" : NULL;
+        options.segment = hear;
+        options.progress = see;
+        options.interrupted = ask;
+        options.user = &heard;
+        assert_ok(transcribe(&transcript, model, &options, samples, COUNT));
+        check_segments(transcript, SECONDS, options.timestamps);
+        assert_int_equal(heard.segments, transcript->count);
+        assert_true(heard.progress >= 2 && (int)heard.last == SECONDS && heard.asked > 2);
+        assert_true(variant % 2 == 0 || strcmp(transcript->language, "pt") == 0);
+        assert_int_equal(strlen(transcript->language), 2);
+        clf_transcript_free(transcript);
+    }
+    clf_model_free(model);
+}
+
+static void test_clips(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    const float *samples = make_samples(COUNT);
+    const double clips[] = {2, 3.5, 35};
+    struct clf_transcript *transcript;
+    struct clf_transcribe_options options;
+    clf_transcribe_options_init(&options);
+    options.no_speech_threshold = NAN;
+    options.clips = clips;
+    options.clip_count = 3;
+    assert_ok(transcribe(&transcript, model, &options, samples, COUNT));
+    assert_true(transcript->count >= 2);
+    for (int i = 0; i < transcript->count; i++) {
+        int64_t seek = transcript->segments[i].seek;
+        assert_true((seek >= 200 && seek < 350) || (seek >= 3500 && seek < SECONDS * 100));
+    }
+    clf_transcript_free(transcript);
+    clf_model_free(model);
+}
+
+static void test_short(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    const float *samples = make_samples(COUNT);
+    static const int counts[] = {0, 1, 159, 160, 161, 480000, 480001};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct clf_transcript *transcript;
+        struct clf_transcribe_options options;
+        clf_transcribe_options_init(&options);
+        options.no_speech_threshold = NAN;
+        options.beam = 1;
+        assert_ok(transcribe(&transcript, model, &options, samples, counts[i]));
+        assert_true((counts[i] >= 160) == (transcript->count > 0));
+        clf_transcript_free(transcript);
+    }
+    clf_model_free(model);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model(), *other;
+    float *samples = make_samples(COUNT);
+    struct clf_transcriber *transcriber;
+    struct clf_transcript *transcript;
+    struct heard heard = {.stop_at = 9};
+    struct clf_transcribe_options options;
+    const double falling[] = {3, 2};
+    clf_transcribe_options_init(&options);
+    options.language = "xx";
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "does not know the language \"xx\"");
+    options.language = NULL;
+    options.beam = 65;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "beam is 65: must be 1 to 64");
+    options.beam = 2;
+    options.patience = NAN;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "patience is nan");
+    options.patience = 1;
+    options.clips = falling;
+    options.clip_count = 2;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "clip 2");
+    assert_null(transcriber);
+    options.clip_count = 0;
+    options.interrupted = ask;
+    options.user = &heard;
+    assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_INTERRUPTED, "asked to stop");
+    assert_null(transcript);
+    samples[20000] = NAN;
+    assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_FORMAT, "is not a number");
+    assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/whisper"), NULL));
+    assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED, "is no Whisper model");
+    assert_fails(clf_transcriber_create(&transcriber, NULL, NULL), CLF_BAD_ARGUMENT, "there is no model");
+    clf_model_free(other);
+    clf_model_free(model);
+}
+
+/* Windows are the same whether they are taken one after the other, or far from each other. */
+static void test_windows(void **state)
+{
+    (void)state;
+    enum { BANDS = 80, SIZE = CLF__WINDOW_FRAMES * BANDS };
+    struct clf__windows windows;
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_audio *audio;
+    struct clf__tensor y = support_tensor(device, CLF__F32, CLF__WINDOW_FRAMES, BANDS, NULL);
+    assert_ok(clf_audio_open_samples(&audio, make_samples(COUNT), COUNT));
+    assert_ok(clf__windows_create(&windows, device, BANDS));
+    assert_ok(clf__windows_measure(&windows, audio, y));
+    assert_int_equal(windows.frames, SECONDS * 100);
+    assert_ok(clf__windows_take(&windows, y, 0, CLF__WINDOW_FRAMES));
+    const float *first = support_read(y);
+    assert_ok(clf__windows_take(&windows, y, 2000, SECONDS * 100 - 2000));
+    const float *second = support_read(y);
+    assert_memory_equal(second, first + 2000 * BANDS, (size_t)1000 * BANDS * sizeof *first);
+    for (int i = (SECONDS * 100 - 2000) * BANDS; i < SIZE; i++) {
+        assert_true(second[i] == 0);
+    }
+    assert_ok(clf__windows_take(&windows, y, 0, CLF__WINDOW_FRAMES));
+    assert_memory_equal(support_read(y), first, (size_t)SIZE * sizeof *first);
+    clf__windows_free(&windows);
+    clf_audio_free(audio);
+}
+
+static char *make_wav(const char *name, int count)
+{
+    const float *samples = make_samples(count);
+    char *path = support_temporary_path(name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    const uint32_t size = (uint32_t)count * 2;
+    const uint32_t head[] = {0x46464952, size + 36, 0x45564157, 0x20746d66, 16,  0x00010001,
+                             16000,      32000,     0x00100002, 0x61746164, size};
+    fwrite(head, sizeof head, 1, file);
+    for (int i = 0; i < count; i++) {
+        int16_t value = (int16_t)lrintf(samples[i] * 32767);
+        fwrite(&value, sizeof value, 1, file);
+    }
+    fclose(file);
+    return path;
+}
+
+static void test_command(void **state)
+{
+    (void)state;
+    char *path = make_wav("talk.one.wav", 4 * CLF_AUDIO_RATE), *folder = support_temporary_path("out");
+    const char *always = process_format("transcribe -m %s --beam 1 --no-speech-threshold 1", tiny());
+    struct process_result text = run_clformer(NULL, process_format("%s %s", always, path));
+    assert_int_equal(text.status, 0);
+    assert_true(strlen(text.output) > 0);
+    struct process_result both =
+        run_clformer(NULL, process_format("%s -o %s /nowhere.wav %s", always, folder, path));
+    assert_int_equal(both.status, 1);
+    assert_string_equal(both.output, "");
+    assert_non_null(strstr(both.errors, "/nowhere.wav: cannot be opened"));
+    size_t size;
+    assert_string_equal(process_read(folder, "talk.one.txt", &size), text.output);
+    struct process_result json = run_clformer(NULL, process_format("%s --format json %s", always, path));
+    json_t *object = json_loads(json.output, 0, NULL);
+    assert_true(json_array_size(json_object_get(object, "segments")) > 0);
+    json_decref(object);
+    struct process_result clip = run_clformer(NULL, process_format("%s --clip 1,x %s", always, path));
+    assert_refused(clip, 2, "--clip takes seconds with commas between");
+    struct process_result none = run_clformer(NULL, always);
+    assert_refused(none, 2, "transcribe takes one or more recordings");
+    struct process process = {.input = "\1\2\3\4", .input_size = 4};
+    struct process_result raw = process_run(&process, process_format("%s --raw 8000 -", always));
+    assert_int_equal(raw.status, 0); /* too short for a frame */
+    assert_string_equal(raw.output, "");
+}
+
+static void test_command_without_audio(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(NULL, process_format("transcribe -m %s a.wav", tiny()));
+    assert_refused(result, 1, "built without libsndfile and soxr");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_options, support_teardown),
+        cmocka_unit_test_teardown(test_clips, support_teardown),
+        cmocka_unit_test_teardown(test_short, support_teardown),
+        cmocka_unit_test_teardown(test_refused, support_teardown),
+        cmocka_unit_test_teardown(test_windows, support_teardown),
+        cmocka_unit_test_teardown(clf_audio_reads_files() ? test_command : test_command_without_audio,
+                                  support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* Transcripts are written byte for byte as openai/whisper writes them: mix.* of fixtures/speech are its own
+ * files of one recording, the numbers of which are in mix.json. */
+#include <clformer/transcriber.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "support/support.h"
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static struct clf_segment read_segment(const json_t *one)
+{
+    const json_t *tokens = json_object_get(one, "tokens");
+    int count = (int)json_array_size(tokens);
+    int32_t *ids = support_array((size_t)count + 1, sizeof *ids);
+    for (int i = 0; i < count; i++) {
+        ids[i] = (int32_t)json_integer_value(json_array_get(tokens, (size_t)i));
+    }
+    return (struct clf_segment){
+        .id = (int)json_integer_value(json_object_get(one, "id")),
+        .seek = json_integer_value(json_object_get(one, "seek")),
+        .start = number_of(one, "start"),
+        .end = number_of(one, "end"),
+        .text = (char *)json_string_value(json_object_get(one, "text")),
+        .tokens = ids,
+        .token_count = count,
+        .temperature = number_of(one, "temperature"),
+        .avg_logprob = number_of(one, "avg_logprob"),
+        .compression_ratio = number_of(one, "compression_ratio"),
+        .no_speech_prob = number_of(one, "no_speech_prob"),
+    };
+}
+
+static void test_recorded(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"mix.txt", "mix.srt", "mix.vtt", "mix.tsv", "mix.json"};
+    json_t *json = json_load_file(support_fixture("speech/mix.json"), 0, NULL);
+    const json_t *list = json_object_get(json, "segments");
+    int count = (int)json_array_size(list);
+    assert_true(count > 10);
+    struct clf_segment *segments = support_array((size_t)count, sizeof *segments);
+    for (int i = 0; i < count; i++) {
+        segments[i] = read_segment(json_array_get(list, (size_t)i));
+    }
+    struct clf_transcript transcript = {.text = (char *)json_string_value(json_object_get(json, "text")),
+                                        .language = "en",
+                                        .segments = segments,
+                                        .count = count};
+    for (int format = CLF_TRANSCRIPT_TEXT; format <= CLF_TRANSCRIPT_JSON; format++) {
+        char path[64], *expected, *actual;
+        size_t size;
+        snprintf(path, sizeof path, "speech/%s", names[format]);
+        assert_ok(clf__file_read(&expected, &size, support_fixture(path), 1 << 20));
+        assert_ok(clf_transcript_write(&actual, &transcript, (clf_transcript_format)format));
+        assert_string_equal(actual, expected);
+        clf_string_free(actual);
+        clf__free(expected);
+    }
+    json_decref(json);
+}
+
+static void check_one(const struct clf_segment *segment, clf_transcript_format format, const char *expected)
+{
+    struct clf_segment own = *segment;
+    struct clf_transcript transcript = {.text = own.text, .language = "pt", .segments = &own, .count = 1};
+    char *actual;
+    assert_ok(clf_transcript_write(&actual, &transcript, format));
+    assert_string_equal(actual, expected);
+    clf_string_free(actual);
+}
+
+/* Times, signs and numbers that the recording does not have; the expected ones are Python's. */
+static void test_rare(void **state)
+{
+    (void)state;
+    struct clf_segment segment = {.id = 3,
+                                  .seek = 720000,
+                                  .start = 7201.0005,
+                                  .end = 360000.0625,
+                                  .text = "\xc2\xa0 a\t-->\"\\\n\x7f \xc3\xa9\xf0\x9f\x98\x80\x1f",
+                                  .avg_logprob = -1e-5,
+                                  .compression_ratio = 2.0 / 3,
+                                  .no_speech_prob = 1e16};
+    check_one(&segment, CLF_TRANSCRIPT_SRT,
+              "1\n02:00:01,000 --> 100:00:00,062\na\t->\"\\\n\x7f \xc3\xa9\xf0\x9f\x98\x80\n\n");
+    check_one(&segment, CLF_TRANSCRIPT_VTT,
+              "WEBVTT\n\n02:00:01.000 --> 100:00:00.062\na\t->\"\\\n\x7f \xc3\xa9\xf0\x9f\x98\x80\n\n");
+    check_one(&segment, CLF_TRANSCRIPT_TSV,
+              "start\tend\ttext\n7201000\t360000062\ta -->\"\\\n\x7f \xc3\xa9\xf0\x9f\x98\x80\n");
+    check_one(
+        &segment, CLF_TRANSCRIPT_JSON,
+        "{\"text\": \"\\u00a0 a\\t-->\\\"\\\\\\n\x7f \\u00e9\\ud83d\\ude00\\u001f\", \"segments\": [{\"id\": "
+        "3, "
+        "\"seek\": 720000, \"start\": 7201.0005, \"end\": 360000.0625, \"text\": \"\\u00a0 "
+        "a\\t-->\\\"\\\\\\n\x7f \\u00e9\\ud83d\\ude00\\u001f\", \"tokens\": [], \"temperature\": 0.0, "
+        "\"avg_logprob\": -1e-05, \"compression_ratio\": 0.6666666666666666, \"no_speech_prob\": 1e+16}], "
+        "\"language\": \"pt\"}");
+    segment.no_speech_prob = NAN;
+    segment.compression_ratio = 123456789.25;
+    segment.text = "";
+    check_one(&segment, CLF_TRANSCRIPT_JSON,
+              "{\"text\": \"\", \"segments\": [{\"id\": 3, \"seek\": 720000, \"start\": 7201.0005, \"end\": "
+              "360000.0625, \"text\": \"\", \"tokens\": [], \"temperature\": 0.0, \"avg_logprob\": -1e-05, "
+              "\"compression_ratio\": 123456789.25, \"no_speech_prob\": NaN}], \"language\": \"pt\"}");
+}
+
+static void test_nothing(void **state)
+{
+    (void)state;
+    struct clf_transcript transcript = {.text = "", .language = "en"};
+    static const char *const expected[] = {"", "", "WEBVTT\n\n", "start\tend\ttext\n",
+                                           "{\"text\": \"\", \"segments\": [], \"language\": \"en\"}"};
+    char *actual;
+    for (int format = CLF_TRANSCRIPT_TEXT; format <= CLF_TRANSCRIPT_JSON; format++) {
+        assert_ok(clf_transcript_write(&actual, &transcript, (clf_transcript_format)format));
+        assert_string_equal(actual, expected[format]);
+        clf_string_free(actual);
+    }
+    assert_fails(clf_transcript_write(&actual, &transcript, (clf_transcript_format)9), CLF_BAD_ARGUMENT,
+                 "format 9 of a transcript is unknown");
+    clf_transcript_free(NULL);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    struct clf_segment segment = {.text = "some words that need room"};
+    struct clf_transcript transcript = {.text = "", .language = "en", .segments = &segment, .count = 1};
+    char *text = NULL;
+    int failures = 0;
+    for (uint64_t n = 1; text == NULL; n++, failures++) {
+        clf__memory_fail_at(n);
+        clf_status status = clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_JSON);
+        clf__memory_fail_at(0);
+        assert_true(status == CLF_OK || (status == CLF_OUT_OF_MEMORY && text == NULL));
+    }
+    assert_true(failures > 1);
+    clf_string_free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_recorded, support_teardown),
+        cmocka_unit_test_teardown(test_rare, support_teardown),
+        cmocka_unit_test_teardown(test_nothing, support_teardown),
+        cmocka_unit_test_teardown(test_no_memory, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

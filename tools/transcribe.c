@@ -1,0 +1,234 @@
+/* clformer transcribe */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "shared/command.h"
+#include "shared/erase_line.h"
+#include "shared/progress.h"
+
+static const char help[] =
+    "Usage: clformer transcribe -m MODEL [FLAGS] FILE...\n\n"
+    "Writes down what recordings say: WAV, FLAC, OGG, MP3 and what else libsndfile reads, of any rate and\n"
+    "channels; - is standard input. MODEL is a Hugging Face folder of Whisper's. Windows of 30 s are\n"
+    "searched by openai/whisper's rules at temperature 0: none is decoded again at another one.\n\n"
+    "Example:\n"
+    "  $ clformer transcribe -m whisper-tiny.en interview.mp3\n"
+    "  $ clformer transcribe -m whisper-small --language pt --format srt -o subtitles *.mp3\n"
+    "  $ ffmpeg -i film.mkv -f s16le -ac 1 -ar 16000 - | clformer transcribe -m whisper-small --raw 16000 "
+    "-\n\n"
+    "Text appears segment by segment; the other formats once a recording is through. A recording that\n"
+    "cannot be read is said on standard error, the others are transcribed, and the exit status is 1. A\n"
+    "pipe is read to its end first.\n";
+
+static const char *const endings[] = {"txt", "srt", "vtt", "tsv", "json"};
+
+struct job {
+    struct flags flags;
+    struct clf_transcribe_options options;
+    double *clips;
+    struct setup setup;
+    struct clf_transcriber *transcriber;
+    int prints_segments; /* as they come */
+    int shows_progress;
+    double start; /* of a recording */
+};
+
+/* "FROM,TO,..." Returns -1, or the exit status of a wrong value. */
+static int parse_clips(struct job *job)
+{
+    const char *rest = job->flags.clips;
+    job->clips = calloc(strlen(rest) / 2 + 1, sizeof *job->clips);
+    if (job->clips == NULL) {
+        fprintf(stderr, "clformer: no memory left\n");
+        return EXIT_FAILED;
+    }
+    for (char *end;; rest = end + 1) {
+        job->clips[job->options.clip_count++] = strtod(rest, &end);
+        if (end == rest || (*end != ',' && *end != '\0')) {
+            return report_wrong_call("--clip takes seconds with commas between, such as 10,12.5, not \"%s\"",
+                                     job->flags.clips);
+        }
+        if (*end == '\0') {
+            break;
+        }
+    }
+    job->options.clips = job->clips;
+    return -1;
+}
+
+static void print_segment(void *user, const struct clf_segment *segment)
+{
+    struct job *job = user;
+    struct clf_segment one = *segment;
+    struct clf_transcript transcript = {.text = "", .language = "", .segments = &one, .count = 1};
+    char *text;
+    if (!job->prints_segments) {
+        return;
+    }
+    if (job->shows_progress) {
+        erase_line();
+    }
+    if (clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_TEXT) == CLF_OK) {
+        fputs(text, stdout);
+        fflush(stdout);
+        clf_string_free(text);
+    }
+}
+
+static void show_progress(void *user, double seconds, double of)
+{
+    const struct job *job = user;
+    double elapsed = seconds_now() - job->start;
+    if (job->shows_progress && elapsed > 0) {
+        erase_line();
+        fprintf(stderr, "%.0f of %.0f s, %.1f times real time", seconds, of, seconds / elapsed);
+        fflush(stderr);
+    }
+}
+
+static void take_flags(struct job *job)
+{
+    const struct flags *flags = &job->flags;
+    struct clf_transcribe_options *options = &job->options;
+    const struct {
+        double *value, given;
+    } reals[] = {
+        {&options->patience, flags->patience},
+        {&options->max_initial_timestamp, flags->max_initial_timestamp},
+        {&options->no_speech_threshold, flags->no_speech_threshold},
+        {&options->log_probability_threshold, flags->log_probability_threshold},
+    };
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        *reals[i].value = isnan(reals[i].given) ? *reals[i].value : reals[i].given;
+    }
+    options->beam = flags->beam >= 0 ? flags->beam : options->beam;
+    options->language = flags->language;
+    options->translate = flags->speech_task == 1;
+    options->timestamps = flags->timestamps != 0;
+    options->condition_on_previous = flags->conditions != 0;
+    options->initial_prompt = flags->initial_prompt;
+    options->prefix = flags->prefix;
+    options->interrupted = signals_interrupted;
+    options->segment = print_segment;
+    options->progress = show_progress;
+    options->user = job;
+    job->prints_segments = flags->output == NULL && flags->format == CLF_TRANSCRIPT_TEXT;
+    job->shows_progress = !flags->quiet && isatty(STDERR_FILENO);
+}
+
+/* The file of a recording's transcript, without its folder: the recording's name with another ending. */
+static clf_status name_output(char **out, const struct job *job, const char *path)
+{
+    char *name;
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    int length = (int)(dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base));
+    if (strcmp(path, "-") == 0) {
+        base = "stdin";
+        length = (int)strlen(base);
+    }
+    size_t size = (size_t)length + strlen(endings[job->flags.format]) + 2;
+    if ((name = malloc(size)) == NULL) {
+        return CLF_OUT_OF_MEMORY;
+    }
+    snprintf(name, size, "%.*s.%s", length, base, endings[job->flags.format]);
+    clf_status status = clf__path_join(out, job->flags.output, name);
+    free(name);
+    return status;
+}
+
+static clf_status write_output(const struct job *job, const char *path, const char *text)
+{
+    char *output;
+    if (job->flags.output == NULL) {
+        fputs(job->prints_segments ? "" : text, stdout);
+        fputs(job->flags.format == CLF_TRANSCRIPT_JSON ? "\n" : "", stdout);
+        return CLF_OK;
+    }
+    clf_status status = name_output(&output, job, path);
+    if (status == CLF_OK) {
+        status = clf__file_write(output, text, strlen(text));
+        clf_string_free(output);
+    }
+    return status;
+}
+
+static clf_status transcribe(struct job *job, const char *path)
+{
+    struct clf_audio *audio;
+    struct clf_transcript *transcript;
+    char *text;
+    clf_status status = job->flags.raw_rate >= 0 ? clf_audio_open_raw(&audio, path, job->flags.raw_rate)
+                                                 : clf_audio_open(&audio, path);
+    if (status != CLF_OK) {
+        return status;
+    }
+    job->start = seconds_now();
+    status = clf_transcribe(&transcript, job->transcriber, audio);
+    if (job->shows_progress) {
+        erase_line();
+    }
+    if (status == CLF_OK) {
+        if (job->flags.verbose) {
+            fprintf(stderr, "clformer: %s: language %s\n", clf_audio_name(audio), transcript->language);
+        }
+        status = clf_transcript_write(&text, transcript, (clf_transcript_format)job->flags.format);
+    }
+    clf_audio_free(audio);
+    if (status == CLF_OK) {
+        status = write_output(job, path, text);
+        clf_string_free(text);
+    }
+    clf_transcript_free(transcript);
+    return status;
+}
+
+static int transcribe_all(struct job *job)
+{
+    int result = EXIT_DONE;
+    clf_status status = clf_transcriber_create(&job->transcriber, job->setup.model, &job->options);
+    if (status == CLF_OK && job->flags.output != NULL) {
+        status = clf__folder_create(job->flags.output);
+    }
+    if (status != CLF_OK) {
+        result = report_failure(status);
+    }
+    for (int i = 0; i < job->flags.operand_count && job->transcriber != NULL && !output_failed(); i++) {
+        if (status != CLF_OK && (status == CLF_INTERRUPTED || i == 0)) {
+            break;
+        }
+        status = transcribe(job, job->flags.operands[i]);
+        if (status != CLF_OK) {
+            result = report_failure(status);
+        }
+    }
+    clf_transcriber_free(job->transcriber);
+    return result;
+}
+
+int verb_transcribe(int argc, char **argv)
+{
+    struct job job = {.clips = NULL};
+    int status = flags_parse(&job.flags, argc, argv, TAKES_MODEL | TAKES_DEVICE | TAKES_SPEECH, help);
+    if (status < 0) {
+        status = flags_operands(&job.flags, 1, argc, "transcribe takes one or more recordings");
+    }
+    if (status >= 0) {
+        return status;
+    }
+    clf_transcribe_options_init(&job.options);
+    take_flags(&job);
+    if (job.flags.clips != NULL) {
+        status = parse_clips(&job);
+    }
+    status = status < 0 ? setup_open(&job.setup, &job.flags) : status;
+    if (status == EXIT_DONE) {
+        status = transcribe_all(&job);
+        setup_close(&job.setup);
+    }
+    free(job.clips);
+    return output_finish(status);
+}
