@@ -8,12 +8,11 @@
 clf_status clf__session_align(struct clf__session *session, int slot, const int32_t *inputs, int count,
                               const struct clf__session_head *heads, int head_count, float *weights)
 {
-    const struct clf__config *config = &session->transformer->config;
     assert(session->limits.aligns && count > 0 && count <= session->limits.target_length);
     assert(slot >= 0 && slot < session->limits.sources && session->slots[slot].first >= 0);
     for (int i = 0; i < head_count; i++) {
-        assert(heads[i].layer >= 0 && heads[i].layer < config->decoder_layers);
-        assert(heads[i].head >= 0 && heads[i].head < config->decoder_heads);
+        assert(heads[i].layer >= 0 && heads[i].layer < session->transformer->config.decoder_layers);
+        assert(heads[i].head >= 0 && heads[i].head < session->transformer->config.decoder_heads);
     }
     const struct clf__sequences sequences = {.count = 1, .first = (const int[]){0, count}, .ids = inputs};
     const struct clf__decoder_maps maps = {
