@@ -194,6 +194,9 @@ const char *clf__mpi_library(void)
     int length = 0;
     MPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = '\0'; /* the rest says how it was built */
+    for (char *tab = version; (tab = strchr(tab, '\t')) != NULL;) {
+        *tab = ' ';
+    }
     return version;
 }
 
