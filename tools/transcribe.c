@@ -17,8 +17,8 @@ static const char help[] =
     "Example:\n"
     "  $ clformer transcribe -m whisper-tiny.en interview.mp3\n"
     "  $ clformer transcribe -m whisper-small --language pt --format srt -o subtitles *.mp3\n"
-    "  $ ffmpeg -i film.mkv -f s16le -ac 1 -ar 16000 - | clformer transcribe -m whisper-small --raw 16000 "
-    "-\n\n"
+    "  $ ffmpeg -i film.mkv -f s16le -ac 1 -ar 16000 - |\n"
+    "      clformer transcribe -m whisper-small --raw 16000 -\n\n"
     "Text appears segment by segment; the other formats once a recording is through. A recording that\n"
     "cannot be read is said on standard error, the others are transcribed, and the exit status is 1. A\n"
     "pipe is read to its end first.\n";
