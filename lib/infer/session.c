@@ -1,5 +1,6 @@
 #include "infer/session.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/larger.h"
@@ -30,7 +31,8 @@ static int most_source_rows(const struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
     int rows = clf__session_source_rows(session, limits->source_tokens);
-    return clf__smaller(limits->source_tokens, rows + limits->sources);
+    int rounded = limits->sources < INT_MAX - rows ? rows + limits->sources : INT_MAX;
+    return clf__smaller(limits->source_tokens, rounded);
 }
 
 /* Of the stacks. */
