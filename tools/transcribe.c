@@ -140,6 +140,28 @@ static clf_status name_output(char **out, const struct job *job, const char *pat
     return status;
 }
 
+/* Refuses two recordings whose transcripts would be one file. */
+static int check_outputs(const struct job *job)
+{
+    int count = job->flags.output != NULL ? job->flags.operand_count : 0, status = -1;
+    for (int i = 0; i < count && status < 0; i++) {
+        for (int j = 0; j < i && status < 0; j++) {
+            char *one = NULL, *other = NULL;
+            const char *const *paths = (const char *const *)job->flags.operands;
+            if (name_output(&one, job, paths[j]) == CLF_OK && name_output(&other, job, paths[i]) == CLF_OK &&
+                strcmp(one, other) == 0) {
+                status =
+                    report_wrong_call("the transcripts of %s and %s would both be %s: give them different "
+                                      "names, or different folders",
+                                      paths[j], paths[i], one);
+            }
+            clf_string_free(one);
+            clf_string_free(other);
+        }
+    }
+    return status;
+}
+
 static clf_status write_output(const struct job *job, const char *path, const char *text)
 {
     char *output;
@@ -224,6 +246,7 @@ int verb_transcribe(int argc, char **argv)
     if (job.flags.clips != NULL) {
         status = parse_clips(&job);
     }
+    status = status < 0 ? check_outputs(&job) : status;
     status = status < 0 ? setup_open(&job.setup, &job.flags) : status;
     if (status == EXIT_DONE) {
         status = transcribe_all(&job);

@@ -66,7 +66,11 @@ static clf_status start(struct clf__decoder *decoder)
     decoder->ended = 0;
     int own = dup(decoder->descriptor); /* sf_open_fd() closes it where it fails, whatever it is told */
     if (own < 0 || lseek(own, decoder->start, SEEK_SET) < 0) {
-        return clf__file_fail(decoder->name, "read");
+        clf_status status = clf__file_fail(decoder->name, "read");
+        if (own >= 0) {
+            close(own);
+        }
+        return status;
     }
     decoder->file = sf_open_fd(own, SFM_READ, &decoder->info, SF_TRUE);
     if (decoder->file == NULL) {
@@ -233,8 +237,8 @@ clf_status clf__decoder_read(struct clf__decoder *decoder, float *samples, size_
 int64_t clf__decoder_length(const struct clf__decoder *decoder)
 {
     const SF_INFO *info = &decoder->info;
-    return info->frames < SF_COUNT_MAX / CLF_AUDIO_RATE ? info->frames * CLF_AUDIO_RATE / info->samplerate
-                                                        : 0;
+    int is_known = info->samplerate > 0 && info->frames < SF_COUNT_MAX / CLF_AUDIO_RATE;
+    return is_known ? info->frames * CLF_AUDIO_RATE / info->samplerate : 0;
 }
 
 #else

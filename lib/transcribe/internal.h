@@ -44,7 +44,7 @@ void clf__windows_free(struct clf__windows *windows);
  * window. */
 clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y);
 /* Frames first .. first + count - 1 of the recording into y (CLF__WINDOW_FRAMES, bands), zeros behind them. A
- * window begins before another one only at the beginning of the recording. */
+ * window that begins before the last one reads the recording anew. */
 clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count);
 
 struct clf_transcriber {

@@ -205,7 +205,7 @@ static void size_window(struct work *work, int64_t end)
 static clf_status do_clip(struct work *work, int64_t from, int64_t to)
 {
     int64_t end = to < work->transcriber->windows.frames ? to : work->transcriber->windows.frames;
-    work->seek = from > work->seek ? from : work->seek;
+    work->seek = from;
     while (work->seek < end) {
         size_window(work, end);
         CLF__TRY(do_window(work));
@@ -221,14 +221,14 @@ static clf_status do_clips(struct work *work)
         return do_clip(work, 0, all);
     }
     for (int i = 0; i < options->clip_count; i += 2) {
-        int64_t from = llround(options->clips[i] * CLF__FRAMES_A_SECOND);
+        int64_t from = llrint(options->clips[i] * CLF__FRAMES_A_SECOND);
         int has_end = i + 1 < options->clip_count;
-        CLF__TRY(do_clip(work, from, has_end ? llround(options->clips[i + 1] * CLF__FRAMES_A_SECOND) : all));
+        CLF__TRY(do_clip(work, from, has_end ? llrint(options->clips[i + 1] * CLF__FRAMES_A_SECOND) : all));
     }
     return CLF_OK;
 }
 
-/* By the first 30 s. */
+/* By the first 30 s: behind the end is silence, unlike in a window that is decoded. */
 static clf_status find_language(struct work *work)
 {
     struct clf_transcriber *transcriber = work->transcriber;
@@ -237,7 +237,7 @@ static clf_status find_language(struct work *work)
         return clf__copy_string(&work->transcript->language, "en");
     }
     if (work->language < 0) {
-        size_window(work, transcriber->windows.frames);
+        work->size = CLF__WINDOW_FRAMES;
         CLF__TRY(take_window(work));
         CLF__TRY(clf__encode_window(transcriber));
         CLF__TRY(clf__detect_language(&work->language, transcriber));

@@ -42,6 +42,9 @@ static clf_status check_range(const char *name, double value, double low, double
 static clf_status check_clips(const struct clf_transcribe_options *options)
 {
     double last = 0;
+    if (options->clip_count < 0 || (options->clips == NULL && options->clip_count > 0)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%d clips, of which there are none", options->clip_count);
+    }
     for (int i = 0; i < options->clip_count; i++) {
         double clip = options->clips[i];
         if (!(clip >= last && clip < 1e9)) {
@@ -110,7 +113,7 @@ static clf_status encode_prompt(struct clf__ids *ids, const struct clf_transcrib
 {
     size_t size;
     char *spaced = NULL;
-    if (text == NULL) {
+    if (text == NULL || *text == '\0') {
         return CLF_OK;
     }
     const char *stripped = clf__speech_strip(&size, text);
@@ -183,6 +186,21 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
                                config->feature_size);
 }
 
+/* Whether a prefix leaves room for what a window says, also where what was said before stands in front of it.
+ */
+static clf_status check_prefix(const struct clf_transcriber *transcriber)
+{
+    const struct clf_transcribe_options *options = &transcriber->options;
+    int positions = transcriber->model->transformer->config.decoder_max_positions;
+    int has_previous = options->condition_on_previous || transcriber->prompt.count > 0;
+    int before = has_previous ? positions / 2 : 0;
+    int own = 1 + 2 * transcriber->is_multilingual + !options->timestamps + transcriber->prefix.count;
+    return before + own < positions
+               ? CLF_OK
+               : clf__fail(CLF_TEXT, "the prefix is %d tokens, which leaves no room for others",
+                           transcriber->prefix.count);
+}
+
 static clf_status prepare(struct clf_transcriber *transcriber)
 {
     const struct clf_model *model = transcriber->model;
@@ -198,6 +216,7 @@ static clf_status prepare(struct clf_transcriber *transcriber)
     CLF__TRY(make_bans(transcriber));
     CLF__TRY(encode_prompt(&transcriber->prompt, transcriber, transcriber->options.initial_prompt));
     CLF__TRY(encode_prompt(&transcriber->prefix, transcriber, transcriber->options.prefix));
+    CLF__TRY(check_prefix(transcriber));
     return create_memory(transcriber);
 }
 

@@ -153,7 +153,7 @@ static clf_status add_string(struct text *text, const char *string)
         } else if (character >= 0x10000) {
             CLF__TRY(add_format(text, "\\u%04x\\u%04x", (unsigned)U16_LEAD(character),
                                 (unsigned)U16_TRAIL(character)));
-        } else if (character < ' ' || character > '~' + 1) {
+        } else if (character < ' ' || character > '~') {
             CLF__TRY(add_format(text, "\\u%04x", (unsigned)(character < 0 ? 0xfffd : character)));
         } else {
             CLF__TRY(add_format(text, "%c", (char)character));
@@ -174,10 +174,13 @@ static clf_status add_number(struct text *text, double number)
         snprintf(digits, sizeof digits, "%.*e", precision - 1, number);
     } while (precision++ < 17 && strtod(digits, NULL) != number);
     int exponent = (int)strtol(strchr(digits, 'e') + 1, NULL, 10), most = precision - 2;
-    if (exponent < -4 || exponent >= 16) {
-        return add(text, digits);
+    if (exponent >= -4 && exponent < 16) {
+        snprintf(digits, sizeof digits, "%.*f", most > exponent ? most - exponent : 1, number);
     }
-    return add_format(text, "%.*f", most > exponent ? most - exponent : 1, number);
+    for (char *at = digits; *at != '\0'; at++) { /* a locale may have a comma */
+        *at = strchr("0123456789e+-", *at) != NULL ? *at : '.';
+    }
+    return add(text, digits);
 }
 
 static clf_status add_field(struct text *text, const char *name, double number)

@@ -99,10 +99,11 @@ static void test_rare(void **state)
               "start\tend\ttext\n7201000\t360000062\ta -->\"\\\n\x7f \xc3\xa9\xf0\x9f\x98\x80\n");
     check_one(
         &segment, CLF_TRANSCRIPT_JSON,
-        "{\"text\": \"\\u00a0 a\\t-->\\\"\\\\\\n\x7f \\u00e9\\ud83d\\ude00\\u001f\", \"segments\": [{\"id\": "
+        "{\"text\": \"\\u00a0 a\\t-->\\\"\\\\\\n\\u007f \\u00e9\\ud83d\\ude00\\u001f\", \"segments\": "
+        "[{\"id\": "
         "3, "
         "\"seek\": 720000, \"start\": 7201.0005, \"end\": 360000.0625, \"text\": \"\\u00a0 "
-        "a\\t-->\\\"\\\\\\n\x7f \\u00e9\\ud83d\\ude00\\u001f\", \"tokens\": [], \"temperature\": 0.0, "
+        "a\\t-->\\\"\\\\\\n\\u007f \\u00e9\\ud83d\\ude00\\u001f\", \"tokens\": [], \"temperature\": 0.0, "
         "\"avg_logprob\": -1e-05, \"compression_ratio\": 0.6666666666666666, \"no_speech_prob\": 1e+16}], "
         "\"language\": \"pt\"}");
     segment.no_speech_prob = NAN;
