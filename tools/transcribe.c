@@ -71,7 +71,7 @@ static void print_segment(void *user, const struct clf_segment *segment)
     if (job->shows_progress) {
         erase_line();
     }
-    if (clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_TEXT) == CLF_OK) {
+    if (clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_TEXT, NULL) == CLF_OK) {
         fputs(text, stdout);
         fflush(stdout);
         clf_string_free(text);
@@ -100,6 +100,7 @@ static void take_flags(struct job *job)
         {&options->max_initial_timestamp, flags->max_initial_timestamp},
         {&options->no_speech_threshold, flags->no_speech_threshold},
         {&options->log_probability_threshold, flags->log_probability_threshold},
+        {&options->hallucination_silence_threshold, flags->hallucination_silence_threshold},
     };
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
         *reals[i].value = isnan(reals[i].given) ? *reals[i].value : reals[i].given;
@@ -108,6 +109,9 @@ static void take_flags(struct job *job)
     options->language = flags->language;
     options->translate = flags->speech_task == 1;
     options->timestamps = flags->timestamps != 0;
+    options->word_timestamps = flags->timestamps == 2 || flags->word_timestamps;
+    options->prepend_punctuations = flags->prepend_punctuations;
+    options->append_punctuations = flags->append_punctuations;
     options->condition_on_previous = flags->conditions != 0;
     options->initial_prompt = flags->initial_prompt;
     options->prefix = flags->prefix;
@@ -138,6 +142,30 @@ static clf_status name_output(char **out, const struct job *job, const char *pat
     clf_status status = clf__path_join(out, job->flags.output, name);
     free(name);
     return status;
+}
+
+/* Refuses flags that say nothing without others. Returns -1, or the exit status. */
+static int check_flags(struct job *job)
+{
+    struct clf_transcript_options *subtitles = &job->flags.subtitles;
+    int is_laid_out = subtitles->highlight_words || subtitles->max_line_width > 0 ||
+                      subtitles->max_line_count > 0 || subtitles->max_words_per_line > 0;
+    int is_subtitle = job->flags.format == CLF_TRANSCRIPT_SRT || job->flags.format == CLF_TRANSCRIPT_VTT;
+    subtitles->size = sizeof *subtitles;
+    if (job->options.hallucination_silence_threshold > 0 && !job->options.word_timestamps) {
+        return report_wrong_call("--hallucination-silence-threshold needs --word-timestamps");
+    }
+    if (is_laid_out && !(job->options.word_timestamps && is_subtitle)) {
+        return report_wrong_call(
+            "lines and words of subtitles need --word-timestamps and --format srt or vtt");
+    }
+    if (subtitles->max_line_count > 0 && subtitles->max_line_width == 0) {
+        return report_wrong_call("--max-line-count needs --max-line-width");
+    }
+    if (subtitles->max_line_count > 0 && subtitles->max_words_per_line > 0) {
+        return report_wrong_call("--max-words-per-line says nothing beside --max-line-count");
+    }
+    return -1;
 }
 
 /* Refuses two recordings whose transcripts would be one file. */
@@ -197,7 +225,8 @@ static clf_status transcribe(struct job *job, const char *path)
         if (job->flags.verbose) {
             fprintf(stderr, "clformer: %s: language %s\n", clf_audio_name(audio), transcript->language);
         }
-        status = clf_transcript_write(&text, transcript, (clf_transcript_format)job->flags.format);
+        status = clf_transcript_write(&text, transcript, (clf_transcript_format)job->flags.format,
+                                      &job->flags.subtitles);
     }
     clf_audio_free(audio);
     if (status == CLF_OK) {
@@ -246,6 +275,7 @@ int verb_transcribe(int argc, char **argv)
     if (job.flags.clips != NULL) {
         status = parse_clips(&job);
     }
+    status = status < 0 ? check_flags(&job) : status;
     status = status < 0 ? check_outputs(&job) : status;
     status = status < 0 ? setup_open(&job.setup, &job.flags) : status;
     if (status == EXIT_DONE) {

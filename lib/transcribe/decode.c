@@ -52,6 +52,19 @@ static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, in
     return CLF_OK;
 }
 
+clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
+                             int32_t language)
+{
+    const struct clf__speech_tokens *tokens = &transcriber->tokens;
+    CLF__TRY(clf__ids_append(ids, tokens->start));
+    if (transcriber->is_multilingual) {
+        CLF__TRY(clf__ids_append(ids, language));
+        CLF__TRY(
+            clf__ids_append(ids, transcriber->options.translate ? tokens->translate : tokens->transcribe));
+    }
+    return CLF_OK;
+}
+
 /* What stands before the text: what was said before, then the language, the task and what the window begins
  * with. */
 static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
@@ -64,11 +77,7 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
         CLF__TRY(clf__ids_append(prompt, tokens->start_of_previous));
         CLF__TRY(append(prompt, previous, previous->count - most));
     }
-    CLF__TRY(clf__ids_append(prompt, tokens->start));
-    if (transcriber->is_multilingual) {
-        CLF__TRY(clf__ids_append(prompt, language));
-        CLF__TRY(clf__ids_append(prompt, options->translate ? tokens->translate : tokens->transcribe));
-    }
+    CLF__TRY(clf__append_start(prompt, transcriber, language));
     if (!options->timestamps) {
         CLF__TRY(clf__ids_append(prompt, tokens->no_timestamps));
     }

@@ -8,10 +8,12 @@
 #include "ops/log_mel.h"
 #include "search/passage.h"
 #include "text/speech.h"
+#include "transcribe/timed_words.h"
 #include "translate/internal.h"
 
 enum {
-    CLF__WINDOW_FRAMES = 3000,                   /* 30 s */
+    CLF__WINDOW_SECONDS = 30,
+    CLF__WINDOW_FRAMES = 3000,
     CLF__FRAME_SAMPLES = CLF__LOG_MEL_HOP,       /* from one frame to the next */
     CLF__FRAME_CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples that it looks at on either side */
     CLF__WINDOW_SAMPLES = CLF__WINDOW_FRAMES * CLF__FRAME_SAMPLES, /* of a window */
@@ -72,8 +74,36 @@ clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *
                               const struct clf__ids *previous);
 /* Encodes the window whose frames lie in the session, at slot 0. */
 clf_status clf__encode_window(struct clf_transcriber *transcriber);
+/* What stands before text: the start token, and where there are several languages, the language and the task.
+ */
+clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
+                             int32_t language);
 /* The language of the window that was encoded: its id. */
 clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcriber);
+
+/* The words that text ids of the encoded window make up, and when its first `frames` say that they were
+ * spoken; code: the language's. *out is set on failure too. */
+clf_status clf__window_words(struct clf__timed_words *out, struct clf_transcriber *transcriber,
+                             int32_t language, const char *code, const int32_t *ids, int count, int frames);
+/* How many ids the decoder goes over for that at most: up to four before the text, and one behind it. */
+static inline int clf__words_most_inputs(const struct clf__config *config)
+{
+    return config->decoder_max_positions / 2 + 5;
+}
+
+/* In seconds of the recording. */
+struct clf__window_times {
+    double start, end; /* end: of what is heard of it */
+    double spoken;     /* where words before it ended */
+    double recording;  /* where the recording ends */
+    double silence;    /* how much of it makes odd words doubtful */
+};
+/* Whether a segment's words are such as models invent. */
+int clf__segment_is_odd(const struct clf_segment *segment);
+/* How many of a window's segments to keep, with *seek, in frames, moved where it is not all of them; -1: the
+ * window begins again at *seek. */
+int clf__segments_keep(const struct clf_segment *segments, int count, const struct clf__window_times *window,
+                       int64_t *seek);
 
 /* Bytes of a text by those that zlib makes of it, or NaN. */
 double clf__compression_ratio(const char *text, size_t size);

@@ -62,6 +62,13 @@ static clf_status check_options(const struct clf_transcribe_options *options)
     CLF__TRY(check_range("patience", options->patience, 0.01, MOST_PATIENCE));
     CLF__TRY(check_range("length penalty", options->length_penalty, -1, 1));
     CLF__TRY(check_range("latest first timestamp", options->max_initial_timestamp, 0, 30));
+    double silence = options->hallucination_silence_threshold;
+    CLF__TRY(check_range("silence around what may be invented", silence, 0, 1e9));
+    if (silence > 0 && !options->word_timestamps) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "what may be invented is told by the times of words, which are not "
+                         "asked for");
+    }
     return check_clips(options);
 }
 
@@ -180,6 +187,10 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
         .banned = beams * search.banned,
         .ranges = CLF__PASSAGE_RANGES,
     };
+    if (transcriber->options.word_timestamps) {
+        limits.target_tokens = limits.target_length = clf__words_most_inputs(config);
+        limits.aligns = 1;
+    }
     CLF__TRY(clf__passage_create(&transcriber->passage, &search));
     CLF__TRY(clf__session_create(&transcriber->session, transcriber->model->transformer, &limits));
     return clf__windows_create(&transcriber->windows, transcriber->model->transformer->device,
@@ -210,6 +221,11 @@ static clf_status prepare(struct clf_transcriber *transcriber)
                          model->folder);
     }
     CLF__TRY(check_options(&transcriber->options));
+    if (transcriber->options.word_timestamps &&
+        clf__words_most_inputs(config) > config->decoder_max_positions) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: a decoder of %d positions has no room for the times of words",
+                         model->folder, config->decoder_max_positions);
+    }
     CLF__TRY(clf__speech_tokens_find(&transcriber->tokens, model->tokenizer, model->folder));
     CLF__TRY(find_kind(transcriber));
     CLF__TRY(choose_language(transcriber));

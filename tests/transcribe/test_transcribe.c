@@ -134,6 +134,42 @@ static void test_options(void **state)
     clf_model_free(model);
 }
 
+/* Words make up their segments' text, and have their times in them. */
+static void test_words(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    const float *samples = make_samples(COUNT);
+    for (int variant = 0; variant < 3; variant++) {
+        struct clf_transcript *transcript;
+        struct clf_transcribe_options options;
+        int words = 0;
+        clf_transcribe_options_init(&options);
+        options.beam = 1;
+        options.no_speech_threshold = NAN;
+        options.word_timestamps = 1;
+        options.timestamps = variant != 1;
+        options.language = "pt";
+        options.hallucination_silence_threshold = variant == 2 ? 1 : 0;
+        assert_ok(transcribe(&transcript, model, &options, samples, COUNT));
+        assert_true(transcript->has_words);
+        for (int i = 0; i < transcript->count; i++) {
+            const struct clf_segment *segment = &transcript->segments[i];
+            for (int k = 0; k < segment->word_count; k++) {
+                const struct clf_word *word = &segment->words[k];
+                assert_true(word->start >= 0 && word->start <= word->end && word->end <= SECONDS + 30);
+                assert_true(word->probability >= 0 && word->probability <= 1);
+                assert_true(word->text[0] != '\0');
+                words++;
+            }
+            assert_true(segment->word_count == 0 || segment->text[0] != '\0');
+        }
+        assert_true(words > 0 || variant > 0); /* times without rules are anywhere, and all may be invented */
+        clf_transcript_free(transcript);
+    }
+    clf_model_free(model);
+}
+
 static void test_clips(void **state)
 {
     (void)state;
@@ -202,6 +238,9 @@ static void test_refused(void **state)
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "clip 2");
     assert_null(transcriber);
     options.clip_count = 0;
+    options.hallucination_silence_threshold = 2;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "times of words");
+    options.hallucination_silence_threshold = 0;
     options.interrupted = ask;
     options.user = &heard;
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_INTERRUPTED, "asked to stop");
@@ -279,6 +318,13 @@ static void test_command(void **state)
     json_t *object = json_loads(json.output, 0, NULL);
     assert_true(json_array_size(json_object_get(object, "segments")) > 0);
     json_decref(object);
+    struct process_result words = run_clformer(
+        NULL, process_format("%s --word-timestamps --format vtt --highlight-words %s", always, path));
+    assert_int_equal(words.status, 0);
+    assert_non_null(strstr(words.output, "<u>"));
+    struct process_result lines =
+        run_clformer(NULL, process_format("%s --max-line-width 9 %s", always, path));
+    assert_refused(lines, 2, "need --word-timestamps and --format srt or vtt");
     struct process_result clip = run_clformer(NULL, process_format("%s --clip 1,x %s", always, path));
     assert_refused(clip, 2, "--clip takes seconds with commas between");
     struct process_result none = run_clformer(NULL, always);
@@ -300,6 +346,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_options, support_teardown),
+        cmocka_unit_test_teardown(test_words, support_teardown),
         cmocka_unit_test_teardown(test_clips, support_teardown),
         cmocka_unit_test_teardown(test_short, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),
