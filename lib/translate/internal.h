@@ -172,6 +172,9 @@ clf_status clf__translator_go_on(const struct clf_translator *translator);
 /* CLF_INTERRUPTED where the caller asks to stop; on the caller's thread alone. */
 clf_status clf__translator_ask(const struct clf_translator *translator);
 
+/* Adds every member. */
+void clf__times_add(struct clf_stage_times *sum, const struct clf_stage_times *times);
+
 /* Fills all_times of the first of several. */
 void clf__translator_sum_times(struct clf_translator *first);
 
