@@ -184,6 +184,7 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
         .cache_rows = beams,
         .positions = config->decoder_max_positions,
         .candidates = clf__passage_candidates(&search),
+        .given = config->decoder_max_positions,
         .banned = beams * search.banned,
         .ranges = CLF__PASSAGE_RANGES,
     };
