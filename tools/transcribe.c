@@ -317,7 +317,7 @@ int verb_transcribe(int argc, char **argv)
     status = status < 0 ? check_outputs(&job) : status;
     status = status < 0 ? setup_open(&job.setup, &job.flags) : status;
     if (status == EXIT_DONE) {
-        status = transcribe_all(&job);
+        status = print_all_kernel_times(&job.setup, transcribe_all(&job));
         setup_close(&job.setup);
     }
     free(job.clips);

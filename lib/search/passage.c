@@ -29,6 +29,8 @@ struct clf__passage {
     const int32_t *prompt;
     int prompt_count, slot;
     int fed;                                /* tokens that the model has had of each row */
+    int at;                                 /* the position of the step's own token */
+    int32_t given_offsets[2];               /* of the step, before its one row's own */
     struct path *paths;                     /* those that follow: */
     struct path *running, *next, *finished; /* (rows), (rows), (limits.finished) */
     int running_count, finished_count, wanted;
@@ -164,7 +166,7 @@ void clf__passage_begin(struct clf__passage *passage, const struct clf__passage_
     passage->prompt = prompt;
     passage->prompt_count = count;
     passage->slot = slot;
-    passage->fed = 0;
+    passage->fed = passage->at = 0;
     passage->running_count = 1;
     passage->running[0].count = 0;
     passage->running[0].sum = 0;
@@ -180,7 +182,22 @@ void clf__passage_begin(struct clf__passage *passage, const struct clf__passage_
 /* The prompt's last token and all behind it have candidates. */
 static int gives_candidates(const struct clf__passage *passage)
 {
-    return passage->fed >= passage->prompt_count - 1;
+    return passage->at >= passage->prompt_count - 1;
+}
+
+/* The next token of which anything is wanted: of the prompt the start of the transcript, which tells whether
+ * anybody speaks, and the last one. Those before it are given. */
+static void choose_token(struct clf__passage *passage)
+{
+    struct clf__step *step = &passage->step;
+    passage->at = passage->fed;
+    while (passage->at < passage->prompt_count - 1 &&
+           passage->prompt[passage->at] != passage->rules->start_id) {
+        passage->at++;
+    }
+    passage->given_offsets[1] = passage->at - passage->fed;
+    step->given = passage->prompt + passage->fed;
+    step->given_offsets = passage->at > passage->fed ? passage->given_offsets : NULL;
 }
 
 static void ban(struct clf__passage *passage, int row)
@@ -205,14 +222,15 @@ struct clf__step *clf__passage_prepare(struct clf__passage *passage)
     if (passage->is_over) {
         return NULL;
     }
+    choose_token(passage);
     step->rows = passage->running_count;
     step->both_statistics = 0;
     step->wants_logits = passage->rules->temperature > 0 && gives_candidates(passage);
     passage->banned_offsets[0] = 0;
     for (int r = 0; r < step->rows; r++) {
         const struct path *path = &passage->running[r];
-        passage->tokens[r] = path->count > 0 ? path->ids[path->count - 1] : passage->prompt[passage->fed];
-        passage->positions[r] = passage->fed;
+        passage->tokens[r] = path->count > 0 ? path->ids[path->count - 1] : passage->prompt[passage->at];
+        passage->positions[r] = passage->at;
         passage->cache_rows[r] = first_row + r;
         passage->parents[r] = first_row + path->parent;
         passage->slots[r] = passage->slot;
@@ -220,8 +238,8 @@ struct clf__step *clf__passage_prepare(struct clf__passage *passage)
         clf__timestamps_ranges(passage->ranges + (size_t)r * CLF__PASSAGE_RANGES * 2, passage->rules,
                                path->ids, path->count);
     }
-    if (passage->fed < passage->prompt_count) {
-        step->both_statistics = passage->prompt[passage->fed] == passage->rules->start_id;
+    if (passage->at < passage->prompt_count) {
+        step->both_statistics = passage->prompt[passage->at] == passage->rules->start_id;
     }
     return step;
 }
@@ -353,11 +371,10 @@ static void draw(struct clf__passage *passage)
 void clf__passage_advance(struct clf__passage *passage)
 {
     hear(passage);
+    passage->fed = passage->at + 1;
     if (!gives_candidates(passage)) {
-        passage->fed++;
         return;
     }
-    passage->fed++;
     if (passage->rules->temperature > 0) {
         draw(passage);
     } else {

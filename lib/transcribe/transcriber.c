@@ -203,6 +203,7 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
         .cache_rows = rows,
         .positions = config->decoder_max_positions,
         .candidates = clf__passage_candidates(&search),
+        .given = config->decoder_max_positions,
         .banned = rows * search.banned,
         .ranges = CLF__PASSAGE_RANGES,
         .logits = samples > 0,

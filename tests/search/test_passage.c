@@ -95,8 +95,13 @@ static void fill(struct clf__step *step, struct toy *toy)
     assert_in_range(step->rows, 1, MOST_ROWS);
     for (int r = 0; r < step->rows; r++) {
         toy->next[r] = toy->rows[step->parents[r]];
-        if (step->positions[r] == 0) {
+        int given = step->given_offsets != NULL ? step->given_offsets[r] : 0;
+        int given_end = step->given_offsets != NULL ? step->given_offsets[r + 1] : 0;
+        if (step->positions[r] == given_end - given) {
             toy->next[r].count = 0;
+        }
+        for (; given < given_end; given++) {
+            toy->next[r].ids[toy->next[r].count++] = step->given[given];
         }
         assert_int_equal(step->positions[r], toy->next[r].count);
         assert_int_equal(step->cache_rows[r], r);
