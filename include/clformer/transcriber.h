@@ -34,7 +34,7 @@ struct clf_segment {
     struct clf_word *words; /* (word_count) where they are asked for; none where there is no text */
     int token_count, word_count;
     /* Of its window: */
-    double temperature;
+    double temperature;       /* at which it was decoded last */
     double avg_logprob;       /* mean log-probability of its tokens, the end token included */
     double compression_ratio; /* bytes of its text by what zlib makes of them; NaN: built without zlib */
     double no_speech_prob;    /* the probability that nobody speaks */
@@ -50,7 +50,7 @@ struct clf_transcript {
 };
 
 /* How to transcribe; start from clf_transcribe_options_init(). The defaults are those of openai/whisper's
- * command, but for the temperature, which is 0: no window is decoded again at another one. */
+ * command. */
 struct clf_transcribe_options {
     size_t size;           /* of this struct: see clformer.h */
     int beam;              /* 5; 1: greedy */
@@ -84,6 +84,17 @@ struct clf_transcribe_options {
     double hallucination_silence_threshold;
     const char *prepend_punctuations; /* signs that belong to the word behind them; NULL: "'“¿([{- */
     const char *append_punctuations;  /* and to the word before them; NULL: "'.。,，!！?？:：”)]}、 */
+    /* A window is decoded at one temperature after the other, until its compression_ratio is no more than the
+     * threshold and its avg_logprob no less than log_probability_threshold, or it is silence: less than that
+     * with a no_speech_prob above no_speech_threshold. The last one stands. At 0 a window is searched with
+     * beams, above it samples are drawn; what came of more than 0.5 is no prompt of the next window. NULL: 0,
+     * 0.2, 0.4, 0.6, 0.8, 1. */
+    const double *temperatures;
+    int temperature_count;
+    int best_of;                        /* 5: samples that are drawn, of which the likeliest counts */
+    double compression_ratio_threshold; /* 2.4; NaN: none, as where clformer was built without zlib */
+    uint64_t seed;                      /* 0: another one draws others; the same draws the same, whatever is
+                                           transcribed beside it */
 };
 
 /** Fills the `size` bytes of options with the defaults. */

@@ -89,7 +89,8 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
     return CLF_OK;
 }
 
-static struct clf__passage_rules make_rules(const struct clf_transcriber *transcriber)
+static struct clf__passage_rules make_rules(const struct clf_transcriber *transcriber,
+                                            const struct clf__attempt *attempt)
 {
     const struct clf__config *config = &transcriber->model->transformer->config;
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
@@ -110,6 +111,8 @@ static struct clf__passage_rules make_rules(const struct clf_transcriber *transc
         .most_tokens = config->decoder_max_positions / 2,
         .patience = options->patience,
         .length_penalty = options->length_penalty,
+        .temperature = attempt->temperature,
+        .random_key = clf__draws_key(options->seed, attempt->window, attempt->number),
     };
 }
 
@@ -145,15 +148,19 @@ static clf_status describe(struct clf__decoded *out, const struct clf_transcribe
     return CLF_OK;
 }
 
-clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber, int32_t language,
-                              const struct clf__ids *previous)
+clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber,
+                              const struct clf__attempt *attempt)
 {
-    struct clf__passage_rules rules = make_rules(transcriber);
+    struct clf__passage_rules rules = make_rules(transcriber, attempt);
     struct clf__ids prompt = {0};
-    clf_status status = make_prompt(&prompt, transcriber, language, previous);
+    clf_status status = make_prompt(&prompt, transcriber, attempt->language, attempt->previous);
     if (status == CLF_OK) {
         status = search(transcriber, &rules, &prompt);
     }
+    if (status == CLF_OK) {
+        status = describe(out, transcriber);
+        out->temperature = rules.temperature;
+    }
     clf__ids_free(&prompt);
-    return status == CLF_OK ? describe(out, transcriber) : status;
+    return status;
 }

@@ -67,11 +67,28 @@ struct clf_transcriber {
 struct clf__decoded {
     const int32_t *ids; /* the passage's */
     int count;
+    double temperature; /* at which it was decoded last */
     double avg_logprob, no_speech, compression_ratio;
 };
-/* previous: ids of what was said before. */
-clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber, int32_t language,
-                              const struct clf__ids *previous);
+/* What a window is decoded with. */
+struct clf__attempt {
+    int32_t language;
+    const struct clf__ids *previous; /* ids of what was said before */
+    int64_t window;                  /* the frame that it begins at, which tells its draws from others' */
+    int number;                      /* of the temperature, from 0 */
+    double temperature;
+};
+clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber,
+                              const struct clf__attempt *attempt);
+/* At one temperature after the other, which are the attempt's last fields, until one gives a result that
+ * passes the thresholds, or silence. */
+clf_status clf__decode_with_fallback(struct clf__decoded *out, struct clf_transcriber *transcriber,
+                                     const struct clf__attempt *first);
+/* How many temperatures there are, and one of them. */
+int clf__temperature_count(const struct clf_transcribe_options *options);
+double clf__temperature(const struct clf_transcribe_options *options, int number);
+/* CLF_BAD_ARGUMENT where one of them, or what belongs to them, makes no sense. */
+clf_status clf__temperatures_check(const struct clf_transcribe_options *options);
 /* Encodes the window whose frames lie in the session, at slot 0. */
 clf_status clf__encode_window(struct clf_transcriber *transcriber);
 /* What stands before text: the start token, and where there are several languages, the language and the task.
@@ -105,7 +122,8 @@ int clf__segment_is_odd(const struct clf_segment *segment);
 int clf__segments_keep(const struct clf_segment *segments, int count, const struct clf__window_times *window,
                        int64_t *seek);
 
-/* Bytes of a text by those that zlib makes of it, or NaN. */
+/* Bytes of a text by those that zlib makes of it, or NaN; whether there is zlib. */
+int clf__compression_is_known(void);
 double clf__compression_ratio(const char *text, size_t size);
 
 /* CLF_INTERRUPTED where the caller asks to stop. */

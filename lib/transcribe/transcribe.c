@@ -10,6 +10,9 @@
 
 static const char PREPENDED[] = "\"'“¿([{-", APPENDED[] = "\"'.。,，!！?？:：”)]}、";
 
+/* What was decoded above this temperature is no prompt for what follows. */
+static const double MISLEADING = 0.5;
+
 struct work {
     struct clf_transcriber *transcriber;
     struct clf_transcript *transcript;
@@ -36,6 +39,7 @@ static clf_status add_segment(struct work *work, struct clf_segment **out)
     *segment = (struct clf_segment){
         .id = transcript->count,
         .seek = work->seek,
+        .temperature = work->decoded.temperature,
         .avg_logprob = work->decoded.avg_logprob,
         .compression_ratio = work->decoded.compression_ratio,
         .no_speech_prob = work->decoded.no_speech,
@@ -268,7 +272,7 @@ static clf_status cut_window(struct work *work)
         CLF__TRY(finish_segment(work, &transcript->segments[i]));
     }
     work->seek = seek;
-    if (!work->transcriber->options.condition_on_previous) {
+    if (!work->transcriber->options.condition_on_previous || work->decoded.temperature > MISLEADING) {
         work->forgotten = work->said.count;
     }
     return CLF_OK;
@@ -296,7 +300,9 @@ static clf_status do_window(struct work *work)
     CLF__TRY(clf__transcriber_go_on(transcriber));
     CLF__TRY(take_window(work));
     CLF__TRY(clf__encode_window(transcriber));
-    CLF__TRY(clf__decode_window(&work->decoded, transcriber, work->language, &previous));
+    const struct clf__attempt first = {
+        .language = work->language, .previous = &previous, .window = work->seek};
+    CLF__TRY(clf__decode_with_fallback(&work->decoded, transcriber, &first));
     int64_t begun = work->seek;
     if (is_silent(work)) {
         work->seek += work->size;
