@@ -1,7 +1,9 @@
 /* Loses a device while it works, to be preloaded (LD_PRELOAD): from the n-th launch of the process on, n
  * being $LOST_AFTER, the queue that makes it takes nothing more, as that of a card that fell off its bus.
- * With $LOST_ALL no other queue does either. With $LOST_RANK only that rank of MPI loses its device; with
- * $LOST_KILLS the process is killed instead. */
+ * What it took before comes to its end, and clFinish() waits for that before it fails: memory that is given
+ * back while a worker of PoCL still writes to it ends the process by SIGSEGV. With $LOST_ALL no other queue
+ * takes anything either. With $LOST_RANK only that rank of MPI loses its device; with $LOST_KILLS the process
+ * is killed instead. */
 #define _GNU_SOURCE
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -64,5 +66,6 @@ cl_int clFinish(cl_command_queue queue)
 {
     cl_int (*finish)(cl_command_queue);
     *(void **)&finish = dlsym(RTLD_NEXT, "clFinish");
-    return is_lost(queue) ? CL_OUT_OF_RESOURCES : finish(queue);
+    cl_int result = finish(queue);
+    return is_lost(queue) ? CL_OUT_OF_RESOURCES : result;
 }
