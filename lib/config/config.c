@@ -176,6 +176,9 @@ void clf__config_free(struct clf__config *config)
     clf__free((void *)config->generation.begin_suppressed);
     clf__free((void *)config->generation.bad_words);
     clf__free((void *)config->generation.bad_word_offsets);
+    clf__free((void *)config->generation.biased);
+    clf__free((void *)config->generation.biased_offsets);
+    clf__free((void *)config->generation.biases);
     clf__free(config->word_heads);
     *config = (struct clf__config){0};
 }

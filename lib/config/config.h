@@ -48,6 +48,8 @@ enum { CLF__LENGTH_PENALTY_LIMIT = 1000 };
 /* Factors of an exponential decay of lengths. */
 #define CLF__LEAST_DECAY 1e-6
 #define CLF__MOST_DECAY  1e6
+/* A bias of "sequence_bias" at most, either way. */
+#define CLF__MOST_BIAS 1e6
 
 enum clf__positions_kind {
     CLF__POSITIONS_NONE,

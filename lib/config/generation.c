@@ -119,50 +119,172 @@ static clf_status check_forced(const struct clf__search_options *options, const 
     return CLF_OK;
 }
 
-/* How many ids all sequences have together. */
-static clf_status count_bad_words(const struct clf__json *json, const json_t *array, size_t *total)
+/* Lists of ids, one after the other, as search wants them. */
+struct sequences {
+    const char *key;
+    size_t count, total; /* lists; ids of all together */
+    int32_t *ids, *offsets;
+};
+
+/* The ids of entry i of the array of a key. */
+typedef const json_t *ids_of(const json_t *array, size_t i);
+
+static const json_t *bad_word(const json_t *array, size_t i)
 {
-    *total = 0;
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        size_t length = json_array_size(json_array_get(array, i));
+    return json_array_get(array, i);
+}
+
+static const json_t *biased(const json_t *array, size_t i)
+{
+    return json_array_get(json_array_get(array, i), 0);
+}
+
+static clf_status count_sequences(struct sequences *out, const struct clf__json *json, const json_t *array,
+                                  ids_of *ids_of_entry)
+{
+    out->count = json_array_size(array);
+    for (size_t i = 0; i < out->count; i++) {
+        size_t length = json_array_size(ids_of_entry(array, i));
         if (length == 0 || length > MAX_IDS) {
-            return clf__fail(CLF_FORMAT, "%s: \"bad_words_ids\" holds what is no list of ids", json->path);
+            return clf__fail(CLF_FORMAT, "%s: \"%s\" holds what is no list of ids", json->path, out->key);
         }
-        *total += length;
+        out->total += length;
     }
-    if (*total > MAX_IDS) {
-        return clf__fail(CLF_FORMAT, "%s: \"bad_words_ids\" holds more than %d ids", json->path, MAX_IDS);
+    if (out->total > MAX_IDS) {
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" holds more than %d ids", json->path, out->key, MAX_IDS);
     }
     return CLF_OK;
+}
+
+static clf_status fill_sequences(struct sequences *out, const struct clf__json *json, const json_t *array,
+                                 ids_of *ids_of_entry, int vocabulary)
+{
+    int32_t used = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        const json_t *ids = ids_of_entry(array, i);
+        for (size_t k = 0; k < json_array_size(ids); k++) {
+            CLF__TRY(read_element(json, out->key, json_array_get(ids, k), vocabulary, &out->ids[used++]));
+        }
+        out->offsets[i + 1] = used;
+    }
+    return CLF_OK;
+}
+
+/* The caller frees both lists, on failure too. */
+static clf_status read_sequences(struct sequences *out, const struct clf__json *json, const json_t *array,
+                                 ids_of *ids_of_entry, int vocabulary)
+{
+    CLF__TRY(count_sequences(out, json, array, ids_of_entry));
+    if (out->count == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__allocate(&out->ids, out->total, sizeof *out->ids));
+    CLF__TRY(clf__allocate(&out->offsets, out->count + 1, sizeof *out->offsets));
+    return fill_sequences(out, json, array, ids_of_entry, vocabulary);
+}
+
+static int sequence_length(const struct sequences *sequences, size_t i)
+{
+    return sequences->offsets[i + 1] - sequences->offsets[i];
+}
+
+static int is_same(const struct sequences *sequences, size_t a, size_t b)
+{
+    int length = sequence_length(sequences, a);
+    return length == sequence_length(sequences, b) &&
+           memcmp(sequences->ids + sequences->offsets[a], sequences->ids + sequences->offsets[b],
+                  (size_t)length * sizeof *sequences->ids) == 0;
+}
+
+/* In the place of a sequence that is left out come those behind it. */
+static void drop_sequence(struct sequences *sequences, size_t i)
+{
+    int length = sequence_length(sequences, i), total = sequences->offsets[sequences->count];
+    int32_t *ids = sequences->ids + sequences->offsets[i];
+    memmove(ids, ids + length, (size_t)(total - sequences->offsets[i + 1]) * sizeof *ids);
+    for (size_t k = i; k < sequences->count; k++) {
+        sequences->offsets[k] = sequences->offsets[k + 1] - length;
+    }
+    sequences->count--;
 }
 
 static clf_status read_bad_words(struct clf__search_options *options, const struct clf__json *json)
 {
     const json_t *array;
-    size_t total, used = 0;
-    CLF__TRY(get_array(json, "bad_words_ids", &array));
-    CLF__TRY(count_bad_words(json, array, &total));
-    if (total == 0) {
-        return CLF_OK;
-    }
-    int32_t *ids = NULL, *offsets = NULL;
-    CLF__TRY(clf__allocate(&ids, total, sizeof *ids));
-    options->bad_words = ids;
-    CLF__TRY(clf__allocate(&offsets, json_array_size(array) + 1, sizeof *offsets));
-    options->bad_word_offsets = offsets;
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        const json_t *word = json_array_get(array, i);
-        size_t length = json_array_size(word);
-        for (size_t k = 0; k < length; k++) {
-            CLF__TRY(read_element(json, "bad_words_ids", json_array_get(word, k), options->vocabulary,
-                                  &ids[used + k]));
+    struct sequences words = {.key = "bad_words_ids"};
+    CLF__TRY(get_array(json, words.key, &array));
+    clf_status status = read_sequences(&words, json, array, bad_word, options->vocabulary);
+    options->bad_words = words.ids;
+    options->bad_word_offsets = words.offsets;
+    CLF__TRY(status);
+    for (size_t i = 0; i < words.count;) { /* transformers does not ban the end token by this key */
+        if (sequence_length(&words, i) == 1 && clf__is_end(options, words.ids[words.offsets[i]])) {
+            drop_sequence(&words, i);
+        } else {
+            i++;
         }
-        if (length == 1 && clf__is_end(options, ids[used])) {
-            continue; /* transformers does not ban the end token by this key */
-        }
-        used += length;
-        offsets[++options->bad_word_count] = (int32_t)used;
     }
+    options->bad_word_count = (int)words.count;
+    return CLF_OK;
+}
+
+static clf_status read_biases(float *biases, struct sequences *sequences, const struct clf__json *json,
+                              const json_t *array)
+{
+    for (size_t i = 0; i < sequences->count; i++) {
+        const json_t *pair = json_array_get(array, i), *bias = json_array_get(pair, 1);
+        if (json_array_size(pair) != 2 || !json_is_number(bias) ||
+            !(json_number_value(bias) >= -CLF__MOST_BIAS && json_number_value(bias) <= CLF__MOST_BIAS)) {
+            return clf__fail(CLF_FORMAT,
+                             "%s: \"sequence_bias\" holds what is no pair of a list of ids and a number from "
+                             "%g to %g",
+                             json->path, -CLF__MOST_BIAS, CLF__MOST_BIAS);
+        }
+        biases[i] = (float)json_number_value(bias);
+    }
+    return CLF_OK;
+}
+
+/* Of one that is there twice the last bias counts, in the first one's place. */
+static void keep_last_biases(float *biases, struct sequences *sequences)
+{
+    for (size_t i = 1; i < sequences->count;) {
+        size_t first = 0;
+        while (first < i && !is_same(sequences, first, i)) {
+            first++;
+        }
+        if (first == i) {
+            i++;
+            continue;
+        }
+        biases[first] = biases[i];
+        memmove(biases + i, biases + i + 1, (sequences->count - i - 1) * sizeof *biases);
+        drop_sequence(sequences, i);
+    }
+}
+
+static clf_status read_sequence_bias(struct clf__search_options *options, const struct clf__json *json)
+{
+    enum { MOST = 4096 }; /* each is looked for at every step */
+    const json_t *array;
+    float *biases = NULL;
+    struct sequences sequences = {.key = "sequence_bias"};
+    CLF__TRY(get_array(json, sequences.key, &array));
+    if (json_array_size(array) > MOST) {
+        return clf__fail(CLF_FORMAT, "%s: \"sequence_bias\" holds %zu sequences; %d can be used", json->path,
+                         json_array_size(array), (int)MOST);
+    }
+    clf_status status = read_sequences(&sequences, json, array, biased, options->vocabulary);
+    options->biased = sequences.ids;
+    options->biased_offsets = sequences.offsets;
+    if (status == CLF_OK && sequences.count > 0) {
+        status = clf__allocate(&biases, sequences.count, sizeof *biases);
+        options->biases = biases;
+    }
+    CLF__TRY(status);
+    CLF__TRY(read_biases(biases, &sequences, json, array));
+    keep_last_biases(biases, &sequences);
+    options->biased_count = (int)sequences.count;
     return CLF_OK;
 }
 
@@ -262,9 +384,8 @@ static void warn_of_others(const struct clf__json *json)
         const char *key;
         double neutral;
     } others[] = {
-        {"penalty_alpha", 0},         {"guidance_scale", 1},      {"sequence_bias", 0},
-        {"force_words_ids", 0},       {"stop_strings", 0},        {"top_h", 0},
-        {"remove_invalid_values", 0}, {"watermarking_config", 0}, {"max_time", 0},
+        {"penalty_alpha", 0}, {"guidance_scale", 1},        {"force_words_ids", 0},     {"stop_strings", 0},
+        {"top_h", 0},         {"remove_invalid_values", 0}, {"watermarking_config", 0}, {"max_time", 0},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const json_t *value = json_object_get(json->root, others[i].key);
@@ -343,6 +464,7 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
     CLF__TRY(check_forced(options, json, "forced_bos_token_id", config->forced_first));
     CLF__TRY(check_forced(options, json, "forced_eos_token_id", options->forced_last));
     CLF__TRY(read_bad_words(options, json));
+    CLF__TRY(read_sequence_bias(options, json));
     warn_of_others(json);
     CLF__TRY(config->convolves_frames ? clf__config_read_word_heads(config, json) : CLF_OK);
     return read_lengths(options, json, config->decoder_max_positions);

@@ -148,6 +148,7 @@ const struct clf__config_key clf__config_keys[] = {
     ALONE("forced_bos_token_id", EVERY | CLF__KEY_GENERATION),
     ALONE("forced_eos_token_id", EVERY | CLF__KEY_GENERATION),
     ALONE("bad_words_ids", EVERY | CLF__KEY_GENERATION),
+    ALONE("sequence_bias", EVERY | CLF__KEY_GENERATION),
     ALONE("suppress_tokens", EVERY | CLF__KEY_GENERATION),
     {.name = NULL},
 };

@@ -52,7 +52,9 @@ clf_status clf__format_read_config(struct clf__config *out, const char *folder);
 clf_status clf__format_open_weights(struct clf__checkpoint **out, const char *folder);
 clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *folder,
                                       const struct clf__config *config);
-clf_status clf__format_find_shortlist(char **out, struct clf__shortlist_cut *cut, const char *folder);
+/* The lexical shortlist of a folder, read with its tokenizer's words; NULL: it has none. */
+clf_status clf__format_open_shortlist(struct clf__shortlist **out, const char *folder,
+                                      const struct clf__tokenizer *tokenizer);
 
 /* What a file of weights that `clformer convert` wrote says to be loaded in; another file changes nothing. */
 clf_status clf__format_said_precision(struct clf__config *config, const struct clf__checkpoint *weights);

@@ -1,5 +1,6 @@
 #include <stddef.h>
 
+#include "base/memory.h"
 #include "formats/format.h"
 
 /* In the order in which they are asked. */
@@ -49,10 +50,19 @@ clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *f
     return format->load_tokenizer(out, folder, config);
 }
 
-clf_status clf__format_find_shortlist(char **out, struct clf__shortlist_cut *cut, const char *folder)
+clf_status clf__format_open_shortlist(struct clf__shortlist **out, const char *folder,
+                                      const struct clf__tokenizer *tokenizer)
 {
     const struct clf__format *format;
+    struct clf__shortlist_cut cut = CLF__SHORTLIST_CUT;
+    const struct clf__shortlist_words words = clf__shortlist_words_of(tokenizer);
+    char *path = NULL;
     *out = NULL;
     CLF__TRY(clf__format_of(&format, folder));
-    return format->find_shortlist != NULL ? format->find_shortlist(out, cut, folder) : CLF_OK;
+    clf_status status = format->find_shortlist != NULL ? format->find_shortlist(&path, &cut, folder) : CLF_OK;
+    if (status == CLF_OK && path != NULL) {
+        status = clf__shortlist_open(out, path, &words, &cut);
+    }
+    clf__free(path);
+    return status;
 }

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "formats/format.h"
 #include "model/new_folder.h"
 #include "model/save.h"
 
@@ -47,7 +48,14 @@ static clf_status compare_keys(const struct clf__json *a, const struct clf__json
 static clf_status load_config(struct clf__json *out, const char *folder)
 {
     *out = (struct clf__json){0};
-    CLF__TRY(clf__config_check_folder(folder));
+    const struct clf__format *format;
+    CLF__TRY(clf__format_of(&format, folder));
+    if (format != &clf__format_hugging_face) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: is a folder of %s, whose weights are finished; folders as `clformer train` and "
+                         "Hugging Face write them can be averaged: average what it was made of",
+                         folder, format->name);
+    }
     return clf__json_load_in(out, folder, "config.json");
 }
 
@@ -97,7 +105,9 @@ static clf_status compare_file(const char *first, const char *other, const char 
 
 static clf_status compare_folders(const char *first, const char *other)
 {
-    static const char *const files[] = {"vocab.json", "target_vocab.json", "source.spm", "target.spm"};
+    static const char *const files[] = {
+        "vocab.json",   "target_vocab.json", "source.spm", "target.spm", "sentencepiece.bpe.model",
+        "spiece.model", "tokenizer.json",    "merges.txt", "dict.txt"};
     CLF__TRY(compare_configs(first, other));
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         CLF__TRY(compare_file(first, other, files[i]));

@@ -16,28 +16,14 @@ static clf_status write_weights(void *user, const char *path, const struct clf__
     return clf__parameters_save_as_loaded(path, conversion->parameters, conversion->precision, beside);
 }
 
-static clf_status check_shortlist(const char *folder, const struct clf__tokenizer *tokenizer)
-{
-    char *path;
-    struct clf__shortlist_cut cut = CLF__SHORTLIST_CUT;
-    struct clf__shortlist *shortlist = NULL;
-    CLF__TRY(clf__format_find_shortlist(&path, &cut, folder));
-    if (path == NULL) {
-        return CLF_OK;
-    }
-    const struct clf__shortlist_words words = clf__shortlist_words_of(tokenizer);
-    clf_status status = clf__shortlist_open(&shortlist, path, &words, &cut);
-    clf__shortlist_free(shortlist);
-    clf__free(path);
-    return status;
-}
-
 /* What is only copied must be such that the new folder works. */
 static clf_status check_text(const char *folder, const struct clf__config *config)
 {
     struct clf__tokenizer *tokenizer;
+    struct clf__shortlist *shortlist;
     CLF__TRY(clf__format_load_tokenizer(&tokenizer, folder, config));
-    clf_status status = check_shortlist(folder, tokenizer);
+    clf_status status = clf__format_open_shortlist(&shortlist, folder, tokenizer);
+    clf__shortlist_free(shortlist);
     clf__tokenizer_free(tokenizer);
     return status;
 }

@@ -3,6 +3,7 @@
 #define CLF_SEARCH_INTERNAL_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "search/search.h"
 
@@ -99,6 +100,13 @@ struct clf__search {
 static inline int clf__is_id(const struct clf__search_options *options, int id)
 {
     return id >= 0 && id < options->vocabulary;
+}
+
+/* Whether some ids are the latest of a hypothesis, whose start token counts. */
+static inline int clf__beam_ends_with(const struct clf__beam *beam, const int32_t *ids, int count)
+{
+    int held = beam->length + 1;
+    return count <= held && memcmp(beam->ids + held - count, ids, (size_t)count * sizeof *ids) == 0;
 }
 
 /* Tokens that come before anything is generated, but for the start token. */

@@ -13,8 +13,67 @@ struct penalty {
     void (*list)(struct clf__id_list *changed, const struct clf__search_source *source,
                  const struct clf__beam *beam);
     /* What it makes of the score of one of them. */
-    float (*change)(float score, const struct clf__search_source *source, const struct clf__beam *beam);
+    float (*change)(float score, int32_t id, const struct clf__search_source *source,
+                    const struct clf__beam *beam);
 };
+
+/* --- Biased sequences. --- */
+
+static clf_status check_biased(const struct clf__search_options *options)
+{
+    const int32_t *offsets = options->biased_offsets;
+    if (options->biased_count < 0 ||
+        (options->biased_count > 0 && (options->biased == NULL || offsets == NULL || !options->biases))) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%d biased sequences without a list", options->biased_count);
+    }
+    for (int i = 0; i < options->biased_count; i++) {
+        int is_right = offsets[i] >= 0 && offsets[i + 1] > offsets[i] && isfinite(options->biases[i]);
+        for (int32_t k = offsets[i]; is_right && k < offsets[i + 1]; k++) {
+            is_right = clf__is_id(options, options->biased[k]);
+        }
+        if (!is_right) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "biased sequence %d is empty, has an id outside the vocabulary of %d or a bias "
+                             "that is not finite (%g)",
+                             i + 1, options->vocabulary, (double)options->biases[i]);
+        }
+    }
+    return CLF_OK;
+}
+
+static size_t limit_biased(const struct clf__search_options *options)
+{
+    return (size_t)options->biased_count;
+}
+
+/* The id that would end sequence i of those that are biased, or -1 where those before it are not there. */
+static int32_t biased_id(const struct clf__search_options *options, int i, const struct clf__beam *beam)
+{
+    const int32_t *ids = options->biased + options->biased_offsets[i];
+    int length = options->biased_offsets[i + 1] - options->biased_offsets[i];
+    return clf__beam_ends_with(beam, ids, length - 1) ? ids[length - 1] : -1;
+}
+
+static void list_biased(struct clf__id_list *changed, const struct clf__search_source *source,
+                        const struct clf__beam *beam)
+{
+    for (int i = 0; i < source->options->biased_count; i++) {
+        int32_t id = biased_id(source->options, i, beam);
+        if (id >= 0) {
+            clf__id_list_insert(changed, id);
+        }
+    }
+}
+
+static float change_biased(float score, int32_t id, const struct clf__search_source *source,
+                           const struct clf__beam *beam)
+{
+    float bias = 0.0f;
+    for (int i = 0; i < source->options->biased_count; i++) {
+        bias += biased_id(source->options, i, beam) == id ? source->options->biases[i] : 0.0f;
+    }
+    return score + bias;
+}
 
 /* --- Repetition (Keskar et al. 2019, 4.1; for scores below 0 as transformers has it). --- */
 
@@ -48,9 +107,10 @@ static void list_repetition(struct clf__id_list *changed, const struct clf__sear
     }
 }
 
-static float change_repetition(float score, const struct clf__search_source *source,
+static float change_repetition(float score, int32_t id, const struct clf__search_source *source,
                                const struct clf__beam *beam)
 {
+    (void)id;
     (void)beam;
     return change_by(score, source->options->repetition_penalty);
 }
@@ -73,9 +133,10 @@ static void list_source_repetition(struct clf__id_list *changed, const struct cl
     }
 }
 
-static float change_source_repetition(float score, const struct clf__search_source *source,
+static float change_source_repetition(float score, int32_t id, const struct clf__search_source *source,
                                       const struct clf__beam *beam)
 {
+    (void)id;
     (void)beam;
     return change_by(score, 1.0f / source->options->source_repetition_penalty);
 }
@@ -117,8 +178,10 @@ static void list_decay(struct clf__id_list *changed, const struct clf__search_so
     }
 }
 
-static float change_decay(float score, const struct clf__search_source *source, const struct clf__beam *beam)
+static float change_decay(float score, int32_t id, const struct clf__search_source *source,
+                          const struct clf__beam *beam)
 {
+    (void)id;
     const struct clf__search_options *options = source->options;
     const double most = 1e30; /* more than any other score; an infinite one would be no candidate */
     double power = fmin(pow((double)options->decay_factor, decay_steps(options, beam)), most);
@@ -126,6 +189,7 @@ static float change_decay(float score, const struct clf__search_source *source, 
 }
 
 static const struct penalty penalties[] = {
+    {check_biased, limit_biased, list_biased, change_biased},
     {check_repetition, limit_source_repetition, list_source_repetition, change_source_repetition},
     {NULL, limit_repetition, list_repetition, change_repetition},
     {check_decay, limit_decay, list_decay, change_decay},
@@ -178,7 +242,7 @@ static void change_scores(float *scores, const struct clf__id_list *changed, int
         for (int i = 0; i < listed.count; i++) {
             int place = clf__id_list_find(changed, listed.ids[i]);
             if (place >= 0) {
-                scores[place] = each->change(scores[place], source, beam);
+                scores[place] = each->change(scores[place], listed.ids[i], source, beam);
             }
         }
     }

@@ -161,14 +161,6 @@ static void ban_single_ids(struct clf__id_list *banned, const struct clf__search
     }
 }
 
-/* True where all ids of a bad word but its last are the latest of the beam's. */
-static int would_complete(const struct clf__beam *beam, const int32_t *word, int word_length)
-{
-    int before = word_length - 1;
-    int held = beam->length + 1; /* the start token too */
-    return before <= held && memcmp(beam->ids + held - before, word, (size_t)before * sizeof *word) == 0;
-}
-
 static void ban_last_ids(struct clf__id_list *banned, const struct clf__search_source *source,
                          const struct clf__beam *beam)
 {
@@ -176,7 +168,7 @@ static void ban_last_ids(struct clf__id_list *banned, const struct clf__search_s
     for (int i = 0; i < options->bad_word_count; i++) {
         const int32_t *word = options->bad_words + options->bad_word_offsets[i];
         int word_length = options->bad_word_offsets[i + 1] - options->bad_word_offsets[i];
-        if (word_length > 1 && would_complete(beam, word, word_length)) {
+        if (word_length > 1 && clf__beam_ends_with(beam, word, word_length - 1)) {
             clf__id_list_insert(banned, word[word_length - 1]);
         }
     }

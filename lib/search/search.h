@@ -114,6 +114,12 @@ struct clf__search_options {
      * ids before it, the start token among them, are the latest. Forced tokens are stronger than these. */
     const int32_t *bad_words;
     const int32_t *bad_word_offsets;
+    /* Sequences as above, whose last id's score, logit or log-probability, gets a bias where the ids before
+     * it are the latest; before the repetition penalties. Several of one id add up. */
+    int biased_count;
+    const int32_t *biased;
+    const int32_t *biased_offsets;
+    const float *biases; /* (biased_count) finite */
 };
 
 /* Whether an id ends a hypothesis. */

@@ -67,6 +67,22 @@ static json_t *bad_words_array(const struct clf__search_options *options)
     return array;
 }
 
+/* As generation_config.json has them: lists of ids, each with its bias. */
+static json_t *biases_array(const struct clf__search_options *options)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < options->biased_count && array != NULL; i++) {
+        int first = options->biased_offsets[i], count = options->biased_offsets[i + 1] - first;
+        json_t *pair =
+            json_pack("[o, f]", ids_array(options->biased + first, count), (double)options->biases[i]);
+        if (json_array_append_new(array, pair) != 0) {
+            json_decref(array);
+            array = NULL;
+        }
+    }
+    return array;
+}
+
 static json_t *sampling_object(const struct clf__sampling *sampling)
 {
     if (!sampling->is_on) {
@@ -85,7 +101,7 @@ json_t *clf__inspect_generation(const struct clf__config *config)
     return json_pack(
         "{s:i, s:i, s:i, s:f, s:i, s:i, s:s, s:f, s:s, s:b, s:i, s:i, s:i, s:i, s:f, s:f, s:i, s:f, s:o, "
         "s:o, s:o, "
-        "s:o, s:o}",
+        "s:o, s:o, s:o}",
         "beam", options->beams, "n_best", options->n_best, "beam_groups", options->groups,
         "diversity_penalty", (double)options->diversity_penalty, "min_length", options->min_length,
         "max_length", options->max_length, "length_rule",
@@ -99,7 +115,8 @@ json_t *clf__inspect_generation(const struct clf__config *config)
         sampling_object(&options->sampling), "other_end_ids",
         ids_array(options->other_end_ids, options->other_end_count), "begin_suppress",
         ids_array(options->begin_suppressed, options->begin_suppressed_count), "suppress",
-        ids_array(options->suppressed, options->suppressed_count), "bad_words", bad_words_array(options));
+        ids_array(options->suppressed, options->suppressed_count), "bad_words", bad_words_array(options),
+        "sequence_bias", biases_array(options));
 }
 
 clf_status clf__inspect_say(json_t *sentences, const char *format, ...)

@@ -298,32 +298,29 @@ static clf_status choose_max_lines(struct clf_translator *translator)
     return CLF_OK;
 }
 
-static clf_status open_shortlist(struct clf_translator *translator, const char *path,
-                                 const struct clf__shortlist_cut *cut)
-{
-    const struct clf__shortlist_words words = clf__shortlist_words_of(translator->model->tokenizer);
-    CLF__TRY(clf__shortlist_open(&translator->shortlist, path, &words, cut));
-    clf__shortlist_most(translator->shortlist, &translator->candidates_base, &translator->candidates_each);
-    return CLF_OK;
-}
-
-/* The one that the options name, or the folder's. */
-static clf_status choose_shortlist(struct clf_translator *translator)
+/* The one that the options name, or the folder's. In training there is none, nor do packages have one. */
+static clf_status open_shortlist(struct clf__shortlist **out, const struct clf_translator *translator)
 {
     const struct clf_model *model = translator->model;
     const char *said = translator->options.shortlist;
     struct clf__shortlist_cut cut = CLF__SHORTLIST_CUT;
-    if (said != NULL) {
-        return strcmp(said, "none") == 0 ? CLF_OK : open_shortlist(translator, said, &cut);
+    if (said == NULL) {
+        return model->is_borrowed || model->is_package
+                   ? CLF_OK
+                   : clf__format_open_shortlist(out, model->folder, model->tokenizer);
     }
-    char *path = NULL;
-    if (model->is_borrowed || model->is_package) { /* in training, of folders that have none; nor has that */
-        return CLF_OK;
+    const struct clf__shortlist_words words = clf__shortlist_words_of(model->tokenizer);
+    return strcmp(said, "none") == 0 ? CLF_OK : clf__shortlist_open(out, said, &words, &cut);
+}
+
+static clf_status choose_shortlist(struct clf_translator *translator)
+{
+    CLF__TRY(open_shortlist(&translator->shortlist, translator));
+    if (translator->shortlist != NULL) {
+        clf__shortlist_most(translator->shortlist, &translator->candidates_base,
+                            &translator->candidates_each);
     }
-    CLF__TRY(clf__format_find_shortlist(&path, &cut, model->folder));
-    clf_status status = path != NULL ? open_shortlist(translator, path, &cut) : CLF_OK;
-    clf__free(path);
-    return status;
+    return CLF_OK;
 }
 
 /* The caller's suppressed ids and all that end a translation. */

@@ -402,8 +402,9 @@ static void test_contradictions(void **state)
 static void test_failing_allocations(void **state)
 {
     (void)state;
-    const char *folder =
-        write_config(marian_config, "", "\"bad_words_ids\": [[39], [1, 2]], \"suppress_tokens\": [5]");
+    const char *folder = write_config(marian_config, "",
+                                      "\"bad_words_ids\": [[39], [1, 2]], \"suppress_tokens\": [5], "
+                                      "\"sequence_bias\": [[[3], 1]]");
     struct clf__config config;
     FOR_EACH_FAILING_ALLOCATION(clf__config_load(&config, folder), clf__config_free(&config));
 }

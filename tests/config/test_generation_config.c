@@ -57,6 +57,15 @@ static void test_generation(void **state)
     c = load_config(marian_config, "", "\"exponential_decay_length_penalty\": [5, 1.5]");
     assert_true(c.generation.decay_start == 5 && c.generation.decay_factor == 1.5f);
     clf__config_free(&c);
+    c = load_config(marian_config, "",
+                    "\"sequence_bias\": [[[1, 2], 0.5], [[7], -3], [[1, 2], 1.5], [[4], 2], [[7], 2.5]]");
+    static const int32_t biased[] = {1, 2, 7, 4}, biased_offsets[] = {0, 2, 3, 4};
+    static const float biases[] = {1.5f, 2.5f, 2.0f}; /* of one sequence the last counts */
+    assert_int_equal(c.generation.biased_count, 3);
+    assert_memory_equal(c.generation.biased, biased, sizeof biased);
+    assert_memory_equal(c.generation.biased_offsets, biased_offsets, sizeof biased_offsets);
+    assert_memory_equal(c.generation.biases, biases, sizeof biases);
+    clf__config_free(&c);
     c = load_config(marian_config, "", "\"num_beam_groups\": 2, \"diversity_penalty\": 0.5");
     assert_int_equal(c.generation.groups, 2);
     assert_true(c.generation.diversity_penalty == 0.5f);
@@ -88,7 +97,7 @@ static void test_generation_warnings(void **state)
     assert_null(strstr(folder_logged, "no_repeat_ngram_size"));
     assert_non_null(strstr(folder_logged, "\"guidance_scale\" is not applied"));
     assert_non_null(strstr(folder_logged, "\"remove_invalid_values\" is not applied"));
-    assert_non_null(strstr(folder_logged, "\"sequence_bias\" is not applied"));
+    assert_null(strstr(folder_logged, "sequence_bias"));
     assert_non_null(strstr(folder_logged, "511"));
     assert_non_null(strstr(folder_logged, "\"max_time\" is not applied"));
     assert_null(strstr(folder_logged, "repetition_penalty"));
@@ -114,6 +123,13 @@ static void test_bad_generation(void **state)
         "\"forced_bos_token_id\": 40",
         "\"forced_eos_token_id\": \"x\"",
         "\"bad_words_ids\": 7",
+        "\"sequence_bias\": {\"3\": 1}",
+        "\"sequence_bias\": [[3, 1.5]]",
+        "\"sequence_bias\": [[[], 1.5]]",
+        "\"sequence_bias\": [[[40], 1.5]]",
+        "\"sequence_bias\": [[[3], true]]",
+        "\"sequence_bias\": [[[3], 1e7]]",
+        "\"sequence_bias\": [[[3]]]",
         "\"bad_words_ids\": [7]",
         "\"bad_words_ids\": [[]]",
         "\"bad_words_ids\": [[3, 40]]",

@@ -198,7 +198,7 @@ static void test_ctranslate2(void **state)
 static void test_ctranslate2_with_text(void **state)
 {
     (void)state;
-    static const char *const names[] = {"t5", "bart"};
+    static const char *const names[] = {"t5", "bart", "nllb", "m2m100"};
     check_folders("ctranslate2-text", names, sizeof names / sizeof *names);
 }
 

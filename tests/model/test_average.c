@@ -271,6 +271,9 @@ static void test_what_differs(void **state)
     }
     folders[1] = path_in(folders[0], "none");
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FILE, "none: no such folder");
+    folders[1] = folders[0] = support_fixture("formats/ctranslate2/post-norm");
+    assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_UNSUPPORTED,
+                 "post-norm: is a folder of CTranslate2, whose weights are finished");
     assert_fails(clf_average(output, folders, 0, CLF_PRECISION_FP32), CLF_BAD_ARGUMENT,
                  "no model to average");
     assert_false(clf__folder_exists(output));

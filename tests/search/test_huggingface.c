@@ -12,6 +12,8 @@ struct listed {
     int32_t prefix, prompt[MOST];
     int seeds[MOST];
     int32_t other_ends[MOST], suppressed[MOST], bad_words[MOST], bad_word_offsets[MOST];
+    int32_t biased[MOST], biased_offsets[MOST];
+    float biases[MOST];
 };
 
 static int integer(const json_t *object, const char *key)
@@ -94,6 +96,22 @@ static void read_case(struct listed *listed, const json_t *object)
     }
 }
 
+static void read_biased(struct listed *listed, const json_t *pairs)
+{
+    struct clf__search_options *options = &listed->options;
+    options->biased = listed->biased;
+    options->biased_offsets = listed->biased_offsets;
+    options->biases = listed->biases;
+    options->biased_count = (int)json_array_size(pairs);
+    listed->biased_offsets[0] = 0;
+    for (int i = 0; i < options->biased_count; i++) {
+        const json_t *pair = json_array_get(pairs, (size_t)i);
+        listed->biased_offsets[i + 1] =
+            read_ids(listed->biased, json_array_get(pair, 0), listed->biased_offsets[i]);
+        listed->biases[i] = (float)json_number_value(json_array_get(pair, 1));
+    }
+}
+
 /* True where a source's hypotheses equal the expected ones; says where not. */
 static int equals(const struct clf__hypothesis *actual, const json_t *expected, int n_best, size_t number,
                   int source)
@@ -112,8 +130,9 @@ static int equals(const struct clf__hypothesis *actual, const json_t *expected, 
         double score = json_number_value(json_object_get(one, "score"));
         double log_probability = json_number_value(json_object_get(one, "log_probability"));
         if (actual[i].length != length || memcmp(actual[i].ids, ids, (size_t)length * sizeof *ids) != 0 ||
-            /* A length penalty of -1 makes large scores, whose last float bits differ; decay too. */
-            !(fabs(actual[i].score - score) <= 1e-5 * fmax(1.0, fabs(score) / 10.0)) ||
+            /* A length penalty of -1 makes large scores, whose last float bits differ; decay and biases too.
+             */
+            !(fabs(actual[i].score - score) <= 1e-5 * fmax(1.0, fabs(score) / 8.0)) ||
             !(fabs(actual[i].log_probability - log_probability) <=
               1e-5 * fmax(1.0, fabs(log_probability) / 10.0))) {
             print_error("case %zu, source %d, hypothesis %d: length %d for %d, score %.7f for %.7f, "
@@ -159,6 +178,7 @@ static int case_equals(const json_t *object, size_t number)
 {
     struct listed listed;
     read_case(&listed, object);
+    read_biased(&listed, json_object_get(object, "sequence_bias"));
     int32_t seeds[MOST];
     int sources = read_ids(seeds, json_object_get(object, "sources"), 0);
     for (int i = 0; i < sources; i++) {
@@ -197,7 +217,7 @@ static void test_equals_transformers(void **state)
 static void test_features(void **state)
 {
     (void)state;
-    check_file("search/feature_cases.json", 720);
+    check_file("search/feature_cases.json", 960);
 }
 
 /* Groups of beams, as version 4 has them. */
