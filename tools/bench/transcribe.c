@@ -27,9 +27,12 @@ static clf_status transcribe(void *context)
 static clf_status measure(struct transcribe_case *one, struct timing *timing, const struct bench_call *call,
                           const struct setup *setup, int beam)
 {
+    static const double zero[] = {0};
     struct clf_transcribe_options options;
     clf_transcribe_options_init(&options);
     options.beam = beam;
+    options.temperatures = zero; /* no window is decoded again */
+    options.temperature_count = 1;
     options.interrupted = signals_interrupted;
     clf_status status = clf_transcriber_create(&one->transcriber, setup->model, &options);
     if (status == CLF_OK) {
