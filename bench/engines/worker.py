@@ -2,8 +2,10 @@
 
 Reads one JSON object a line from standard input, such as {"work": "translate", "batch": 8, "beam": 4, "calls": 3}, and
 answers with {"seconds": [...]}, one number a call, behind one call that warms up where the case is new, and
-"peak_bytes", the most memory that the process ever held; or with {"error": "..."}. Loading, conversion and compilation are never in the numbers. Every translation is forced to 32
-tokens, except "text", which translates a model's real lines as long as they come out.
+"peak_bytes", the most memory that the process ever held; or with {"error": "..."}. Loading, conversion and compilation
+are never in the numbers. Every translation is forced to 32 tokens, except "text", which translates a model's real lines
+as long as they come out. A transcription is of the recording --work, at temperature 0; the answer has its "text" too,
+and its "tokens" where the engine says so. Reading the file is not in its time.
 """
 import argparse
 import importlib.metadata
@@ -125,7 +127,62 @@ class Torch:
         self.optimizer.step()
 
 
-ENGINES = {"ctranslate2": CTranslate2, "openvino": OpenVino, "torch": Torch}
+def read_samples(path):
+    import numpy
+    import wave
+    with wave.open(str(path)) as file:
+        if (file.getframerate(), file.getnchannels(), file.getsampwidth()) != (16000, 1, 2):
+            raise ValueError(f"{path}: not 16 bits, mono, 16 kHz")
+        return numpy.frombuffer(file.readframes(file.getnframes()), numpy.int16).astype(numpy.float32) / 32768
+
+
+class FasterWhisper:
+    def __init__(self, arguments):
+        import faster_whisper
+        kind = "float32" if arguments.precision == "fp32" else arguments.precision
+        self.engine = faster_whisper.WhisperModel(str(arguments.model / "ct2"), device="cpu", compute_type=kind,
+                                                  cpu_threads=os.cpu_count())
+        self.samples = read_samples(arguments.work)
+
+    def call(self, case):
+        segments = list(self.engine.transcribe(self.samples, language="en", beam_size=case["beam"], temperature=0.0)[0])
+        self.said = {"text": "".join(one.text for one in segments), "tokens": sum(len(one.tokens) for one in segments)}
+
+
+class OpenAiWhisper:
+    def __init__(self, arguments):
+        import torch
+        import whisper
+        torch.set_num_threads(os.cpu_count())
+        self.engine = whisper.load_model(str(arguments.model / "openai.pt"), device="cpu")
+        self.samples = read_samples(arguments.work)
+
+    def call(self, case):
+        beams = {"beam_size": case["beam"]} if case["beam"] > 1 else {}
+        result = self.engine.transcribe(self.samples, language="en", temperature=0.0, fp16=False, **beams)
+        self.said = {"text": result["text"], "tokens": sum(len(one["tokens"]) for one in result["segments"])}
+
+
+class WhisperCpp:
+    """Weights in fp16, as its own files have them."""
+
+    def __init__(self, arguments):
+        self.path, self.samples = str(arguments.model / "ggml.bin"), read_samples(arguments.work)
+        self.engines = {}
+
+    def call(self, case):
+        from pywhispercpp.model import Model
+        beam = case["beam"]
+        if beam not in self.engines:
+            search = {"beam_search": {"beam_size": beam, "patience": -1.0}} if beam > 1 else {"greedy": {"best_of": 1}}
+            self.engines = {beam: Model(self.path, params_sampling_strategy=int(beam > 1), redirect_whispercpp_logs_to=None,
+                                        n_threads=os.cpu_count(), language="en", temperature_inc=0.0, no_context=False,
+                                        print_progress=False, print_realtime=False, **search)}
+        self.said = {"text": " ".join(one.text for one in self.engines[beam].transcribe(self.samples))}
+
+
+ENGINES = {"ctranslate2": CTranslate2, "openvino": OpenVino, "torch": Torch, "faster-whisper": FasterWhisper,
+           "openai-whisper": OpenAiWhisper, "pywhispercpp": WhisperCpp}
 
 
 def answer(engine, case, seen):
@@ -138,7 +195,8 @@ def answer(engine, case, seen):
         begin = time.perf_counter()
         engine.call(case)
         seconds.append(time.perf_counter() - begin)
-    return {"seconds": seconds, "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}
+    return {"seconds": seconds, "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            **getattr(engine, "said", {})}
 
 
 def main():
@@ -147,7 +205,7 @@ def main():
     parser.add_argument("precision", choices=("fp32", "bf16", "int8"))
     parser.add_argument("--model", type=pathlib.Path, required=True)
     parser.add_argument("--cache", type=pathlib.Path, required=True, help="where converted models are kept")
-    parser.add_argument("--work", type=pathlib.Path, help="lines of pieces")
+    parser.add_argument("--work", type=pathlib.Path, help="lines of pieces, or a recording")
     parser.add_argument("--source-ids", type=pathlib.Path, help="real lines instead: objects with ids, one a line")
     arguments = parser.parse_args()
     arguments.cache.mkdir(parents=True, exist_ok=True)

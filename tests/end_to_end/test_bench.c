@@ -1,4 +1,6 @@
 /* What `clformer bench` measures and prints; how long anything takes is not asked. */
+#include <clformer/audio.h>
+
 #include <jansson.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -94,6 +96,45 @@ static void test_stages(void **state)
     row = next_row(&rest);
     assert_true(check_row(row, "train", 2, 1) > 4);
     json_decref(row);
+}
+
+/* Of a recording the tokens of all segments, with every number of beams. */
+static void test_transcribe(void **state)
+{
+    (void)state;
+    enum { COUNT = 2 * CLF_AUDIO_RATE };
+    const uint32_t head[] = {0x46464952,     2 * COUNT + 36,     0x45564157, 0x20746d66, 16,       0x00010001,
+                             CLF_AUDIO_RATE, 2 * CLF_AUDIO_RATE, 0x00100002, 0x61746164, 2 * COUNT};
+    const char *folder = support_temporary_folder();
+    char *wav = support_array(sizeof head + 2 * COUNT, 1);
+    memcpy(wav, head, sizeof head);
+    for (size_t i = sizeof head; i < sizeof head + 2 * COUNT; i++) {
+        wav[i] = (char)(i * i % 251);
+    }
+    process_write(folder, "talk.wav", wav, sizeof head + 2 * COUNT);
+    char *call = process_format("bench --stage transcribe -m %s --work %s/talk.wav --repeats 1",
+                                support_fixture("speech/tiny"), folder);
+    struct process_result result = run_clformer(NULL, process_format("%s --beam 1,3 --json", call));
+    if (!clf_audio_reads_files()) {
+        assert_int_equal(result.status, 1);
+        return;
+    }
+    assert_int_equal(result.status, 0);
+    char *rest = result.output;
+    for (int beam = 1; beam <= 3; beam += 2) {
+        json_t *row = next_row(&rest);
+        check_row(row, "transcribe", 1, beam);
+        json_decref(row);
+    }
+    assert_null(next_row(&rest));
+    result = run_clformer(NULL, process_format("%s --batch 2", call));
+    assert_refused(result, 2, "--stage transcribe takes no --batch");
+    result = run_clformer(NULL, "bench --stage transcribe");
+    assert_refused(result, 2,
+                   "--stage transcribe takes a model of speech with -m, and a recording with --work");
+    result = run_clformer(NULL, process_format("bench --stage transcribe -m %s --work /no/such.wav --beam 1",
+                                               support_fixture("speech/tiny")));
+    assert_failed_row(&result, "/no/such.wav");
 }
 
 /* The difference of two translations: where other work makes the longer one the faster, it says so. */
@@ -233,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_stages, support_teardown),
+        cmocka_unit_test_teardown(test_transcribe, support_teardown),
         cmocka_unit_test_teardown(test_step, support_teardown),
         cmocka_unit_test_teardown(test_work_file, support_teardown),
         cmocka_unit_test_teardown(test_failing_cases, support_teardown),

@@ -27,6 +27,7 @@ static const char help[] =
     "  encode     the encoder alone; tokens are the source's\n"
     "  translate  from text to text; tokens are those generated, end token included\n"
     "  score      each line as a translation of itself\n"
+    "  transcribe a recording, which --work names, by a Whisper model at temperature 0\n"
     "  train      a step of training: forward, backward, Adam; each line is its own translation\n"
     "  step       one step of greedy decoding, and how near its reading of weights is to a stream read\n"
     "  ops        every op at the sizes of a Transformer-base, compared with the measured peaks\n"
@@ -81,15 +82,16 @@ static int stage_has_model(int stage)
 static int check_stage(const struct flags *flags)
 {
     int has_model = stage_has_model(flags->stage), is_search = flags->stage == BENCH_TRANSLATE;
+    int has_lines = has_model && flags->stage != BENCH_TRANSCRIBE;
     const struct {
         const char *name;
         int is_given, is_taken;
     } checks[] = {
         {"model", flags->model != NULL, has_model},
         {"work", flags->work != NULL, has_model},
-        {"tokens", flags->pieces, has_model},
-        {"batch", flags->batches != NULL, has_model && flags->stage != BENCH_START},
-        {"beam", flags->beams != NULL, is_search},
+        {"tokens", flags->pieces, has_lines},
+        {"batch", flags->batches != NULL, has_lines && flags->stage != BENCH_START},
+        {"beam", flags->beams != NULL, is_search || flags->stage == BENCH_TRANSCRIBE},
         {"min-length", flags->min_length >= 0, is_search},
         {"max-length", flags->max_length >= 0, is_search},
     };
@@ -99,6 +101,10 @@ static int check_stage(const struct flags *flags)
         if (checks[i].is_given && !checks[i].is_taken) {
             return report_wrong_call("--stage %s takes no --%s", stage, checks[i].name);
         }
+    }
+    if (flags->stage == BENCH_TRANSCRIBE && (flags->model == NULL || flags->work == NULL)) {
+        return report_wrong_call(
+            "--stage transcribe takes a model of speech with -m, and a recording with --work");
     }
     return flags->html != NULL ? report_wrong_call("--stage makes no page: leave out --html") : -1;
 }
@@ -181,6 +187,8 @@ static int run(struct bench_call *call)
     case BENCH_TRAIN:
     case BENCH_STEP:
         return bench_stage_run(call);
+    case BENCH_TRANSCRIBE:
+        return bench_transcribe_run(call);
     case BENCH_OPS:
     case BENCH_PRODUCTS:
         return bench_ops_run(call);

@@ -15,6 +15,7 @@ enum bench_stage {
     BENCH_ENCODE,
     BENCH_TRANSLATE,
     BENCH_SCORE,
+    BENCH_TRANSCRIBE,
     BENCH_TRAIN,
     BENCH_STEP,
     BENCH_OPS,
@@ -50,6 +51,8 @@ int bench_train_run(struct bench_call *call, const struct setup *setup, const st
  */
 int bench_step_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                    int batch);
+/* Times the stage "transcribe", whose work is a recording, beam by beam. Returns an exit status. */
+int bench_transcribe_run(struct bench_call *call);
 /* Times the ops, or the matrix products alone, in the same way. Needs no model. */
 int bench_ops_run(struct bench_call *call);
 
