@@ -30,6 +30,7 @@ struct job {
     struct flags flags;
     struct clf_transcribe_options options;
     double *clips, *temperatures;
+    int32_t *suppressed;
     struct setup setup;
     struct clf_transcriber *transcriber;
     int prints_segments; /* as they come */
@@ -91,6 +92,31 @@ static int parse_temperatures(struct job *job)
     return -1;
 }
 
+/* Returns -1, or the exit status of a wrong value. */
+static int parse_suppressed(struct job *job)
+{
+    static const char wanted[] = "--suppress-tokens takes ids with commas between, or -1";
+    const char *text = job->flags.suppressed;
+    double *numbers = NULL;
+    int count = 0, status = *text != '\0' ? parse_numbers(&numbers, &count, text, wanted) : -1;
+    job->suppressed = calloc((size_t)count + 1, sizeof *job->suppressed);
+    if (job->suppressed == NULL) {
+        fprintf(stderr, "clformer: no memory left\n");
+        status = EXIT_FAILED;
+    }
+    for (int i = 0; i < count && status < 0; i++) {
+        if (!(numbers[i] >= -1 && numbers[i] <= INT32_MAX) || floor(numbers[i]) != numbers[i]) {
+            status = report_wrong_call("%s, not \"%s\"", wanted, text);
+        } else {
+            job->suppressed[i] = (int32_t)numbers[i];
+        }
+    }
+    free(numbers);
+    job->options.suppressed = job->suppressed;
+    job->options.suppressed_count = count;
+    return status;
+}
+
 static void print_segment(void *user, const struct clf_segment *segment)
 {
     struct job *job = user;
@@ -150,6 +176,7 @@ static void take_flags(struct job *job)
     options->condition_on_previous = flags->conditions != 0;
     options->initial_prompt = flags->initial_prompt;
     options->prefix = flags->prefix;
+    options->hotwords = flags->hotwords;
     options->interrupted = signals_interrupted;
     options->segment = print_segment;
     options->progress = show_progress;
@@ -313,6 +340,7 @@ int verb_transcribe(int argc, char **argv)
         job.options.clips = job.clips;
     }
     status = status < 0 ? parse_temperatures(&job) : status;
+    status = status < 0 && job.flags.suppressed != NULL ? parse_suppressed(&job) : status;
     status = status < 0 ? check_flags(&job) : status;
     status = status < 0 ? check_outputs(&job) : status;
     status = status < 0 ? setup_open(&job.setup, &job.flags) : status;
@@ -322,5 +350,6 @@ int verb_transcribe(int argc, char **argv)
     }
     free(job.clips);
     free(job.temperatures);
+    free(job.suppressed);
     return output_finish(status);
 }

@@ -95,6 +95,13 @@ struct clf_transcribe_options {
     double compression_ratio_threshold; /* 2.4; NaN: none, as where clformer was built without zlib */
     uint64_t seed;                      /* 0: another one draws others; the same draws the same, whatever is
                                            transcribed beside it */
+    /* Words and names that may come: they stand before what was said before in the prompt of every window
+     * (faster-whisper), no more than half of the decoder's positions. Not beside a prefix. NULL: none. */
+    const char *hotwords;
+    const int32_t *suppressed; /* ids never generated, beside special ones; -1 stands for those of signs that
+                                  nobody speaks. NULL: -1 alone */
+    int suppressed_count;
+    int reserved_too;
 };
 
 /** Fills the `size` bytes of options with the defaults. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/larger.h"
 #include "base/memory.h"
 #include "transcribe/internal.h"
 
@@ -43,13 +44,30 @@ clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcribe
     return CLF_OK;
 }
 
-/* Of ids, those from `first` on. */
-static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, int first)
+/* Of ids, those from `first` to before `end`, as far as there are such. */
+static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, int first, int end)
 {
-    for (int i = first > 0 ? first : 0; i < ids->count; i++) {
+    for (int i = first > 0 ? first : 0; i < end && i < ids->count; i++) {
         CLF__TRY(clf__ids_append(prompt, ids->data[i]));
     }
     return CLF_OK;
+}
+
+/* Hot words, then the latest of what was said before: no more than half of the positions each, and of the
+ * latter so much less that a quarter is left for what the window says. */
+static clf_status append_before(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
+                                const struct clf__ids *previous)
+{
+    const struct clf__ids *hotwords = &transcriber->hotwords;
+    int positions = transcriber->model->transformer->config.decoder_max_positions, half = positions / 2 - 1;
+    int given = clf__smaller(hotwords->count, half);
+    int room = given > 0 ? clf__smaller(half, positions - positions / 4 - given) : half;
+    if (given == 0 && previous->count == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__ids_append(prompt, transcriber->tokens.start_of_previous));
+    CLF__TRY(append(prompt, hotwords, 0, given));
+    return append(prompt, previous, previous->count - room, previous->count);
 }
 
 clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
@@ -72,16 +90,12 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
 {
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
     const struct clf_transcribe_options *options = &transcriber->options;
-    int most = transcriber->model->transformer->config.decoder_max_positions / 2 - 1;
-    if (previous->count > 0) {
-        CLF__TRY(clf__ids_append(prompt, tokens->start_of_previous));
-        CLF__TRY(append(prompt, previous, previous->count - most));
-    }
+    CLF__TRY(append_before(prompt, transcriber, previous));
     CLF__TRY(clf__append_start(prompt, transcriber, language));
     if (!options->timestamps) {
         CLF__TRY(clf__ids_append(prompt, tokens->no_timestamps));
     }
-    CLF__TRY(append(prompt, &transcriber->prefix, 0));
+    CLF__TRY(append(prompt, &transcriber->prefix, 0, transcriber->prefix.count));
     if (prompt->count >= transcriber->model->transformer->config.decoder_max_positions) {
         return clf__fail(CLF_TEXT, "prompt and prefix are %d tokens, which leaves no room for others",
                          prompt->count);

@@ -56,7 +56,7 @@ struct clf_transcriber {
     int is_multilingual;
     int32_t language;                             /* the one asked for, or -1 */
     struct clf__ids suppressed, suppressed_first; /* ascending */
-    struct clf__ids prompt, prefix;               /* of the options */
+    struct clf__ids prompt, prefix, hotwords;     /* of the options */
     struct clf__session *session;
     struct clf__passage *passage;
     struct clf__windows windows;

@@ -73,6 +73,9 @@ static clf_status check_options(const struct clf_transcribe_options *options)
                          "what may be invented is told by the times of words, which are not "
                          "asked for");
     }
+    if (options->hotwords != NULL && options->prefix != NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "hot words say nothing beside a prefix, which every window has");
+    }
     CLF__TRY(clf__temperatures_check(options));
     return check_clips(options);
 }
@@ -95,6 +98,25 @@ static void sort_ids(struct clf__ids *ids)
     ids->count = kept;
 }
 
+/* What the options say. */
+static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcriber *transcriber)
+{
+    static const int32_t unspoken[] = {-1};
+    const struct clf_transcribe_options *options = &transcriber->options;
+    const int32_t *suppressed = options->suppressed != NULL ? options->suppressed : unspoken;
+    int count = options->suppressed != NULL ? options->suppressed_count : 1;
+    int vocabulary = transcriber->model->transformer->config.target_vocabulary;
+    for (int i = 0; i < count; i++) {
+        if (suppressed[i] < -1 || suppressed[i] >= vocabulary) {
+            return clf__fail(CLF_BAD_ARGUMENT, "suppressed id %d: the vocabulary has 0 to %d", suppressed[i],
+                             vocabulary - 1);
+        }
+        CLF__TRY(suppressed[i] < 0 ? clf__speech_unspoken(ids, transcriber->model->tokenizer)
+                                   : clf__ids_append(ids, suppressed[i]));
+    }
+    return CLF_OK;
+}
+
 static clf_status make_bans(struct clf_transcriber *transcriber)
 {
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
@@ -102,7 +124,7 @@ static clf_status make_bans(struct clf_transcriber *transcriber)
     struct clf__ids *always = &transcriber->suppressed, *first = &transcriber->suppressed_first;
     const int32_t special[] = {tokens->transcribe,  tokens->translate,         tokens->start,
                                tokens->start_of_lm, tokens->start_of_previous, tokens->no_speech};
-    CLF__TRY(clf__speech_unspoken(always, tokenizer));
+    CLF__TRY(add_suppressed(always, transcriber));
     for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
         CLF__TRY(clf__ids_append(always, special[i]));
     }
@@ -253,6 +275,7 @@ static clf_status prepare(struct clf_transcriber *transcriber)
     CLF__TRY(make_bans(transcriber));
     CLF__TRY(encode_prompt(&transcriber->prompt, transcriber, transcriber->options.initial_prompt));
     CLF__TRY(encode_prompt(&transcriber->prefix, transcriber, transcriber->options.prefix));
+    CLF__TRY(encode_prompt(&transcriber->hotwords, transcriber, transcriber->options.hotwords));
     CLF__TRY(check_prefix(transcriber));
     return create_memory(transcriber);
 }
@@ -291,6 +314,7 @@ void clf_transcriber_free(struct clf_transcriber *transcriber)
     clf__ids_free(&transcriber->suppressed_first);
     clf__ids_free(&transcriber->prompt);
     clf__ids_free(&transcriber->prefix);
+    clf__ids_free(&transcriber->hotwords);
     clf__passage_free(transcriber->passage);
     clf__session_free(transcriber->session);
     clf__windows_free(&transcriber->windows);

@@ -68,7 +68,7 @@ struct flags {
     /* train */
     const char *log, *recipe;
     /* transcribe */
-    const char *language, *initial_prompt, *prefix, *clips, *temperatures;
+    const char *language, *initial_prompt, *prefix, *clips, *temperatures, *hotwords, *suppressed;
     int speech_task, timestamps, format, conditions, raw_rate, best_of;
     const char *prepend_punctuations, *append_punctuations;
     int word_timestamps;
