@@ -145,7 +145,7 @@ static clf_status search(struct clf_transcriber *transcriber, const struct clf__
 
 static clf_status describe(struct clf__decoded *out, const struct clf_transcriber *transcriber)
 {
-    struct clf__passage_result result = clf__passage_result(transcriber->passage);
+    struct clf__passage_result result = clf__passage_result(transcriber->passage, 0);
     char *text = NULL;
     size_t size;
     CLF__TRY(clf__speech_text(&text, &transcriber->tokens, transcriber->model->tokenizer, result.ids,

@@ -209,6 +209,7 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
     const struct clf__config *config = &transcriber->model->transformer->config;
     int beams = transcriber->options.beam, samples = count_samples(&transcriber->options);
     struct clf__passage_limits search = {
+        .slots = 1,
         .beams = beams,
         .samples = samples,
         .vocabulary = config->target_vocabulary,
