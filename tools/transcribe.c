@@ -2,12 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "shared/command.h"
-#include "shared/erase_line.h"
-#include "shared/progress.h"
+#include "shared/recordings.h"
 
 static const char help[] =
     "Usage: clformer transcribe -m MODEL [FLAGS] FILE...\n\n"
@@ -24,18 +22,12 @@ static const char help[] =
     "cannot be read is said on standard error, the others are transcribed, and the exit status is 1. A\n"
     "pipe is read to its end first.\n";
 
-static const char *const endings[] = {"txt", "srt", "vtt", "tsv", "json"};
-
 struct job {
     struct flags flags;
     struct clf_transcribe_options options;
     double *clips, *temperatures;
     int32_t *suppressed;
     struct setup setup;
-    struct clf_transcriber *transcriber;
-    int prints_segments; /* as they come */
-    int shows_progress;
-    double start; /* of a recording */
 };
 
 /* Numbers with commas between. Returns -1, or the exit status of a wrong value. */
@@ -117,36 +109,6 @@ static int parse_suppressed(struct job *job)
     return status;
 }
 
-static void print_segment(void *user, const struct clf_segment *segment)
-{
-    struct job *job = user;
-    struct clf_segment one = *segment;
-    struct clf_transcript transcript = {.text = "", .language = "", .segments = &one, .count = 1};
-    char *text;
-    if (!job->prints_segments) {
-        return;
-    }
-    if (job->shows_progress) {
-        erase_line();
-    }
-    if (clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_TEXT, NULL) == CLF_OK) {
-        fputs(text, stdout);
-        fflush(stdout);
-        clf_string_free(text);
-    }
-}
-
-static void show_progress(void *user, double seconds, double of)
-{
-    const struct job *job = user;
-    double elapsed = seconds_now() - job->start;
-    if (job->shows_progress && elapsed > 0) {
-        erase_line();
-        fprintf(stderr, "%.0f of %.0f s, %.1f times real time", seconds, of, seconds / elapsed);
-        fflush(stderr);
-    }
-}
-
 static void take_flags(struct job *job)
 {
     const struct flags *flags = &job->flags;
@@ -177,33 +139,8 @@ static void take_flags(struct job *job)
     options->initial_prompt = flags->initial_prompt;
     options->prefix = flags->prefix;
     options->hotwords = flags->hotwords;
-    options->interrupted = signals_interrupted;
-    options->segment = print_segment;
-    options->progress = show_progress;
-    options->user = job;
-    job->prints_segments = flags->output == NULL && flags->format == CLF_TRANSCRIPT_TEXT;
-    job->shows_progress = !flags->quiet && isatty(STDERR_FILENO);
-}
-
-/* The file of a recording's transcript, without its folder: the recording's name with another ending. */
-static clf_status name_output(char **out, const struct job *job, const char *path)
-{
-    char *name;
-    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
-    int length = (int)(dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base));
-    if (strcmp(path, "-") == 0) {
-        base = "stdin";
-        length = (int)strlen(base);
-    }
-    size_t size = (size_t)length + strlen(endings[job->flags.format]) + 2;
-    if ((name = malloc(size)) == NULL) {
-        return CLF_OUT_OF_MEMORY;
-    }
-    snprintf(name, size, "%.*s.%s", length, base, endings[job->flags.format]);
-    clf_status status = clf__path_join(out, job->flags.output, name);
-    free(name);
-    return status;
+    options->batch = flags->batch >= 0 ? flags->batch : options->batch;
+    options->interrupted = recordings_interrupted;
 }
 
 /* Refuses flags that say nothing without others. Returns -1, or the exit status. */
@@ -238,8 +175,8 @@ static int check_outputs(const struct job *job)
         for (int j = 0; j < i && status < 0; j++) {
             char *one = NULL, *other = NULL;
             const char *const *paths = (const char *const *)job->flags.operands;
-            if (name_output(&one, job, paths[j]) == CLF_OK && name_output(&other, job, paths[i]) == CLF_OK &&
-                strcmp(one, other) == 0) {
+            if (recordings_name(&one, &job->flags, paths[j]) == CLF_OK &&
+                recordings_name(&other, &job->flags, paths[i]) == CLF_OK && strcmp(one, other) == 0) {
                 status =
                     report_wrong_call("the transcripts of %s and %s would both be %s: give them different "
                                       "names, or different folders",
@@ -252,73 +189,15 @@ static int check_outputs(const struct job *job)
     return status;
 }
 
-static clf_status write_output(const struct job *job, const char *path, const char *text)
-{
-    char *output;
-    if (job->flags.output == NULL) {
-        fputs(job->prints_segments ? "" : text, stdout);
-        fputs(job->flags.format == CLF_TRANSCRIPT_JSON ? "\n" : "", stdout);
-        return CLF_OK;
-    }
-    clf_status status = name_output(&output, job, path);
-    if (status == CLF_OK) {
-        status = clf__file_write(output, text, strlen(text));
-        clf_string_free(output);
-    }
-    return status;
-}
-
-static clf_status transcribe(struct job *job, const char *path)
-{
-    struct clf_audio *audio;
-    struct clf_transcript *transcript;
-    char *text;
-    clf_status status = job->flags.raw_rate >= 0 ? clf_audio_open_raw(&audio, path, job->flags.raw_rate)
-                                                 : clf_audio_open(&audio, path);
-    if (status != CLF_OK) {
-        return status;
-    }
-    job->start = seconds_now();
-    status = clf_transcribe(&transcript, job->transcriber, audio);
-    if (job->shows_progress) {
-        erase_line();
-    }
-    if (status == CLF_OK) {
-        if (job->flags.verbose) {
-            fprintf(stderr, "clformer: %s: language %s\n", clf_audio_name(audio), transcript->language);
-        }
-        status = clf_transcript_write(&text, transcript, (clf_transcript_format)job->flags.format,
-                                      &job->flags.subtitles);
-    }
-    clf_audio_free(audio);
-    if (status == CLF_OK) {
-        status = write_output(job, path, text);
-        clf_string_free(text);
-    }
-    clf_transcript_free(transcript);
-    return status;
-}
-
 static int transcribe_all(struct job *job)
 {
-    int result = EXIT_DONE;
-    clf_status status = clf_transcriber_create(&job->transcriber, job->setup.model, &job->options);
+    struct clf_transcriber *transcriber = NULL;
+    clf_status status = clf_transcriber_create(&transcriber, job->setup.model, &job->options);
     if (status == CLF_OK && job->flags.output != NULL) {
         status = clf__folder_create(job->flags.output);
     }
-    if (status != CLF_OK) {
-        result = report_failure(status);
-    }
-    for (int i = 0; i < job->flags.operand_count && job->transcriber != NULL && !output_failed(); i++) {
-        if (status != CLF_OK && (status == CLF_INTERRUPTED || i == 0)) {
-            break;
-        }
-        status = transcribe(job, job->flags.operands[i]);
-        if (status != CLF_OK) {
-            result = report_failure(status);
-        }
-    }
-    clf_transcriber_free(job->transcriber);
+    int result = status == CLF_OK ? recordings_transcribe(transcriber, &job->flags) : report_failure(status);
+    clf_transcriber_free(transcriber);
     return result;
 }
 

@@ -6,12 +6,15 @@
 #include "base/memory.h"
 #include "transcribe/internal.h"
 
-clf_status clf__encode_window(struct clf_transcriber *transcriber)
+clf_status clf__encode_windows(struct clf_transcriber *transcriber, int count)
 {
-    int first[] = {0, CLF__WINDOW_FRAMES};
-    struct clf__sequences window = {.count = 1, .first = first};
+    int first[CLF__MOST_RECORDINGS + 1];
+    for (int i = 0; i <= count; i++) {
+        first[i] = i * CLF__WINDOW_FRAMES;
+    }
+    struct clf__sequences windows = {.count = count, .first = first};
     clf__session_release_all(transcriber->session);
-    return clf__session_start(transcriber->session, &window);
+    return clf__session_start(transcriber->session, &windows);
 }
 
 clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcriber)
@@ -130,11 +133,20 @@ static struct clf__passage_rules make_rules(const struct clf_transcriber *transc
     };
 }
 
-static clf_status search(struct clf_transcriber *transcriber, const struct clf__passage_rules *rules,
-                         const struct clf__ids *prompt)
+clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct clf__attempt *attempt)
+{
+    struct clf__decoding *decoding = &transcriber->decodings[attempt->slot];
+    struct clf__ids *prompt = &decoding->prompt;
+    decoding->rules = make_rules(transcriber, attempt);
+    prompt->count = 0;
+    CLF__TRY(make_prompt(prompt, transcriber, attempt->language, attempt->previous));
+    clf__passage_begin(transcriber->passage, &decoding->rules, prompt->data, prompt->count, attempt->slot);
+    return CLF_OK;
+}
+
+clf_status clf__decode_all(struct clf_transcriber *transcriber)
 {
     struct clf__step *step;
-    clf__passage_begin(transcriber->passage, rules, prompt->data, prompt->count, 0);
     while ((step = clf__passage_prepare(transcriber->passage)) != NULL) {
         CLF__TRY(clf__transcriber_go_on(transcriber));
         CLF__TRY(clf__session_step(transcriber->session, step));
@@ -143,38 +155,22 @@ static clf_status search(struct clf_transcriber *transcriber, const struct clf__
     return CLF_OK;
 }
 
-static clf_status describe(struct clf__decoded *out, const struct clf_transcriber *transcriber)
+clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf__attempt *attempt)
 {
-    struct clf__passage_result result = clf__passage_result(transcriber->passage, 0);
+    struct clf__passage_result result = clf__passage_result(transcriber->passage, attempt->slot);
     char *text = NULL;
     size_t size;
     CLF__TRY(clf__speech_text(&text, &transcriber->tokens, transcriber->model->tokenizer, result.ids,
                               result.count));
     const char *stripped = clf__speech_strip(&size, text);
-    *out = (struct clf__decoded){
+    *attempt->out = (struct clf__decoded){
         .ids = result.ids,
         .count = result.count,
+        .temperature = attempt->temperature,
         .avg_logprob = result.log_probability / (result.count + 1),
         .no_speech = result.no_speech,
         .compression_ratio = clf__compression_ratio(stripped, size),
     };
     clf__free(text);
     return CLF_OK;
-}
-
-clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber,
-                              const struct clf__attempt *attempt)
-{
-    struct clf__passage_rules rules = make_rules(transcriber, attempt);
-    struct clf__ids prompt = {0};
-    clf_status status = make_prompt(&prompt, transcriber, attempt->language, attempt->previous);
-    if (status == CLF_OK) {
-        status = search(transcriber, &rules, &prompt);
-    }
-    if (status == CLF_OK) {
-        status = describe(out, transcriber);
-        out->temperature = rules.temperature;
-    }
-    clf__ids_free(&prompt);
-    return status;
 }

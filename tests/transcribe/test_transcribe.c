@@ -189,6 +189,10 @@ static void test_refused(void **state)
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
                  "beam is 65: must be 1 to 64");
     options.beam = 2;
+    options.batch = 65;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "batch is 65: must be 1 to 64");
+    options.batch = 1;
     options.patience = NAN;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "patience is nan");
     options.patience = 1;
@@ -227,6 +231,7 @@ static void test_refused(void **state)
     options.user = &heard;
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_INTERRUPTED, "asked to stop");
     assert_null(transcript);
+    heard.stop_at = 0;
     samples[20000] = NAN;
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_FORMAT, "is not a number");
     assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/whisper"), NULL));
@@ -320,6 +325,16 @@ static void test_command(void **state)
     assert_refused(cut, 2, "--temperature takes numbers with commas between");
     struct process_result half = run_clformer(NULL, process_format("%s --suppress-tokens 1,2.5", hot));
     assert_refused(half, 2, "--suppress-tokens takes ids with commas between, or -1, not \"1,2.5\"");
+    char *longer = make_wav("talk.two.wav", 33 * CLF_AUDIO_RATE);
+    const char *three = process_format("%s /nowhere.wav %s %s", longer, path, longer);
+    struct process_result apart = run_clformer(NULL, process_format("%s %s", always, three));
+    struct process_result together = run_clformer(NULL, process_format("%s --batch 3 %s", always, three));
+    assert_string_equal(together.output, apart.output);
+    assert_true(together.status == 1 && apart.status == 1);
+    assert_true(strlen(apart.output) > 2 * strlen(text.output));
+    apart = run_clformer(NULL, process_format("%s --format json %s", always, three));
+    together = run_clformer(NULL, process_format("%s --format json --batch 2 %s", always, three));
+    assert_string_equal(together.output, apart.output);
     struct process_result none = run_clformer(NULL, always);
     assert_refused(none, 2, "transcribe takes one or more recordings");
     struct process process = {.input = "\1\2\3\4", .input_size = 4};

@@ -69,7 +69,7 @@ struct flags {
     const char *log, *recipe;
     /* transcribe */
     const char *language, *initial_prompt, *prefix, *clips, *temperatures, *hotwords, *suppressed;
-    int speech_task, timestamps, format, conditions, raw_rate, best_of;
+    int speech_task, timestamps, format, conditions, raw_rate, best_of, batch;
     const char *prepend_punctuations, *append_punctuations;
     int word_timestamps;
     struct clf_transcript_options subtitles; /* its size is set by who uses it */
