@@ -113,6 +113,9 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
 void help_print_flag(FILE *file, char letter, const char *name, const char *value, const char *meaning);
 /* The word that a flag of choices takes for a number. Returns 0 where there is none. */
 int flags_choice(char *word, size_t size, const char *name, int index);
+/* Shows `visit` the name and the value, as text, of every flag that a verb takes, until it fails. */
+typedef clf_status flags_visit(void *user, const char *name, const char *value);
+clf_status flags_each(const struct flags *flags, int takes, flags_visit *visit, void *user);
 /* Fails with a sentence that names the number of operands wanted. */
 int flags_operands(const struct flags *flags, int least, int most, const char *wanted);
 

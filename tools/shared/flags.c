@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/status.h"
 #include "config/config.h"
 #include "shared/command.h"
 #include "tuning/levels.h"
@@ -527,4 +528,33 @@ int flags_operands(const struct flags *flags, int least, int most, const char *w
                                  flags->operand_count == 1 ? "" : "s");
     }
     return -1;
+}
+
+static void write_value(char *text, size_t size, const struct flags *flags, const struct flag *flag)
+{
+    const char *field = (const char *)flags + flag->offset, *word;
+    double real;
+    int number;
+    if (flag->kind == FLAG_TEXT) {
+        memcpy(&word, field, sizeof word);
+        snprintf(text, size, "%s", word != NULL ? word : "not given");
+    } else if (flag->kind >= FLAG_REAL) {
+        memcpy(&real, field, sizeof real);
+        snprintf(text, size, "%.17g", real); /* one that was not given is no number */
+    } else {
+        memcpy(&number, field, sizeof number);
+        snprintf(text, size, "%d", number);
+    }
+}
+
+clf_status flags_each(const struct flags *flags, int takes, flags_visit *visit, void *user)
+{
+    for (int i = 0; i < FLAG_TOTAL; i++) {
+        char value[512];
+        if (is_taken(&table[i], takes)) {
+            write_value(value, sizeof value, flags, &table[i]);
+            CLF__TRY(visit(user, table[i].name, value));
+        }
+    }
+    return CLF_OK;
 }
