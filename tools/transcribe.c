@@ -2,13 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "shared/command.h"
-#include "shared/erase_line.h"
-#include "shared/progress.h"
 #include "shared/ranks.h"
+#include "shared/recordings.h"
 
 static const char help[] =
     "Usage: clformer transcribe -m MODEL [FLAGS] FILE...\n\n"
@@ -25,17 +23,12 @@ static const char help[] =
     "cannot be read is said on standard error, the others are transcribed, and the exit status is 1. A\n"
     "pipe is read to its end first.\n";
 
-static const char *const endings[] = {"txt", "srt", "vtt", "tsv", "json"};
-
 struct job {
     struct flags flags;
     struct clf_transcribe_options options;
     double *clips, *temperatures;
+    int32_t *suppressed;
     struct setup setup;
-    struct clf_transcriber *transcriber;
-    int prints_segments; /* as they come */
-    int shows_progress;
-    double start; /* of a recording */
 };
 
 /* Numbers with commas between. Returns -1, or the exit status of a wrong value. */
@@ -92,34 +85,29 @@ static int parse_temperatures(struct job *job)
     return -1;
 }
 
-static void print_segment(void *user, const struct clf_segment *segment)
+/* Returns -1, or the exit status of a wrong value. */
+static int parse_suppressed(struct job *job)
 {
-    struct job *job = user;
-    struct clf_segment one = *segment;
-    struct clf_transcript transcript = {.text = "", .language = "", .segments = &one, .count = 1};
-    char *text;
-    if (!job->prints_segments) {
-        return;
+    static const char wanted[] = "--suppress-tokens takes ids with commas between, or -1";
+    const char *text = job->flags.suppressed;
+    double *numbers = NULL;
+    int count = 0, status = *text != '\0' ? parse_numbers(&numbers, &count, text, wanted) : -1;
+    job->suppressed = calloc((size_t)count + 1, sizeof *job->suppressed);
+    if (job->suppressed == NULL) {
+        fprintf(stderr, "clformer: no memory left\n");
+        status = EXIT_FAILED;
     }
-    if (job->shows_progress) {
-        erase_line();
+    for (int i = 0; i < count && status < 0; i++) {
+        if (!(numbers[i] >= -1 && numbers[i] <= INT32_MAX) || floor(numbers[i]) != numbers[i]) {
+            status = report_wrong_call("%s, not \"%s\"", wanted, text);
+        } else {
+            job->suppressed[i] = (int32_t)numbers[i];
+        }
     }
-    if (clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_TEXT, NULL) == CLF_OK) {
-        fputs(text, stdout);
-        fflush(stdout);
-        clf_string_free(text);
-    }
-}
-
-static void show_progress(void *user, double seconds, double of)
-{
-    const struct job *job = user;
-    double elapsed = seconds_now() - job->start;
-    if (job->shows_progress && elapsed > 0) {
-        erase_line();
-        fprintf(stderr, "%.0f of %.0f s, %.1f times real time", seconds, of, seconds / elapsed);
-        fflush(stderr);
-    }
+    free(numbers);
+    job->options.suppressed = job->suppressed;
+    job->options.suppressed_count = count;
+    return status;
 }
 
 static void take_flags(struct job *job)
@@ -151,33 +139,9 @@ static void take_flags(struct job *job)
     options->condition_on_previous = flags->conditions != 0;
     options->initial_prompt = flags->initial_prompt;
     options->prefix = flags->prefix;
-    options->interrupted = signals_interrupted;
-    options->segment = print_segment;
-    options->progress = show_progress;
-    options->user = job;
-    job->prints_segments = flags->output == NULL && flags->format == CLF_TRANSCRIPT_TEXT;
-    job->shows_progress = !flags->quiet && isatty(STDERR_FILENO);
-}
-
-/* The file of a recording's transcript, without its folder: the recording's name with another ending. */
-static clf_status name_output(char **out, const struct job *job, const char *path)
-{
-    char *name;
-    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
-    int length = (int)(dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base));
-    if (strcmp(path, "-") == 0) {
-        base = "stdin";
-        length = (int)strlen(base);
-    }
-    size_t size = (size_t)length + strlen(endings[job->flags.format]) + 2;
-    if ((name = malloc(size)) == NULL) {
-        return CLF_OUT_OF_MEMORY;
-    }
-    snprintf(name, size, "%.*s.%s", length, base, endings[job->flags.format]);
-    clf_status status = clf__path_join(out, job->flags.output, name);
-    free(name);
-    return status;
+    options->hotwords = flags->hotwords;
+    options->batch = flags->batch >= 0 ? flags->batch : options->batch;
+    options->interrupted = recordings_interrupted;
 }
 
 /* Refuses flags that say nothing without others. Returns -1, or the exit status. */
@@ -212,8 +176,8 @@ static int check_outputs(const struct job *job)
         for (int j = 0; j < i && status < 0; j++) {
             char *one = NULL, *other = NULL;
             const char *const *paths = (const char *const *)job->flags.operands;
-            if (name_output(&one, job, paths[j]) == CLF_OK && name_output(&other, job, paths[i]) == CLF_OK &&
-                strcmp(one, other) == 0) {
+            if (recordings_name(&one, &job->flags, paths[j]) == CLF_OK &&
+                recordings_name(&other, &job->flags, paths[i]) == CLF_OK && strcmp(one, other) == 0) {
                 status =
                     report_wrong_call("the transcripts of %s and %s would both be %s: give them different "
                                       "names, or different folders",
@@ -226,73 +190,15 @@ static int check_outputs(const struct job *job)
     return status;
 }
 
-static clf_status write_output(const struct job *job, const char *path, const char *text)
-{
-    char *output;
-    if (job->flags.output == NULL) {
-        fputs(job->prints_segments ? "" : text, stdout);
-        fputs(job->flags.format == CLF_TRANSCRIPT_JSON ? "\n" : "", stdout);
-        return CLF_OK;
-    }
-    clf_status status = name_output(&output, job, path);
-    if (status == CLF_OK) {
-        status = clf__file_write(output, text, strlen(text));
-        clf_string_free(output);
-    }
-    return status;
-}
-
-static clf_status transcribe(struct job *job, const char *path)
-{
-    struct clf_audio *audio;
-    struct clf_transcript *transcript;
-    char *text;
-    clf_status status = job->flags.raw_rate >= 0 ? clf_audio_open_raw(&audio, path, job->flags.raw_rate)
-                                                 : clf_audio_open(&audio, path);
-    if (status != CLF_OK) {
-        return status;
-    }
-    job->start = seconds_now();
-    status = clf_transcribe(&transcript, job->transcriber, audio);
-    if (job->shows_progress) {
-        erase_line();
-    }
-    if (status == CLF_OK) {
-        if (job->flags.verbose) {
-            fprintf(stderr, "clformer: %s: language %s\n", clf_audio_name(audio), transcript->language);
-        }
-        status = clf_transcript_write(&text, transcript, (clf_transcript_format)job->flags.format,
-                                      &job->flags.subtitles);
-    }
-    clf_audio_free(audio);
-    if (status == CLF_OK) {
-        status = write_output(job, path, text);
-        clf_string_free(text);
-    }
-    clf_transcript_free(transcript);
-    return status;
-}
-
 static int transcribe_all(struct job *job)
 {
-    int result = EXIT_DONE;
-    clf_status status = clf_transcriber_create(&job->transcriber, job->setup.model, &job->options);
+    struct clf_transcriber *transcriber = NULL;
+    clf_status status = clf_transcriber_create(&transcriber, job->setup.model, &job->options);
     if (status == CLF_OK && job->flags.output != NULL) {
         status = clf__folder_create(job->flags.output);
     }
-    if (status != CLF_OK) {
-        result = report_failure(status);
-    }
-    for (int i = 0; i < job->flags.operand_count && job->transcriber != NULL && !output_failed(); i++) {
-        if (status != CLF_OK && (status == CLF_INTERRUPTED || i == 0)) {
-            break;
-        }
-        status = transcribe(job, job->flags.operands[i]);
-        if (status != CLF_OK) {
-            result = report_failure(status);
-        }
-    }
-    clf_transcriber_free(job->transcriber);
+    int result = status == CLF_OK ? recordings_transcribe(transcriber, &job->flags) : report_failure(status);
+    clf_transcriber_free(transcriber);
     return result;
 }
 
@@ -317,6 +223,7 @@ int verb_transcribe(int argc, char **argv)
         job.options.clips = job.clips;
     }
     status = status < 0 ? parse_temperatures(&job) : status;
+    status = status < 0 && job.flags.suppressed != NULL ? parse_suppressed(&job) : status;
     status = status < 0 ? check_flags(&job) : status;
     status = status < 0 ? check_outputs(&job) : status;
     status = status < 0 ? setup_open(&job.setup, &job.flags) : status;
@@ -326,5 +233,6 @@ int verb_transcribe(int argc, char **argv)
     }
     free(job.clips);
     free(job.temperatures);
+    free(job.suppressed);
     return output_finish(status);
 }

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* A Whisper model with working memory for one recording at a time. */
+/* A Whisper model with working memory. */
 struct clf_transcriber;
 
 /* A word, with the signs that belong to it, and when it was spoken. */
@@ -71,9 +71,10 @@ struct clf_transcribe_options {
     int clip_count;      /* numbers in clips */
     /* Asked between steps: non-zero ends the work with CLF_INTERRUPTED. May be NULL. */
     int (*interrupted)(void *user);
-    /* Told each segment as soon as it is there; it is the library's, until the call returns. May be NULL. */
+    /* Told each segment of clf_transcribe() as soon as it is there; it is the library's, until the call
+     * returns. May be NULL. */
     void (*segment)(void *user, const struct clf_segment *segment);
-    /* Told how many seconds of how many are done, in each window. May be NULL. */
+    /* Told how many seconds of how many are done, in each of its windows. May be NULL. */
     void (*progress)(void *user, double seconds, double of);
     void *user;
     /* 1: segments have words with their times, and where the last word ends the next window begins. */
@@ -95,6 +96,13 @@ struct clf_transcribe_options {
     double compression_ratio_threshold; /* 2.4; NaN: none, as where clformer was built without zlib */
     uint64_t seed;                      /* 0: another one draws others; the same draws the same, whatever is
                                            transcribed beside it */
+    /* Words and names that may come: they stand before what was said before in the prompt of every window
+     * (faster-whisper), no more than half of the decoder's positions. Not beside a prefix. NULL: none. */
+    const char *hotwords;
+    const int32_t *suppressed; /* ids never generated, beside special ones; -1 stands for those of signs that
+                                  nobody speaks. NULL: -1 alone */
+    int suppressed_count;
+    int batch; /* 1: recordings that clf_transcribe_several() works on side by side; up to 64 */
 };
 
 /** Fills the `size` bytes of options with the defaults. */
@@ -131,6 +139,44 @@ void clf_transcriber_free(struct clf_transcriber *transcriber);
  */
 clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
                           struct clf_audio *audio);
+
+/* Recordings that are transcribed side by side, by their numbers from 0; start from clf_recordings_init(). */
+struct clf_recordings {
+    size_t size; /* of this struct: see clformer.h */
+    int count;
+    int reserved;
+    /* Opens a recording when its turn comes. It stays the caller's, and is not used any more once it is done.
+     */
+    clf_status (*open)(void *user, int index, struct clf_audio **out);
+    /* Told once of each recording that was opened, in the order in which they end: its transcript, which is
+     * the caller's, or why there is none, of which clf_last_error() tells. */
+    void (*done)(void *user, int index, clf_status status, struct clf_transcript *transcript);
+    /* As those of clf_transcribe_options. May be NULL. */
+    void (*segment)(void *user, int index, const struct clf_segment *segment);
+    void (*progress)(void *user, int index, double seconds, double of);
+    void *user;
+};
+
+/** Fills the `size` bytes of recordings with zeros, and their size. */
+void clf_recordings_init_sized(struct clf_recordings *recordings, size_t size);
+
+/** The same for the struct that the caller was compiled with. */
+static inline void clf_recordings_init(struct clf_recordings *recordings)
+{
+    clf_recordings_init_sized(recordings, sizeof *recordings);
+}
+
+/**
+ * Transcribes recordings, as many at a time as the option `batch` says: a window of each goes through the
+ * model with those of the others. What is said of one is what clf_transcribe() says of it, bit for bit with
+ * the native products.
+ *
+ * @param recordings is copied.
+ * @return CLF_OK also where recordings failed, of which `done` was told; CLF_INTERRUPTED, or a failure that
+ *         ended them all: those that had begun were told of it, the others were not opened.
+ */
+clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
+                                  const struct clf_recordings *recordings);
 
 /** Frees a transcript; NULL is ignored. */
 void clf_transcript_free(struct clf_transcript *transcript);

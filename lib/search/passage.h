@@ -1,15 +1,15 @@
-/* The search for what is said in one window of a recording, as openai/whisper's decoding.py defines it
- * (Radford et al. 2022, 4.5): greedy or beam search under the rules of timestamps, or above the temperature 0
- * samples, of which the best one counts. It asks the model for ranges of ids in place of all logits, and for
- * these too where it draws.
+/* The search for what is said in windows of recordings, each by itself, as openai/whisper's decoding.py
+ * defines it (Radford et al. 2022, 4.5): greedy or beam search under the rules of timestamps, or above the
+ * temperature 0 samples, of which the best one counts. It asks the model for ranges of ids in place of all
+ * logits, and for these too where it draws.
  *
  *     clf__passage_create(&passage, &limits)
- *     clf__passage_begin(passage, &rules, prompt, count, slot)
+ *     clf__passage_begin(passage, &rules, prompt, count, slot)    each window
  *     while ((step = clf__passage_prepare(passage)) != NULL) {
  *         the model fills the step
  *         clf__passage_advance(passage)
  *     }
- *     clf__passage_result(passage) */
+ *     clf__passage_result(passage, slot) */
 #ifndef CLF_SEARCH_PASSAGE_H
 #define CLF_SEARCH_PASSAGE_H
 
@@ -39,6 +39,7 @@ enum { CLF__PASSAGE_RANGES = 4 }; /* of a step's row */
 
 /* What a search has room for. */
 struct clf__passage_limits {
+    int slots;      /* windows at a time */
     int beams;      /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
     int samples;    /* at temperatures above 0; 0: there are none */
     int vocabulary; /* where there are samples */
@@ -47,7 +48,7 @@ struct clf__passage_limits {
     int banned;     /* ids of a row */
 };
 
-/* Rows of a step, and candidates of a row. */
+/* Rows of a window, and candidates of a row. */
 int clf__passage_rows(const struct clf__passage_limits *limits);
 int clf__passage_candidates(const struct clf__passage_limits *limits);
 
@@ -55,22 +56,22 @@ int clf__passage_candidates(const struct clf__passage_limits *limits);
 clf_status clf__passage_create(struct clf__passage **out, const struct clf__passage_limits *limits);
 void clf__passage_free(struct clf__passage *passage);
 
-/* Begins a search in sequence slot `slot` behind a prompt of 1 to `positions` ids in which start_id comes;
- * rules and prompt stay the caller's, and as they are, until the result is read. */
+/* Begins a search in sequence slot `slot`, whose last one is over, behind a prompt of 1 to `positions` ids in
+ * which start_id comes; rules and prompt stay the caller's, and as they are, until the result is read. */
 void clf__passage_begin(struct clf__passage *passage, const struct clf__passage_rules *rules,
                         const int32_t *prompt, int count, int slot);
-/* What the model is asked next; NULL: the search is over. */
+/* What the model is asked next; NULL: all searches are over. */
 struct clf__step *clf__passage_prepare(struct clf__passage *passage);
 void clf__passage_advance(struct clf__passage *passage);
 
-/* What was found; `ids` are the passage's until it begins again. */
+/* What was found at a slot; `ids` are the passage's until that begins again. */
 struct clf__passage_result {
     const int32_t *ids; /* without the end token */
     int count;
     double log_probability; /* summed, the end token's included where it was generated */
     double no_speech;       /* the probability that nobody speaks */
 };
-struct clf__passage_result clf__passage_result(const struct clf__passage *passage);
+struct clf__passage_result clf__passage_result(const struct clf__passage *passage, int slot);
 
 /* timestamps.c: which ids may follow these, and which of them the model's answer leaves. */
 

@@ -2,15 +2,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/larger.h"
 #include "base/memory.h"
 #include "transcribe/internal.h"
 
-clf_status clf__encode_window(struct clf_transcriber *transcriber)
+clf_status clf__encode_windows(struct clf_transcriber *transcriber, int count)
 {
-    int first[] = {0, CLF__WINDOW_FRAMES};
-    struct clf__sequences window = {.count = 1, .first = first};
+    int first[CLF__MOST_RECORDINGS + 1];
+    for (int i = 0; i <= count; i++) {
+        first[i] = i * CLF__WINDOW_FRAMES;
+    }
+    struct clf__sequences windows = {.count = count, .first = first};
     clf__session_release_all(transcriber->session);
-    return clf__session_start(transcriber->session, &window);
+    return clf__session_start(transcriber->session, &windows);
 }
 
 clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcriber)
@@ -43,13 +47,30 @@ clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcribe
     return CLF_OK;
 }
 
-/* Of ids, those from `first` on. */
-static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, int first)
+/* Of ids, those from `first` to before `end`, as far as there are such. */
+static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, int first, int end)
 {
-    for (int i = first > 0 ? first : 0; i < ids->count; i++) {
+    for (int i = first > 0 ? first : 0; i < end && i < ids->count; i++) {
         CLF__TRY(clf__ids_append(prompt, ids->data[i]));
     }
     return CLF_OK;
+}
+
+/* Hot words, then the latest of what was said before: no more than half of the positions each, and of the
+ * latter so much less that a quarter is left for what the window says. */
+static clf_status append_before(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
+                                const struct clf__ids *previous)
+{
+    const struct clf__ids *hotwords = &transcriber->hotwords;
+    int positions = transcriber->model->transformer->config.decoder_max_positions, half = positions / 2 - 1;
+    int given = clf__smaller(hotwords->count, half);
+    int room = given > 0 ? clf__smaller(half, positions - positions / 4 - given) : half;
+    if (given == 0 && previous->count == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__ids_append(prompt, transcriber->tokens.start_of_previous));
+    CLF__TRY(append(prompt, hotwords, 0, given));
+    return append(prompt, previous, previous->count - room, previous->count);
 }
 
 clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
@@ -72,16 +93,12 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
 {
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
     const struct clf_transcribe_options *options = &transcriber->options;
-    int most = transcriber->model->transformer->config.decoder_max_positions / 2 - 1;
-    if (previous->count > 0) {
-        CLF__TRY(clf__ids_append(prompt, tokens->start_of_previous));
-        CLF__TRY(append(prompt, previous, previous->count - most));
-    }
+    CLF__TRY(append_before(prompt, transcriber, previous));
     CLF__TRY(clf__append_start(prompt, transcriber, language));
     if (!options->timestamps) {
         CLF__TRY(clf__ids_append(prompt, tokens->no_timestamps));
     }
-    CLF__TRY(append(prompt, &transcriber->prefix, 0));
+    CLF__TRY(append(prompt, &transcriber->prefix, 0, transcriber->prefix.count));
     if (prompt->count >= transcriber->model->transformer->config.decoder_max_positions) {
         return clf__fail(CLF_TEXT, "prompt and prefix are %d tokens, which leaves no room for others",
                          prompt->count);
@@ -116,11 +133,20 @@ static struct clf__passage_rules make_rules(const struct clf_transcriber *transc
     };
 }
 
-static clf_status search(struct clf_transcriber *transcriber, const struct clf__passage_rules *rules,
-                         const struct clf__ids *prompt)
+clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct clf__attempt *attempt)
+{
+    struct clf__decoding *decoding = &transcriber->decodings[attempt->slot];
+    struct clf__ids *prompt = &decoding->prompt;
+    decoding->rules = make_rules(transcriber, attempt);
+    prompt->count = 0;
+    CLF__TRY(make_prompt(prompt, transcriber, attempt->language, attempt->previous));
+    clf__passage_begin(transcriber->passage, &decoding->rules, prompt->data, prompt->count, attempt->slot);
+    return CLF_OK;
+}
+
+clf_status clf__decode_all(struct clf_transcriber *transcriber)
 {
     struct clf__step *step;
-    clf__passage_begin(transcriber->passage, rules, prompt->data, prompt->count, 0);
     while ((step = clf__passage_prepare(transcriber->passage)) != NULL) {
         CLF__TRY(clf__transcriber_go_on(transcriber));
         CLF__TRY(clf__session_step(transcriber->session, step));
@@ -129,38 +155,22 @@ static clf_status search(struct clf_transcriber *transcriber, const struct clf__
     return CLF_OK;
 }
 
-static clf_status describe(struct clf__decoded *out, const struct clf_transcriber *transcriber)
+clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf__attempt *attempt)
 {
-    struct clf__passage_result result = clf__passage_result(transcriber->passage);
+    struct clf__passage_result result = clf__passage_result(transcriber->passage, attempt->slot);
     char *text = NULL;
     size_t size;
     CLF__TRY(clf__speech_text(&text, &transcriber->tokens, transcriber->model->tokenizer, result.ids,
                               result.count));
     const char *stripped = clf__speech_strip(&size, text);
-    *out = (struct clf__decoded){
+    *attempt->out = (struct clf__decoded){
         .ids = result.ids,
         .count = result.count,
+        .temperature = attempt->temperature,
         .avg_logprob = result.log_probability / (result.count + 1),
         .no_speech = result.no_speech,
         .compression_ratio = clf__compression_ratio(stripped, size),
     };
     clf__free(text);
     return CLF_OK;
-}
-
-clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber,
-                              const struct clf__attempt *attempt)
-{
-    struct clf__passage_rules rules = make_rules(transcriber, attempt);
-    struct clf__ids prompt = {0};
-    clf_status status = make_prompt(&prompt, transcriber, attempt->language, attempt->previous);
-    if (status == CLF_OK) {
-        status = search(transcriber, &rules, &prompt);
-    }
-    if (status == CLF_OK) {
-        status = describe(out, transcriber);
-        out->temperature = rules.temperature;
-    }
-    clf__ids_free(&prompt);
-    return status;
 }

@@ -11,15 +11,30 @@ static int needs_another(const struct clf_transcribe_options *options, const str
     return (repeats || is_unsure) && !is_silent;
 }
 
-clf_status clf__decode_with_fallback(struct clf__decoded *out, struct clf_transcriber *transcriber,
-                                     const struct clf__attempt *first)
+clf_status clf__decode_with_fallback(struct clf_transcriber *transcriber, struct clf__attempt *attempts,
+                                     int count)
 {
     const struct clf_transcribe_options *options = &transcriber->options;
-    struct clf__attempt attempt = *first;
-    do {
-        attempt.temperature = clf__temperature(options, attempt.number);
-        CLF__TRY(clf__decode_window(out, transcriber, &attempt));
-        attempt.number++;
-    } while (needs_another(options, out) && attempt.number < clf__temperature_count(options));
+    int temperatures = clf__temperature_count(options), left = count;
+    for (int i = 0; i < count; i++) {
+        attempts[i].is_over = 0;
+    }
+    for (int number = 0; left > 0; number++) {
+        for (int i = 0; i < count; i++) {
+            if (!attempts[i].is_over) {
+                attempts[i].number = number;
+                attempts[i].temperature = clf__temperature(options, number);
+                CLF__TRY(clf__decode_begin(transcriber, &attempts[i]));
+            }
+        }
+        CLF__TRY(clf__decode_all(transcriber));
+        for (int i = 0; i < count; i++) {
+            if (!attempts[i].is_over) {
+                CLF__TRY(clf__decode_end(transcriber, &attempts[i]));
+                attempts[i].is_over = number + 1 == temperatures || !needs_another(options, attempts[i].out);
+                left -= attempts[i].is_over;
+            }
+        }
+    }
     return CLF_OK;
 }

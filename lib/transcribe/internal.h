@@ -20,6 +20,7 @@ enum {
     CLF__PIECE_SAMPLES = CLF__WINDOW_SAMPLES + 2 * CLF__FRAME_CONTEXT,
     CLF__FRAMES_A_SECOND = 100,
     CLF__FRAMES_A_TIMESTAMP = 2,
+    CLF__MOST_RECORDINGS = 64, /* side by side */
 };
 
 /* A recording that is read window by window. */
@@ -49,6 +50,12 @@ clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *
  * window that begins before the last one reads the recording anew. */
 clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count);
 
+/* What the passage looks at while it searches a window. */
+struct clf__decoding {
+    struct clf__passage_rules rules;
+    struct clf__ids prompt;
+};
+
 struct clf_transcriber {
     struct clf_model *model;
     struct clf_transcribe_options options;
@@ -56,10 +63,12 @@ struct clf_transcriber {
     int is_multilingual;
     int32_t language;                             /* the one asked for, or -1 */
     struct clf__ids suppressed, suppressed_first; /* ascending */
-    struct clf__ids prompt, prefix;               /* of the options */
+    struct clf__ids prompt, prefix, hotwords;     /* of the options */
+    int slots;                                    /* recordings at a time */
     struct clf__session *session;
     struct clf__passage *passage;
-    struct clf__windows windows;
+    struct clf__windows *windows;    /* (slots) */
+    struct clf__decoding *decodings; /* (slots) */
     int is_working;
 };
 
@@ -72,35 +81,41 @@ struct clf__decoded {
 };
 /* What a window is decoded with. */
 struct clf__attempt {
+    int slot; /* where it lies in the session */
     int32_t language;
     const struct clf__ids *previous; /* ids of what was said before */
     int64_t window;                  /* the frame that it begins at, which tells its draws from others' */
-    int number;                      /* of the temperature, from 0 */
+    struct clf__decoded *out;
+    int number; /* of the temperature, from 0 */
     double temperature;
+    int is_over; /* no other one is tried */
 };
-clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber,
-                              const struct clf__attempt *attempt);
-/* At one temperature after the other, which are the attempt's last fields, until one gives a result that
- * passes the thresholds, or silence. */
-clf_status clf__decode_with_fallback(struct clf__decoded *out, struct clf_transcriber *transcriber,
-                                     const struct clf__attempt *first);
+/* Begins a search that clf__decode_all() carries out with the others; what it found is read before its slot
+ * begins again. */
+clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);
+clf_status clf__decode_all(struct clf_transcriber *transcriber);
+clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);
+/* Each at one temperature after the other, until one gives a result that passes the thresholds, or silence;
+ * whatever the attempts say of temperatures. */
+clf_status clf__decode_with_fallback(struct clf_transcriber *transcriber, struct clf__attempt *attempts,
+                                     int count);
 /* How many temperatures there are, and one of them. */
 int clf__temperature_count(const struct clf_transcribe_options *options);
 double clf__temperature(const struct clf_transcribe_options *options, int number);
 /* CLF_BAD_ARGUMENT where one of them, or what belongs to them, makes no sense. */
 clf_status clf__temperatures_check(const struct clf_transcribe_options *options);
-/* Encodes the window whose frames lie in the session, at slot 0. */
-clf_status clf__encode_window(struct clf_transcriber *transcriber);
+/* Encodes the windows whose frames lie in the session, one after the other, at slots from 0 on. */
+clf_status clf__encode_windows(struct clf_transcriber *transcriber, int count);
 /* What stands before text: the start token, and where there are several languages, the language and the task.
  */
 clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
                              int32_t language);
-/* The language of the window that was encoded: its id. */
+/* The language of the window at slot 0: its id. */
 clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcriber);
 
-/* The words that text ids of the encoded window make up, and when its first `frames` say that they were
- * spoken; code: the language's. *out is set on failure too. */
-clf_status clf__window_words(struct clf__timed_words *out, struct clf_transcriber *transcriber,
+/* The words that text ids of the encoded window at a slot make up, and when its first `frames` say that they
+ * were spoken; code: the language's. *out is set on failure too. */
+clf_status clf__window_words(struct clf__timed_words *out, struct clf_transcriber *transcriber, int slot,
                              int32_t language, const char *code, const int32_t *ids, int count, int frames);
 /* How many ids the decoder goes over for that at most: up to four before the text, and one behind it. */
 static inline int clf__words_most_inputs(const struct clf__config *config)

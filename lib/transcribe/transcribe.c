@@ -1,432 +1,252 @@
-/* A recording from window to window: the times in what the model says of one tell where the next one begins
- * (openai/whisper, transcribe.py). */
+/* Recordings side by side: as many as there are slots have a window decoded at a time. */
 #include <clformer/transcriber.h>
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "transcribe/internal.h"
+#include "base/options.h"
+#include "transcribe/work.h"
 
-static const char PREPENDED[] = "\"'“¿([{-", APPENDED[] = "\"'.。,，!！?？:：”)]}、";
-
-/* What was decoded above this temperature is no prompt for what follows. */
-static const double MISLEADING = 0.5;
-
-struct work {
+struct run {
     struct clf_transcriber *transcriber;
-    struct clf_transcript *transcript;
-    struct clf__ids said; /* the prompt, then the tokens of all segments */
-    int forgotten;        /* so many of them are no longer a prompt */
-    int capacity;         /* of segments */
-    int32_t language;
-    double spoken; /* where the last words ended, in seconds */
-    /* The window. */
-    int64_t seek; /* frames */
-    int size;     /* likewise */
-    struct clf__decoded decoded;
+    struct clf_recordings recordings;
+    struct clf__work *works;       /* (slots); without a transcript: free */
+    struct clf__attempt *attempts; /* (slots) */
+    struct clf__ids *previous;     /* (slots) */
+    struct clf__work **at_slots;   /* (slots) those that have a window */
+    int next;                      /* recording to be opened */
 };
 
-static clf_status add_segment(struct work *work, struct clf_segment **out)
+static void tell_done(struct run *run, int index, clf_status status, struct clf_transcript *transcript)
 {
-    struct clf_transcript *transcript = work->transcript;
-    if (transcript->count == work->capacity) {
-        int capacity = work->capacity > 0 ? 2 * work->capacity : 16;
-        CLF__TRY(clf__resize(&transcript->segments, (size_t)capacity, sizeof *transcript->segments));
-        work->capacity = capacity;
-    }
-    struct clf_segment *segment = &transcript->segments[transcript->count];
-    *segment = (struct clf_segment){
-        .id = transcript->count,
-        .seek = work->seek,
-        .temperature = work->decoded.temperature,
-        .avg_logprob = work->decoded.avg_logprob,
-        .compression_ratio = work->decoded.compression_ratio,
-        .no_speech_prob = work->decoded.no_speech,
-    };
-    transcript->count++;
-    *out = segment;
-    return CLF_OK;
+    run->recordings.done(run->recordings.user, index, status, transcript);
 }
 
-static void free_words(struct clf_segment *segment)
+/* Work that failed, or has come to its end. */
+static void put_away(struct run *run, struct clf__work *work, clf_status status)
 {
-    for (int i = 0; i < segment->word_count; i++) {
-        clf__free(segment->words[i].text);
-    }
-    clf__free(segment->words);
-    segment->words = NULL;
-    segment->word_count = 0;
+    struct clf_transcript *transcript = NULL;
+    status = status == CLF_OK ? clf__work_end(work, &transcript) : status;
+    clf__work_free(work);
+    tell_done(run, work->index, status, transcript);
 }
 
-static void free_segment(struct clf_segment *segment)
+/* Begins the next recording that can be read at a free place, if there is another one. CLF_INTERRUPTED alone
+ * is a failure. */
+static clf_status begin_next(struct run *run, struct clf__work *work, struct clf__windows *windows)
 {
-    clf__free(segment->text);
-    clf__free(segment->tokens);
-    free_words(segment);
-}
-
-/* A segment that takes no time, or has no text, stays without its tokens. */
-static clf_status empty_segment(struct clf_segment *segment)
-{
-    char *text;
-    CLF__TRY(clf__copy_string(&text, ""));
-    clf__free(segment->text);
-    segment->text = text;
-    segment->token_count = 0;
-    free_words(segment);
-    return CLF_OK;
-}
-
-/* Ids first .. end - 1 of the window, between two times in seconds. */
-static clf_status cut_segment(struct work *work, int first, int end, double start, double stop)
-{
-    const struct clf_transcriber *transcriber = work->transcriber;
-    struct clf_segment *segment;
-    const int32_t *ids = work->decoded.ids + first;
-    CLF__TRY(add_segment(work, &segment));
-    segment->start = start;
-    segment->end = stop;
-    segment->token_count = end - first;
-    CLF__TRY(clf__allocate(&segment->tokens, (size_t)(end - first), sizeof *segment->tokens));
-    memcpy(segment->tokens, ids, (size_t)(end - first) * sizeof *ids);
-    return clf__speech_text(&segment->text, &transcriber->tokens, transcriber->model->tokenizer, ids,
-                            end - first);
-}
-
-/* What follows once a segment is as it stays. */
-static clf_status finish_segment(struct work *work, struct clf_segment *segment)
-{
-    const struct clf_transcribe_options *options = &work->transcriber->options;
-    size_t size;
-    clf__speech_strip(&size, segment->text);
-    if (segment->start == segment->end || size == 0) {
-        CLF__TRY(empty_segment(segment));
-    }
-    for (int i = 0; i < segment->token_count; i++) {
-        CLF__TRY(clf__ids_append(&work->said, segment->tokens[i]));
-    }
-    if (options->segment != NULL) {
-        options->segment(options->user, segment);
-    }
-    return CLF_OK;
-}
-
-static int is_time(const struct work *work, int index)
-{
-    return index >= 0 && work->decoded.ids[index] >= work->transcriber->tokens.timestamp_begin;
-}
-
-/* How many steps of 0.02 s behind the window's beginning. */
-static int steps_at(const struct work *work, int index)
-{
-    return work->decoded.ids[index] - work->transcriber->tokens.timestamp_begin;
-}
-
-static double window_start(const struct work *work)
-{
-    return (double)work->seek / CLF__FRAMES_A_SECOND;
-}
-
-/* 0.02 is openai/whisper's step: n * 0.02 is not always n / 50. */
-static double time_at(const struct work *work, int index)
-{
-    return window_start(work) + steps_at(work, index) * 0.02;
-}
-
-/* Its last id, and that alone, is a time: nothing was cut off. */
-static int ends_with_time(const struct work *work)
-{
-    int count = work->decoded.count;
-    return count >= 2 && is_time(work, count - 1) && !is_time(work, count - 2);
-}
-
-/* Cuts between each two times side by side. Returns how many ids are in segments. */
-static clf_status cut_pairs(struct work *work, int *done)
-{
-    const struct clf__decoded *decoded = &work->decoded;
-    *done = 0;
-    for (int i = 1; i <= decoded->count; i++) {
-        int is_pair = i < decoded->count && is_time(work, i) && is_time(work, i - 1);
-        int is_last = i == decoded->count && *done > 0 && ends_with_time(work);
-        if (is_pair || is_last) {
-            CLF__TRY(cut_segment(work, *done, i, time_at(work, *done), time_at(work, i - 1)));
-            *done = i;
-        }
-    }
-    return CLF_OK;
-}
-
-/* Without pairs the window is one segment, up to its last time. */
-static clf_status cut_whole(struct work *work)
-{
-    double length = (double)work->size / CLF__FRAMES_A_SECOND;
-    int last = work->decoded.count - 1;
-    while (last >= 0 && !is_time(work, last)) {
-        last--;
-    }
-    if (last >= 0 && steps_at(work, last) != 0) {
-        length = steps_at(work, last) * 0.02;
-    }
-    return cut_segment(work, 0, work->decoded.count, window_start(work), window_start(work) + length);
-}
-
-/* The words of the segments from `first` on, which are the window's. */
-static clf_status find_words(struct work *work, int first)
-{
-    struct clf_transcript *transcript = work->transcript;
-    const struct clf_transcribe_options *options = &work->transcriber->options;
-    struct clf_segment *segments = transcript->segments + first;
-    int count = transcript->count - first, *counts;
-    struct clf__timed_words words = {0};
-    struct clf__ids ids = {0};
-    CLF__TRY(clf__allocate(&counts, (size_t)count, sizeof *counts));
-    clf_status status = CLF_OK;
-    for (int i = 0; i < count; i++) {
-        int before = ids.count;
-        for (int k = 0; k < segments[i].token_count && status == CLF_OK; k++) {
-            if (segments[i].tokens[k] < work->transcriber->tokens.end) {
-                status = clf__ids_append(&ids, segments[i].tokens[k]);
+    while (work->transcript == NULL && run->next < run->recordings.count) {
+        struct clf_audio *audio = NULL;
+        int index = run->next++;
+        *work = (struct clf__work){.transcriber = run->transcriber,
+                                   .recordings = &run->recordings,
+                                   .index = index,
+                                   .windows = windows};
+        clf_status status = clf__transcriber_go_on(run->transcriber);
+        status = status == CLF_OK ? run->recordings.open(run->recordings.user, index, &audio) : status;
+        status = status == CLF_OK ? clf__work_begin(work, audio) : status;
+        if (status != CLF_OK) {
+            put_away(run, work, status);
+            if (status == CLF_INTERRUPTED) {
+                return status;
             }
         }
-        counts[i] = ids.count - before;
     }
-    if (status == CLF_OK) {
-        status = clf__window_words(&words, work->transcriber, work->language, transcript->language, ids.data,
-                                   ids.count, work->size);
+    return CLF_OK;
+}
+
+/* Gives every place a recording that has a window, as far as there are such. */
+static clf_status fill_places(struct run *run)
+{
+    for (int i = 0; i < run->transcriber->slots; i++) {
+        struct clf__work *work = &run->works[i];
+        do {
+            CLF__TRY(begin_next(run, work, &run->transcriber->windows[i]));
+            if (work->transcript == NULL) {
+                break; /* no recording is left */
+            }
+            if (!clf__work_next(work)) {
+                put_away(run, work, CLF_OK);
+            }
+        } while (work->transcript == NULL);
     }
-    if (status == CLF_OK) {
-        const char *prepend = options->prepend_punctuations, *append = options->append_punctuations;
-        status = clf__timed_words_settle(&words, prepend != NULL ? prepend : PREPENDED,
-                                         append != NULL ? append : APPENDED);
+    return CLF_OK;
+}
+
+/* Takes a window of each recording; returns how many there are. */
+static int take_windows(struct run *run)
+{
+    int count = 0;
+    for (int i = 0; i < run->transcriber->slots; i++) {
+        struct clf__work *work = &run->works[i];
+        if (work->transcript != NULL) {
+            work->slot = count;
+            clf_status status = clf__work_take(work);
+            if (status != CLF_OK) {
+                put_away(run, work, status);
+            } else {
+                run->at_slots[count++] = work;
+            }
+        }
     }
-    if (status == CLF_OK) {
-        status = clf__timed_words_share(segments, counts, count, &words, window_start(work), work->spoken);
+    return count;
+}
+
+/* The windows at the first `count` slots. */
+static clf_status do_windows(struct run *run, int count)
+{
+    CLF__TRY(clf__encode_windows(run->transcriber, count));
+    for (int i = 0; i < count; i++) {
+        struct clf__work *work = run->at_slots[i];
+        run->previous[i] = clf__work_previous(work);
+        run->attempts[i] = (struct clf__attempt){
+            .slot = i,
+            .language = work->language,
+            .previous = &run->previous[i],
+            .window = work->seek,
+            .out = &work->decoded,
+        };
     }
-    clf__timed_words_free(&words);
-    clf__ids_free(&ids);
-    clf__free(counts);
+    CLF__TRY(clf__decode_with_fallback(run->transcriber, run->attempts, count));
+    for (int i = 0; i < count; i++) {
+        clf_status status = clf__work_leave(run->at_slots[i]);
+        if (status != CLF_OK) {
+            put_away(run, run->at_slots[i], status);
+        }
+    }
+    return CLF_OK;
+}
+
+static int is_at_work(const struct run *run)
+{
+    int count = 0;
+    for (int i = 0; i < run->transcriber->slots; i++) {
+        count += run->works[i].transcript != NULL;
+    }
+    return count > 0;
+}
+
+static clf_status transcribe(struct run *run)
+{
+    size_t slots = (size_t)run->transcriber->slots;
+    CLF__TRY(clf__allocate(&run->works, slots, sizeof *run->works));
+    CLF__TRY(clf__allocate(&run->attempts, slots, sizeof *run->attempts));
+    CLF__TRY(clf__allocate(&run->previous, slots, sizeof *run->previous));
+    CLF__TRY(clf__allocate(&run->at_slots, slots, sizeof *run->at_slots));
+    clf_status status = fill_places(run);
+    while (status == CLF_OK && is_at_work(run)) {
+        status = clf__transcriber_go_on(run->transcriber);
+        int count = status == CLF_OK ? take_windows(run) : 0;
+        if (count > 0) {
+            status = do_windows(run, count);
+        }
+        status = status == CLF_OK ? fill_places(run) : status;
+    }
+    for (size_t i = 0; i < slots; i++) { /* what failed for one failed for all */
+        if (run->works[i].transcript != NULL) {
+            put_away(run, &run->works[i], status);
+        }
+    }
     return status;
 }
 
-/* Where the words of the segments from `first` on end. */
-static double words_end(const struct work *work, int first)
+static clf_status start(struct clf_transcriber *transcriber, const struct clf_recordings *recordings)
 {
-    const struct clf_transcript *transcript = work->transcript;
-    for (int i = transcript->count - 1; i >= first; i--) {
-        const struct clf_segment *segment = &transcript->segments[i];
-        if (segment->word_count > 0) {
-            return segment->words[segment->word_count - 1].end;
-        }
+    if (transcriber->is_working) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the transcriber is at work: a callback cannot call it");
     }
-    return transcript->segments[transcript->count - 1].end;
+    struct run run = {.transcriber = transcriber, .recordings = *recordings};
+    transcriber->is_working = 1;
+    clf_status status = transcribe(&run);
+    transcriber->is_working = 0;
+    clf__free(run.works);
+    clf__free(run.attempts);
+    clf__free(run.previous);
+    clf__free(run.at_slots);
+    return status;
 }
 
-/* Gives the window's segments their words, and lets these tell where the next window begins. */
-static clf_status time_words(struct work *work, int first, int64_t *seek)
+void clf_recordings_init_sized(struct clf_recordings *recordings, size_t size)
 {
-    const struct clf_transcribe_options *options = &work->transcriber->options;
-    struct clf_transcript *transcript = work->transcript;
-    struct clf__window_times times = {
-        .start = window_start(work),
-        .end = window_start(work) + (double)work->size / CLF__FRAMES_A_SECOND,
-        .spoken = work->spoken,
-        .recording = (double)work->transcriber->windows.frames / CLF__FRAMES_A_SECOND,
-        .silence = options->hallucination_silence_threshold,
-    };
-    CLF__TRY(find_words(work, first));
-    double end = words_end(work, first);
-    if (!ends_with_time(work) && end > times.start) {
-        int is_rest_silent = times.silence > 0.0 && times.start + CLF__WINDOW_SECONDS - end <= times.silence;
-        *seek = is_rest_silent ? work->seek + work->size : llrint(end * CLF__FRAMES_A_SECOND);
+    memset(recordings, 0, size);
+    recordings->size = size;
+}
+
+clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
+                                  const struct clf_recordings *recordings)
+{
+    struct clf_recordings own;
+    if (transcriber == NULL || recordings == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, transcriber == NULL ? "there is no transcriber"
+                                                               : "there are no recordings to transcribe");
     }
-    int count = transcript->count - first, kept = count;
-    if (times.silence > 0.0) {
-        kept = clf__segments_keep(transcript->segments + first, count, &times, seek);
+    clf_recordings_init(&own);
+    CLF__TRY(clf__options_take(&own, sizeof own, recordings, "clf_recordings", "clf_recordings_init()"));
+    if (own.count < 0 || own.open == NULL || own.done == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         own.count < 0 ? "%d recordings: there are none or more"
+                                       : "%d recordings that nobody opens, or waits for",
+                         own.count);
     }
-    while (transcript->count > first + (kept > 0 ? kept : 0)) {
-        free_segment(&transcript->segments[--transcript->count]);
-    }
-    if (kept > 0) {
-        work->spoken = words_end(work, first);
-    }
+    return start(transcriber, &own);
+}
+
+/* The one recording of clf_transcribe(). */
+struct single {
+    const struct clf_transcribe_options *options;
+    struct clf_audio *audio;
+    struct clf_transcript *transcript;
+    clf_status status;
+};
+
+static clf_status open_single(void *user, int index, struct clf_audio **out)
+{
+    struct single *single = user;
+    (void)index;
+    *out = single->audio;
     return CLF_OK;
 }
 
-/* Cuts what was said into segments, and goes on behind the last of them. */
-static clf_status cut_window(struct work *work)
+static void end_single(void *user, int index, clf_status status, struct clf_transcript *transcript)
 {
-    struct clf_transcript *transcript = work->transcript;
-    int done, first = transcript->count;
-    CLF__TRY(cut_pairs(work, &done));
-    if (done == 0) {
-        CLF__TRY(cut_whole(work));
-    }
-    int64_t seek =
-        work->seek +
-        (done == 0 || ends_with_time(work) ? work->size : steps_at(work, done - 1) * CLF__FRAMES_A_TIMESTAMP);
-    if (work->transcriber->options.word_timestamps) {
-        CLF__TRY(time_words(work, first, &seek));
-    }
-    for (int i = first; i < transcript->count; i++) {
-        CLF__TRY(finish_segment(work, &transcript->segments[i]));
-    }
-    work->seek = seek;
-    if (!work->transcriber->options.condition_on_previous || work->decoded.temperature > MISLEADING) {
-        work->forgotten = work->said.count;
-    }
-    return CLF_OK;
+    struct single *single = user;
+    (void)index;
+    single->status = status;
+    single->transcript = transcript;
 }
 
-static int is_silent(const struct work *work)
+static void tell_segment(void *user, int index, const struct clf_segment *segment)
 {
-    const struct clf_transcribe_options *options = &work->transcriber->options;
-    return work->decoded.no_speech > options->no_speech_threshold &&
-           !(work->decoded.avg_logprob > options->log_probability_threshold);
+    const struct single *single = user;
+    (void)index;
+    single->options->segment(single->options->user, segment);
 }
 
-static clf_status take_window(struct work *work)
+static void tell_progress(void *user, int index, double seconds, double of)
 {
-    return clf__windows_take(&work->transcriber->windows, clf__session_frames(work->transcriber->session),
-                             work->seek, work->size);
-}
-
-static clf_status do_window(struct work *work)
-{
-    struct clf_transcriber *transcriber = work->transcriber;
-    const struct clf_transcribe_options *options = &transcriber->options;
-    struct clf__ids previous = {.data = work->said.data + work->forgotten,
-                                .count = work->said.count - work->forgotten};
-    CLF__TRY(clf__transcriber_go_on(transcriber));
-    CLF__TRY(take_window(work));
-    CLF__TRY(clf__encode_window(transcriber));
-    const struct clf__attempt first = {
-        .language = work->language, .previous = &previous, .window = work->seek};
-    CLF__TRY(clf__decode_with_fallback(&work->decoded, transcriber, &first));
-    int64_t begun = work->seek;
-    if (is_silent(work)) {
-        work->seek += work->size;
-    } else {
-        CLF__TRY(cut_window(work));
-    }
-    if (work->seek <= begun) { /* a pair at 0.00 would begin the same window for ever */
-        work->seek = begun + work->size;
-    }
-    if (options->progress != NULL) { /* the last times may lie behind the end */
-        int64_t all = transcriber->windows.frames, done = work->seek < all ? work->seek : all;
-        options->progress(options->user, (double)done / CLF__FRAMES_A_SECOND,
-                          (double)all / CLF__FRAMES_A_SECOND);
-    }
-    return CLF_OK;
-}
-
-/* The window of at most 30 s from `seek` to `end`. */
-static void size_window(struct work *work, int64_t end)
-{
-    int64_t left = end - work->seek;
-    work->size = left < CLF__WINDOW_FRAMES ? (int)left : CLF__WINDOW_FRAMES;
-}
-
-static clf_status do_clip(struct work *work, int64_t from, int64_t to)
-{
-    int64_t end = to < work->transcriber->windows.frames ? to : work->transcriber->windows.frames;
-    work->seek = from;
-    while (work->seek < end) {
-        size_window(work, end);
-        CLF__TRY(do_window(work));
-    }
-    return CLF_OK;
-}
-
-static clf_status do_clips(struct work *work)
-{
-    const struct clf_transcribe_options *options = &work->transcriber->options;
-    int64_t all = work->transcriber->windows.frames;
-    if (options->clip_count == 0) {
-        return do_clip(work, 0, all);
-    }
-    for (int i = 0; i < options->clip_count; i += 2) {
-        int64_t from = llrint(options->clips[i] * CLF__FRAMES_A_SECOND);
-        int has_end = i + 1 < options->clip_count;
-        CLF__TRY(do_clip(work, from, has_end ? llrint(options->clips[i + 1] * CLF__FRAMES_A_SECOND) : all));
-    }
-    return CLF_OK;
-}
-
-/* By the first 30 s: behind the end is silence, unlike in a window that is decoded. */
-static clf_status find_language(struct work *work)
-{
-    struct clf_transcriber *transcriber = work->transcriber;
-    work->language = transcriber->language;
-    if (!transcriber->is_multilingual) {
-        return clf__copy_string(&work->transcript->language, "en");
-    }
-    if (work->language < 0) {
-        work->size = CLF__WINDOW_FRAMES;
-        CLF__TRY(take_window(work));
-        CLF__TRY(clf__encode_window(transcriber));
-        CLF__TRY(clf__detect_language(&work->language, transcriber));
-    }
-    return clf__speech_language_code(&work->transcript->language, transcriber->model->tokenizer,
-                                     work->language);
-}
-
-/* The text of all segments. */
-static clf_status join_text(struct work *work)
-{
-    struct clf__ids *said = &work->said;
-    int prompt = work->transcriber->prompt.count;
-    return clf__speech_text(&work->transcript->text, &work->transcriber->tokens,
-                            work->transcriber->model->tokenizer, said->data + prompt, said->count - prompt);
-}
-
-static clf_status transcribe(struct work *work, struct clf_audio *audio)
-{
-    struct clf_transcriber *transcriber = work->transcriber;
-    CLF__TRY(clf__windows_measure(&transcriber->windows, audio, clf__session_frames(transcriber->session)));
-    CLF__TRY(find_language(work));
-    for (int i = 0; i < transcriber->prompt.count; i++) {
-        CLF__TRY(clf__ids_append(&work->said, transcriber->prompt.data[i]));
-    }
-    CLF__TRY(do_clips(work));
-    return join_text(work);
+    const struct single *single = user;
+    (void)index;
+    single->options->progress(single->options->user, seconds, of);
 }
 
 clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
                           struct clf_audio *audio)
 {
     *out = NULL;
-    if (transcriber == NULL || audio == NULL || transcriber->is_working) {
+    if (transcriber == NULL || audio == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, transcriber == NULL ? "there is no transcriber"
-                                           : audio == NULL     ? "there is no recording to transcribe"
-                                                           : "the transcriber is at work: a callback cannot "
-                                                             "call it");
+                                                               : "there is no recording to transcribe");
     }
-    struct work work = {.transcriber = transcriber};
-    CLF__TRY(clf__allocate(&work.transcript, 1, sizeof *work.transcript));
-    work.transcript->has_words = transcriber->options.word_timestamps;
-    transcriber->is_working = 1;
-    clf_status status = transcribe(&work, audio);
-    transcriber->is_working = 0;
-    clf__ids_free(&work.said);
-    if (status != CLF_OK) {
-        clf_transcript_free(work.transcript);
-        return status;
-    }
-    *out = work.transcript;
-    return CLF_OK;
-}
-
-void clf_transcript_free(struct clf_transcript *transcript)
-{
-    if (transcript == NULL) {
-        return;
-    }
-    for (int i = 0; i < transcript->count; i++) {
-        free_segment(&transcript->segments[i]);
-    }
-    clf__free(transcript->segments);
-    clf__free(transcript->text);
-    clf__free(transcript->language);
-    clf__free(transcript);
+    struct single single = {.options = &transcriber->options, .audio = audio};
+    struct clf_recordings recordings;
+    clf_recordings_init(&recordings);
+    recordings.count = 1;
+    recordings.open = open_single;
+    recordings.done = end_single;
+    recordings.segment = transcriber->options.segment != NULL ? tell_segment : NULL;
+    recordings.progress = transcriber->options.progress != NULL ? tell_progress : NULL;
+    recordings.user = &single;
+    CLF__TRY(start(transcriber, &recordings));
+    *out = single.transcript;
+    return single.status;
 }

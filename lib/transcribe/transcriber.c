@@ -29,6 +29,7 @@ void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, s
         .no_speech_threshold = 0.6,
         .log_probability_threshold = -1,
         .best_of = DEFAULT_SAMPLES,
+        .batch = 1,
         .compression_ratio_threshold = clf__compression_is_known() ? DEFAULT_RATIO : NAN,
     };
     memset(options, 0, size);
@@ -63,6 +64,7 @@ static clf_status check_clips(const struct clf_transcribe_options *options)
 static clf_status check_options(const struct clf_transcribe_options *options)
 {
     CLF__TRY(check_range("beam", options->beam, 1, MOST_BEAMS));
+    CLF__TRY(check_range("batch", options->batch, 1, CLF__MOST_RECORDINGS));
     CLF__TRY(check_range("patience", options->patience, 0.01, MOST_PATIENCE));
     CLF__TRY(check_range("length penalty", options->length_penalty, -1, 1));
     CLF__TRY(check_range("latest first timestamp", options->max_initial_timestamp, 0, 30));
@@ -72,6 +74,9 @@ static clf_status check_options(const struct clf_transcribe_options *options)
         return clf__fail(CLF_BAD_ARGUMENT,
                          "what may be invented is told by the times of words, which are not "
                          "asked for");
+    }
+    if (options->hotwords != NULL && options->prefix != NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "hot words say nothing beside a prefix, which every window has");
     }
     CLF__TRY(clf__temperatures_check(options));
     return check_clips(options);
@@ -95,6 +100,25 @@ static void sort_ids(struct clf__ids *ids)
     ids->count = kept;
 }
 
+/* What the options say. */
+static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcriber *transcriber)
+{
+    static const int32_t unspoken[] = {-1};
+    const struct clf_transcribe_options *options = &transcriber->options;
+    const int32_t *suppressed = options->suppressed != NULL ? options->suppressed : unspoken;
+    int count = options->suppressed != NULL ? options->suppressed_count : 1;
+    int vocabulary = transcriber->model->transformer->config.target_vocabulary;
+    for (int i = 0; i < count; i++) {
+        if (suppressed[i] < -1 || suppressed[i] >= vocabulary) {
+            return clf__fail(CLF_BAD_ARGUMENT, "suppressed id %d: the vocabulary has 0 to %d", suppressed[i],
+                             vocabulary - 1);
+        }
+        CLF__TRY(suppressed[i] < 0 ? clf__speech_unspoken(ids, transcriber->model->tokenizer)
+                                   : clf__ids_append(ids, suppressed[i]));
+    }
+    return CLF_OK;
+}
+
 static clf_status make_bans(struct clf_transcriber *transcriber)
 {
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
@@ -102,7 +126,7 @@ static clf_status make_bans(struct clf_transcriber *transcriber)
     struct clf__ids *always = &transcriber->suppressed, *first = &transcriber->suppressed_first;
     const int32_t special[] = {tokens->transcribe,  tokens->translate,         tokens->start,
                                tokens->start_of_lm, tokens->start_of_previous, tokens->no_speech};
-    CLF__TRY(clf__speech_unspoken(always, tokenizer));
+    CLF__TRY(add_suppressed(always, transcriber));
     for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
         CLF__TRY(clf__ids_append(always, special[i]));
     }
@@ -185,8 +209,10 @@ static int count_samples(const struct clf_transcribe_options *options)
 static clf_status create_memory(struct clf_transcriber *transcriber)
 {
     const struct clf__config *config = &transcriber->model->transformer->config;
+    int slots = transcriber->slots = transcriber->options.batch;
     int beams = transcriber->options.beam, samples = count_samples(&transcriber->options);
     struct clf__passage_limits search = {
+        .slots = slots,
         .beams = beams,
         .samples = samples,
         .vocabulary = config->target_vocabulary,
@@ -197,14 +223,14 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
     };
     int rows = clf__passage_rows(&search);
     struct clf__session_limits limits = {
-        .sources = 1,
-        .source_tokens = CLF__WINDOW_FRAMES,
+        .sources = slots,
+        .source_tokens = slots * CLF__WINDOW_FRAMES,
         .source_length = CLF__WINDOW_FRAMES,
-        .cache_rows = rows,
+        .cache_rows = slots * rows,
         .positions = config->decoder_max_positions,
         .candidates = clf__passage_candidates(&search),
-        .given = config->decoder_max_positions,
-        .banned = rows * search.banned,
+        .given = slots * config->decoder_max_positions,
+        .banned = slots * rows * search.banned,
         .ranges = CLF__PASSAGE_RANGES,
         .logits = samples > 0,
     };
@@ -214,8 +240,13 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
     }
     CLF__TRY(clf__passage_create(&transcriber->passage, &search));
     CLF__TRY(clf__session_create(&transcriber->session, transcriber->model->transformer, &limits));
-    return clf__windows_create(&transcriber->windows, transcriber->model->transformer->device,
-                               config->feature_size);
+    CLF__TRY(clf__allocate(&transcriber->decodings, (size_t)slots, sizeof *transcriber->decodings));
+    CLF__TRY(clf__allocate(&transcriber->windows, (size_t)slots, sizeof *transcriber->windows));
+    for (int i = 0; i < slots; i++) {
+        CLF__TRY(clf__windows_create(&transcriber->windows[i], transcriber->model->transformer->device,
+                                     config->feature_size));
+    }
+    return CLF_OK;
 }
 
 /* Whether a prefix leaves room for what a window says, also where what was said before stands in front of it.
@@ -253,6 +284,7 @@ static clf_status prepare(struct clf_transcriber *transcriber)
     CLF__TRY(make_bans(transcriber));
     CLF__TRY(encode_prompt(&transcriber->prompt, transcriber, transcriber->options.initial_prompt));
     CLF__TRY(encode_prompt(&transcriber->prefix, transcriber, transcriber->options.prefix));
+    CLF__TRY(encode_prompt(&transcriber->hotwords, transcriber, transcriber->options.hotwords));
     CLF__TRY(check_prefix(transcriber));
     return create_memory(transcriber);
 }
@@ -291,9 +323,19 @@ void clf_transcriber_free(struct clf_transcriber *transcriber)
     clf__ids_free(&transcriber->suppressed_first);
     clf__ids_free(&transcriber->prompt);
     clf__ids_free(&transcriber->prefix);
+    clf__ids_free(&transcriber->hotwords);
     clf__passage_free(transcriber->passage);
     clf__session_free(transcriber->session);
-    clf__windows_free(&transcriber->windows);
+    for (int i = 0; i < transcriber->slots; i++) {
+        if (transcriber->windows != NULL) {
+            clf__windows_free(&transcriber->windows[i]);
+        }
+        if (transcriber->decodings != NULL) {
+            clf__ids_free(&transcriber->decodings[i].prompt);
+        }
+    }
+    clf__free(transcriber->windows);
+    clf__free(transcriber->decodings);
     clf__free(transcriber);
 }
 

@@ -18,6 +18,7 @@ enum {
 /* One pass over a window. */
 struct pass {
     struct clf_transcriber *transcriber;
+    int slot;
     struct clf__ids inputs;
     int first; /* the input behind which text comes */
     int count; /* of text ids */
@@ -69,7 +70,7 @@ static clf_status sum_heads(struct pass *pass)
     CLF__TRY(clf__allocate(&pass->matrix, (size_t)rows * (size_t)pass->columns, sizeof *pass->matrix));
     for (int first = 0; first < pass->head_count; first += most) {
         int count = clf__smaller(most, pass->head_count - first);
-        CLF__TRY(clf__session_align(session, 0, pass->inputs.data, rows, pass->heads + first, count,
+        CLF__TRY(clf__session_align(session, pass->slot, pass->inputs.data, rows, pass->heads + first, count,
                                     pass->weights));
         for (int i = 0; i < count; i++) {
             clf__alignment_add_head(pass->matrix, pass->weights + (size_t)i * each, rows, stride,
@@ -147,15 +148,17 @@ static clf_status time_words(struct clf__timed_words *out, const struct pass *pa
     return CLF_OK;
 }
 
-clf_status clf__window_words(struct clf__timed_words *out, struct clf_transcriber *transcriber,
+clf_status clf__window_words(struct clf__timed_words *out, struct clf_transcriber *transcriber, int slot,
                              int32_t language, const char *code, const int32_t *ids, int count, int frames)
 {
     *out = (struct clf__timed_words){0};
     if (count == 0) {
         return CLF_OK;
     }
-    struct pass pass = {
-        .transcriber = transcriber, .count = count, .columns = frames / CLF__FRAMES_A_TIMESTAMP};
+    struct pass pass = {.transcriber = transcriber,
+                        .slot = slot,
+                        .count = count,
+                        .columns = frames / CLF__FRAMES_A_TIMESTAMP};
     struct clf__speech_words words = {0};
     clf_status status = listen(&pass, language, ids);
     if (status == CLF_OK) {

@@ -18,7 +18,8 @@ enum {
     NO_TIMESTAMPS = 29,
     TIMES = 30,
     POSITIONS = 30,
-    MOST_ROWS = 5
+    MOST_ROWS = 5,
+    SLOTS = 3
 };
 
 /* What a row of the model has seen. */
@@ -69,11 +70,11 @@ static void look(float *values, int32_t *ids, float *statistics, const float *lo
     statistics[1] = ids[0] >= 0 ? (float)log(sum) : -INFINITY;
 }
 
-static void fill_row(struct clf__step *step, const struct toy *toy, int r)
+static void fill_row(struct clf__step *step, const struct toy *toy, int r, int own)
 {
     float logits[V];
     int k = step->candidates, each = step->ranges_each;
-    compute_logits(logits, toy, &toy->next[r]);
+    compute_logits(logits, toy, &toy->next[own]);
     if (step->wants_logits) {
         memcpy(step->logits + (size_t)r * V, logits, sizeof logits);
     }
@@ -90,27 +91,33 @@ static void fill_row(struct clf__step *step, const struct toy *toy, int r)
     }
 }
 
-static void fill(struct clf__step *step, struct toy *toy)
+/* Of windows that have `each` rows. */
+static void fill(struct clf__step *step, struct toy *toys, int each)
 {
-    assert_in_range(step->rows, 1, MOST_ROWS);
+    assert_in_range(step->rows, 1, SLOTS * MOST_ROWS);
     for (int r = 0; r < step->rows; r++) {
-        toy->next[r] = toy->rows[step->parents[r]];
+        struct toy *toy = &toys[step->slots[r]];
+        int first = step->slots[r] * each, own = step->cache_rows[r] - first;
+        int is_first_row = r == 0 || step->slots[r] != step->slots[r - 1];
+        assert_int_equal(own, is_first_row ? 0 : step->cache_rows[r - 1] - first + 1);
+        assert_in_range(own, 0, each - 1);
+        struct history *history = &toy->next[own];
+        *history = toy->rows[step->parents[r] - first];
         int given = step->given_offsets != NULL ? step->given_offsets[r] : 0;
         int given_end = step->given_offsets != NULL ? step->given_offsets[r + 1] : 0;
         if (step->positions[r] == given_end - given) {
-            toy->next[r].count = 0;
+            history->count = 0;
         }
         for (; given < given_end; given++) {
-            toy->next[r].ids[toy->next[r].count++] = step->given[given];
+            history->ids[history->count++] = step->given[given];
         }
-        assert_int_equal(step->positions[r], toy->next[r].count);
-        assert_int_equal(step->cache_rows[r], r);
+        assert_int_equal(step->positions[r], history->count);
         assert_in_range(step->tokens[r], 0, V - 1);
-        toy->next[r].ids[toy->next[r].count++] = step->tokens[r];
-        fill_row(step, toy, r);
+        history->ids[history->count++] = step->tokens[r];
+        fill_row(step, toy, r, own);
     }
-    for (int r = 0; r < step->rows; r++) {
-        toy->rows[r] = toy->next[r];
+    for (int i = 0; i < SLOTS; i++) {
+        memcpy(toys[i].rows, toys[i].next, sizeof toys[i].rows);
     }
 }
 
@@ -128,15 +135,23 @@ static int read_ids(int32_t *ids, const json_t *list)
     return (int)json_array_size(list);
 }
 
-static void check_case(const json_t *one)
+/* A recorded case, as a passage is asked for it. */
+struct task {
+    const json_t *one;
+    struct clf__passage_rules rules;
+    int32_t prompt[POSITIONS];
+    int prompt_count;
+};
+
+static void read_task(struct task *task, const json_t *one)
 {
     static const int32_t banned[] = {3, 5, START, NO_SPEECH, NO_TIMESTAMPS};
     static const int32_t first[] = {0, 3, 5, END, START, NO_SPEECH, NO_TIMESTAMPS};
     static const int32_t plain[] = {3, 5, START, NO_SPEECH}, plain_first[] = {0, 3, 5, END, START, NO_SPEECH};
-    int32_t prompt[POSITIONS], expected[POSITIONS];
     int is_timed = integer_of(one, "timestamps");
     const json_t *penalty = json_object_get(one, "penalty"), *latest = json_object_get(one, "first");
-    struct clf__passage_rules rules = {
+    task->one = one;
+    task->rules = (struct clf__passage_rules){
         .vocabulary = V,
         .end_id = END,
         .timestamp_begin = TIMES,
@@ -154,35 +169,105 @@ static void check_case(const json_t *one)
         .temperature = json_number_value(json_object_get(one, "temperature")),
         .random_key = clf__draws_key((uint64_t)integer_of(one, "seed"), ((int64_t)1 << 33) + 7, 3),
     };
-    int is_drawn = rules.temperature > 0, rows = integer_of(one, "beams");
+    task->prompt_count = read_ids(task->prompt, json_object_get(one, "prompt"));
+}
+
+static void check_result(const struct clf__passage *passage, int slot, const json_t *one)
+{
+    int32_t expected[POSITIONS];
+    int count = read_ids(expected, json_object_get(one, "ids"));
+    struct clf__passage_result result = clf__passage_result(passage, slot);
+    assert_int_equal(result.count, count);
+    assert_memory_equal(result.ids, expected, (size_t)count * sizeof *expected);
+    double sum = json_number_value(json_object_get(one, "log_probability"));
+    assert_true(fabs(result.log_probability - sum) < 2e-5);
+    assert_true(fabs(result.no_speech - json_number_value(json_object_get(one, "no_speech"))) < 2e-6);
+}
+
+static struct clf__passage *make_passage(int slots, int beams, int samples)
+{
+    struct clf__passage *passage;
     struct clf__passage_limits limits = {
-        .beams = is_drawn ? 2 : rows, /* another number than of samples */
-        .samples = is_drawn ? rows : 0,
+        .slots = slots,
+        .beams = beams,
+        .samples = samples,
         .vocabulary = V,
         .positions = POSITIONS,
         .finished = 2 * MOST_ROWS,
         .banned = 7,
     };
-    struct toy toy = {.seed = integer_of(one, "seed")};
-    struct clf__passage *passage;
-    struct clf__step *step;
-    int prompt_count = read_ids(prompt, json_object_get(one, "prompt"));
-    int count = read_ids(expected, json_object_get(one, "ids"));
     assert_ok(clf__passage_create(&passage, &limits));
-    for (int pass = 0; pass < 2; pass++) { /* a passage begins anew */
-        clf__passage_begin(passage, &rules, prompt, prompt_count, 0);
-        while ((step = clf__passage_prepare(passage)) != NULL) {
-            fill(step, &toy);
-            clf__passage_advance(passage);
+    return passage;
+}
+
+static int is_drawn(const json_t *one)
+{
+    return json_number_value(json_object_get(one, "temperature")) > 0;
+}
+
+/* Up to SLOTS windows, the last of which come a few steps later. */
+static void search_together(struct clf__passage *passage, int each, const struct task *tasks, int count)
+{
+    struct toy toys[SLOTS] = {{0}};
+    struct clf__step *step;
+    for (int begun = 0, turn = 0; begun < count || turn > 0; turn++) {
+        if (begun < count && turn % 2 == 0) {
+            toys[begun].seed = integer_of(tasks[begun].one, "seed");
+            clf__passage_begin(passage, &tasks[begun].rules, tasks[begun].prompt, tasks[begun].prompt_count,
+                               begun);
+            begun++;
         }
-        struct clf__passage_result result = clf__passage_result(passage);
-        assert_int_equal(result.count, count);
-        assert_memory_equal(result.ids, expected, (size_t)count * sizeof *expected);
-        assert_true(
-            fabs(result.log_probability - json_number_value(json_object_get(one, "log_probability"))) < 2e-5);
-        assert_true(fabs(result.no_speech - json_number_value(json_object_get(one, "no_speech"))) < 2e-6);
+        if ((step = clf__passage_prepare(passage)) != NULL) {
+            fill(step, toys, each);
+            clf__passage_advance(passage);
+        } else if (begun == count) {
+            break;
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        check_result(passage, i, tasks[i].one);
+    }
+}
+
+static void check_case(const json_t *one)
+{
+    struct task task;
+    int rows = integer_of(one, "beams"), drawn = is_drawn(one);
+    /* Beams of another number than samples. */
+    struct clf__passage *passage = make_passage(1, drawn ? 2 : rows, drawn ? rows : 0);
+    read_task(&task, one);
+    for (int pass = 0; pass < 2; pass++) { /* a passage begins anew */
+        search_together(passage, drawn && rows < 2 ? 2 : rows, &task, 1);
     }
     clf__passage_free(passage);
+}
+
+/* Beams and samples, side by side. */
+static void test_together(void **state)
+{
+    (void)state;
+    static const int beams[] = {1, 2, 3, 5}, samples[] = {1, 3, 5};
+    json_t *cases = json_load_file(support_fixture("speech/passages.json"), 0, NULL);
+    int total = (int)json_array_size(cases), done = 0;
+    for (int variant = 0; variant < 12; variant++) {
+        int b = beams[variant % 4], s = samples[variant % 3], count = 0;
+        struct clf__passage *passage = make_passage(SLOTS, b, s);
+        struct task tasks[SLOTS];
+        for (int i = 0; i < total; i++) {
+            const json_t *one = json_array_get(cases, (size_t)(i * 31 % total)); /* kinds mixed */
+            if (integer_of(one, "beams") == (is_drawn(one) ? s : b)) {
+                read_task(&tasks[count++], one);
+            }
+            if (count == SLOTS) {
+                search_together(passage, b > s ? b : s, tasks, count);
+                done += count;
+                count = 0;
+            }
+        }
+        clf__passage_free(passage);
+    }
+    assert_true(done > 150);
+    json_decref(cases);
 }
 
 static void test_recorded(void **state)
@@ -200,7 +285,7 @@ static void test_no_memory(void **state)
 {
     (void)state;
     struct clf__passage_limits limits = {
-        .beams = 2, .samples = 3, .vocabulary = V, .positions = 9, .finished = 3, .banned = 3};
+        .slots = 1, .beams = 2, .samples = 3, .vocabulary = V, .positions = 9, .finished = 3, .banned = 3};
     struct clf__passage *passage = NULL;
     int failures = 0;
     for (uint64_t n = 1; passage == NULL; n++, failures++) {
@@ -217,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_recorded, support_teardown),
+        cmocka_unit_test_teardown(test_together, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,28 +8,7 @@
 #include <jansson.h>
 
 #include "support/process.h"
-#include "support/support.h"
-#include "transcribe/internal.h"
-
-enum { SECONDS = 41, COUNT = SECONDS * CLF_AUDIO_RATE };
-
-static const char *tiny(void)
-{
-    return support_fixture("speech/tiny");
-}
-
-/* Tones that change, some noise, and silence at the end. */
-static float *make_samples(int count)
-{
-    struct support_random random = {11};
-    float *samples = support_array((size_t)count + 1, sizeof *samples);
-    for (int i = 0; i < count - 3 * CLF_AUDIO_RATE; i++) {
-        double t = (double)i / CLF_AUDIO_RATE;
-        samples[i] =
-            (float)(0.3 * sin(6.2832 * (200 + 50 * floor(t)) * t)) + 0.05F * support_uniform(&random);
-    }
-    return samples;
-}
+#include "transcribe/recording.h"
 
 struct heard {
     int segments, progress, asked, stop_at;
@@ -56,27 +35,6 @@ static int ask(void *user)
     struct heard *heard = user;
     heard->asked++;
     return heard->stop_at > 0 && heard->asked >= heard->stop_at;
-}
-
-static struct clf_model *load_model(void)
-{
-    struct clf_model *model;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), tiny(), NULL));
-    return model;
-}
-
-/* `count` samples with these options; the recording comes in one piece. */
-static clf_status transcribe(struct clf_transcript **out, struct clf_model *model,
-                             const struct clf_transcribe_options *options, const float *samples, int count)
-{
-    struct clf_transcriber *transcriber;
-    struct clf_audio *audio;
-    assert_ok(clf_transcriber_create(&transcriber, model, options));
-    assert_ok(clf_audio_open_samples(&audio, samples, (size_t)count));
-    clf_status status = clf_transcribe(out, transcriber, audio);
-    clf_audio_free(audio);
-    clf_transcriber_free(transcriber);
-    return status;
 }
 
 /* Where times are no segments' own, nothing rules them, and they may go back. */
@@ -170,112 +128,6 @@ static void test_words(void **state)
     clf_model_free(model);
 }
 
-static void assert_same(const struct clf_transcript *one, const struct clf_transcript *other)
-{
-    assert_int_equal(one->count, other->count);
-    assert_string_equal(one->text, other->text);
-    for (int i = 0; i < one->count; i++) {
-        const struct clf_segment *a = &one->segments[i], *b = &other->segments[i];
-        assert_true(a->seek == b->seek && a->start == b->start && a->end == b->end);
-        assert_true(a->avg_logprob == b->avg_logprob && a->no_speech_prob == b->no_speech_prob);
-        assert_true(a->temperature == b->temperature);
-        assert_int_equal(a->token_count, b->token_count);
-        assert_memory_equal(a->tokens, b->tokens, (size_t)a->token_count * sizeof *a->tokens);
-    }
-}
-
-/* A recording at these temperatures, where no try is good enough. */
-static struct clf_transcript *never_sure(struct clf_model *model, const double *temperatures, int count,
-                                         uint64_t seed, int conditions)
-{
-    struct clf_transcript *transcript;
-    struct clf_transcribe_options options;
-    clf_transcribe_options_init(&options);
-    options.language = "pt";
-    options.beam = 2;
-    options.best_of = 3;
-    options.no_speech_threshold = NAN;
-    options.log_probability_threshold = 0;
-    options.temperatures = temperatures;
-    options.temperature_count = count;
-    options.seed = seed;
-    options.condition_on_previous = conditions;
-    assert_ok(transcribe(&transcript, model, &options, make_samples(COUNT), COUNT));
-    for (int i = 0; i < transcript->count; i++) {
-        assert_true(transcript->segments[i].temperature == temperatures[count - 1]);
-    }
-    assert_true(transcript->count > 0 && transcript->segments[transcript->count - 1].seek > 0);
-    return transcript;
-}
-
-static int is_other(const struct clf_transcript *one, const struct clf_transcript *other)
-{
-    return strcmp(one->text, other->text) != 0;
-}
-
-static void test_fallback(void **state)
-{
-    (void)state;
-    struct clf_model *model = load_model();
-    static const double rising[] = {0, 0.3, 0.5, 0.8}, other_rising[] = {0.2, 0.3, 0.5, 0.8};
-    struct clf_transcript *cold = never_sure(model, rising, 1, 0, 1);
-    struct clf_transcript *warm = never_sure(model, rising, 3, 0, 1);
-    struct clf_transcript *hot = never_sure(model, rising, 4, 0, 1);
-    struct clf_transcript *hot_again = never_sure(model, other_rising, 4, 0, 1);
-    struct clf_transcript *hot_other = never_sure(model, rising, 4, 1, 1);
-    struct clf_transcript *hot_apart = never_sure(model, rising, 4, 0, 0);
-    struct clf_transcript *warm_apart = never_sure(model, rising, 3, 0, 0);
-    assert_true(is_other(cold, warm) && is_other(warm, hot) && is_other(hot, hot_other));
-    assert_same(hot, hot_again);
-    assert_same(hot, hot_apart); /* above 0.5 there is no prompt in any case */
-    assert_true(is_other(warm, warm_apart));
-    struct clf_transcript *const all[] = {cold, warm, hot, hot_again, hot_other, hot_apart, warm_apart};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        clf_transcript_free(all[i]);
-    }
-    clf_model_free(model);
-}
-
-/* Which try stands: the first that passes, or silence. */
-static void test_thresholds(void **state)
-{
-    (void)state;
-    struct clf_model *model = load_model();
-    static const double temperatures[] = {0, 0.4, 0.8};
-    const struct {
-        double ratio, log_probability, no_speech, expected;
-    } cases[] = {
-        {NAN, -1000, NAN, 0}, {NAN, NAN, NAN, 0},
-        {0, NAN, NAN, 0.8},   {0, -1000, 0, 0.8}, /* what repeats itself is sure enough: no silence */
-        {0, 0, 0, -1},                            /* silence, whatever it repeats */
-        {NAN, 0, 1, 0.8},                         /* unsure, and no silence */
-        {NAN, 0, NAN, 0.8},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct clf_transcript *transcript;
-        struct clf_transcribe_options options;
-        clf_transcribe_options_init(&options);
-        options.beam = 1;
-        options.best_of = 1;
-        options.language = "pt";
-        options.temperatures = temperatures;
-        options.temperature_count = 3;
-        options.compression_ratio_threshold = cases[i].ratio;
-        options.log_probability_threshold = cases[i].log_probability;
-        options.no_speech_threshold = cases[i].no_speech;
-        if (!isnan(cases[i].ratio) && !clf__compression_is_known()) {
-            continue;
-        }
-        assert_ok(transcribe(&transcript, model, &options, make_samples(COUNT), COUNT));
-        assert_true((cases[i].expected < 0) == (transcript->count == 0));
-        for (int k = 0; k < transcript->count; k++) {
-            assert_true(transcript->segments[k].temperature == cases[i].expected);
-        }
-        clf_transcript_free(transcript);
-    }
-    clf_model_free(model);
-}
-
 static void test_clips(void **state)
 {
     (void)state;
@@ -327,6 +179,7 @@ static void test_refused(void **state)
     struct heard heard = {.stop_at = 9};
     struct clf_transcribe_options options;
     const double falling[] = {3, 2}, out_of_range = 101;
+    const int32_t id_out_of_range = 1774;
     clf_transcribe_options_init(&options);
     options.language = "xx";
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
@@ -336,6 +189,10 @@ static void test_refused(void **state)
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
                  "beam is 65: must be 1 to 64");
     options.beam = 2;
+    options.batch = 65;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "batch is 65: must be 1 to 64");
+    options.batch = 1;
     options.patience = NAN;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "patience is nan");
     options.patience = 1;
@@ -362,10 +219,19 @@ static void test_refused(void **state)
         assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_UNSUPPORTED, "without zlib");
     }
     options.compression_ratio_threshold = NAN;
+    options.suppressed = &id_out_of_range;
+    options.suppressed_count = 1;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "suppressed id 1774: the vocabulary has 0 to 1773");
+    options.suppressed = NULL;
+    options.hotwords = options.prefix = "a";
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "beside a prefix");
+    options.hotwords = options.prefix = NULL;
     options.interrupted = ask;
     options.user = &heard;
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_INTERRUPTED, "asked to stop");
     assert_null(transcript);
+    heard.stop_at = 0;
     samples[20000] = NAN;
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_FORMAT, "is not a number");
     assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/whisper"), NULL));
@@ -457,6 +323,18 @@ static void test_command(void **state)
     assert_non_null(strstr(drawn.output, "\"temperature\": 0.7"));
     struct process_result cut = run_clformer(NULL, process_format("%s --temperature 0.3,", hot));
     assert_refused(cut, 2, "--temperature takes numbers with commas between");
+    struct process_result half = run_clformer(NULL, process_format("%s --suppress-tokens 1,2.5", hot));
+    assert_refused(half, 2, "--suppress-tokens takes ids with commas between, or -1, not \"1,2.5\"");
+    char *longer = make_wav("talk.two.wav", 33 * CLF_AUDIO_RATE);
+    const char *three = process_format("%s /nowhere.wav %s %s", longer, path, longer);
+    struct process_result apart = run_clformer(NULL, process_format("%s %s", always, three));
+    struct process_result together = run_clformer(NULL, process_format("%s --batch 3 %s", always, three));
+    assert_string_equal(together.output, apart.output);
+    assert_true(together.status == 1 && apart.status == 1);
+    assert_true(strlen(apart.output) > 2 * strlen(text.output));
+    apart = run_clformer(NULL, process_format("%s --format json %s", always, three));
+    together = run_clformer(NULL, process_format("%s --format json --batch 2 %s", always, three));
+    assert_string_equal(together.output, apart.output);
     struct process_result none = run_clformer(NULL, always);
     assert_refused(none, 2, "transcribe takes one or more recordings");
     struct process process = {.input = "\1\2\3\4", .input_size = 4};
@@ -477,8 +355,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_options, support_teardown),
         cmocka_unit_test_teardown(test_words, support_teardown),
-        cmocka_unit_test_teardown(test_fallback, support_teardown),
-        cmocka_unit_test_teardown(test_thresholds, support_teardown),
         cmocka_unit_test_teardown(test_clips, support_teardown),
         cmocka_unit_test_teardown(test_short, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),

@@ -68,8 +68,8 @@ struct flags {
     /* train */
     const char *log, *recipe;
     /* transcribe */
-    const char *language, *initial_prompt, *prefix, *clips, *temperatures;
-    int speech_task, timestamps, format, conditions, raw_rate, best_of;
+    const char *language, *initial_prompt, *prefix, *clips, *temperatures, *hotwords, *suppressed;
+    int speech_task, timestamps, format, conditions, raw_rate, best_of, batch;
     const char *prepend_punctuations, *append_punctuations;
     int word_timestamps;
     struct clf_transcript_options subtitles; /* its size is set by who uses it */

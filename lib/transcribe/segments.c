@@ -1,0 +1,262 @@
+/* What the model says of a window becomes segments: the times in it tell where the next window begins
+ * (openai/whisper, transcribe.py). */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "transcribe/work.h"
+
+static const char PREPENDED[] = "\"'“¿([{-", APPENDED[] = "\"'.。,，!！?？:：”)]}、";
+
+/* What was decoded above this temperature is no prompt for what follows. */
+static const double MISLEADING = 0.5;
+
+static clf_status add_segment(struct clf__work *work, struct clf_segment **out)
+{
+    struct clf_transcript *transcript = work->transcript;
+    if (transcript->count == work->capacity) {
+        int capacity = work->capacity > 0 ? 2 * work->capacity : 16;
+        CLF__TRY(clf__resize(&transcript->segments, (size_t)capacity, sizeof *transcript->segments));
+        work->capacity = capacity;
+    }
+    struct clf_segment *segment = &transcript->segments[transcript->count];
+    *segment = (struct clf_segment){
+        .id = transcript->count,
+        .seek = work->seek,
+        .temperature = work->decoded.temperature,
+        .avg_logprob = work->decoded.avg_logprob,
+        .compression_ratio = work->decoded.compression_ratio,
+        .no_speech_prob = work->decoded.no_speech,
+    };
+    transcript->count++;
+    *out = segment;
+    return CLF_OK;
+}
+
+static void free_words(struct clf_segment *segment)
+{
+    for (int i = 0; i < segment->word_count; i++) {
+        clf__free(segment->words[i].text);
+    }
+    clf__free(segment->words);
+    segment->words = NULL;
+    segment->word_count = 0;
+}
+
+void clf__segment_free(struct clf_segment *segment)
+{
+    clf__free(segment->text);
+    clf__free(segment->tokens);
+    free_words(segment);
+}
+
+/* A segment that takes no time, or has no text, stays without its tokens. */
+static clf_status empty_segment(struct clf_segment *segment)
+{
+    char *text;
+    CLF__TRY(clf__copy_string(&text, ""));
+    clf__free(segment->text);
+    segment->text = text;
+    segment->token_count = 0;
+    free_words(segment);
+    return CLF_OK;
+}
+
+/* Ids first .. end - 1 of the window, between two times in seconds. */
+static clf_status cut_segment(struct clf__work *work, int first, int end, double start, double stop)
+{
+    const struct clf_transcriber *transcriber = work->transcriber;
+    struct clf_segment *segment;
+    const int32_t *ids = work->decoded.ids + first;
+    CLF__TRY(add_segment(work, &segment));
+    segment->start = start;
+    segment->end = stop;
+    segment->token_count = end - first;
+    CLF__TRY(clf__allocate(&segment->tokens, (size_t)(end - first), sizeof *segment->tokens));
+    memcpy(segment->tokens, ids, (size_t)(end - first) * sizeof *ids);
+    return clf__speech_text(&segment->text, &transcriber->tokens, transcriber->model->tokenizer, ids,
+                            end - first);
+}
+
+/* What follows once a segment is as it stays. */
+static clf_status finish_segment(struct clf__work *work, struct clf_segment *segment)
+{
+    const struct clf_recordings *recordings = work->recordings;
+    size_t size;
+    clf__speech_strip(&size, segment->text);
+    if (segment->start == segment->end || size == 0) {
+        CLF__TRY(empty_segment(segment));
+    }
+    for (int i = 0; i < segment->token_count; i++) {
+        CLF__TRY(clf__ids_append(&work->said, segment->tokens[i]));
+    }
+    if (recordings->segment != NULL) {
+        recordings->segment(recordings->user, work->index, segment);
+    }
+    return CLF_OK;
+}
+
+static int is_time(const struct clf__work *work, int index)
+{
+    return index >= 0 && work->decoded.ids[index] >= work->transcriber->tokens.timestamp_begin;
+}
+
+/* How many steps of 0.02 s behind the window's beginning. */
+static int steps_at(const struct clf__work *work, int index)
+{
+    return work->decoded.ids[index] - work->transcriber->tokens.timestamp_begin;
+}
+
+static double window_start(const struct clf__work *work)
+{
+    return (double)work->seek / CLF__FRAMES_A_SECOND;
+}
+
+/* 0.02 is openai/whisper's step: n * 0.02 is not always n / 50. */
+static double time_at(const struct clf__work *work, int index)
+{
+    return window_start(work) + steps_at(work, index) * 0.02;
+}
+
+/* Its last id, and that alone, is a time: nothing was cut off. */
+static int ends_with_time(const struct clf__work *work)
+{
+    int count = work->decoded.count;
+    return count >= 2 && is_time(work, count - 1) && !is_time(work, count - 2);
+}
+
+/* Cuts between each two times side by side. Returns how many ids are in segments. */
+static clf_status cut_pairs(struct clf__work *work, int *done)
+{
+    const struct clf__decoded *decoded = &work->decoded;
+    *done = 0;
+    for (int i = 1; i <= decoded->count; i++) {
+        int is_pair = i < decoded->count && is_time(work, i) && is_time(work, i - 1);
+        int is_last = i == decoded->count && *done > 0 && ends_with_time(work);
+        if (is_pair || is_last) {
+            CLF__TRY(cut_segment(work, *done, i, time_at(work, *done), time_at(work, i - 1)));
+            *done = i;
+        }
+    }
+    return CLF_OK;
+}
+
+/* Without pairs the window is one segment, up to its last time. */
+static clf_status cut_whole(struct clf__work *work)
+{
+    double length = (double)work->size / CLF__FRAMES_A_SECOND;
+    int last = work->decoded.count - 1;
+    while (last >= 0 && !is_time(work, last)) {
+        last--;
+    }
+    if (last >= 0 && steps_at(work, last) != 0) {
+        length = steps_at(work, last) * 0.02;
+    }
+    return cut_segment(work, 0, work->decoded.count, window_start(work), window_start(work) + length);
+}
+
+/* The words of the segments from `first` on, which are the window's. */
+static clf_status find_words(struct clf__work *work, int first)
+{
+    struct clf_transcript *transcript = work->transcript;
+    const struct clf_transcribe_options *options = &work->transcriber->options;
+    struct clf_segment *segments = transcript->segments + first;
+    int count = transcript->count - first, *counts;
+    struct clf__timed_words words = {0};
+    struct clf__ids ids = {0};
+    CLF__TRY(clf__allocate(&counts, (size_t)count, sizeof *counts));
+    clf_status status = CLF_OK;
+    for (int i = 0; i < count; i++) {
+        int before = ids.count;
+        for (int k = 0; k < segments[i].token_count && status == CLF_OK; k++) {
+            if (segments[i].tokens[k] < work->transcriber->tokens.end) {
+                status = clf__ids_append(&ids, segments[i].tokens[k]);
+            }
+        }
+        counts[i] = ids.count - before;
+    }
+    if (status == CLF_OK) {
+        status = clf__window_words(&words, work->transcriber, work->slot, work->language,
+                                   transcript->language, ids.data, ids.count, work->size);
+    }
+    if (status == CLF_OK) {
+        const char *prepend = options->prepend_punctuations, *append = options->append_punctuations;
+        status = clf__timed_words_settle(&words, prepend != NULL ? prepend : PREPENDED,
+                                         append != NULL ? append : APPENDED);
+    }
+    if (status == CLF_OK) {
+        status = clf__timed_words_share(segments, counts, count, &words, window_start(work), work->spoken);
+    }
+    clf__timed_words_free(&words);
+    clf__ids_free(&ids);
+    clf__free(counts);
+    return status;
+}
+
+/* Where the words of the segments from `first` on end. */
+static double words_end(const struct clf__work *work, int first)
+{
+    const struct clf_transcript *transcript = work->transcript;
+    for (int i = transcript->count - 1; i >= first; i--) {
+        const struct clf_segment *segment = &transcript->segments[i];
+        if (segment->word_count > 0) {
+            return segment->words[segment->word_count - 1].end;
+        }
+    }
+    return transcript->segments[transcript->count - 1].end;
+}
+
+/* Gives the window's segments their words, and lets these tell where the next window begins. */
+static clf_status time_words(struct clf__work *work, int first, int64_t *seek)
+{
+    const struct clf_transcribe_options *options = &work->transcriber->options;
+    struct clf_transcript *transcript = work->transcript;
+    struct clf__window_times times = {
+        .start = window_start(work),
+        .end = window_start(work) + (double)work->size / CLF__FRAMES_A_SECOND,
+        .spoken = work->spoken,
+        .recording = (double)work->windows->frames / CLF__FRAMES_A_SECOND,
+        .silence = options->hallucination_silence_threshold,
+    };
+    CLF__TRY(find_words(work, first));
+    double end = words_end(work, first);
+    if (!ends_with_time(work) && end > times.start) {
+        int is_rest_silent = times.silence > 0.0 && times.start + CLF__WINDOW_SECONDS - end <= times.silence;
+        *seek = is_rest_silent ? work->seek + work->size : llrint(end * CLF__FRAMES_A_SECOND);
+    }
+    int count = transcript->count - first, kept = count;
+    if (times.silence > 0.0) {
+        kept = clf__segments_keep(transcript->segments + first, count, &times, seek);
+    }
+    while (transcript->count > first + (kept > 0 ? kept : 0)) {
+        clf__segment_free(&transcript->segments[--transcript->count]);
+    }
+    if (kept > 0) {
+        work->spoken = words_end(work, first);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__work_cut(struct clf__work *work)
+{
+    struct clf_transcript *transcript = work->transcript;
+    int done, first = transcript->count;
+    CLF__TRY(cut_pairs(work, &done));
+    if (done == 0) {
+        CLF__TRY(cut_whole(work));
+    }
+    int64_t seek =
+        work->seek +
+        (done == 0 || ends_with_time(work) ? work->size : steps_at(work, done - 1) * CLF__FRAMES_A_TIMESTAMP);
+    if (work->transcriber->options.word_timestamps) {
+        CLF__TRY(time_words(work, first, &seek));
+    }
+    for (int i = first; i < transcript->count; i++) {
+        CLF__TRY(finish_segment(work, &transcript->segments[i]));
+    }
+    work->seek = seek;
+    if (!work->transcriber->options.condition_on_previous || work->decoded.temperature > MISLEADING) {
+        work->forgotten = work->said.count;
+    }
+    return CLF_OK;
+}

@@ -1,0 +1,212 @@
+#include "shared/recordings.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "shared/erase_line.h"
+#include "shared/progress.h"
+
+static const char *const endings[] = {"txt", "srt", "vtt", "tsv", "json"};
+
+/* A recording. */
+struct item {
+    struct clf_audio *audio;
+    char *held; /* what is not printed yet, as others come before it */
+    size_t held_size;
+    double seconds; /* that are done */
+    int is_done;
+};
+
+struct work {
+    const struct flags *flags;
+    struct item *items;
+    int next;            /* the first one that is not done: what is said of it is printed at once */
+    int prints_segments; /* as they come */
+    int shows_progress;
+    double start;
+    int result;
+};
+
+clf_status recordings_name(char **out, const struct flags *flags, const char *path)
+{
+    char *name;
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    int length = (int)(dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base));
+    if (strcmp(path, "-") == 0) {
+        base = "stdin";
+        length = (int)strlen(base);
+    }
+    size_t size = (size_t)length + strlen(endings[flags->format]) + 2;
+    if ((name = malloc(size)) == NULL) {
+        return CLF_OUT_OF_MEMORY;
+    }
+    snprintf(name, size, "%.*s.%s", length, base, endings[flags->format]);
+    clf_status status = clf__path_join(out, flags->output, name);
+    free(name);
+    return status;
+}
+
+int recordings_interrupted(void *unused)
+{
+    return signals_interrupted(unused) || output_failed();
+}
+
+/* Prints text of a recording, or holds it until its turn comes. */
+static void print(struct work *work, int index, const char *text)
+{
+    struct item *item = &work->items[index];
+    size_t size = strlen(text);
+    if (index == work->next) {
+        fputs(text, stdout);
+        fflush(stdout);
+        return;
+    }
+    char *held = realloc(item->held, item->held_size + size + 1);
+    if (held == NULL) {
+        fprintf(stderr, "clformer: no memory left\n");
+        work->result = EXIT_FAILED;
+        return;
+    }
+    memcpy(held + item->held_size, text, size + 1);
+    item->held = held;
+    item->held_size += size;
+}
+
+/* Goes on to the first recording that is not done. */
+static void go_on(struct work *work)
+{
+    while (work->next < work->flags->operand_count && work->items[work->next].is_done) {
+        work->next++;
+        if (work->next < work->flags->operand_count && work->items[work->next].held != NULL) {
+            fputs(work->items[work->next].held, stdout);
+            fflush(stdout);
+        }
+    }
+}
+
+static void erase_progress(const struct work *work)
+{
+    if (work->shows_progress) {
+        erase_line();
+    }
+}
+
+static void print_segment(void *user, int index, const struct clf_segment *segment)
+{
+    struct work *work = user;
+    struct clf_segment one = *segment;
+    struct clf_transcript transcript = {.text = "", .language = "", .segments = &one, .count = 1};
+    char *text;
+    if (work->prints_segments &&
+        clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_TEXT, NULL) == CLF_OK) {
+        erase_progress(work);
+        print(work, index, text);
+        clf_string_free(text);
+    }
+}
+
+/* How far the first recording is that is not done, and how fast all of them are. */
+static void show_progress(void *user, int index, double seconds, double of)
+{
+    struct work *work = user;
+    double elapsed = seconds_now() - work->start, all = 0;
+    work->items[index].seconds = seconds;
+    if (!work->shows_progress || index != work->next || elapsed <= 0) {
+        return;
+    }
+    for (int i = 0; i < work->flags->operand_count; i++) {
+        all += work->items[i].seconds;
+    }
+    erase_line();
+    fprintf(stderr, "%.0f of %.0f s, %.1f times real time", seconds, of, all / elapsed);
+    fflush(stderr);
+}
+
+static clf_status write_output(struct work *work, int index, const char *text)
+{
+    char *output;
+    if (work->flags->output == NULL) {
+        print(work, index, work->prints_segments ? "" : text);
+        print(work, index, work->flags->format == CLF_TRANSCRIPT_JSON ? "\n" : "");
+        return CLF_OK;
+    }
+    clf_status status = recordings_name(&output, work->flags, work->flags->operands[index]);
+    if (status == CLF_OK) {
+        status = clf__file_write(output, text, strlen(text));
+        clf_string_free(output);
+    }
+    return status;
+}
+
+static clf_status open_recording(void *user, int index, struct clf_audio **out)
+{
+    struct work *work = user;
+    const char *path = work->flags->operands[index];
+    clf_status status = work->flags->raw_rate >= 0 ? clf_audio_open_raw(out, path, work->flags->raw_rate)
+                                                   : clf_audio_open(out, path);
+    work->items[index].audio = status == CLF_OK ? *out : NULL;
+    return status;
+}
+
+static void end_recording(void *user, int index, clf_status status, struct clf_transcript *transcript)
+{
+    struct work *work = user;
+    struct item *item = &work->items[index];
+    char *text;
+    erase_progress(work);
+    if (status == CLF_OK && work->flags->verbose) {
+        fprintf(stderr, "clformer: %s: language %s\n", clf_audio_name(item->audio), transcript->language);
+    }
+    if (status == CLF_OK) {
+        status = clf_transcript_write(&text, transcript, (clf_transcript_format)work->flags->format,
+                                      &work->flags->subtitles);
+    }
+    if (status == CLF_OK) {
+        status = write_output(work, index, text);
+        clf_string_free(text);
+    }
+    if (status != CLF_OK && !(status == CLF_INTERRUPTED && output_failed())) {
+        work->result = report_failure(status);
+    }
+    clf_transcript_free(transcript);
+    clf_audio_free(item->audio);
+    item->audio = NULL;
+    item->is_done = 1;
+    go_on(work);
+}
+
+int recordings_transcribe(struct clf_transcriber *transcriber, const struct flags *flags)
+{
+    struct work work = {
+        .flags = flags,
+        .items = calloc((size_t)flags->operand_count, sizeof *work.items),
+        .prints_segments = flags->output == NULL && flags->format == CLF_TRANSCRIPT_TEXT,
+        .shows_progress = !flags->quiet && isatty(STDERR_FILENO),
+        .start = seconds_now(),
+        .result = EXIT_DONE,
+    };
+    if (work.items == NULL) {
+        fprintf(stderr, "clformer: no memory left\n");
+        return EXIT_FAILED;
+    }
+    struct clf_recordings recordings;
+    clf_recordings_init(&recordings);
+    recordings.count = flags->operand_count;
+    recordings.open = open_recording;
+    recordings.done = end_recording;
+    recordings.segment = print_segment;
+    recordings.progress = show_progress;
+    recordings.user = &work;
+    clf_status status = clf_transcribe_several(transcriber, &recordings);
+    if (status != CLF_OK && work.result == EXIT_DONE && !output_failed()) {
+        work.result = report_failure(status);
+    }
+    for (int i = 0; i < flags->operand_count; i++) {
+        free(work.items[i].held);
+    }
+    free(work.items);
+    return work.result;
+}
