@@ -8,7 +8,6 @@
 #include "shared/command.h"
 #include "shared/erase_line.h"
 #include "shared/progress.h"
-#include "shared/ranks.h"
 
 static const char help[] =
     "Usage: clformer transcribe -m MODEL [FLAGS] FILE...\n\n"
@@ -238,9 +237,6 @@ int verb_transcribe(int argc, char **argv)
     int status = flags_parse(&job.flags, argc, argv, TAKES_MODEL | TAKES_DEVICE | TAKES_SPEECH, help);
     if (status < 0) {
         status = flags_operands(&job.flags, 1, argc, "transcribe takes one or more recordings");
-    }
-    if (status < 0) {
-        status = ranks_refuse("transcribe works in one process; start one for each of several recordings");
     }
     if (status >= 0) {
         return status;
