@@ -9,23 +9,24 @@
 
 #include "base/nearest.h"
 #include "shared/command.h"
+#include "shared/ranks.h"
 #include "shared/terminal_guard.h"
 
 static const struct verb verbs[] = {
-    {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1},
-    {"translate", "translate lines from standard input", verb_translate, 1},
-    {"transcribe", "write down what recordings say, with a Whisper model", verb_transcribe, 1},
-    {"score", "the log-probability of given translations", verb_score, 1},
-    {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1},
-    {"inspect", "show what a model folder holds", verb_inspect, 0},
-    {"selftest", "prove every kernel on a device", verb_selftest, 1},
-    {"bench", "how fast a device runs a model", verb_bench, 1},
-    {"train", "train a model from parallel text", verb_train, 1},
-    {"curves", "an HTML page of the curves of training, from its logs", verb_curves, 1},
-    {"average", "a model whose weights are the mean of others'", verb_average, 1},
-    {"convert", "a model with its weights as they are loaded: smaller, sooner there", verb_convert, 1},
-    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0},
-    {"tune", "find what is fastest on a device, and keep it", verb_tune, 1},
+    {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1, EACH_RANK},
+    {"translate", "translate lines from standard input", verb_translate, 1, AS_RANKS},
+    {"transcribe", "write down what recordings say, with a Whisper model", verb_transcribe, 1, ALONE},
+    {"score", "the log-probability of given translations", verb_score, 1, AS_RANKS},
+    {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1, ALONE},
+    {"inspect", "show what a model folder holds", verb_inspect, 0, ALONE},
+    {"selftest", "prove every kernel on a device", verb_selftest, 1, EACH_RANK},
+    {"bench", "how fast a device runs a model", verb_bench, 1, ALONE},
+    {"train", "train a model from parallel text", verb_train, 1, AS_RANKS},
+    {"curves", "an HTML page of the curves of training, from its logs", verb_curves, 1, ALONE},
+    {"average", "a model whose weights are the mean of others'", verb_average, 1, ALONE},
+    {"convert", "a model with its weights as they are loaded: smaller, sooner there", verb_convert, 1, ALONE},
+    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0, ALONE},
+    {"tune", "find what is fastest on a device, and keep it", verb_tune, 1, ALONE},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
@@ -90,10 +91,20 @@ static int report_no_verb(const char *name)
                : report_wrong_call("there is no verb \"%s\"; `clformer --help` lists them", name);
 }
 
+/* Ranks that do the same would write to the same files. Returns -1 to go on, or an exit status. */
+static int refuse_ranks(const struct verb *verb)
+{
+    char sentence[128];
+    snprintf(sentence, sizeof sentence, "%s works in one process: start it without mpirun or srun",
+             verb->name);
+    return verb->ranks == ALONE ? ranks_refuse(sentence) : -1;
+}
+
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
     signals_catch(verb->cleans_up);
-    return signals_finish(output_finish(verb->run(argc, argv)));
+    int status = refuse_ranks(verb);
+    return signals_finish(output_finish(status < 0 ? verb->run(argc, argv) : status));
 }
 
 /* `clformer help VERB` is `clformer VERB --help`. */

@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "shared/command.h"
-#include "shared/ranks.h"
 #include "shared/recordings.h"
 
 static const char help[] =
@@ -208,9 +207,6 @@ int verb_transcribe(int argc, char **argv)
     int status = flags_parse(&job.flags, argc, argv, TAKES_MODEL | TAKES_DEVICE | TAKES_SPEECH, help);
     if (status < 0) {
         status = flags_operands(&job.flags, 1, argc, "transcribe takes one or more recordings");
-    }
-    if (status < 0) {
-        status = ranks_refuse("transcribe works in one process; start one for each of several recordings");
     }
     if (status >= 0) {
         return status;

@@ -220,7 +220,8 @@ int verb_translate(int argc, char **argv)
 {
     struct stream stream = {.sides = 1};
     line_reader_use_stdin(&stream.readers[0]);
-    int takes = TAKES_MODEL | TAKES_DEVICES | TAKES_SEARCH | TAKES_LINES | TAKES_TEXTS | TAKES_JSON;
+    int takes =
+        TAKES_MODEL | TAKES_DEVICES | TAKES_SEARCH | TAKES_LINES | TAKES_TEXTS | TAKES_JSON | TAKES_RESULTS;
     int status = flags_parse(&stream.flags, argc, argv, takes, help);
     if (status < 0) {
         status = flags_operands(&stream.flags, 0, 0, "translate reads standard input and takes only flags");
@@ -233,6 +234,11 @@ int verb_translate(int argc, char **argv)
     }
     if (status < 0 && stream.flags.stream && stream.flags.json) {
         status = report_wrong_call("--stream shows text, and --json objects of whole lines: choose one");
+    }
+    if (status < 0 && stream.flags.stream && stream.flags.output != NULL) {
+        status =
+            report_wrong_call("--stream shows text as it grows, and --output keeps it until all is there: "
+                              "choose one");
     }
     if (status < 0 && stream.flags.stream) {
         status = ranks_refuse("--stream shows translations as they grow, which one process does: start one");

@@ -2,8 +2,11 @@
  * ranks; and all of them end where one fails. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <clformer/ranks.h>
+
+#include "base/file.h"
 
 #include "support/ranks.h"
 
@@ -112,8 +115,13 @@ static void test_few_lines(void **state)
     ranks_need();
     static const char *const inputs[] = {"", "\n", "Merci.\n", "Merci.\n\nOui.", "Merci.\n\xff\nOui.\n"};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        const char *folder = support_temporary_folder(), *file = process_format("%s/fr", folder);
+        process_write(folder, "fr", inputs[i], strlen(inputs[i]));
         struct process_result alone = run_clformer(inputs[i], TRANSLATE);
         check_same(4, inputs[i], TRANSLATE, &alone);
+        const char *score = process_format(SCORE "%s %s", file, file);
+        alone = run_clformer(NULL, score);
+        check_same(4, NULL, score, &alone);
     }
     char *lines = support_array(9000, 1);
     for (int i = 0; i < 2000; i++) {
@@ -152,8 +160,6 @@ static void test_refused(void **state)
     const char *folder = support_temporary_folder();
     struct process_result result = run(2, "Merci.\n", TRANSLATE "--beam 1 --stream");
     check_said(&result, 2, "clformer: --stream shows translations as they grow, which one process does");
-    result = run(2, NULL, "transcribe -m nowhere none.wav");
-    check_said(&result, 2, "clformer: transcribe works in one process");
     result = run(2, "Merci.\n", process_format(TRANSLATE "--target-prefix-file %s/none", folder));
     assert_int_equal(result.status, 1);
     assert_int_equal(process_count(own_errors(&result), "/none cannot be read: "), 1);
@@ -178,52 +184,150 @@ static void test_refused(void **state)
     assert_non_null(strstr(result.errors, "clformer: rank 1 on "));
 }
 
-/* Of three ranks one loses its device, or is killed, at its process' n-th launch (tests/preload/lost.c). */
-static struct process_result run_losing(int rank, int launch, int kills, const char *lines)
+/* Of three ranks one loses its device at its process' n-th launch, or what `instead` says
+ * (tests/preload/lost.c). */
+static struct process_result run_losing(int rank, int launch, const char *instead, const char *lines,
+                                        const char *arguments)
 {
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* its runtime must be the first that is loaded */
 #endif
-    setenv("LD_PRELOAD", CLF_BUILD_FOLDER "/tests/lost.so", 1);
-    setenv("LOST_AFTER", process_format("%d", launch), 1);
-    setenv("LOST_RANK", process_format("%d", rank), 1);
-    if (kills) {
-        setenv("LOST_KILLS", "1", 1);
+    const char *const settings[][2] = {{"LD_PRELOAD", CLF_BUILD_FOLDER "/tests/lost.so"},
+                                       {"LOST_AFTER", process_format("%d", launch)},
+                                       {"LOST_RANK", process_format("%d", rank)},
+                                       {instead, "1"}};
+    int count = instead != NULL ? 4 : 3;
+    for (int i = 0; i < count; i++) {
+        setenv(settings[i][0], settings[i][1], 1);
     }
-    struct process_result result = run(3, lines, TRANSLATE "--beam 4");
-    static const char *const names[] = {"LD_PRELOAD", "LOST_AFTER", "LOST_RANK", "LOST_KILLS"};
-    for (int i = 0; i < 4; i++) {
-        unsetenv(names[i]);
+    struct process_result result = run(3, lines, arguments);
+    for (int i = 0; i < count; i++) {
+        unsetenv(settings[i][0]);
     }
+    assert_true(result.status != 0);
+    assert_string_equal(result.output, "");
     return result;
 }
 
-/* Behind the opening of devices, which may do without one that fails, and no later than every rank comes with
- * its first lines: how many it has in all is a matter of pace. */
-static void test_a_rank_fails(void **state)
+/* What was there before, and nothing beside it. */
+static void check_old(const char *folder, int is_alone)
 {
-    (void)state;
-    ranks_need();
-    const char *lines = read_lines(0);
-    struct process_result alone = run_clformer(lines, TRANSLATE "--beam 4");
+    size_t size;
+    assert_string_equal(process_read(folder, "out", &size), "old\n");
+    struct clf__names names = {.count = 0};
+    assert_ok(clf__folder_list(&names, folder));
+    assert_true(!is_alone || names.count == 1);
+    clf__names_free(&names);
+}
+
+/* A run that fails so, with an output that was there before. */
+static struct process_result run_failing(int rank, const char *instead, const char *lines,
+                                         const char *command)
+{
+    const char *folder = support_temporary_folder();
+    process_write(folder, "out", "old\n", 4);
+    struct process_result result =
+        run_losing(rank, 80, instead, lines, process_format("%s -o %s/out", command, folder));
+    check_old(folder, instead == NULL || strcmp(instead, "LOST_KILLS") != 0);
+    return result;
+}
+
+static void check_failures(const char *lines, const char *command)
+{
     for (int rank = 0; rank < 3; rank++) {
-        for (int launch = 80; launch <= 120; launch += 40) {
-            struct process_result lost = run_losing(rank, launch, 0, lines);
-            assert_int_equal(lost.status, 1);
-            assert_string_equal(lost.output, "");
-            if (strstr(own_errors(&lost), process_format("clformer: rank %d on ", rank)) == NULL) {
-                fail_msg("rank %d lost its device: %s", rank, lost.errors);
-            }
-        }
-        struct process_result killed = run_losing(rank, 100, 1, lines);
-        assert_true(killed.status != 0);
-        assert_string_equal(killed.output, "");
+        struct process_result lost = run_failing(rank, NULL, lines, command);
+        check_said(&lost, 1, process_format("clformer: rank %d on ", rank));
+        struct process_result killed = run_failing(rank, "LOST_KILLS", lines, command);
         if (strstr(clf_ranks_library(), "Open MPI") != NULL &&
             strstr(killed.errors, process_format("rank %d with PID", rank)) == NULL) {
             fail_msg("rank %d was killed, and mpirun says %s", rank, killed.errors);
         }
     }
-    check_same(3, lines, TRANSLATE "--beam 4", &alone);
+    struct process_result full = run_failing(0, "LOST_DISK", lines, command);
+    check_said(&full, 1, "clformer: rank 0 on ");
+    check_said(&full, 1, "/out: cannot be written: ");
+}
+
+static void check_file(const char *lines, const char *command)
+{
+    size_t size;
+    const char *folder = support_temporary_folder();
+    struct process_result alone = run_clformer(lines, command),
+                          result = run(3, lines, process_format("%s -o %s/out", command, folder));
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.output, "");
+    assert_string_equal(process_read(folder, "out", &size), alone.output);
+}
+
+/* At a launch behind the opening of devices, which may do without one that fails, and no later than every
+ * rank comes with its first lines: how many it has in all is a matter of pace. */
+static void test_a_rank_fails(void **state)
+{
+    (void)state;
+    ranks_need();
+    const char *lines = read_lines(0), *folder = support_temporary_folder();
+    process_write(folder, "fr", lines, strlen(lines));
+    const char *score = process_format(SCORE "- %s/fr", folder);
+    check_file(lines, TRANSLATE "--beam 4");
+    check_file(lines, score);
+    check_failures(lines, TRANSLATE "--beam 4");
+    check_failures(lines, score);
+}
+
+/* A copy of the command that calls itself another version. */
+static const char *make_other_version(void)
+{
+    char *version = run_clformer(NULL, "--version").output + strlen("clformer ");
+    version[strcspn(version, "\n")] = '\0';
+    size_t size, length = strlen(version) + 1;
+    int found = 0;
+    const char *folder = support_temporary_folder();
+    char *bytes = process_read(CLF_BUILD_FOLDER, "clformer", &size);
+    for (size_t i = 0; i + length <= size; i++) {
+        if (memcmp(bytes + i, version, length) == 0) {
+            bytes[i] = '9';
+            found++;
+        }
+    }
+    assert_true(found > 0);
+    process_write(folder, "clformer", bytes, size);
+    assert_int_equal(chmod(process_format("%s/clformer", folder), 0700), 0);
+    return process_format("%s/clformer", folder);
+}
+
+static void test_other_version(void **state)
+{
+    (void)state;
+    ranks_need();
+    const char *between = process_format(TRANSLATE ": -n 1 %s " TRANSLATE, make_other_version());
+    struct process_result result = ranks_run_unlike(CLF_BUILD_FOLDER "/clformer", between, TRANSLATE);
+    check_said(&result, 2, ": the version of clformer is 9");
+    check_said(&result, 2, "clformer: rank 1 on ");
+}
+
+/* Two processes that write the same file would meet. */
+static void test_verbs_of_one_process(void **state)
+{
+    (void)state;
+    ranks_need();
+    const char *folder = support_temporary_folder();
+    const char *const calls[] = {
+        "transcribe -m nowhere none.wav",
+        "inspect " DEMO_MODEL,
+        "bench --stage encode",
+        "tune -m " DEMO_MODEL,
+        process_format("convert " DEMO_MODEL " -o %s/out", folder),
+        process_format("average " DEMO_MODEL " -o %s/out", folder),
+        process_format("attend -m " DEMO_MODEL " -o %s/out Merci.", folder),
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct process_result result = run(2, NULL, calls[i]);
+        check_said(&result, 2, " works in one process: start it without mpirun or srun");
+        assert_string_equal(result.output, "");
+        assert_false(clf__folder_exists(process_format("%s/out", folder)));
+    }
+    struct process_result result = run(2, NULL, "devices");
+    assert_int_equal(result.status, 0); /* each its own */
 }
 
 int main(void)
@@ -236,6 +340,8 @@ int main(void)
         cmocka_unit_test_teardown(test_lines_are_answered_as_they_come, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),
         cmocka_unit_test_teardown(test_a_rank_fails, support_teardown),
+        cmocka_unit_test_teardown(test_other_version, support_teardown),
+        cmocka_unit_test_teardown(test_verbs_of_one_process, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,8 @@
  * being $LOST_AFTER, the queue that makes it takes nothing more, as that of a card that fell off its bus.
  * What it took before comes to its end, and clFinish() waits for that before it fails: memory that is given
  * back while a worker of PoCL still writes to it ends the process by SIGSEGV. With $LOST_ALL no other queue
- * takes anything either. With $LOST_RANK only that rank of MPI loses its device; with $LOST_KILLS the process
- * is killed instead. */
+ * takes anything either. With $LOST_RANK only that rank of MPI loses its device. With $LOST_KILLS the process
+ * is killed instead; with $LOST_DISK its files take nothing more. */
 #define _GNU_SOURCE
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static atomic_long launches;
 static _Atomic(cl_command_queue) lost;
@@ -28,6 +29,11 @@ static void lose(cl_command_queue queue)
 {
     if (getenv("LOST_KILLS") != NULL) {
         raise(SIGKILL);
+    }
+    if (getenv("LOST_DISK") != NULL) {
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
+        return;
     }
     atomic_store(&lost, queue);
 }

@@ -15,6 +15,12 @@ struct verb {
     const char *summary;
     int (*run)(int argc, char **argv);
     int cleans_up; /* it may have something to write or to remove when a signal asks it to stop */
+    enum {
+        ALONE,
+        EACH_RANK,
+        AS_RANKS
+    } ranks; /* of several of MPI: it refuses, each works by itself, all work
+                together */
 };
 int verb_devices(int argc, char **argv);
 int verb_translate(int argc, char **argv);
@@ -102,6 +108,7 @@ enum {
     TAKES_CONVERT = 16384,
     TAKES_DEVICES = 32768, /* as TAKES_DEVICE, several of them */
     TAKES_SPEECH = 1 << 16,
+    TAKES_RESULTS = 1 << 17, /* -o, a file of lines */
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong

@@ -49,6 +49,9 @@ static const struct flag table[] = {
      "the page to write, in place of an earlier page at most; - is standard output (needed)"},
     {"output", 'o', TAKES_FOLDER, FLAG_TEXT, FIELD(output), "FOLDER",
      "the folder of the model to write (needed)"},
+    {"output", 'o', TAKES_RESULTS, FLAG_TEXT, FIELD(output), "FILE",
+     "where the lines go; it has its name once it is whole, and a pipe or a device gets them as they come "
+     "(standard output)"},
     {"output", 'o', TAKES_SPEECH, FLAG_TEXT, FIELD(output), "FOLDER",
      "where each recording's transcript goes, as NAME.txt, .srt, ... (standard output)"},
     {"format", 0, TAKES_SPEECH, FLAG_CHOICE, FIELD(format), "text|srt|vtt|tsv|json",

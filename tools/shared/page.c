@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "shared/command.h"
 #include "shared/input.h"
+#include "shared/sink.h"
 
 const char *page_last_part(const char *path, size_t *length)
 {
@@ -112,18 +112,6 @@ static int print_and_close(FILE *file, const char *path, const struct page *page
     return status;
 }
 
-/* Whether it is a file, or is to be one: neither standard output nor a device or a pipe, and no /dev/stdout,
- * a link that no page must take the place of. */
-static int is_regular(const char *path)
-{
-    struct stat status;
-    if (strncmp(path, "/dev/", strlen("/dev/")) == 0 && lstat(path, &status) == 0 &&
-        S_ISLNK(status.st_mode)) {
-        return 0;
-    }
-    return strcmp(path, "-") != 0 && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
-}
-
 /* A page is written over nothing, an empty file or an earlier page: anything else might be the text or the
  * log that it is made of. Reports that; returns an exit status. */
 static int check_old(const char *path)
@@ -162,7 +150,7 @@ int page_write(const char *path, const struct page *page)
     if (strcmp(path, "-") == 0) {
         return print_to_output(page);
     }
-    if (!is_regular(path)) {
+    if (!sink_is_file(path)) {
         return print_and_close(input_open_sink(path), path, page);
     }
     if (check_old(path) != EXIT_DONE) {
@@ -181,7 +169,7 @@ int page_write(const char *path, const struct page *page)
 
 int page_check(const char *path)
 {
-    if (!is_regular(path)) {
+    if (!sink_is_file(path)) {
         return EXIT_DONE;
     }
     if (check_old(path) != EXIT_DONE) {

@@ -130,8 +130,7 @@ static clf_status hash_model(uint64_t *hash, const char *path)
 
 static clf_status compare_flag(void *user, const char *name, const char *value)
 {
-    static const char *const own[] = {"model", "device", "quiet",
-                                      "verbose"}; /* paths and places may differ */
+    static const char *const own[] = {"model", "device", "output", "quiet", "verbose"}; /* may differ */
     char what[64];
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         if (strcmp(name, own[i]) == 0) {

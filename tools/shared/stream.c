@@ -133,14 +133,14 @@ static int work_on_window(struct stream *stream)
         stream->failure = clf__failure_keep(status);
         return EXIT_FAILED;
     }
-    for (int i = 0; i < window->count && !output_failed(); i++) {
+    for (int i = 0; i < window->count && !output_failed() && !ferror(stream->sink.file); i++) {
         const struct dealt *line = &stream->deal.lines[i];
         report_line(stream, window->first_number + i, line->answer, line->text + line->answer->text_size);
-        fwrite(line->text, 1, line->answer->text_size, stdout);
+        fwrite(line->text, 1, line->answer->text_size, stream->sink.file);
     }
+    stream->failure = clf__failure_keep(sink_flush(&stream->sink));
     stream->lines_printed += window->count;
-    fflush(stdout);
-    return output_failed() ? EXIT_FAILED : EXIT_DONE;
+    return output_failed() || stream->failure.status != CLF_OK ? EXIT_FAILED : EXIT_DONE;
 }
 
 /* Of frames, which are large, windows are small; what is shown as it grows comes line by line. Every rank is
@@ -183,7 +183,13 @@ static int run_windows(struct stream *stream)
         limits.lines = window_lines(stream, WINDOW_LINES);
     }
     progress_clear(&stream->progress);
-    return status == EXIT_DONE ? report_incomplete(stream) : status;
+    if (status == EXIT_DONE) {
+        stream->failure = clf__failure_keep(sink_close(&stream->sink, CLF_OK));
+        status = report_incomplete(stream);
+    } else { /* at once: whoever waits for a rank that was killed is killed soon, too */
+        sink_close(&stream->sink, CLF_INTERRUPTED);
+    }
+    return status;
 }
 
 static void print_times(const struct stream *stream)
@@ -228,6 +234,10 @@ static int run_rank(struct stream *stream)
 int stream_run(struct stream *stream, stream_function *function, int takes, int status)
 {
     stream->work = function;
+    if (status == EXIT_DONE && stream_is_first(stream)) {
+        clf_status opened = sink_open(&stream->sink, stream->flags.output);
+        status = opened == CLF_OK ? EXIT_DONE : report_failure(opened);
+    }
     status = begin(stream, takes, status);
     if (status != EXIT_DONE) {
         return status;
@@ -241,6 +251,7 @@ int stream_run(struct stream *stream, stream_function *function, int takes, int 
 
 void stream_free(struct stream *stream)
 {
+    sink_close(&stream->sink, CLF_INTERRUPTED); /* which leaves nothing half-written */
     clf_translator_free(stream->translator);
     for (int i = 0; i < STREAM_SIDES; i++) {
         window_free(&stream->windows[i]);

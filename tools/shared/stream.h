@@ -6,6 +6,7 @@
 #include "shared/deal.h"
 #include "shared/progress.h"
 #include "shared/ranks.h"
+#include "shared/sink.h"
 
 enum { STREAM_SIDES = BATCH_SIDES };
 
@@ -23,6 +24,7 @@ struct stream {
     struct clf_translator *translator;
     void (*streamed)(void *user, int line, const char *text, size_t size); /* of clf_translate_options */
     struct progress progress;
+    struct sink sink;                  /* of rank 0 */
     long long failed_lines, cut_lines; /* that could not be used, or only a part of them */
     long long lines_printed;
     struct clf_ranks *ranks;
@@ -42,7 +44,7 @@ int stream_is_first(const struct stream *stream);
  * lines, and rank 0 prints the results in order. With --verbose it tells the time of each stage, and of each
  * kernel. Returns an exit status: failed where a line could not be used, EXIT_CUT where all could but a line
  * was cut. */
-int stream_run(struct stream *stream, stream_function *work, int takes, int status);
+int stream_run(struct stream *stream, stream_function *function, int takes, int status);
 void stream_free(struct stream *stream); /* with the readers, the flags and what was opened */
 
 #endif
