@@ -33,6 +33,9 @@ static clf_status check_metadata(const struct clf__json *metadata)
                            type);
 }
 
+/* Text of bpe.model goes through Moses' punctuation, tokenizer and detokenizer as sacremoses has them, with
+ * its own tables of characters and, by language, Moses' lists of abbreviations, which do not ship with us: a
+ * source that is cut otherwise is another one, so such packages are refused. */
 static clf_status check_package(const char *folder)
 {
     int has_other, has_model;

@@ -17,11 +17,17 @@ static struct clf__gaze choose_gaze(const struct clf_translator *translator)
     return (struct clf__gaze){layers > 1 ? layers - 1 : layers, 0};
 }
 
-/* Which of the whole source's tokens it is that the model took as number `link`: of one that was cut the last
- * one is kept. */
-static int place_in_whole(const struct clf__source *source, int link)
+/* Which of the whole source's own tokens it is that the model took as number `link`. Of a source that was cut
+ * the last token is kept, which is its own where nothing frames its end. */
+static int place_in_whole(const struct clf_translator *translator, const struct clf__source *source, int link)
 {
-    return source->cut_from > 0 && link == source->length - 1 ? source->cut_from - 1 : link;
+    const struct clf__framing *framing = &translator->framing;
+    int before = 0;
+    for (int i = 0; i < CLF__MOST_FRAMING; i++) {
+        before += framing->before[i] >= 0;
+    }
+    int is_last = framing->behind[0] < 0 && link == source->length - 1 - before;
+    return source->cut_from > 0 && is_last ? source->cut_from - 1 - before : link;
 }
 
 static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf_translator *translator,
@@ -34,7 +40,7 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
     CLF__TRY(clf__allocate(&given, (size_t)hypothesis->count, sizeof *given));
     for (int i = 0; i < hypothesis->count; i++) {
         int is_unknown = hypothesis->ids[i] == clf__tokenizer_unknown(tokenizer);
-        given[i] = is_unknown ? clf__pieces_at(tokens, place_in_whole(source, links[i])) : NULL;
+        given[i] = is_unknown ? clf__pieces_at(tokens, place_in_whole(translator, source, links[i])) : NULL;
     }
     clf_status status = clf__tokenizer_decode_given(tokenizer, &text, hypothesis->ids, hypothesis->count,
                                                     given, translator->options.pieces);

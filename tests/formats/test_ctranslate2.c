@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "support/support.h"
 
-enum { LONGEST = 1024, LONGEST_OUTPUT = 20 };
+enum { LONGEST = 1024, LONGEST_OUTPUT = 20, UNKNOWN = 5 /* words of a prefix */ };
 
 static const char *const folders[] = {
     "post-norm", "pre-norm",  "t5",        "embedding-norm", "gated",           "version-1",
@@ -249,6 +249,55 @@ static void test_texts_by_a_tokenizer(void **state)
     }
 }
 
+/* So many of the first word, and behind them the second. */
+static char *write_words(const char *first, int count, const char *second)
+{
+    char *text = support_array(((size_t)count + 1) * 16, 1), *end = text;
+    for (int i = 0; i < count; i++) {
+        end += sprintf(end, "%s ", first);
+    }
+    strcpy(end, second);
+    return text;
+}
+
+/* Of a line that is cut the last word stays: an unknown word that looks at it becomes it, not what stood in
+ * its place. */
+static void check_cut(const char *folder, int framing)
+{
+    struct clf_model *model;
+    struct clf_translator *translator;
+    struct clf_translate_options options;
+    struct clf_translation *translation;
+    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL));
+    int longest = clf_model_describe(model)->max_source_length, at_last = 0;
+    clf_translate_options_init(&options, model);
+    options.pieces = options.beam = options.n_best = options.replace_unknown = options.alignment_layer = 1;
+    options.max_length = UNKNOWN + 2;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    for (int32_t id = 8; id < 24; id++) {
+        const char *one = clf_target_piece(model, 7), *other = clf_target_piece(model, id);
+        struct clf_line line = {.text = write_words(one, longest + 3, other)};
+        struct clf_line prefix = {.text = write_words("<unk>", UNKNOWN - 1, "<unk>")};
+        line.size = strlen(line.text);
+        prefix.size = strlen(prefix.text);
+        assert_ok(clf_translate_prefixed(&translation, translator, &line, &prefix, 1));
+        assert_int_equal(translation->cut_from, longest + 4 + framing);
+        const struct clf_hypothesis *found = translation->hypotheses;
+        const char *text = found->text;
+        for (int i = 0; i < UNKNOWN; i++) {
+            int is_last = found->alignment[i] == longest - 1 - framing;
+            const char *wanted = is_last ? other : one;
+            assert_memory_equal(text, wanted, strlen(wanted));
+            text += strlen(wanted) + 1;
+            at_last += is_last;
+        }
+        clf_translations_free(translation, 1);
+    }
+    assert_true(at_last > 0);
+    clf_translator_free(translator);
+    clf_model_free(model);
+}
+
 /* Lays a file down in a folder. */
 static void copy(const char *folder, const char *name, const char *from)
 {
@@ -256,6 +305,32 @@ static void copy(const char *folder, const char *name, const char *from)
     assert_ok(clf__path_join(&path, folder, name));
     assert_ok(clf__file_copy(path, from));
     clf__free(path);
+}
+
+/* The fixture, with its sources' start token. */
+static const char *with_start(void)
+{
+    static const char *const files[] = {"model.bin", "shared_vocabulary.json"};
+    const char *folder = support_temporary_folder();
+    char path[LONGEST];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder_of("embedding-norm"), files[i]);
+        copy(folder, files[i], path);
+    }
+    snprintf(path, sizeof path, "%s/config.json", folder_of("embedding-norm"));
+    json_t *config = json_load_file(path, 0, NULL);
+    assert_int_equal(json_object_set_new(config, "add_source_bos", json_true()), 0);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    assert_int_equal(json_dump_file(config, path, 0), 0);
+    json_decref(config);
+    return folder;
+}
+
+static void test_replaced_where_cut(void **state)
+{
+    (void)state;
+    check_cut(folder_of("embedding-norm"), 0);
+    check_cut(with_start(), 1);
 }
 
 /* A folder of CTranslate2's in a package of Argos Translate. */
@@ -381,6 +456,7 @@ int main(void)
         cmocka_unit_test_teardown(test_translations, support_teardown),
         cmocka_unit_test_teardown(test_decoding, support_teardown),
         cmocka_unit_test_teardown(test_no_start, support_teardown),
+        cmocka_unit_test_teardown(test_replaced_where_cut, support_teardown),
         cmocka_unit_test_teardown(test_texts_by_a_tokenizer, support_teardown),
         cmocka_unit_test_teardown(test_argos, support_teardown),
         cmocka_unit_test_teardown(test_bad_folders, support_teardown),
