@@ -98,7 +98,8 @@ static void test_bench(void **state)
     refuse_call("bench --batch 1", "--stage");
     refuse_call("bench --merge", "the files to join");
     refuse_call(BENCH "--html page.html", "--html");
-    refuse_call("bench --stage nosuch", "--stage takes encode|translate|score|transcribe|train|step|ops|products|start");
+    refuse_call("bench --stage nosuch",
+                "--stage takes encode|translate|score|transcribe|train|step|ops|products|start");
     refuse_call("bench --stage train --precision int8", "fp32 or bf16");
     refuse_call("bench extra", "1 argument");
     refuse_call(BENCH "--batch 1,,2", "--batch");
