@@ -12,32 +12,36 @@
 #include "shared/terminal_guard.h"
 
 static const struct verb verbs[] = {
-    {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1},
-    {"translate", "translate lines from standard input", verb_translate, 1},
-    {"transcribe", "write down what recordings say, with a Whisper model", verb_transcribe, 1},
-    {"score", "the log-probability of given translations", verb_score, 1},
-    {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1},
-    {"inspect", "show what a model folder holds", verb_inspect, 0},
-    {"selftest", "prove every kernel on a device", verb_selftest, 1},
-    {"bench", "how fast a device runs a model", verb_bench, 1},
-    {"train", "train a model from parallel text", verb_train, 1},
-    {"curves", "an HTML page of the curves of training, from its logs", verb_curves, 1},
-    {"average", "a model whose weights are the mean of others'", verb_average, 1},
-    {"convert", "a model with its weights as they are loaded: smaller, sooner there", verb_convert, 1},
-    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0},
-    {"tune", "find what is fastest on a device, and keep it", verb_tune, 1},
+    {"translate", "translate lines from standard input", verb_translate, 1, "Text"},
+    {"score", "the log-probability of given translations", verb_score, 1, NULL},
+    {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1, NULL},
+    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0, NULL},
+    {"transcribe", "write down what recordings say, with a Whisper model", verb_transcribe, 1, "Speech"},
+    {"inspect", "show what a model folder holds", verb_inspect, 0, "Models"},
+    {"convert", "a model with its weights as they are loaded: smaller, sooner there", verb_convert, 1, NULL},
+    {"average", "a model whose weights are the mean of others'", verb_average, 1, NULL},
+    {"train", "train a model from parallel text", verb_train, 1, NULL},
+    {"curves", "an HTML page of the curves of training, from its logs", verb_curves, 1, NULL},
+    {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1, "Devices"},
+    {"selftest", "prove every kernel on a device", verb_selftest, 1, NULL},
+    {"bench", "how fast a device runs a model", verb_bench, 1, NULL},
+    {"tune", "find what is fastest on a device, and keep it", verb_tune, 1, NULL},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
 static void print_help(FILE *file)
 {
     fprintf(file, "Usage: clformer VERB [FLAGS]\n\nRuns encoder-decoder Transformers on any OpenCL "
-                  "device.\n\nVerbs:\n");
+                  "device.\n");
     for (int i = 0; i < VERB_COUNT; i++) {
+        if (verbs[i].heading != NULL) {
+            fprintf(file, "\n%s:\n", verbs[i].heading);
+        }
         fprintf(file, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
     }
-    fprintf(file, "\nExample:\n"
-                  "  echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n\n"
+    fprintf(file, "\nExamples:\n"
+                  "  echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n"
+                  "  clformer transcribe -m whisper-tiny.en interview.mp3\n\n"
                   "`clformer VERB --help`, or `clformer help VERB`, shows the flags of a verb.\n");
 }
 

@@ -14,7 +14,8 @@ struct verb {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
-    int cleans_up; /* it may have something to write or to remove when a signal asks it to stop */
+    int cleans_up;       /* it may have something to write or to remove when a signal asks it to stop */
+    const char *heading; /* in the help, of the verbs from here on; NULL: none */
 };
 int verb_devices(int argc, char **argv);
 int verb_translate(int argc, char **argv);
