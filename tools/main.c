@@ -13,32 +13,39 @@
 #include "shared/terminal_guard.h"
 
 static const struct verb verbs[] = {
-    {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1, EACH_RANK},
-    {"translate", "translate lines from standard input", verb_translate, 1, AS_RANKS},
-    {"transcribe", "write down what recordings say, with a Whisper model", verb_transcribe, 1, ALONE},
-    {"score", "the log-probability of given translations", verb_score, 1, AS_RANKS},
-    {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1, ALONE},
-    {"inspect", "show what a model folder holds", verb_inspect, 0, ALONE},
-    {"selftest", "prove every kernel on a device", verb_selftest, 1, EACH_RANK},
-    {"bench", "how fast a device runs a model", verb_bench, 1, ALONE},
-    {"train", "train a model from parallel text", verb_train, 1, AS_RANKS},
-    {"curves", "an HTML page of the curves of training, from its logs", verb_curves, 1, ALONE},
-    {"average", "a model whose weights are the mean of others'", verb_average, 1, ALONE},
-    {"convert", "a model with its weights as they are loaded: smaller, sooner there", verb_convert, 1, ALONE},
-    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0, ALONE},
-    {"tune", "find what is fastest on a device, and keep it", verb_tune, 1, ALONE},
+    {"translate", "translate lines from standard input", verb_translate, 1, AS_RANKS, "Text"},
+    {"score", "the log-probability of given translations", verb_score, 1, AS_RANKS, NULL},
+    {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1, ALONE, NULL},
+    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0, ALONE, NULL},
+    {"transcribe", "write down what recordings say, with a Whisper model", verb_transcribe, 1, ALONE,
+     "Speech"},
+    {"inspect", "show what a model folder holds", verb_inspect, 0, ALONE, "Models"},
+    {"convert", "a model with its weights as they are loaded: smaller, sooner there", verb_convert, 1, ALONE,
+     NULL},
+    {"average", "a model whose weights are the mean of others'", verb_average, 1, ALONE, NULL},
+    {"train", "train a model from parallel text", verb_train, 1, AS_RANKS, NULL},
+    {"curves", "an HTML page of the curves of training, from its logs", verb_curves, 1, ALONE, NULL},
+    {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1, EACH_RANK,
+     "Devices"},
+    {"selftest", "prove every kernel on a device", verb_selftest, 1, EACH_RANK, NULL},
+    {"bench", "how fast a device runs a model", verb_bench, 1, ALONE, NULL},
+    {"tune", "find what is fastest on a device, and keep it", verb_tune, 1, ALONE, NULL},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
 static void print_help(FILE *file)
 {
     fprintf(file, "Usage: clformer VERB [FLAGS]\n\nRuns encoder-decoder Transformers on any OpenCL "
-                  "device.\n\nVerbs:\n");
+                  "device.\n");
     for (int i = 0; i < VERB_COUNT; i++) {
+        if (verbs[i].heading != NULL) {
+            fprintf(file, "\n%s:\n", verbs[i].heading);
+        }
         fprintf(file, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
     }
-    fprintf(file, "\nExample:\n"
-                  "  echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n\n"
+    fprintf(file, "\nExamples:\n"
+                  "  echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n"
+                  "  clformer transcribe -m whisper-tiny.en interview.mp3\n\n"
                   "`clformer VERB --help`, or `clformer help VERB`, shows the flags of a verb.\n");
 }
 

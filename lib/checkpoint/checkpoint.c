@@ -11,10 +11,12 @@
 /* Values of an index: one a tensor. */
 enum { MAX_INDEX_BYTES = 100000000, MAX_VALUES = 1 << 20, MAX_SHARDS = 512 };
 
+typedef clf_status file_opener(struct clf__shard *shard, struct clf__tensor_list *list);
+
 /* In the order in which they are looked for. */
 static const struct format {
     const char *file, *index;
-    clf_status (*open)(struct clf__shard *shard, struct clf__tensor_list *list);
+    file_opener *open;
 } formats[] = {
     {"model.safetensors", "model.safetensors.index.json", clf__safetensors_open},
     {"pytorch_model.bin", "pytorch_model.bin.index.json", clf__pytorch_open},
@@ -212,26 +214,37 @@ clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *f
     return status;
 }
 
-static clf_status open_marian(struct clf__checkpoint *checkpoint, const char *path)
+/* One file, wherever it lies. */
+static clf_status open_file(struct clf__checkpoint *checkpoint, const char *path, file_opener *open)
 {
     CLF__TRY(clf__copy_string(&checkpoint->path, path));
     CLF__TRY(clf__allocate(&checkpoint->shards, 1, sizeof *checkpoint->shards));
     struct clf__shard *shard = &checkpoint->shards[checkpoint->shard_count++];
     CLF__TRY(clf__copy_string(&shard->path, path));
-    CLF__TRY(clf__marian_open(shard, &checkpoint->list));
+    CLF__TRY(open(shard, &checkpoint->list));
     return sort_tensors(checkpoint);
 }
 
-clf_status clf__checkpoint_open_marian(struct clf__checkpoint **out, const char *path)
+static clf_status open_path(struct clf__checkpoint **out, const char *path, file_opener *open)
 {
     *out = NULL;
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
-    clf_status status = open_marian(*out, path);
+    clf_status status = open_file(*out, path, open);
     if (status != CLF_OK) {
         clf__checkpoint_close(*out);
         *out = NULL;
     }
     return status;
+}
+
+clf_status clf__checkpoint_open_marian(struct clf__checkpoint **out, const char *path)
+{
+    return open_path(out, path, clf__marian_open);
+}
+
+clf_status clf__checkpoint_open_pytorch(struct clf__checkpoint **out, const char *path)
+{
+    return open_path(out, path, clf__pytorch_open);
 }
 
 void clf__checkpoint_close(struct clf__checkpoint *checkpoint)
@@ -287,7 +300,7 @@ struct clf__specification clf__checkpoint_specification(const struct clf__checkp
 
 const json_t *clf__checkpoint_metadata(const struct clf__checkpoint *checkpoint)
 {
-    const json_t *metadata = json_object_get(checkpoint->shards[0].header, "__metadata__");
+    const json_t *metadata = json_object_get(checkpoint->shards[0].header, CLF__METADATA_KEY);
     return json_is_object(metadata) ? metadata : NULL;
 }
 

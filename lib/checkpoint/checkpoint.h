@@ -18,6 +18,8 @@ clf_status clf__checkpoint_open(struct clf__checkpoint **out, const char *folder
 clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *folder, const char *name);
 /* The same with a file of Marian's (checkpoint/marian.h), wherever it lies. */
 clf_status clf__checkpoint_open_marian(struct clf__checkpoint **out, const char *path);
+/* The same with a file of torch.save()'s. */
+clf_status clf__checkpoint_open_pytorch(struct clf__checkpoint **out, const char *path);
 void clf__checkpoint_close(struct clf__checkpoint *checkpoint);
 
 /* NULL when absent; borrowed. */
@@ -34,7 +36,10 @@ struct clf__specification {
     int version, revision;
 };
 struct clf__specification clf__checkpoint_specification(const struct clf__checkpoint *checkpoint);
-/* The "__metadata__" of a safetensors file, strings by name; NULL where there is none. Borrowed. */
+/* Strings by name that a file holds beside its tensors: the metadata of safetensors; of torch's the numbers
+ * of a dict "dims", each under "dims." and its name. NULL where there is none. Borrowed. */
+#define CLF__METADATA_KEY "__metadata__"
+#define CLF__DIMS_KEY     "dims."
 const json_t *clf__checkpoint_metadata(const struct clf__checkpoint *checkpoint);
 
 /* What a file of weights says beside them. */

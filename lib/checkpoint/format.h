@@ -11,8 +11,8 @@ struct clf__shard {
     char *name; /* inside the folder */
     char *path;
     struct clf__file file;
-    json_t *header;              /* of safetensors: owns the tensors' names */
-    char *names;                 /* of torch's: the same, one after the other */
+    json_t *header;              /* of safetensors: owns the tensors' names; of torch's: metadata alone */
+    char *names;                 /* of torch's: the tensors' names, one after the other */
     struct clf__names name_list; /* of the others */
     struct clf__specification specification;
     int first, count;

@@ -27,10 +27,23 @@ struct clf__pickled_tensor {
 /* Called with each tensor of the state dict; a failure ends the reading and is its result. */
 typedef clf_status clf__pickled_function(void *user, const struct clf__pickled_tensor *tensor);
 
+/* A whole number of a dict beside the state dict: "n_mels" of "dims". */
+struct clf__pickled_number {
+    struct clf__pickled_text dict, name;
+    int64_t value;
+};
+typedef clf_status clf__pickled_number_function(void *user, const struct clf__pickled_number *number);
+
+struct clf__pickled_functions {
+    clf__pickled_function *tensor;
+    clf__pickled_number_function *number;
+    void *user;
+};
+
 /* Reads protocol 2 with the opcodes and globals of a state dict of tensors; any other is CLF_UNSUPPORTED,
  * named. A checkpoint of a training holds the state dict under one of torch's usual names. `path` is for the
  * messages. */
 clf_status clf__pickle_read(const uint8_t *bytes, size_t size, const char *path,
-                            clf__pickled_function *function, void *user);
+                            const struct clf__pickled_functions *functions);
 
 #endif

@@ -15,7 +15,8 @@ enum {
     MAX_PATH = MAX_TOP + 64,
     MAX_PICKLE = 1 << 22,
     MAX_NAMES = 1 << 26,
-    MAX_TENSORS = 1 << 17
+    MAX_TENSORS = 1 << 17,
+    MAX_KEY = 32
 };
 
 /* What is read while an archive is open. */
@@ -150,6 +151,26 @@ static clf_status add_tensor(void *user, const struct clf__pickled_tensor *tenso
     return CLF_OK;
 }
 
+/* What OpenAI's checkpoints say beside the tensors: metadata, as safetensors have it. */
+static clf_status keep_number(void *user, const struct clf__pickled_number *number)
+{
+    const struct opening *opening = user;
+    const char *dict = CLF__DIMS_KEY;
+    char key[sizeof CLF__DIMS_KEY + MAX_KEY], value[24];
+    if (number->dict.size + 1 != strlen(dict) || memcmp(number->dict.bytes, dict, number->dict.size) != 0 ||
+        number->name.size > MAX_KEY) {
+        return CLF_OK;
+    }
+    snprintf(key, sizeof key, "%s%.*s", dict, (int)number->name.size, number->name.bytes);
+    snprintf(value, sizeof value, "%lld", (long long)number->value);
+    return json_object_set_new(json_object_get(opening->shard->header, CLF__METADATA_KEY), key,
+                               json_string(value)) == 0
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT,
+                           "%s: \"dims\" in it hold what is no name of a number; download it again",
+                           opening->shard->path);
+}
+
 /* The archive's one top folder has any name. */
 static clf_status find_top(struct opening *opening)
 {
@@ -193,10 +214,15 @@ static clf_status read_pickle(struct opening *opening)
                          path, (unsigned long long)entry->size, (int)MAX_PICKLE);
     }
     uint8_t *bytes = NULL;
+    opening->shard->header = json_pack("{s{}}", CLF__METADATA_KEY);
+    if (opening->shard->header == NULL) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
+    }
     CLF__TRY(clf__allocate(&bytes, (size_t)entry->size, 1));
     clf_status status = clf__file_read_at(&opening->shard->file, entry->offset, bytes, (size_t)entry->size);
     if (status == CLF_OK) {
-        status = clf__pickle_read(bytes, (size_t)entry->size, path, add_tensor, opening);
+        const struct clf__pickled_functions functions = {add_tensor, keep_number, opening};
+        status = clf__pickle_read(bytes, (size_t)entry->size, path, &functions);
     }
     clf__free(bytes);
     return status;

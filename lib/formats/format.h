@@ -19,6 +19,7 @@ struct clf__format_weights {
 
 struct clf__format {
     const char *name; /* as `clformer inspect` says it */
+    int may_be_file;  /* a model may be one file; what is called `folder` below is then its path */
     /* Whether a folder, which exists, is one. NULL: every folder that is no other's. */
     clf_status (*find)(int *is_one, const char *folder);
     /* Ends with clf__config_free() on failure too. */
@@ -40,11 +41,14 @@ struct clf__format {
     clf_status (*describe)(struct clf__beside *out, const char *folder);
 };
 
+/* What the names of OpenAI's checkpoints end with. */
+#define CLF__OPENAI_ENDING ".pt"
+
 /* The rows of formats.c. */
 extern const struct clf__format clf__format_argos, clf__format_ctranslate2, clf__format_marian,
-    clf__format_hugging_face;
+    clf__format_openai, clf__format_hugging_face;
 
-/* The one that a path is; CLF_FILE unless it is a folder. */
+/* The one that a path is; CLF_FILE unless it is a folder, or a file that is a model. */
 clf_status clf__format_of(const struct clf__format **out, const char *path);
 
 /* What the format of a folder does. */

@@ -1,24 +1,29 @@
 #include <stddef.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "formats/format.h"
 
 /* In the order in which they are asked. */
 static const struct clf__format *const formats[] = {&clf__format_argos, &clf__format_ctranslate2,
-                                                    &clf__format_marian, &clf__format_hugging_face};
+                                                    &clf__format_marian, &clf__format_openai,
+                                                    &clf__format_hugging_face};
 
 clf_status clf__format_of(const struct clf__format **out, const char *path)
 {
     *out = NULL;
-    CLF__TRY(clf__config_check_folder(path));
+    int is_folder = clf__folder_exists(path);
     for (size_t i = 0; i < sizeof formats / sizeof *formats && *out == NULL; i++) {
-        int is_one = 1;
+        int is_one = is_folder;
+        if (!is_folder && !formats[i]->may_be_file) {
+            continue;
+        }
         if (formats[i]->find != NULL) {
             CLF__TRY(formats[i]->find(&is_one, path));
         }
         *out = is_one ? formats[i] : NULL;
     }
-    return CLF_OK;
+    return *out != NULL ? CLF_OK : clf__config_check_folder(path);
 }
 
 clf_status clf__format_read_config(struct clf__config *out, const char *folder)

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "checkpoint/zip.h"
+#include "formats/format.h"
 
 /* What the names of its folders begin with. */
 #define FOLDER_NAME "clformer-package-"
@@ -281,7 +282,7 @@ static clf_status is_package(int *out, const char *path)
     uint8_t start[sizeof magic];
     struct clf__file file = {0};
     *out = 0;
-    if (!clf__file_exists(path)) {
+    if (!clf__file_exists(path) || clf__ends_with(path, CLF__OPENAI_ENDING)) {
         return CLF_OK;
     }
     if (clf__ends_with(path, ".argosmodel") || clf__ends_with(path, ".zip")) {

@@ -46,4 +46,9 @@ clf_status clf__tokenizer_load_json(struct clf__tokenizer *tokenizer,
                                     const struct clf__class_settings *settings, const json_t *config,
                                     const char *unknown_token, int is_named);
 
+/* The text of a tokenizer with nothing but its options, from one file. */
+struct clf__pipeline_options;
+clf_status clf__tokenizer_read_pipeline(struct clf__tokenizer *tokenizer,
+                                        const struct clf__pipeline_options *options);
+
 #endif

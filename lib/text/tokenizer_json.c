@@ -1,4 +1,5 @@
-/* A tokenizer whose one file is tokenizer.json, or a SentencePiece model that is read as one. */
+/* A tokenizer whose one file is tokenizer.json, or one that is read as such: a SentencePiece model, or tokens
+ * and their ranks. */
 #include <string.h>
 
 #include "base/file.h"
@@ -48,15 +49,33 @@ static void take_template(struct clf__tokenizer *tokenizer, const struct clf__te
     memcpy(tokenizer->own_behind, template->behind, sizeof tokenizer->own_behind);
 }
 
+clf_status clf__tokenizer_read_pipeline(struct clf__tokenizer *tokenizer,
+                                        const struct clf__pipeline_options *options)
+{
+    struct clf__tokenizer_side *source = &tokenizer->source, *target = &tokenizer->target;
+    struct clf__pipeline_result result;
+    CLF__TRY(clf__pipeline_read(&result, options));
+    tokenizer->vocabulary = result.vocabulary;
+    target->segmenter = result.segmenter;
+    target->state = result.state;
+    target->vocabulary = &tokenizer->vocabulary;
+    target->unknown_id = result.unknown;
+    target->shows_unknown = 1; /* unless it is marked as special */
+    take_template(tokenizer, &result.template, options->is_rebuilt);
+    if (tokenizer->options.source_vocabulary > 0) {
+        *source = *target;
+    }
+    return CLF_OK;
+}
+
 clf_status clf__tokenizer_load_json(struct clf__tokenizer *tokenizer,
                                     const struct clf__segmenter_folder *folder,
                                     const struct clf__class_settings *settings, const json_t *config,
                                     const char *unknown_token, int is_named)
 {
-    struct clf__tokenizer_side *source = &tokenizer->source, *target = &tokenizer->target;
-    struct clf__pipeline_result result;
     struct clf__pipeline_options options = {
         .folder = folder->path,
+        .source = folder->model != NULL ? CLF__PIPELINE_SENTENCEPIECE : CLF__PIPELINE_JSON,
         .model = folder->model,
         .config = config,
         .class = tokenizer->class,
@@ -67,16 +86,5 @@ clf_status clf__tokenizer_load_json(struct clf__tokenizer *tokenizer,
         .rows = tokenizer->options.target_vocabulary,
         .unknown_token = unknown_token,
     };
-    CLF__TRY(clf__pipeline_read(&result, &options));
-    tokenizer->vocabulary = result.vocabulary;
-    target->segmenter = result.segmenter;
-    target->state = result.state;
-    target->vocabulary = &tokenizer->vocabulary;
-    target->unknown_id = result.unknown;
-    target->shows_unknown = 1; /* unless it is marked as special */
-    take_template(tokenizer, &result.template, options.is_rebuilt);
-    if (tokenizer->options.source_vocabulary > 0) {
-        *source = *target;
-    }
-    return CLF_OK;
+    return clf__tokenizer_read_pipeline(tokenizer, &options);
 }

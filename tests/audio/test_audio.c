@@ -233,6 +233,30 @@ static void test_not_a_number(void **state)
     clf_audio_free(audio);
 }
 
+/* What is louder than full scale is cut there, as it is where samples come from memory. */
+static void test_clipped(void **state)
+{
+    (void)state;
+    char *path = support_temporary_path("loud.wav");
+    SF_INFO info = {.samplerate = 16000, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
+    SNDFILE *file = sf_open(path, SFM_WRITE, &info);
+    float *samples = support_array(LONGEST, sizeof *samples);
+    for (int i = 0; i < 16000; i++) {
+        samples[i] = i % 2 == 0 ? 5.0F : -7.0F;
+    }
+    sf_writef_float(file, samples, 16000);
+    sf_close(file);
+    struct clf_audio *audio;
+    size_t count;
+    assert_ok(clf_audio_open(&audio, path));
+    assert_ok(clf_audio_read(audio, samples, LONGEST, &count));
+    assert_int_equal(count, 16000);
+    for (int i = 0; i < 16000; i++) {
+        assert_true(samples[i] == (i % 2 == 0 ? 1.0F : -1.0F));
+    }
+    clf_audio_free(audio);
+}
+
 static const char *cut(const struct kind *kind, double part, const char *name)
 {
     char *bytes, *path = support_temporary_path(name);
@@ -317,6 +341,7 @@ int main(void)
         cmocka_unit_test_teardown(test_pipes, support_teardown),
         cmocka_unit_test_teardown(test_raw, support_teardown),
         cmocka_unit_test_teardown(test_not_a_number, support_teardown),
+        cmocka_unit_test_teardown(test_clipped, support_teardown),
         cmocka_unit_test_teardown(test_cut_off, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),

@@ -241,6 +241,34 @@ static void test_refused(void **state)
     clf_model_free(model);
 }
 
+/* Silence, noise and what is clipped end, whatever a model makes of them, and give no more text than windows
+ * have room for. */
+static void test_without_speech(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    struct support_random random = {5};
+    enum { LENGTH = 31 * CLF_AUDIO_RATE };
+    float *samples = support_array(LENGTH, sizeof *samples);
+    for (int kind = 0; kind < 3; kind++) {
+        struct clf_transcript *transcript;
+        struct clf_transcribe_options options;
+        clf_transcribe_options_init(&options);
+        options.beam = 1;
+        options.temperature_count = 0;
+        for (int i = 0; i < LENGTH; i++) {
+            samples[i] = kind == 0         ? 0
+                         : kind == 1       ? support_uniform(&random)
+                         : i / 40 % 2 == 0 ? 9.0F
+                                           : -9.0F;
+        }
+        assert_ok(transcribe(&transcript, model, &options, samples, LENGTH));
+        check_segments(transcript, 31, 1);
+        clf_transcript_free(transcript);
+    }
+    clf_model_free(model);
+}
+
 /* Windows are the same whether they are taken one after the other, or far from each other. */
 static void test_windows(void **state)
 {
@@ -358,6 +386,7 @@ int main(void)
         cmocka_unit_test_teardown(test_clips, support_teardown),
         cmocka_unit_test_teardown(test_short, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),
+        cmocka_unit_test_teardown(test_without_speech, support_teardown),
         cmocka_unit_test_teardown(test_windows, support_teardown),
         cmocka_unit_test_teardown(clf_audio_reads_files() ? test_command : test_command_without_audio,
                                   support_teardown),

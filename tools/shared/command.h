@@ -9,18 +9,21 @@
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_CALL = 2, EXIT_CUT = 3 };
 
+/* What a verb does where it is one of several ranks of MPI. */
+enum verb_ranks {
+    ALONE,     /* refuses */
+    EACH_RANK, /* each works by itself */
+    AS_RANKS   /* all work together */
+};
+
 /* One verb: `run` gets the arguments from the verb on. */
 struct verb {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
     int cleans_up; /* it may have something to write or to remove when a signal asks it to stop */
-    enum {
-        ALONE,
-        EACH_RANK,
-        AS_RANKS
-    } ranks; /* of several of MPI: it refuses, each works by itself, all work
-                together */
+    enum verb_ranks ranks;
+    const char *heading; /* in the help, of the verbs from here on; NULL: none */
 };
 int verb_devices(int argc, char **argv);
 int verb_translate(int argc, char **argv);

@@ -15,6 +15,8 @@ struct clf__model_description;
 #define CLF__DEFAULT_PRESET "marian"
 /* The family of models that their files describe whole. */
 #define CLF__DESCRIBED_FAMILY "transformer"
+/* The model_type of OpenAI's speech models. */
+#define CLF__OPENAI_FAMILY "whisper"
 /* The words of "length_rule" that are a family's own. */
 /* clang-format off */
 #define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_JADORE }

@@ -1,4 +1,4 @@
-/* Whisper (Radford et al. 2022), as Hugging Face's folders have it. */
+/* Whisper (Radford et al. 2022), as Hugging Face's folders and OpenAI's checkpoints have it. */
 #include "config/family/family.h"
 #include "config/write.h"
 
@@ -6,6 +6,24 @@ static const struct clf__name_rule rules[] = {
     {"lm_head.weight", "proj_out.weight"},
     {"*", "*"},
     {"model.*", "*"},
+    /* OpenAI's own (openai/whisper, model.py). */
+    {"model.@.embed_positions.weight", "@.positional_embedding"},
+    {"model.@.embed_tokens.weight", "@.token_embedding.weight"},
+    {"model.encoder.layer_norm.*", "encoder.ln_post.*"},
+    {"model.decoder.layer_norm.*", "decoder.ln.*"},
+    {"model.@.layers.#.self_attn.q_proj.*", "@.blocks.#.attn.query.*"},
+    {"model.@.layers.#.self_attn.k_proj.*", "@.blocks.#.attn.key.*"},
+    {"model.@.layers.#.self_attn.v_proj.*", "@.blocks.#.attn.value.*"},
+    {"model.@.layers.#.self_attn.out_proj.*", "@.blocks.#.attn.out.*"},
+    {"model.@.layers.#.self_attn_layer_norm.*", "@.blocks.#.attn_ln.*"},
+    {"model.@.layers.#.encoder_attn.q_proj.*", "@.blocks.#.cross_attn.query.*"},
+    {"model.@.layers.#.encoder_attn.k_proj.*", "@.blocks.#.cross_attn.key.*"},
+    {"model.@.layers.#.encoder_attn.v_proj.*", "@.blocks.#.cross_attn.value.*"},
+    {"model.@.layers.#.encoder_attn.out_proj.*", "@.blocks.#.cross_attn.out.*"},
+    {"model.@.layers.#.encoder_attn_layer_norm.*", "@.blocks.#.cross_attn_ln.*"},
+    {"model.@.layers.#.fc1.*", "@.blocks.#.mlp.0.*"},
+    {"model.@.layers.#.fc2.*", "@.blocks.#.mlp.2.*"},
+    {"model.@.layers.#.final_layer_norm.*", "@.blocks.#.mlp_ln.*"},
 };
 
 static const char *const frozen[] = {NULL};

@@ -143,9 +143,9 @@ static clf_status collect_pairs(struct pairs *pairs, const struct clf__trie *tri
 }
 
 /* Every two pieces that make another, in the order of these: what transformers takes where a file has scores
- * and no merges (generate_merges). */
+ * and no merges (generate_merges). With by_result those that make the same have the same rank. */
 static clf_status make_merges(struct bpe *model, const struct clf__node *node,
-                              const struct clf__model_pieces *pieces)
+                              const struct clf__model_pieces *pieces, int by_result)
 {
     struct pairs pairs = {.node = node};
     clf_status status = collect_pairs(&pairs, &model->trie, pieces);
@@ -154,7 +154,8 @@ static clf_status make_merges(struct bpe *model, const struct clf__node *node,
     }
     for (size_t i = 0; i < pairs.count && status == CLF_OK; i++) {
         const struct pair *pair = &pairs.items[i];
-        clf__merges_add(&model->merges, pair->left, pair->right, (int32_t)i, pair->result, 1);
+        int32_t rank = by_result ? pair->result : (int32_t)i;
+        clf__merges_add(&model->merges, pair->left, pair->right, rank, pair->result, 1);
     }
     clf__free(pairs.items);
     return status;
@@ -164,8 +165,8 @@ static clf_status read_merges(struct bpe *model, const struct clf__node *node,
                               const struct clf__model_pieces *pieces)
 {
     const json_t *merges = json_object_get(node->value, "merges");
-    if (json_is_true(merges)) { /* of model_file.c */
-        return make_merges(model, node, pieces);
+    if (json_is_true(merges) || json_is_string(merges)) { /* of model_file.c, and of tiktoken.c */
+        return make_merges(model, node, pieces, json_is_string(merges));
     }
     size_t count = json_array_size(merges);
     if (!json_is_array(merges) || count > INT_MAX / 4) {

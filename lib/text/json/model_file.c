@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "text/classes/class.h"
@@ -151,23 +152,6 @@ static clf_status add_of_folder(struct making *making, const json_t *config, int
     return CLF_OK;
 }
 
-/* Base64 (RFC 4648, section 4); the caller frees *out. */
-static clf_status encode(char **out, const uint8_t *bytes, size_t size)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    CLF__TRY(clf__allocate(out, (size + 2) / 3 * 4 + 1, 1));
-    char *to = *out;
-    for (size_t at = 0; at < size; at += 3) {
-        size_t left = size - at;
-        uint32_t bits = (uint32_t)bytes[at] << 16 | (left > 1 ? (uint32_t)bytes[at + 1] << 8 : 0) |
-                        (left > 2 ? bytes[at + 2] : 0);
-        for (size_t i = 0; i < 4; i++) {
-            *to++ = i <= left ? digits[bits >> (18 - 6 * i) & 63] : '=';
-        }
-    }
-    return CLF_OK;
-}
-
 static clf_status make_normalizer(json_t **out, const struct making *making, const struct clf__charsmap *map)
 {
     enum { SIZE_BYTES = 4 }; /* the trie's size stands before it */
@@ -176,7 +160,8 @@ static clf_status make_normalizer(json_t **out, const struct making *making, con
         *out = json_null();
         return CLF_OK;
     }
-    CLF__TRY(encode(&text, map->units - SIZE_BYTES, SIZE_BYTES + 4 * map->unit_count + map->texts.size));
+    CLF__TRY(clf__base64_encode(&text, map->units - SIZE_BYTES,
+                                SIZE_BYTES + 4 * map->unit_count + map->texts.size));
     *out = json_pack("{ssss}", "type", "Precompiled", "precompiled_charsmap", text);
     clf__free(text);
     return *out != NULL ? CLF_OK : no_memory(making);

@@ -12,6 +12,7 @@
 #include "text/json/model_file.h"
 #include "text/json/part.h"
 #include "text/json/rebuilt.h"
+#include "text/json/tiktoken.h"
 #include "text/pieces.h"
 
 static const struct clf__json_limits limits = {1 << 28, 1 << 26};
@@ -233,23 +234,25 @@ static clf_status pipeline_join(const void *state, char **text, const char *cons
     return status;
 }
 
-#define SEGMENTER(of, word)                                                                                  \
+#define SEGMENTER(from, of, word)                                                                            \
     {                                                                                                        \
-        (of),                                                                                                \
+        (from), (of),                                                                                        \
         {                                                                                                    \
             .name = (word), .has_model = 1, .free = pipeline_free, .number = pipeline_number,                \
             .join = pipeline_join                                                                            \
         }                                                                                                    \
     }
 static const struct {
-    const struct clf__model_kind *kind; /* NULL: any, of a SentencePiece model */
+    enum clf__pipeline_source source;
+    const struct clf__model_kind *kind; /* NULL: any */
     struct clf__segmenter segmenter;
 } segmenters[] = {
-    SEGMENTER(&clf__model_unigram, "tokenizer.json, Unigram"),
-    SEGMENTER(&clf__model_bpe, "tokenizer.json, BPE"),
-    SEGMENTER(&clf__model_word_piece, "tokenizer.json, WordPiece"),
-    SEGMENTER(&clf__model_word_level, "tokenizer.json, WordLevel"),
-    SEGMENTER(NULL, "SentencePiece"),
+    SEGMENTER(CLF__PIPELINE_JSON, &clf__model_unigram, "tokenizer.json, Unigram"),
+    SEGMENTER(CLF__PIPELINE_JSON, &clf__model_bpe, "tokenizer.json, BPE"),
+    SEGMENTER(CLF__PIPELINE_JSON, &clf__model_word_piece, "tokenizer.json, WordPiece"),
+    SEGMENTER(CLF__PIPELINE_JSON, &clf__model_word_level, "tokenizer.json, WordLevel"),
+    SEGMENTER(CLF__PIPELINE_SENTENCEPIECE, NULL, "SentencePiece"),
+    SEGMENTER(CLF__PIPELINE_TIKTOKEN, NULL, "tiktoken"),
 };
 
 /* ---- Reading */
@@ -328,7 +331,8 @@ static clf_status read_model(struct pipeline *pipeline, struct clf__pipeline_res
     CLF__TRY(clf__model_find(&pipeline->kind, &node));
     node.part = pipeline->kind->name;
     CLF__TRY(clf__node_check_keys(&node, pipeline->kind->keys));
-    if (options->model == NULL && json_is_true(json_object_get(node.value, "merges"))) {
+    const json_t *merges = json_object_get(node.value, "merges");
+    if (options->source == CLF__PIPELINE_JSON && (json_is_true(merges) || json_is_string(merges))) {
         return clf__node_fail(&node, CLF_FORMAT, "has no list \"merges\"; download it again");
     }
     CLF__TRY(clf__model_read_pieces(&pieces, &node, pipeline->kind));
@@ -374,13 +378,25 @@ static clf_status check_template(const struct clf__pipeline_result *result, cons
     return CLF_OK;
 }
 
+static clf_status load(struct clf__json *json, const char *path, const struct clf__pipeline_options *options)
+{
+    switch (options->source) {
+    case CLF__PIPELINE_SENTENCEPIECE:
+        return clf__model_file_read(&json->root, path, options);
+    case CLF__PIPELINE_TIKTOKEN:
+        return clf__tiktoken_read(&json->root, path, options->rows);
+    case CLF__PIPELINE_JSON:
+    default:
+        return clf__json_load(json, path, limits);
+    }
+}
+
 static clf_status read_file(struct clf__pipeline_result *out, const char *path,
                             const struct clf__pipeline_options *options)
 {
     struct clf__json json = {.path = NULL};
     struct pipeline *pipeline = NULL;
-    CLF__TRY(options->model != NULL ? clf__model_file_read(&json.root, path, options)
-                                    : clf__json_load(&json, path, limits));
+    CLF__TRY(load(&json, path, options));
     clf_status status = clf__allocate(&pipeline, 1, sizeof *pipeline);
     if (status == CLF_OK) {
         atomic_init(&pipeline->kept, NULL);
@@ -397,7 +413,8 @@ static clf_status read_file(struct clf__pipeline_result *out, const char *path,
     }
     out->state = pipeline;
     for (size_t i = 0; i < sizeof segmenters / sizeof *segmenters; i++) {
-        if (segmenters[i].kind == (options->model != NULL ? NULL : pipeline->kind)) {
+        if (segmenters[i].source == options->source &&
+            (segmenters[i].kind == NULL || segmenters[i].kind == pipeline->kind)) {
             out->segmenter = &segmenters[i].segmenter;
         }
     }

@@ -11,10 +11,18 @@
 struct clf__class_settings;
 struct clf__tokenizer_class;
 
+/* What a pipeline is read from. */
+enum clf__pipeline_source {
+    CLF__PIPELINE_JSON,          /* tokenizer.json */
+    CLF__PIPELINE_SENTENCEPIECE, /* a SentencePiece model, read as the class's */
+    CLF__PIPELINE_TIKTOKEN,      /* a file of tokens and their ranks */
+};
+
 /* What the folder says beside the file. */
 struct clf__pipeline_options {
     const char *folder;
-    const char *model;                        /* a SentencePiece model in it, read as the class's; or NULL */
+    enum clf__pipeline_source source;
+    const char *model;                        /* the file in it; of tokenizer.json NULL */
     const json_t *config;                     /* tokenizer_config.json's, or NULL */
     const struct clf__tokenizer_class *class; /* whose special tokens and languages there are, or NULL */
     const struct clf__class_settings *settings;
@@ -32,7 +40,7 @@ struct clf__pipeline_result {
     struct clf__template template;
 };
 
-/* Reads tokenizer.json, or the model in its place. What is damaged is CLF_FORMAT, and what is not supported
+/* Reads tokenizer.json, or the file in its place. What is damaged is CLF_FORMAT, and what is not supported
  * CLF_UNSUPPORTED; both name file, section and part. */
 clf_status clf__pipeline_read(struct clf__pipeline_result *out, const struct clf__pipeline_options *options);
 

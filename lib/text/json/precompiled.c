@@ -8,6 +8,7 @@
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
+#include "base/base64.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/segmenters/charsmap.h"
@@ -27,50 +28,16 @@ void clf__precompiled_free(void *state)
     clf__free(table);
 }
 
-static int digit_of(char c)
-{
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
-}
-
-/* Base64 (RFC 4648, section 4). */
-static clf_status decode(struct clf__span *out, uint8_t *bytes, const struct clf__node *node,
-                         const char *text)
-{
-    size_t length = strlen(text), count = 0;
-    while (length > 0 && text[length - 1] == '=' && count < 2) {
-        length--;
-        count++;
-    }
-    int is_whole = (length + count) % 4 == 0;
-    uint32_t bits = 0;
-    size_t size = 0;
-    for (size_t i = 0; i < length; i++) {
-        int digit = digit_of(text[i]);
-        is_whole &= digit >= 0;
-        bits = bits << 6 | (uint32_t)(digit & 63);
-        if (i % 4 != 0) {
-            bytes[size++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
-        }
-    }
-    *out = (struct clf__span){bytes, size};
-    return is_whole ? CLF_OK
-                    : clf__node_fail(node, CLF_FORMAT,
-                                     "\"precompiled_charsmap\" is not base64; download it again");
-}
-
 static clf_status read_table(struct table *table, const struct clf__node *node, const char *text)
 {
-    struct clf__span span;
+    size_t size;
     char *where = NULL;
     CLF__TRY(clf__allocate(&table->bytes, strlen(text) + 1, 1));
-    CLF__TRY(decode(&span, table->bytes, node, text));
+    if (!clf__base64_decode(table->bytes, &size, text, strlen(text))) {
+        return clf__node_fail(node, CLF_FORMAT, "\"precompiled_charsmap\" is not base64; download it again");
+    }
     CLF__TRY(clf__format(&where, "%s: \"%s\", %s", node->path, node->section, node->part));
-    clf_status status = clf__charsmap_check(&table->map, span, where);
+    clf_status status = clf__charsmap_check(&table->map, (struct clf__span){table->bytes, size}, where);
     clf__free(where);
     const struct clf__span *texts = &table->map.texts; /* the zeroed byte behind it ends the last one */
     if (status == CLF_OK && clf__utf8_valid_prefix((const char *)texts->bytes, texts->size) != texts->size) {

@@ -1,0 +1,180 @@
+/* Cut as tiktoken cuts: a word that is a token is that token; in any other the two neighbours are merged
+ * whose whole has the lowest rank, the leftmost first, until there are none (tiktoken, src/lib.rs). */
+#include "text/json/tiktoken.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "text/pieces.h"
+#include "text/segmenters/byte_pairs.h"
+#include "text/speech_tokens.h"
+
+enum { MOST_FILE_BYTES = 1 << 24, LONGEST = 256, BYTES = 256 };
+
+/* While a file is read. */
+struct reading {
+    const char *path;
+    json_t *vocab; /* of piece: id; byte-level characters */
+    int rank;      /* of the line */
+};
+
+static clf_status damaged(const struct reading *reading, const char *what)
+{
+    return clf__fail(CLF_FORMAT, "%s: line %d %s; download it again", reading->path, reading->rank + 1, what);
+}
+
+/* The characters that stand for bytes, NUL-terminated. */
+static void write_piece(char *out, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        out += clf__byte_pairs_character(out, bytes[i]);
+    }
+    *out = '\0';
+}
+
+/* One of more bytes than any of openai/whisper's is as unlikely as one twice. */
+static clf_status add_token(struct reading *reading, const char *text, size_t length)
+{
+    uint8_t bytes[LONGEST];
+    char piece[2 * LONGEST + 1];
+    size_t size;
+    if (length == 1 && *text == '=') { /* multilingual.tiktoken ends with it; Python takes it for no bytes */
+        return CLF_OK;
+    }
+    if (length == 0 || length > LONGEST || !clf__base64_decode(bytes, &size, text, length)) {
+        return damaged(reading, "has no token in base64");
+    }
+    write_piece(piece, bytes, size);
+    if (json_object_get(reading->vocab, piece) != NULL) {
+        return damaged(reading, "has the token of an earlier one");
+    }
+    return json_object_set_new(reading->vocab, piece, json_integer(reading->rank)) == 0
+               ? CLF_OK
+               : clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+}
+
+/* Ranks are those of the lines, without a sign or zeros before them. */
+static clf_status read_line(struct reading *reading, const char *line, size_t length)
+{
+    char expected[16];
+    const char *space = memchr(line, ' ', length);
+    if (space == NULL) {
+        return damaged(reading, "is not a token, a space and its rank");
+    }
+    size_t size = (size_t)snprintf(expected, sizeof expected, "%d", reading->rank);
+    if (size != length - (size_t)(space + 1 - line) || memcmp(space + 1, expected, size) != 0) {
+        return damaged(reading, "does not have its own number, from 0 on, as the rank");
+    }
+    return add_token(reading, line, (size_t)(space - line));
+}
+
+static clf_status check_bytes(const struct reading *reading)
+{
+    for (int byte = 0; byte < BYTES; byte++) {
+        const uint8_t bytes[] = {(uint8_t)byte};
+        char piece[3];
+        write_piece(piece, bytes, 1);
+        if (json_object_get(reading->vocab, piece) == NULL) {
+            return clf__fail(CLF_FORMAT, "%s: has no token of the byte 0x%02x alone; download it again",
+                             reading->path, (unsigned)byte);
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status read_lines(struct reading *reading, const char *text, size_t size, int rows)
+{
+    const char *end = text + size, *next;
+    for (const char *line = text; line < end; line = next + 1) {
+        next = memchr(line, '\n', (size_t)(end - line));
+        if (next == NULL) {
+            return damaged(reading, "is cut off");
+        }
+        if (reading->rank >= rows) {
+            return damaged(reading, "is beyond the model's vocabulary: it is another model's");
+        }
+        CLF__TRY(read_line(reading, line, (size_t)(next - line)));
+        reading->rank++;
+    }
+    CLF__TRY(check_bytes(reading));
+    int languages = clf__speech_room(reading->rank, rows);
+    return languages >= 1 && languages <= CLF__SPEECH_LANGUAGES
+               ? CLF_OK
+               : clf__fail(
+                     CLF_FORMAT,
+                     "%s: has %d tokens, and no model of %d ids goes with so many; take the file of the "
+                     "model's kind",
+                     reading->path, reading->rank, rows);
+}
+
+static clf_status read_file(struct reading *reading, int rows)
+{
+    char *text;
+    size_t size;
+    CLF__TRY(clf__file_read(&text, &size, reading->path, MOST_FILE_BYTES));
+    reading->vocab = json_object();
+    clf_status status =
+        reading->vocab != NULL
+            ? read_lines(reading, text, size, rows)
+            : clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+    clf__free(text);
+    return status;
+}
+
+clf_status clf__tiktoken_count(int *out, const char *path, int rows)
+{
+    struct reading reading = {.path = path};
+    clf_status status = read_file(&reading, rows);
+    json_decref(reading.vocab);
+    *out = reading.rank;
+    return status;
+}
+
+/* They are found in a text as they are written. */
+static json_t *added_tokens(const struct clf__pieces *pieces, int first)
+{
+    json_t *list = json_array();
+    const char *text = pieces->text;
+    for (int i = 0; i < pieces->count && list != NULL; i++, text += strlen(text) + 1) {
+        json_array_append_new(list,
+                              json_pack("{si ss sb sb sb sb sb}", "id", first + i, "content", text, "special",
+                                        1, "normalized", 0, "lstrip", 0, "rstrip", 0, "single_word", 0));
+    }
+    if (json_array_size(list) != (size_t)pieces->count) {
+        json_decref(list);
+        list = NULL;
+    }
+    return list;
+}
+
+static clf_status make(json_t **out, const struct reading *reading, int rows)
+{
+    struct clf__pieces specials = {.count = 0};
+    clf_status status = clf__speech_specials(&specials, clf__speech_room(reading->rank, rows));
+    if (status == CLF_OK) {
+        *out = json_pack("{so? s{ss sb} s{ss} s{ss sO sb ss}}", "added_tokens",
+                         added_tokens(&specials, reading->rank), "pre_tokenizer", "type", "ByteLevel",
+                         "add_prefix_space", 0, "decoder", "type", "ByteLevel", "model", "type", "BPE",
+                         "vocab", reading->vocab, "ignore_merges", 1, "merges", "by result");
+        status = json_object_get(*out, "added_tokens") != NULL
+                     ? CLF_OK
+                     : clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+    }
+    clf__pieces_free(&specials);
+    return status;
+}
+
+clf_status clf__tiktoken_read(json_t **out, const char *path, int rows)
+{
+    struct reading reading = {.path = path};
+    *out = NULL;
+    clf_status status = read_file(&reading, rows);
+    if (status == CLF_OK) {
+        status = make(out, &reading, rows);
+    }
+    json_decref(reading.vocab);
+    return status;
+}

@@ -1,0 +1,17 @@
+/* A .tiktoken file (openai/tiktoken, load.py): a token in base64 and its rank a line, as the tokenizer.json
+ * of a Whisper model. openai/whisper keeps its files beside its code, and makes the special tokens there. */
+#ifndef CLF_TEXT_JSON_TIKTOKEN_H
+#define CLF_TEXT_JSON_TIKTOKEN_H
+
+#include <jansson.h>
+
+#include "base/status.h"
+
+/* Reads the file at `path`, for a model with so many ids: behind the file's tokens come Whisper's special
+ * ones (text/speech.h), of as many languages as there is room for. The caller gives *out back with
+ * json_decref(). */
+clf_status clf__tiktoken_read(json_t **out, const char *path, int rows);
+/* How many tokens the file has: the id of the first special one. */
+clf_status clf__tiktoken_count(int *out, const char *path, int rows);
+
+#endif

@@ -1,0 +1,15 @@
+/* The special tokens of Whisper's models where no file names them (openai/whisper, tokenizer.py). */
+#ifndef CLF_TEXT_SPEECH_TOKENS_H
+#define CLF_TEXT_SPEECH_TOKENS_H
+
+#include "text/pieces.h"
+
+enum { CLF__SPEECH_LANGUAGES = 100 };
+
+/* How many languages a model of `rows` ids has whose special tokens begin at `first`; it may be none, or
+ * less. */
+int clf__speech_room(int first, int rows);
+/* Adds all special tokens, with the first so many languages, in the order of their ids. */
+clf_status clf__speech_specials(struct clf__pieces *pieces, int languages);
+
+#endif

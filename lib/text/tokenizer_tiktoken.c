@@ -1,0 +1,28 @@
+/* A tokenizer whose one file is of tokens and their ranks. */
+#include "base/memory.h"
+#include "text/json/pipeline.h"
+#include "text/tokenizer_internal.h"
+
+clf_status clf__tokenizer_load_tiktoken(struct clf__tokenizer **out, const char *folder, const char *name,
+                                        const struct clf__tokenizer_options *options)
+{
+    struct clf__pipeline_options source = {.folder = folder,
+                                           .source = CLF__PIPELINE_TIKTOKEN,
+                                           .model = name,
+                                           .rows = options->target_vocabulary};
+    struct clf__tokenizer *tokenizer = NULL;
+    *out = NULL;
+    CLF__TRY(clf__allocate(&tokenizer, 1, sizeof *tokenizer));
+    tokenizer->options = *options;
+    tokenizer->source.unknown_id = tokenizer->target.unknown_id = -1;
+    clf_status status = clf__tokenizer_read_pipeline(tokenizer, &source);
+    if (status == CLF_OK) {
+        status = clf__tokenizer_frame(&tokenizer->framing, tokenizer, NULL, NULL);
+    }
+    if (status != CLF_OK) {
+        clf__tokenizer_free(tokenizer);
+        return status;
+    }
+    *out = tokenizer;
+    return CLF_OK;
+}
