@@ -68,10 +68,14 @@ struct flags {
     /* train */
     const char *log, *recipe;
     /* transcribe */
-    const char *language, *initial_prompt, *prefix, *clips;
-    int speech_task, timestamps, format, conditions, raw_rate;
-    double patience, max_initial_timestamp, no_speech_threshold,
-        log_probability_threshold; /* NaN: not given */
+    const char *language, *initial_prompt, *prefix, *clips, *temperatures;
+    int speech_task, timestamps, format, conditions, raw_rate, best_of;
+    const char *prepend_punctuations, *append_punctuations;
+    int word_timestamps;
+    struct clf_transcript_options subtitles; /* its size is set by who uses it */
+    double patience, max_initial_timestamp, no_speech_threshold, log_probability_threshold,
+        hallucination_silence_threshold, temperature_increment,
+        compression_ratio_threshold; /* NaN: not given */
     /* bleu */
     int words, lower_case;
     /* What is left. */
