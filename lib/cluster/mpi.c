@@ -54,24 +54,28 @@ static clf_status check(struct mpi *mpi, int error, const char *doing)
 }
 
 /* Waits without taking a core from those that are waited for: a validation lasts minutes, and ranks may share
- * a machine. What is almost done is looked at without a pause. */
+ * a machine. What is almost done is looked at without a pause, for MPI moves only while it is looked at; and
+ * no pause is long beside what was waited before, or thousands of exchanges would take several times as long
+ * as the link needs. */
 static clf_status settle(struct mpi *mpi, int error, MPI_Request *request, const char *doing)
 {
-    enum { EAGER_TRIES = 200, SHORTEST = 20000, LONGEST = 1000000 }; /* nanoseconds */
-    int is_done = 0;
+    static const double eager = 2e-3, longest = 1e-3; /* seconds */
     CLF__TRY(check(mpi, error, doing));
-    double start = clf__seconds();
-    for (long tries = 0, pause = SHORTEST; !is_done; tries++) {
+    for (double start = clf__seconds();;) {
+        int is_done = 0;
         CLF__TRY(check(mpi, MPI_Test(request, &is_done, MPI_STATUS_IGNORE), doing));
-        if (!is_done && tries < EAGER_TRIES) {
+        double waited = clf__seconds() - start, pause = waited / 8;
+        if (is_done) {
+            mpi->waited += waited;
+            return CLF_OK;
+        }
+        if (waited < eager) {
             sched_yield();
-        } else if (!is_done) {
-            nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
-            pause = pause < LONGEST / 2 ? 2 * pause : LONGEST;
+        } else {
+            pause = pause < longest ? pause : longest;
+            nanosleep(&(struct timespec){.tv_nsec = (long)(pause * 1e9)}, NULL);
         }
     }
-    mpi->waited += clf__seconds() - start;
-    return CLF_OK;
 }
 
 /* Which rank failed first, by number; their count where none did. Every call begins with it, so that a rank

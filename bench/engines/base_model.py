@@ -1,0 +1,45 @@
+"""The models that bench/peers and bench/cluster work on: random weights, made where they are missing."""
+import os
+import pathlib
+import subprocess
+import sys
+
+ENGINES = pathlib.Path(__file__).resolve().parent
+PLACE = ENGINES.parent.parent / "build" / "peers"
+
+
+def venv_python(say):
+    """The Python of a virtual environment with the peers."""
+    if "BENCH_PEERS_VENV" in os.environ:
+        return pathlib.Path(os.environ["BENCH_PEERS_VENV"]) / "bin" / "python"
+    folder = PLACE / "venv"
+    python, whole = folder / "bin" / "python", folder / "whole"  # written last
+    if not whole.exists():
+        say(f"setting up {folder}")
+        try:
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", ENGINES / "requirements.txt"], check=True)
+        except subprocess.CalledProcessError as error:
+            sys.exit(f"{error}; on Debian it needs python3-venv, and the network")
+        whole.touch()
+    return python
+
+
+def made_folder(maker, shape, last_file, say):
+    """Where a model lies that `maker` writes, `last_file` last; it is made where it is missing."""
+    folder = pathlib.Path(os.environ.get("BENCH_PEERS_MODELS", PLACE)) / shape
+    if not (folder / last_file).exists():
+        folder = PLACE / shape
+    if not (folder / last_file).exists():
+        python = venv_python(say)
+        say(f"making the model {folder}")
+        subprocess.run([python, ENGINES / maker, shape, folder], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def model_folder(shape, say):
+    return made_folder("make_model.py", shape, "model.safetensors", say)
+
+
+def whisper_folder(shape, say):
+    return made_folder("make_whisper.py", shape, "whole", say)

@@ -1,0 +1,174 @@
+/* What a link between ranks can do, for bench/cluster: `mpirun -n N clf_link FLOATS STRETCH` prints one line
+ * of JSON. Ranks work in pairs where two speak: a message's latency, and the rate where both send at once.
+ * All of them then bring FLOATS numbers together, once by MPI_Allreduce and once as clformer's tree does it:
+ * every rank gets its share of a STRETCH from all, adds, and hands the sum to all. It waits by MPI_Wait(),
+ * which spins: the best that the link can do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mpi.h>
+
+enum {
+    ROUNDS = 5,             /* of each timing; the fastest counts, for others on the machine only add time */
+    SMALL_MESSAGES = 2000,  /* of one round */
+    LARGE_BYTES = 1 << 19,  /* what two ranks send each other of a stretch of 1 MiB */
+    LARGE_MESSAGES = 100,   /* of one round */
+    MOST_AT_ONCE = 1 << 24, /* floats that clformer gives to one MPI_Allreduce */
+};
+
+struct link {
+    int rank, size, other; /* other: this rank's partner, or none */
+    size_t floats, stretch;
+    float *values, *parts; /* (floats), (stretch + size) */
+    int *counts, *places, *own, *zeros;
+};
+
+static void *allocate(size_t count, size_t width)
+{
+    void *memory = calloc(count, width);
+    if (memory == NULL) {
+        fprintf(stderr, "clf_link: no memory for %zu times %zu bytes\n", count, width);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return memory;
+}
+
+static void send_small(struct link *link)
+{
+    char byte = 0;
+    for (int i = 0; i < SMALL_MESSAGES; i++) {
+        if (link->rank < link->other) {
+            MPI_Send(&byte, 1, MPI_BYTE, link->other, 0, MPI_COMM_WORLD);
+            MPI_Recv(&byte, 1, MPI_BYTE, link->other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(&byte, 1, MPI_BYTE, link->other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(&byte, 1, MPI_BYTE, link->other, 0, MPI_COMM_WORLD);
+        }
+    }
+}
+
+static void send_large(struct link *link)
+{
+    for (int i = 0; i < LARGE_MESSAGES; i++) {
+        MPI_Sendrecv(link->values, LARGE_BYTES, MPI_BYTE, link->other, 0, link->parts, LARGE_BYTES, MPI_BYTE,
+                     link->other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void reduce(struct link *link)
+{
+    for (size_t first = 0; first < link->floats; first += MOST_AT_ONCE) {
+        size_t left = link->floats - first;
+        MPI_Allreduce(MPI_IN_PLACE, link->values + first, (int)(left < MOST_AT_ONCE ? left : MOST_AT_ONCE),
+                      MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    }
+}
+
+static void add_shares(struct link *link, size_t share)
+{
+    for (int i = 1; i < link->size; i++) {
+        for (size_t k = 0; k < share; k++) {
+            link->parts[k] += link->parts[(size_t)i * share + k];
+        }
+    }
+}
+
+static void exchange(struct link *link)
+{
+    for (size_t first = 0; first < link->floats; first += link->stretch) {
+        size_t left = link->floats - first, length = left < link->stretch ? left : link->stretch;
+        size_t size = (size_t)link->size, share = 0;
+        for (size_t i = 0, place = 0; i < size; i++) {
+            link->counts[i] = (int)(length * (i + 1) / size - length * i / size);
+            link->places[i] = (int)place;
+            place += (size_t)link->counts[i];
+            share = i == (size_t)link->rank ? (size_t)link->counts[i] : share;
+        }
+        for (size_t i = 0; i < size; i++) {
+            link->own[i] = (int)share;
+            link->zeros[i] = (int)(i * share);
+        }
+        MPI_Alltoallv(link->values + first, link->counts, link->places, MPI_FLOAT, link->parts, link->own,
+                      link->zeros, MPI_FLOAT, MPI_COMM_WORLD);
+        add_shares(link, share);
+        memcpy(link->values + first + link->places[link->rank], link->parts, share * sizeof *link->parts);
+        MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, link->values + first, link->counts, link->places,
+                       MPI_FLOAT, MPI_COMM_WORLD);
+    }
+}
+
+/* Adds as many numbers as lie in a stretch, over and over: the ranks all at once, as they do in an update. */
+static void add(struct link *link)
+{
+    for (size_t first = 0; first + link->stretch <= link->floats; first += link->stretch) {
+        for (size_t k = 0; k < link->stretch; k++) {
+            link->values[first + k] += link->parts[k];
+        }
+    }
+}
+
+/* Seconds of the slowest rank, in the fastest round. */
+static double measure(struct link *link, void (*work)(struct link *link), int in_pairs)
+{
+    double best = 0;
+    for (int round = 0; round <= ROUNDS; round++) { /* the first one warms up */
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = MPI_Wtime(), slowest;
+        if (!in_pairs || link->other < link->size) {
+            work(link);
+        }
+        double own = MPI_Wtime() - start;
+        MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        best = round == 1 || (round > 0 && slowest < best) ? slowest : best;
+    }
+    return best;
+}
+
+static void measure_all(struct link *link)
+{
+    double small = measure(link, send_small, 1) / SMALL_MESSAGES / 2;
+    double large = measure(link, send_large, 1) / LARGE_MESSAGES;
+    double adding = measure(link, add, 0);
+    double reducing = measure(link, reduce, 0), exchanging = measure(link, exchange, 0);
+    if (link->rank == 0) {
+        printf("{\"ranks\": %d, \"floats\": %zu, \"stretch\": %zu, \"latency\": %.9g, "
+               "\"bytes_per_second\": %.9g, \"added_bytes_per_second\": %.9g, \"allreduce_seconds\": %.9g, "
+               "\"exchange_seconds\": %.9g}\n",
+               link->size, link->floats, link->stretch, small, LARGE_BYTES / large,
+               (double)(link->floats / link->stretch * link->stretch * sizeof(float)) / adding, reducing,
+               exchanging);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct link link = {0};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &link.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &link.size);
+    link.floats = argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
+    link.stretch = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+    if (link.size < 2 || link.stretch < LARGE_BYTES / sizeof(float) || link.floats < link.stretch ||
+        link.stretch > MOST_AT_ONCE) {
+        fprintf(stderr,
+                "usage: mpirun -n N clf_link FLOATS STRETCH, with N of 2 or more, FLOATS of STRETCH or "
+                "more, and STRETCH from 131072 to 16777216\n");
+        MPI_Finalize();
+        return 2;
+    }
+    size_t size = (size_t)link.size;
+    link.other = link.rank ^ 1;
+    link.values = allocate(link.floats, sizeof *link.values);
+    link.parts = allocate(link.stretch + size, sizeof *link.parts);
+    link.counts = allocate(4 * size, sizeof *link.counts);
+    link.places = link.counts + size;
+    link.own = link.places + size;
+    link.zeros = link.own + size;
+    measure_all(&link);
+    free(link.values);
+    free(link.parts);
+    free(link.counts);
+    MPI_Finalize();
+    return 0;
+}
