@@ -44,7 +44,7 @@ struct clf_train_update {
     int64_t expected_updates; /* after which max-updates or max-epochs ends the run, whichever comes first;
                                * epochs differ by a few updates, so it is exact in the last one. 0: no limit.
                                * Patience may end the run sooner */
-    double waited;            /* seconds of it in which rank 0 waited for other ranks */
+    double waited;            /* seconds of it in which rank 0 waited for other ranks and their numbers */
 };
 
 struct clf_train_sample {
@@ -70,7 +70,7 @@ struct clf_train_validation {
  * device is done with it; elsewhere the device may still work on it in the next stage, which then waits. */
 struct clf_train_times {
     double data;       /* reading texts, making batches */
-    double passes;     /* forward and backward */
+    double passes;     /* forward and backward, and the sums of gradients over ranks */
     double update;     /* norms of gradients, and Adam */
     double validation; /* losses, translations and their BLEU */
     double checkpoint; /* writing checkpoints and the final model */

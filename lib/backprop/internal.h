@@ -23,6 +23,35 @@ struct clf__trained {
     struct clf__weight *weight;                    /* whose values they are; NULL for a vector */
     int decays;
     int first_part, parts; /* of the sums of squares */
+    int stage;             /* after which its gradient is complete: see lending.c */
+    size_t place;          /* of its gradient among all of them, in floats */
+};
+
+/* Gradients that the ranks add up at a time. */
+struct clf__stretch {
+    int loan;
+    size_t first, count;  /* floats of the loan */
+    size_t place;         /* of the first among all gradients */
+    const size_t *shares; /* (ranks) floats of each of them */
+};
+
+/* How gradients are lent to the host while the backward pass goes on, from the top layer down. */
+struct clf__lending {
+    struct clf__loan *loans;        /* (count), in the order in which they are complete */
+    int *stages;                    /* (count) after which they are */
+    int count, begun;               /* of this pass */
+    int is_on;                      /* the pass that goes on lends */
+    struct clf__stretch *stretches; /* (stretch_count), in the order of the loans */
+    int stretch_count;
+    size_t *shares; /* of all stretches */
+    size_t longest, largest_share;
+};
+
+/* Numbers of an array whose moments this rank keeps, and steps. */
+struct clf__piece {
+    int trained, stretch;
+    size_t first, count; /* of the array */
+    struct clf__tensor moments[2];
 };
 
 /* What a pass has of one side: the sources, or the decoder's inputs. */
@@ -56,7 +85,13 @@ struct clf__training {
     struct clf__training_limits limits;
     struct clf__training_options options;
     struct clf__arena arena;
-    struct clf__mirror gradients, moments[2];
+    const struct clf__communicator *ranks;
+    struct clf__mirror gradients, moments[2]; /* the latter where they are not shared out */
+    struct clf__pool shards;                  /* this rank's share of the moments, where they are */
+    struct clf__piece *pieces;                /* (piece_count) all arrays, or this rank's share of them */
+    int piece_count;
+    float *gathered[CLF__TICKETS]; /* stretches that ranks send to each other, where moments are shared out */
+    struct clf__lending lending;
     struct clf__parameter_list list;
     struct clf__place *places; /* one a parameter */
     struct clf__trained *trained;
@@ -72,8 +107,9 @@ struct clf__training {
     struct clf__tensor losses; /* (target tokens, 2) */
     struct clf__tensor parts;  /* (1, n) sums of squares */
     struct clf__upload upload;
-    float *host;  /* what is read of losses and parts */
-    float *zeros; /* (D) where the padding is kept, else NULL */
+    struct clf__pass pass; /* that goes on */
+    float *host;           /* what is read of losses and parts */
+    float *zeros;          /* (D) where the padding is kept, else NULL */
 };
 
 /* CLF_UNSUPPORTED where so many values outgrow an int, in which kernels count. */
@@ -94,6 +130,27 @@ static inline struct clf__stack *clf__training_stack(const struct clf__training 
 
 /* Finds every parameter: fills places, trained and untrained. */
 clf_status clf__training_place(struct clf__training *training);
+
+/* How many of values, gradients and moments have the layout of the model: moments that are shared out have
+ * none. */
+static inline int clf__training_kinds(const struct clf__training *training)
+{
+    return training->options.shards_moments ? CLF__FIRST_MOMENTS : CLF__TRAINED_KINDS;
+}
+
+/* lending.c: how the gradients are lent. */
+clf_status clf__lending_create(struct clf__training *training);
+void clf__lending_free(struct clf__training *training);
+/* When the gradients of a layer are complete. */
+int clf__lending_stage(const struct clf__config *config, enum clf__side side, int layer);
+/* Where this pass lends, lends what is complete now. */
+clf_status clf__lending_reach(struct clf__training *training, int stage);
+
+/* shards.c: which moments this rank keeps. Fills pieces, once there is lending. */
+clf_status clf__shards_create(struct clf__training *training);
+void clf__shards_free(struct clf__training *training);
+/* After steps of this rank's pieces: all ranks' values, to each of them. */
+clf_status clf__shards_exchange_values(struct clf__training *training);
 
 /* Fills and uploads what a batch needs. */
 clf_status clf__training_upload(struct clf__training *training, struct clf__pass *pass,

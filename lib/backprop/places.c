@@ -9,6 +9,8 @@
 struct walker {
     struct clf__training *training;
     int index; /* of the next parameter */
+    int kinds; /* of what lies as the values do */
+    int stage; /* of the module that is visited: see struct clf__trained */
 };
 
 /* A weight's whole array, whatever its layout; it was checked that an int counts it. */
@@ -44,6 +46,8 @@ static void add_trained(struct walker *walker, const struct clf__tensor *arrays,
         .decays = item->decays,
         .first_part = before != NULL ? before->first_part + before->parts : 0,
         .parts = clf__sum_squares_parts((size_t)arrays[CLF__VALUES].columns),
+        .stage = walker->stage,
+        .place = clf__pool_place(&training->gradients.pool, arrays[CLF__GRADIENTS].buffer),
     };
     memcpy(trained->arrays, arrays, sizeof trained->arrays);
 }
@@ -75,11 +79,11 @@ static void place_next(struct walker *walker, struct clf__weight *const *weights
 static clf_status walk_weight(struct walker *walker, struct clf__weight *const weights[CLF__TRAINED_KINDS],
                               int first)
 {
-    struct clf__tensor arrays[CLF__TRAINED_KINDS];
+    struct clf__tensor arrays[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
     /* Its own rows are not too many; those stacked with them, and what a layout adds, are counted too. */
     const char *name = walker->training->list.items[walker->index].name;
     CLF__TRY(clf__training_check_count(name, (int64_t)clf__weight_elements(weights[CLF__VALUES])));
-    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+    for (int form = 0; form < walker->kinds; form++) {
         arrays[form] = array_of(weights[form]);
     }
     place_next(walker, weights, arrays, first);
@@ -89,8 +93,8 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
 /* A table or a norm's vector, seen as one row. `at`: the same module in values, gradients and moments. */
 static void walk_tensor(struct walker *walker, void *const at[CLF__TRAINED_KINDS], size_t offset)
 {
-    struct clf__tensor vectors[CLF__TRAINED_KINDS];
-    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+    struct clf__tensor vectors[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
+    for (int form = 0; form < walker->kinds; form++) {
         const struct clf__tensor *tensor = (const void *)((const char *)at[form] + offset);
         vectors[form] = clf__tensor_floats(tensor->buffer, 1, tensor->rows * tensor->columns);
     }
@@ -99,9 +103,9 @@ static void walk_tensor(struct walker *walker, void *const at[CLF__TRAINED_KINDS
 
 static void walk_bias(struct walker *walker, void *const at[CLF__TRAINED_KINDS], int first)
 {
-    struct clf__tensor vectors[CLF__TRAINED_KINDS];
+    struct clf__tensor vectors[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
     const struct clf__linear *values = at[CLF__VALUES];
-    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+    for (int form = 0; form < walker->kinds; form++) {
         const struct clf__linear *linear = at[form];
         vectors[form] = clf__tensor_floats(linear->bias, 1, clf__weight_outputs(values->weight));
     }
@@ -114,8 +118,8 @@ static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED
 {
     struct clf__training *training = walker->training;
     const struct clf__linear *gradients = at[CLF__GRADIENTS];
-    struct clf__weight *weights[CLF__TRAINED_KINDS];
-    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+    struct clf__weight *weights[CLF__TRAINED_KINDS] = {NULL};
+    for (int form = 0; form < walker->kinds; form++) {
         weights[form] = ((const struct clf__linear *)at[form])->weight;
     }
     for (int i = 0, first = 0; i < module->part_count; first += module->parts[i].rows, i++) {
@@ -143,9 +147,10 @@ static struct clf__stacks stacks_of(struct clf__training *training, int form)
 static clf_status walk_module(void *context, const struct clf__module *module)
 {
     struct walker *walker = context;
-    void *at[CLF__TRAINED_KINDS];
-    struct clf__weight *weights[CLF__TRAINED_KINDS];
-    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+    void *at[CLF__TRAINED_KINDS] = {NULL};
+    walker->stage = clf__lending_stage(&walker->training->transformer->config, module->side, module->layer);
+    struct clf__weight *weights[CLF__TRAINED_KINDS] = {NULL};
+    for (int form = 0; form < walker->kinds; form++) {
         at[form] = clf__tree_module(module, stacks_of(walker->training, form));
     }
     switch (module->kind) {
@@ -163,7 +168,7 @@ static clf_status walk_module(void *context, const struct clf__module *module)
     case CLF__MODULE_WEIGHT:
         break;
     }
-    for (int form = 0; form < CLF__TRAINED_KINDS; form++) {
+    for (int form = 0; form < walker->kinds; form++) {
         weights[form] = *(struct clf__weight *const *)at[form];
     }
     return walk_weight(walker, weights, 0);
@@ -175,7 +180,7 @@ clf_status clf__training_place(struct clf__training *training)
     CLF__TRY(clf__allocate(&training->places, count, sizeof *training->places));
     CLF__TRY(clf__allocate(&training->trained, count, sizeof *training->trained));
     CLF__TRY(clf__allocate(&training->untrained, count, sizeof *training->untrained));
-    struct walker walker = {.training = training};
+    struct walker walker = {.training = training, .kinds = clf__training_kinds(training)};
     CLF__TRY(clf__tree_visit(&training->transformer->config, walk_module, &walker));
     assert(walker.index == training->list.count);
     return CLF_OK;

@@ -1,5 +1,6 @@
 /* One pass over a batch, and what is done with the gradients. */
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,57 +27,90 @@ static clf_status finish_gradients(struct clf__training *training)
     return clf__embedder_relative_backward(&training->gradients.decoder.embedder, config, CLF__DECODER);
 }
 
-static clf_status run(struct clf__training *training, struct clf__pass *pass,
-                      const struct clf__training_batch *batch, struct clf__training_loss *loss)
+static clf_status run(struct clf__training *training, const struct clf__training_batch *batch)
 {
+    struct clf__pass *pass = &training->pass;
     CLF__TRY(clf__training_upload(training, pass, batch));
     CLF__TRY(clf__training_stacks_forward(training, pass));
     CLF__TRY(clf__training_project(training, pass));
-    if (pass->is_training) {
-        CLF__TRY(clf__training_stacks_backward(training, pass));
+    return pass->is_training ? clf__training_stacks_backward(training, pass) : CLF_OK;
+}
+
+static int has_relative(const struct clf__training *training)
+{
+    return training->transformer->config.relative_buckets > 0;
+}
+
+/* What the host does to a gradient as a whole comes before it is lent, or, where it makes zeros, after it was
+ * added up, and need not wait for the device. */
+clf_status clf__training_backward_begin(struct clf__training *training,
+                                        const struct clf__training_batch *batch, float gradient_scale,
+                                        uint32_t pass, int lends)
+{
+    struct clf__lending *lending = &training->lending;
+    training->pass = (struct clf__pass){.is_training = 1, .number = pass, .gradient_scale = gradient_scale};
+    lending->is_on = lends;
+    lending->begun = 0;
+    CLF__TRY(run(training, batch));
+    if (has_relative(training)) {
+        CLF__TRY(finish_gradients(training));
     }
-    return clf__training_read_losses(training, pass, loss);
+    return clf__lending_reach(training, INT_MAX);
+}
+
+clf_status clf__training_backward_end(struct clf__training *training, struct clf__training_loss *loss)
+{
+    CLF__TRY(clf__training_read_losses(training, &training->pass, loss));
+    return has_relative(training) ? CLF_OK : finish_gradients(training);
 }
 
 clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
                                   float gradient_scale, uint32_t pass, struct clf__training_loss *loss)
 {
-    struct clf__pass its = {.is_training = 1, .number = pass, .gradient_scale = gradient_scale};
-    CLF__TRY(run(training, &its, batch, loss));
-    return finish_gradients(training);
+    CLF__TRY(clf__training_backward_begin(training, batch, gradient_scale, pass, 0));
+    return clf__training_backward_end(training, loss);
 }
 
 clf_status clf__training_evaluate(struct clf__training *training, const struct clf__training_batch *batch,
                                   struct clf__training_loss *loss)
 {
-    struct clf__pass pass = {.is_training = 0};
-    return run(training, &pass, batch, loss);
+    training->pass = (struct clf__pass){.is_training = 0};
+    CLF__TRY(run(training, batch));
+    return clf__training_read_losses(training, &training->pass, loss);
 }
 
-static clf_status sum_chunk(const void *context, float *values, size_t count)
+/* The sums of squares of this rank's pieces, each in its place among those of all arrays; zero elsewhere. */
+static clf_status sum_squares(struct clf__training *training, int count)
 {
-    const struct clf__communicator *communicator = context;
-    return communicator->sum_floats(communicator, values, count);
+    if (training->options.shards_moments) {
+        CLF__TRY(clf__buffer_fill(training->parts.buffer, 0, (size_t)count * sizeof(float), 0.0f));
+    }
+    for (int i = 0; i < training->piece_count; i++) {
+        const struct clf__piece *piece = &training->pieces[i];
+        const struct clf__trained *trained = &training->trained[piece->trained];
+        int first = trained->first_part + (int)(piece->first / CLF__ADAM_STRETCH);
+        CLF__TRY(clf__sum_squares(
+            clf__tensor_columns(training->parts, first, clf__sum_squares_parts(piece->count)),
+            clf__tensor_columns(trained->arrays[CLF__GRADIENTS], (int)piece->first, (int)piece->count)));
+    }
+    return clf__tensor_read(clf__tensor_columns(training->parts, 0, count), training->host);
 }
 
-/* One rank alone leaves them on the device. */
-clf_status clf__training_sum_gradients(struct clf__training *training,
-                                       const struct clf__communicator *communicator)
+/* Each part is one rank's, and what the others add to it is zero. */
+static clf_status share_squares(struct clf__training *training, int count, clf_status status)
 {
-    return communicator->size > 1 ? clf__pool_lend(&training->gradients.pool, sum_chunk, communicator)
-                                  : CLF_OK;
+    const struct clf__communicator *ranks = training->ranks;
+    CLF__TRY(ranks->agree(ranks, status));
+    CLF__TRY(ranks->begin_sum(ranks, 0, training->host, (size_t)count));
+    return ranks->finish(ranks, 0);
 }
 
 clf_status clf__training_gradient_norm(struct clf__training *training, double *norm)
 {
-    int count = 0;
-    for (int i = 0; i < training->trained_count; i++) {
-        const struct clf__trained *trained = &training->trained[i];
-        CLF__TRY(clf__sum_squares(clf__tensor_columns(training->parts, trained->first_part, trained->parts),
-                                  trained->arrays[CLF__GRADIENTS]));
-        count += trained->parts;
-    }
-    CLF__TRY(clf__tensor_read(clf__tensor_columns(training->parts, 0, count), training->host));
+    const struct clf__trained *last = &training->trained[training->trained_count - 1];
+    int count = last->first_part + last->parts;
+    clf_status status = sum_squares(training, count);
+    CLF__TRY(training->options.shards_moments ? share_squares(training, count, status) : status);
     double sum = 0.0;
     for (int i = 0; i < count; i++) {
         sum += training->host[i];
@@ -107,21 +141,35 @@ static clf_status clear_relative(struct clf__training *training)
     return CLF_OK;
 }
 
-clf_status clf__training_update(struct clf__training *training, const struct clf__adam *adam)
+static clf_status take_steps(struct clf__training *training, const struct clf__adam *adam)
 {
-    for (int i = 0; i < training->trained_count; i++) {
-        const struct clf__trained *trained = &training->trained[i];
+    for (int i = 0; i < training->piece_count; i++) {
+        const struct clf__piece *piece = &training->pieces[i];
+        const struct clf__trained *trained = &training->trained[piece->trained];
+        int first = (int)piece->first, count = (int)piece->count;
         struct clf__adam its = *adam;
         if (!trained->decays) {
             its.decay = its.coupled_decay = 0.0f;
         }
-        CLF__TRY(clf__adam_update(trained->arrays[CLF__VALUES], trained->arrays[CLF__FIRST_MOMENTS],
-                                  trained->arrays[CLF__SECOND_MOMENTS], trained->arrays[CLF__GRADIENTS],
-                                  &its));
-        if (trained->weight != NULL) {
+        CLF__TRY(clf__adam_update(clf__tensor_columns(trained->arrays[CLF__VALUES], first, count),
+                                  piece->moments[0], piece->moments[1],
+                                  clf__tensor_columns(trained->arrays[CLF__GRADIENTS], first, count), &its));
+        if (trained->weight != NULL && !training->options.shards_moments) {
             CLF__TRY(clf__weight_changed(trained->weight));
         }
     }
+    return CLF_OK;
+}
+
+clf_status clf__training_update(struct clf__training *training, const struct clf__adam *adam)
+{
+    clf_status status = take_steps(training, adam);
+    if (training->options.shards_moments) {
+        CLF__TRY(training->ranks->agree(training->ranks, status));
+        CLF__TRY(clf__shards_exchange_values(training));
+        status = clf__training_clear(training); /* of the others' shares */
+    }
+    CLF__TRY(status);
     CLF__TRY(clear_relative(training));
     return renew_relative(training);
 }
@@ -148,7 +196,7 @@ static struct clf__tensor vector_at(const struct clf__training *training, enum c
 clf_status clf__training_read(const struct clf__training *training, enum clf__training_values which,
                               int index, float *target)
 {
-    assert(index >= 0 && index < training->list.count);
+    assert(index >= 0 && index < training->list.count && (int)which < clf__training_kinds(training));
     const struct clf__place *place = &training->places[index];
     const struct clf__parameter *item = &training->list.items[index];
     if (place->weights[which] != NULL) {
@@ -164,7 +212,7 @@ clf_status clf__training_read(const struct clf__training *training, enum clf__tr
 clf_status clf__training_write(struct clf__training *training, enum clf__training_values which, int index,
                                const float *source)
 {
-    assert(index >= 0 && index < training->list.count);
+    assert(index >= 0 && index < training->list.count && (int)which < clf__training_kinds(training));
     const struct clf__place *place = &training->places[index];
     const struct clf__parameter *item = &training->list.items[index];
     if (place->weights[which] != NULL) {

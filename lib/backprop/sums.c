@@ -1,6 +1,8 @@
 #include "backprop/sums.h"
 
+#include <limits.h>
 #include <string.h>
+#include <time.h>
 
 #include "backprop/internal.h"
 #include "base/memory.h"
@@ -8,40 +10,61 @@
 
 struct clf__gradient_sums {
     struct clf__training *training;
-    const struct clf__communicator *communicator;
-    int64_t most;
-    int is_any_order;
+    const struct clf__communicator *ranks;
+    struct clf__gradient_sums_options options;
+    int has_tree;
     struct clf__tree_sum tree;
     size_t length; /* of all gradients, in floats */
     /* Sums that wait for their right halves, in the host's memory: the device has room for one. */
     float **waiting; /* (capacity), of `length` */
     int capacity, count;
     struct clf__tree_node nodes[CLF__TREE_NODES]; /* which they are */
+    float *nothing; /* a stretch of what a rank brings whose device has failed */
 };
+
+/* The leaves of the tree: micro-batches, or, in any order, the ranks. */
+static int64_t most_leaves(const struct clf__gradient_sums *sums)
+{
+    return sums->options.is_any_order ? sums->ranks->size : sums->options.most;
+}
+
+static struct clf__tree_options tree_options(const struct clf__gradient_sums *sums)
+{
+    const struct clf__lending *lending = &sums->training->lending;
+    return (struct clf__tree_options){
+        .most = most_leaves(sums),
+        .is_bf16 = sums->options.is_bf16,
+        .is_scattered = sums->training->options.shards_moments,
+        .stretch = lending->longest,
+        .share = lending->largest_share,
+    };
+}
 
 static clf_status make(struct clf__gradient_sums *sums)
 {
-    struct clf__tree_leaves share =
-        clf__tree_share(sums->most, sums->most, sums->communicator->size, sums->communicator->rank);
+    const struct clf__communicator *ranks = sums->ranks;
+    struct clf__tree_options options = tree_options(sums);
+    struct clf__tree_leaves share = clf__tree_share(options.most, options.most, ranks->size, ranks->rank);
     sums->length = clf__pool_floats(&sums->training->gradients.pool);
     sums->capacity = clf__tree_waiting(share);
+    CLF__TRY(clf__allocate(&sums->nothing, options.stretch, sizeof *sums->nothing));
     CLF__TRY(clf__allocate(&sums->waiting, (size_t)sums->capacity, sizeof *sums->waiting));
     for (int i = 0; i < sums->capacity; i++) {
         CLF__TRY(clf__allocate(&sums->waiting[i], sums->length, sizeof *sums->waiting[i]));
     }
-    return clf__tree_sum_create(&sums->tree, sums->communicator, sums->most);
+    return sums->has_tree ? clf__tree_sum_create(&sums->tree, ranks, &options) : CLF_OK;
 }
 
 clf_status clf__gradient_sums_create(struct clf__gradient_sums **out, struct clf__training *training,
-                                     const struct clf__communicator *communicator, int64_t most,
-                                     int is_any_order)
+                                     const struct clf__gradient_sums_options *options)
 {
     struct clf__gradient_sums *sums;
     *out = NULL;
     CLF__TRY(clf__allocate(&sums, 1, sizeof *sums));
-    *sums = (struct clf__gradient_sums){
-        .training = training, .communicator = communicator, .most = most, .is_any_order = is_any_order};
-    clf_status status = is_any_order || most == 1 ? CLF_OK : make(sums);
+    *sums = (struct clf__gradient_sums){.training = training, .ranks = training->ranks, .options = *options};
+    int is_plain = options->is_any_order && !options->is_bf16 && !training->options.shards_moments;
+    sums->has_tree = most_leaves(sums) > 1 && !is_plain;
+    clf_status status = make(sums);
     if (status != CLF_OK) {
         clf__gradient_sums_free(sums);
         return status;
@@ -59,94 +82,217 @@ void clf__gradient_sums_free(struct clf__gradient_sums *sums)
         clf__free(sums->waiting[i]);
     }
     clf__free(sums->waiting);
+    clf__free(sums->nothing);
     clf__tree_sum_free(&sums->tree);
     clf__free(sums);
 }
 
 uint64_t clf__gradient_sums_bytes(const struct clf__gradient_sums *sums)
 {
-    if (sums->is_any_order || sums->most == 1) {
-        return 0;
-    }
+    struct clf__tree_options options = tree_options(sums);
     return (uint64_t)sums->capacity * sums->length * sizeof(float) +
-           clf__tree_sum_bytes(sums->communicator, sums->most);
+           (sums->has_tree ? clf__tree_sum_bytes(sums->ranks, &options) : 0);
 }
 
-/* What happens to each chunk of the gradients. */
-struct visit {
+int clf__gradient_sums_borrow(const struct clf__gradient_sums *sums)
+{
+    return sums->ranks->size > 1 || sums->count > 0 || (sums->has_tree && sums->options.is_bf16);
+}
+
+/* What happens to the gradients of a micro-batch that are with the host. */
+struct merge {
     struct clf__gradient_sums *sums;
-    size_t *place;         /* of the chunk in all gradients */
-    int halves;            /* as many sums that wait are left halves, the last one first */
-    int waits;             /* the sum waits in its turn */
-    int64_t micro_batches; /* of the update */
+    struct clf__tree_node node; /* that they become */
+    int halves;                 /* as many sums that wait are left halves, the last one first */
+    size_t place;               /* of the next of them among all gradients */
 };
 
-static clf_status merge(const void *context, float *values, size_t count)
+static struct merge begin_merge(struct clf__gradient_sums *sums, int64_t number)
 {
-    const struct visit *visit = context;
-    struct clf__gradient_sums *sums = visit->sums;
-    for (int i = 0; i < visit->halves; i++) {
-        const float *half = sums->waiting[sums->count - 1 - i] + *visit->place;
-        for (size_t k = 0; k < count; k++) {
-            values[k] += half[k];
-        }
+    struct merge merge = {.sums = sums, .node = {number, 0}};
+    while (merge.halves < sums->count &&
+           clf__tree_are_halves(&sums->nodes[sums->count - 1 - merge.halves], &merge.node)) {
+        merge.node = (struct clf__tree_node){merge.node.index / 2, merge.node.level + 1};
+        merge.halves++;
     }
-    if (visit->waits) {
-        memcpy(sums->waiting[sums->count - visit->halves] + *visit->place, values, count * sizeof *values);
+    return merge;
+}
+
+static void add_halves(const struct merge *merge, float *values, size_t place, size_t count)
+{
+    const struct clf__gradient_sums *sums = merge->sums;
+    struct clf__tree_options options = tree_options(sums);
+    if (options.is_bf16) {
+        clf__tree_round(values, count);
     }
-    *visit->place += count;
+    for (int i = 0; i < merge->halves; i++) {
+        clf__tree_add_halves(&options, values, sums->waiting[sums->count - 1 - i] + place, count);
+    }
+}
+
+static clf_status put_aside(const void *context, float *values, size_t count)
+{
+    struct merge *merge = *(struct merge *const *)context;
+    struct clf__gradient_sums *sums = merge->sums;
+    add_halves(merge, values, merge->place, count);
+    memcpy(sums->waiting[sums->count - merge->halves] + merge->place, values, count * sizeof *values);
+    merge->place += count;
     return CLF_OK;
 }
 
-clf_status clf__gradient_sums_take(struct clf__gradient_sums *sums, int64_t number, int is_last)
+clf_status clf__gradient_sums_take(struct clf__gradient_sums *sums, int64_t number)
 {
-    struct clf__tree_node node = {number, 0};
-    size_t place = 0;
-    struct visit visit = {.sums = sums, .place = &place, .waits = !is_last};
-    if (sums->is_any_order) {
+    if (sums->options.is_any_order) {
         return CLF_OK;
     }
-    while (visit.halves < sums->count &&
-           clf__tree_are_halves(&sums->nodes[sums->count - 1 - visit.halves], &node)) {
-        node = (struct clf__tree_node){node.index / 2, node.level + 1};
-        visit.halves++;
+    struct merge merge = begin_merge(sums, number), *visit = &merge;
+    CLF__TRY(clf__pool_lend(&sums->training->gradients.pool, put_aside, &visit));
+    sums->count -= merge.halves;
+    sums->nodes[sums->count++] = merge.node;
+    return clf__training_clear(sums->training);
+}
+
+/* Waits for the device, and lets what is under way between the ranks go on meanwhile. */
+static clf_status wait_for(struct clf__gradient_sums *sums, const struct clf__loan *loan)
+{
+    enum { SHORTEST = 20000, LONGEST = 200000 }; /* nanoseconds */
+    long pause = SHORTEST;
+    for (;;) {
+        int is_there;
+        CLF__TRY(clf__pool_has_lent(&is_there, &sums->training->gradients.pool, loan));
+        if (is_there) {
+            return CLF_OK;
+        }
+        CLF__TRY(sums->ranks->progress(sums->ranks));
+        nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
+        pause = pause < LONGEST / 2 ? 2 * pause : LONGEST;
     }
-    if (visit.halves > 0 || visit.waits) {
-        CLF__TRY(clf__pool_lend(&sums->training->gradients.pool, merge, &visit));
+}
+
+/* The first failure counts. */
+static void note(clf_status *out, clf_status status)
+{
+    *out = *out == CLF_OK ? status : *out;
+}
+
+/* One update's sums. */
+struct update {
+    struct clf__gradient_sums *sums;
+    struct merge merge;
+    int has_own;       /* this rank had a micro-batch */
+    int64_t pushed;    /* stretches */
+    int taken_back;    /* loans */
+    clf_status status; /* of this rank's own part: the others rely on the rest of it all the same */
+};
+
+/* The loans before the first stretch that is under way are not needed any more. */
+static void take_back(struct update *update, int64_t ended)
+{
+    struct clf__lending *lending = &update->sums->training->lending;
+    int end = ended < lending->stretch_count ? lending->stretches[ended].loan : lending->count;
+    for (; update->taken_back < end; update->taken_back++) {
+        note(&update->status, clf__pool_take_back(&update->sums->training->gradients.pool,
+                                                  &lending->loans[update->taken_back]));
     }
-    sums->count -= visit.halves;
-    if (visit.waits) {
-        sums->nodes[sums->count++] = node;
-        CLF__TRY(clf__training_clear(sums->training));
+}
+
+/* Without a tree: each of them under its own ticket. */
+static clf_status push_plain(struct update *update, float *values, size_t count)
+{
+    const struct clf__communicator *ranks = update->sums->ranks;
+    int ticket = (int)(update->pushed % CLF__TICKETS);
+    CLF__TRY(ranks->finish(ranks, ticket));
+    CLF__TRY(ranks->begin_sum(ranks, ticket, values, count));
+    update->pushed++;
+    take_back(update, update->pushed - CLF__TICKETS < 0 ? 0 : update->pushed - CLF__TICKETS);
+    return CLF_OK;
+}
+
+static clf_status push(struct update *update, const struct clf__stretch *stretch, float *values)
+{
+    struct clf__gradient_sums *sums = update->sums;
+    float *nodes[CLF__TREE_NODES];
+    int count = sums->count;
+    if (update->has_own) {
+        add_halves(&update->merge, values, stretch->place, stretch->count);
+        count -= update->merge.halves;
+    }
+    if (!sums->has_tree) {
+        return push_plain(update, values, stretch->count);
+    }
+    for (int i = 0; i < count; i++) {
+        nodes[i] = sums->waiting[i] + stretch->place;
+    }
+    nodes[count] = values;
+    CLF__TRY(clf__tree_push(&sums->tree, nodes, values, stretch->shares));
+    take_back(update, sums->tree.ended);
+    return CLF_OK;
+}
+
+/* A rank whose device has failed brings zeros, and overwrites them. */
+static clf_status push_loan(struct update *update, int index, int *next)
+{
+    struct clf__gradient_sums *sums = update->sums;
+    const struct clf__lending *lending = &sums->training->lending;
+    const struct clf__loan *loan = &lending->loans[index];
+    if (update->status == CLF_OK) {
+        note(&update->status, wait_for(sums, loan));
+    }
+    for (; *next < lending->stretch_count && lending->stretches[*next].loan == index; ++*next) {
+        const struct clf__stretch *stretch = &lending->stretches[*next];
+        int is_there = update->status == CLF_OK && loan->values != NULL;
+        CLF__TRY(push(update, stretch, is_there ? loan->values + stretch->first : sums->nothing));
     }
     return CLF_OK;
 }
 
-/* This rank's nodes are the sums that wait and, unless it had no micro-batch, what lies in the gradients. */
-static clf_status add_chunk(const void *context, float *values, size_t count)
+static clf_status finish_sums(struct update *update)
 {
-    const struct visit *visit = context;
-    struct clf__gradient_sums *sums = visit->sums;
-    float *nodes[CLF__TREE_NODES];
-    for (int i = 0; i < sums->count; i++) {
-        nodes[i] = sums->waiting[i] + *visit->place;
+    struct clf__gradient_sums *sums = update->sums;
+    if (sums->has_tree) {
+        return clf__tree_finish(&sums->tree);
     }
-    nodes[sums->count] = values;
-    *visit->place += count;
-    return clf__tree_add(&sums->tree, sums->most, visit->micro_batches, nodes, values, count);
+    for (int ticket = 0; ticket < CLF__TICKETS; ticket++) {
+        CLF__TRY(sums->ranks->finish(sums->ranks, ticket));
+    }
+    return CLF_OK;
 }
 
-clf_status clf__gradient_sums_finish(struct clf__gradient_sums *sums, int64_t count)
+static clf_status add_up(struct update *update)
 {
-    size_t place = 0;
-    struct visit visit = {.sums = sums, .place = &place, .micro_batches = count};
-    if (sums->is_any_order) {
-        return clf__training_sum_gradients(sums->training, sums->communicator);
+    const struct clf__lending *lending = &update->sums->training->lending;
+    int next = 0;
+    for (int i = 0; i < lending->count; i++) {
+        CLF__TRY(push_loan(update, i, &next));
     }
-    if (sums->communicator->size == 1 && sums->count == 0) {
+    CLF__TRY(finish_sums(update));
+    take_back(update, lending->stretch_count);
+    return CLF_OK;
+}
+
+/* A rank that had no micro-batch has nothing to wait for, and lends zeros. */
+static clf_status lend_all(struct clf__training *training)
+{
+    training->lending.is_on = 1;
+    training->lending.begun = 0;
+    return clf__lending_reach(training, INT_MAX);
+}
+
+clf_status clf__gradient_sums_finish(struct clf__gradient_sums *sums, int64_t number, int64_t count)
+{
+    struct update update = {.sums = sums, .has_own = number >= 0 && !sums->options.is_any_order};
+    if (!clf__gradient_sums_borrow(sums)) {
         return CLF_OK; /* the sum of one is there, and stays on the device */
     }
-    CLF__TRY(clf__pool_lend(&sums->training->gradients.pool, add_chunk, &visit));
+    update.merge = begin_merge(sums, number);
+    if (number < 0) {
+        update.status = lend_all(sums->training);
+    }
+    CLF__TRY(sums->ranks->agree(sums->ranks, update.status));
+    if (sums->has_tree) {
+        clf__tree_begin(&sums->tree, sums->options.is_any_order ? sums->ranks->size : count);
+    }
+    CLF__TRY(add_up(&update));
     sums->count = 0;
-    return CLF_OK;
+    return sums->ranks->agree(sums->ranks, update.status);
 }

@@ -178,12 +178,14 @@ static clf_status make(struct clf__training *training)
     CLF__TRY(clf__transformer_reach(training->transformer, training->limits.source_length,
                                     training->limits.target_length));
     CLF__TRY(reserve(training));
-    for (int form = CLF__GRADIENTS; form < CLF__TRAINED_KINDS; form++) {
+    for (int form = CLF__GRADIENTS; form < clf__training_kinds(training); form++) {
         CLF__TRY(clf__mirror_create_zero(clf__training_mirror(training, form),
                                          clf__transformer_stacks(training->transformer), &transformer->config,
                                          form == CLF__GRADIENTS ? "room for gradients" : "room for moments"));
     }
     CLF__TRY(clf__training_place(training));
+    CLF__TRY(clf__lending_create(training));
+    CLF__TRY(clf__shards_create(training));
     CLF__TRY(reserve_host(training));
     if (training->options.keeps_padding) {
         CLF__TRY(
@@ -202,6 +204,7 @@ clf_status clf__training_create(struct clf__training **out, struct clf__transfor
     training->transformer = transformer;
     training->limits = *limits;
     training->options = *options;
+    training->ranks = options->communicator != NULL ? options->communicator : &clf__communicator_null;
     clf__arena_init(&training->arena, transformer->device);
     training->arena.is_swept = 1;
     clf_status status = make(training);
@@ -241,6 +244,8 @@ void clf__training_free(struct clf__training *training)
     }
     clf__arena_free(&training->arena);
     leave_weights(training);
+    clf__lending_free(training);
+    clf__shards_free(training);
     for (int form = CLF__TRAINED_KINDS - 1; form >= CLF__GRADIENTS; form--) {
         clf__mirror_free(clf__training_mirror(training, form), &training->transformer->config);
     }

@@ -26,6 +26,10 @@ struct clf__training_options {
     /* The pad token's row of the output projection has no gradient. In MarianMT's models that row is zero,
      * being also the embedding that decoding starts from, and CTranslate2 counts on it. */
     int keeps_padding;
+    const struct clf__communicator *communicator; /* who trains together, borrowed; NULL: one alone */
+    /* Each rank keeps the moments of its share of the parameters, and takes their steps; calls about norms
+     * and steps are then made by all ranks, and need the sums of its share of the gradients alone. */
+    int shards_moments;
 };
 
 struct clf__training;
@@ -55,13 +59,16 @@ struct clf__training_loss {
 clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
                                   float gradient_scale, uint32_t pass, struct clf__training_loss *loss);
 
+/* The same in two halves: the first enqueues the work, and with `lends` lends the gradients to sums.h, piece
+ * by piece as they are complete; the second waits for the losses. */
+clf_status clf__training_backward_begin(struct clf__training *training,
+                                        const struct clf__training_batch *batch, float gradient_scale,
+                                        uint32_t pass, int lends);
+clf_status clf__training_backward_end(struct clf__training *training, struct clf__training_loss *loss);
+
 /* Forward alone, without dropout. */
 clf_status clf__training_evaluate(struct clf__training *training, const struct clf__training_batch *batch,
                                   struct clf__training_loss *loss);
-
-/* Every rank's gradients become their sum over all ranks. */
-clf_status clf__training_sum_gradients(struct clf__training *training,
-                                       const struct clf__communicator *communicator);
 
 /* The Euclidean norm of all gradients, shared ones once; not finite where one of them is not. */
 clf_status clf__training_gradient_norm(struct clf__training *training, double *norm);
@@ -85,5 +92,14 @@ clf_status clf__training_read(const struct clf__training *training, enum clf__tr
                               int index, float *target);
 clf_status clf__training_write(struct clf__training *training, enum clf__training_values which, int index,
                                const float *source);
+
+/* Whether this rank keeps a share of the moments alone. */
+int clf__training_shards_moments(const struct clf__training *training);
+
+/* Where moments are shared out they are read and written in the place of the gradients, which are zero
+ * between updates: all ranks' moments of one kind come there on each of them, or each rank takes its share
+ * from there. clf__training_clear() ends it. All ranks make the first call. */
+clf_status clf__training_collect_moments(struct clf__training *training, enum clf__training_values which);
+clf_status clf__training_take_moments(struct clf__training *training, enum clf__training_values which);
 
 #endif

@@ -26,12 +26,3 @@ uint16_t clf__fp16_of(float value)
     uint32_t odd = magnitude >> 13 & 1u;
     return (uint16_t)(sign | ((magnitude + 0xfffu + odd - (112u << 23)) >> 13));
 }
-
-uint16_t clf__bf16_of(float value)
-{
-    uint32_t bits = bits_of(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) {
-        return (uint16_t)(bits >> 16 | 0x40u); /* NaN */
-    }
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}

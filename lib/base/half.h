@@ -5,11 +5,19 @@
 #include <stdint.h>
 #include <string.h>
 
-/* To the nearest, ties to even; what is too large becomes infinite, NaN stays NaN. */
+/* To the nearest, ties to even; what is too large becomes infinite, NaN stays NaN. Those that are written out
+ * here need no call for each number of a tensor. */
 uint16_t clf__fp16_of(float value);
-uint16_t clf__bf16_of(float value);
 
-/* Exact: every half is a float. Here, so that loops over whole tensors need not call them. */
+static inline uint16_t clf__bf16_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16, quiet = bits >> 16 | 0x40u;
+    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet /* NaN */ : rounded);
+}
+
+/* Exact: every half is a float. */
 
 static inline float clf__float_of_fp32(uint32_t bits) /* a float's own */
 {

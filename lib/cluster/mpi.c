@@ -14,14 +14,20 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
+/* What was begun under one ticket. */
+struct operation {
+    MPI_Request request; /* MPI_REQUEST_NULL: nothing, or it has ended */
+    int *counts[4]; /* (size) each: what MPI calls counts and displacements, of what is sent and received */
+};
+
 struct mpi {
     MPI_Comm ranks;
     int is_ours;    /* MPI was begun here, and ends here */
     int has_failed; /* nothing is said any more */
     int is_known;   /* and every rank knows of it */
     int rank;
-    double waited;  /* seconds */
-    int *counts[4]; /* (size) each: what MPI calls counts and displacements, of what is sent and received */
+    double waited; /* seconds */
+    struct operation operations[CLF__TICKETS];
     char host[MPI_MAX_PROCESSOR_NAME];
 };
 
@@ -39,11 +45,12 @@ static clf_status check(struct mpi *mpi, int error, const char *doing)
 
 /* Waits without taking a core from those that are waited for: a validation lasts minutes, and ranks may share
  * a machine. What is almost done is looked at without a pause. */
-static clf_status finish(struct mpi *mpi, int error, MPI_Request *request, const char *doing)
+static clf_status settle(struct mpi *mpi, int error, MPI_Request *request, const char *doing)
 {
     enum { EAGER_TRIES = 200, SHORTEST = 20000, LONGEST = 1000000 }; /* nanoseconds */
     int is_done = 0;
     CLF__TRY(check(mpi, error, doing));
+    double start = clf__seconds();
     for (long tries = 0, pause = SHORTEST; !is_done; tries++) {
         CLF__TRY(check(mpi, MPI_Test(request, &is_done, MPI_STATUS_IGNORE), doing));
         if (!is_done && tries < EAGER_TRIES) {
@@ -53,6 +60,7 @@ static clf_status finish(struct mpi *mpi, int error, MPI_Request *request, const
             pause = pause < LONGEST / 2 ? 2 * pause : LONGEST;
         }
     }
+    mpi->waited += clf__seconds() - start;
     return CLF_OK;
 }
 
@@ -63,11 +71,8 @@ static clf_status find_failed(int *out, const struct clf__communicator *communic
     struct mpi *mpi = communicator->context;
     MPI_Request request;
     int own = status == CLF_OK ? communicator->size : communicator->rank;
-    double start = clf__seconds();
     int error = MPI_Iallreduce(&own, out, 1, MPI_INT, MPI_MIN, mpi->ranks, &request);
-    CLF__TRY(finish(mpi, error, &request, "waiting for the others"));
-    mpi->waited += clf__seconds() - start;
-    return CLF_OK;
+    return settle(mpi, error, &request, "waiting for the others");
 }
 
 static clf_status agree(const struct clf__communicator *communicator, clf_status status)
@@ -89,7 +94,7 @@ static clf_status agree(const struct clf__communicator *communicator, clf_status
     }
     MPI_Request request;
     int error = MPI_Ibcast(&failure, sizeof failure, MPI_BYTE, first, mpi->ranks, &request);
-    CLF__TRY(finish(mpi, error, &request, "hearing of a failure"));
+    CLF__TRY(settle(mpi, error, &request, "hearing of a failure"));
     mpi->has_failed = mpi->is_known = 1;
     return clf__failure_again(&failure);
 }
@@ -106,14 +111,9 @@ static clf_status sum(const struct clf__communicator *communicator, void *values
         int piece = count - first < MOST ? (int)(count - first) : MOST;
         int error = MPI_Iallreduce(MPI_IN_PLACE, (char *)values + first * width, piece, type, MPI_SUM,
                                    mpi->ranks, &request);
-        CLF__TRY(finish(mpi, error, &request, "adding up"));
+        CLF__TRY(settle(mpi, error, &request, "adding up"));
     }
     return CLF_OK;
-}
-
-static clf_status sum_floats(const struct clf__communicator *communicator, float *values, size_t count)
-{
-    return sum(communicator, values, count, sizeof *values, MPI_FLOAT);
 }
 
 static clf_status sum_doubles(const struct clf__communicator *communicator, double *values, size_t count)
@@ -135,7 +135,7 @@ static clf_status broadcast(const struct clf__communicator *communicator, void *
         MPI_Request request;
         int piece = count - first < MOST ? (int)(count - first) : MOST;
         int error = MPI_Ibcast((char *)bytes + first, piece, MPI_BYTE, 0, mpi->ranks, &request);
-        CLF__TRY(finish(mpi, error, &request, "sending to all"));
+        CLF__TRY(settle(mpi, error, &request, "sending to all"));
     }
     return CLF_OK;
 }
@@ -156,28 +156,73 @@ static clf_status lay_out(int *counts, int *places, const size_t *given, int siz
     return CLF_OK;
 }
 
-static clf_status exchange(const struct clf__communicator *communicator, const float *sent,
-                           const size_t *sent_counts, float *received, const size_t *received_counts)
+/* Finds the operation of a ticket; fails after a failure, when nothing is said any more. */
+static clf_status take_ticket(struct operation **out, const struct clf__communicator *communicator,
+                              int ticket)
 {
     struct mpi *mpi = communicator->context;
-    MPI_Request request;
-    CLF__TRY(agree(communicator, CLF_OK));
-    CLF__TRY(lay_out(mpi->counts[0], mpi->counts[1], sent_counts, communicator->size));
-    CLF__TRY(lay_out(mpi->counts[2], mpi->counts[3], received_counts, communicator->size));
-    int error = MPI_Ialltoallv(sent, mpi->counts[0], mpi->counts[1], MPI_FLOAT, received, mpi->counts[2],
-                               mpi->counts[3], MPI_FLOAT, mpi->ranks, &request);
-    return finish(mpi, error, &request, "exchanging");
+    *out = &mpi->operations[ticket];
+    return mpi->has_failed ? clf__fail(CLF_NETWORK, "the ranks have parted after a failure") : CLF_OK;
 }
 
-static clf_status gather(const struct clf__communicator *communicator, float *values, const size_t *counts)
+static MPI_Datatype type_of(size_t width)
+{
+    return width == sizeof(float) ? MPI_FLOAT : MPI_UINT16_T;
+}
+
+static clf_status begin_sum(const struct clf__communicator *communicator, int ticket, float *values,
+                            size_t count)
 {
     struct mpi *mpi = communicator->context;
-    MPI_Request request;
-    CLF__TRY(agree(communicator, CLF_OK));
-    CLF__TRY(lay_out(mpi->counts[0], mpi->counts[1], counts, communicator->size));
-    int error = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, values, mpi->counts[0], mpi->counts[1], MPI_FLOAT,
-                                mpi->ranks, &request);
-    return finish(mpi, error, &request, "gathering");
+    struct operation *its;
+    CLF__TRY(take_ticket(&its, communicator, ticket));
+    return check(
+        mpi, MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_FLOAT, MPI_SUM, mpi->ranks, &its->request),
+        "adding up");
+}
+
+static clf_status begin_exchange(const struct clf__communicator *communicator, int ticket, size_t width,
+                                 const void *sent, const size_t *sent_counts, void *received,
+                                 const size_t *received_counts)
+{
+    struct mpi *mpi = communicator->context;
+    struct operation *its;
+    MPI_Datatype type = type_of(width);
+    CLF__TRY(take_ticket(&its, communicator, ticket));
+    CLF__TRY(lay_out(its->counts[0], its->counts[1], sent_counts, communicator->size));
+    CLF__TRY(lay_out(its->counts[2], its->counts[3], received_counts, communicator->size));
+    int error = MPI_Ialltoallv(sent, its->counts[0], its->counts[1], type, received, its->counts[2],
+                               its->counts[3], type, mpi->ranks, &its->request);
+    return check(mpi, error, "exchanging");
+}
+
+static clf_status begin_gather(const struct clf__communicator *communicator, int ticket, size_t width,
+                               void *values, const size_t *counts)
+{
+    struct mpi *mpi = communicator->context;
+    struct operation *its;
+    MPI_Datatype type = type_of(width);
+    CLF__TRY(take_ticket(&its, communicator, ticket));
+    CLF__TRY(lay_out(its->counts[0], its->counts[1], counts, communicator->size));
+    int error = MPI_Iallgatherv(MPI_IN_PLACE, 0, type, values, its->counts[0], its->counts[1], type,
+                                mpi->ranks, &its->request);
+    return check(mpi, error, "gathering");
+}
+
+static clf_status progress(const struct clf__communicator *communicator)
+{
+    struct mpi *mpi = communicator->context;
+    for (int i = 0; i < CLF__TICKETS; i++) {
+        int is_done;
+        CLF__TRY(check(mpi, MPI_Test(&mpi->operations[i].request, &is_done, MPI_STATUS_IGNORE), "going on"));
+    }
+    return CLF_OK;
+}
+
+static clf_status finish(const struct clf__communicator *communicator, int ticket)
+{
+    struct mpi *mpi = communicator->context;
+    return settle(mpi, MPI_SUCCESS, &mpi->operations[ticket].request, "waiting for numbers");
 }
 
 int clf__mpi_is_begun(void)
@@ -202,8 +247,8 @@ const char *clf__mpi_library(void)
 
 static void free_mpi(struct mpi *mpi)
 {
-    for (int i = 0; i < 4; i++) {
-        clf__free(mpi->counts[i]);
+    for (int i = 0; i < 4 * CLF__TICKETS; i++) {
+        clf__free(mpi->operations[i / 4].counts[i % 4]);
     }
     clf__free(mpi);
 }
@@ -239,8 +284,9 @@ static clf_status meet(struct clf__communicator *out, struct mpi *mpi)
                    "starting"));
     CLF__TRY(check(mpi, MPI_Comm_rank(host, &out->host_rank), "starting"));
     CLF__TRY(check(mpi, MPI_Comm_free(&host), "starting"));
-    for (int i = 0; i < 4; i++) {
-        CLF__TRY(clf__allocate(&mpi->counts[i], (size_t)out->size, sizeof *mpi->counts[i]));
+    for (int i = 0; i < 4 * CLF__TICKETS; i++) {
+        int **counts = &mpi->operations[i / 4].counts[i % 4];
+        CLF__TRY(clf__allocate(counts, (size_t)out->size, sizeof **counts));
     }
     return CLF_OK;
 }
@@ -249,16 +295,21 @@ clf_status clf__mpi_join(struct clf__communicator *out, int started)
 {
     struct mpi *mpi;
     CLF__TRY(clf__allocate(&mpi, 1, sizeof *mpi));
+    for (int i = 0; i < CLF__TICKETS; i++) {
+        mpi->operations[i].request = MPI_REQUEST_NULL;
+    }
     *out = (struct clf__communicator){
         .waited = &mpi->waited,
         .context = mpi,
-        .sum_floats = sum_floats,
         .sum_doubles = sum_doubles,
         .sum_integers = sum_integers,
         .broadcast = broadcast,
-        .exchange = exchange,
-        .gather = gather,
         .agree = agree,
+        .begin_sum = begin_sum,
+        .begin_exchange = begin_exchange,
+        .begin_gather = begin_gather,
+        .progress = progress,
+        .finish = finish,
     };
     clf_status status = meet(out, mpi);
     if (status == CLF_OK && started > 1 && out->size != started) {

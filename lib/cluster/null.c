@@ -4,12 +4,6 @@
 
 static const double never; /* waited */
 
-static clf_status sum_floats(const struct clf__communicator *communicator, float *values, size_t count)
-{
-    (void)communicator, (void)values, (void)count;
-    return CLF_OK;
-}
-
 static clf_status sum_doubles(const struct clf__communicator *communicator, double *values, size_t count)
 {
     (void)communicator, (void)values, (void)count;
@@ -28,34 +22,57 @@ static clf_status broadcast(const struct clf__communicator *communicator, void *
     return CLF_OK;
 }
 
-static clf_status exchange(const struct clf__communicator *communicator, const float *sent,
-                           const size_t *sent_counts, float *received, const size_t *received_counts)
-{
-    (void)communicator, (void)received_counts;
-    memcpy(received, sent, sent_counts[0] * sizeof *sent);
-    return CLF_OK;
-}
-
-static clf_status gather(const struct clf__communicator *communicator, float *values, const size_t *counts)
-{
-    (void)communicator, (void)values, (void)counts;
-    return CLF_OK;
-}
-
 static clf_status agree(const struct clf__communicator *communicator, clf_status status)
 {
     (void)communicator;
     return status;
 }
 
+static clf_status begin_sum(const struct clf__communicator *communicator, int ticket, float *values,
+                            size_t count)
+{
+    (void)communicator, (void)ticket, (void)values, (void)count;
+    return CLF_OK;
+}
+
+static clf_status begin_exchange(const struct clf__communicator *communicator, int ticket, size_t width,
+                                 const void *sent, const size_t *sent_counts, void *received,
+                                 const size_t *received_counts)
+{
+    (void)communicator, (void)ticket, (void)received_counts;
+    memcpy(received, sent, sent_counts[0] * width);
+    return CLF_OK;
+}
+
+static clf_status begin_gather(const struct clf__communicator *communicator, int ticket, size_t width,
+                               void *values, const size_t *counts)
+{
+    (void)communicator, (void)ticket, (void)width, (void)values, (void)counts;
+    return CLF_OK;
+}
+
+static clf_status progress(const struct clf__communicator *communicator)
+{
+    (void)communicator;
+    return CLF_OK;
+}
+
+static clf_status finish(const struct clf__communicator *communicator, int ticket)
+{
+    (void)communicator, (void)ticket;
+    return CLF_OK;
+}
+
 const struct clf__communicator clf__communicator_null = {
     .size = 1,
     .waited = &never,
-    .sum_floats = sum_floats,
     .sum_doubles = sum_doubles,
     .sum_integers = sum_integers,
     .broadcast = broadcast,
-    .exchange = exchange,
-    .gather = gather,
     .agree = agree,
+    .begin_sum = begin_sum,
+    .begin_exchange = begin_exchange,
+    .begin_gather = begin_gather,
+    .progress = progress,
+    .finish = finish,
 };

@@ -2,11 +2,8 @@
 
 #include <string.h>
 
+#include "base/half.h"
 #include "base/memory.h"
-
-enum {
-    STRETCH = 1 << 18
-}; /* floats of the sum at a time: some for each of many ranks, and they stay in a cache */
 
 int clf__tree_nodes(struct clf__tree_node *nodes, struct clf__tree_leaves leaves)
 {
@@ -60,58 +57,97 @@ static size_t most_nodes(const struct clf__communicator *communicator, int64_t m
     return of_all ? sum : largest;
 }
 
-/* Of a stretch that is shared out. */
-static size_t most_of_share(int size)
+static size_t width_of(const struct clf__tree_options *options)
 {
-    return STRETCH / (size_t)size + 1;
+    return options->is_bf16 ? sizeof(uint16_t) : sizeof(float);
 }
 
-size_t clf__tree_sum_bytes(const struct clf__communicator *communicator, int64_t most)
+/* Bytes that a flight packs: all nodes of this rank, and then the sum. */
+static size_t packed_bytes(const struct clf__communicator *communicator,
+                           const struct clf__tree_options *options)
 {
-    size_t parts = most_nodes(communicator, most, 1) * most_of_share(communicator->size);
-    return (parts + most_nodes(communicator, most, 0) * STRETCH) * sizeof(float);
+    return most_nodes(communicator, options->most, 0) * options->stretch * width_of(options);
+}
+
+static size_t most_parts(const struct clf__communicator *communicator,
+                         const struct clf__tree_options *options)
+{
+    return most_nodes(communicator, options->most, 1) * options->share;
+}
+
+size_t clf__tree_sum_bytes(const struct clf__communicator *communicator,
+                           const struct clf__tree_options *options)
+{
+    size_t parts = most_parts(communicator, options);
+    size_t each = packed_bytes(communicator, options) + parts * width_of(options);
+    return CLF__TREE_FLIGHTS * each + (options->is_bf16 ? parts * sizeof(float) : 0);
+}
+
+static clf_status create_flight(struct clf__tree_flight *out, const struct clf__communicator *communicator,
+                                const struct clf__tree_options *options)
+{
+    size_t size = (size_t)communicator->size;
+    CLF__TRY(clf__allocate(&out->sent, size, sizeof *out->sent));
+    CLF__TRY(clf__allocate(&out->received, size, sizeof *out->received));
+    CLF__TRY(clf__allocate(&out->packed, packed_bytes(communicator, options), 1));
+    return clf__allocate(&out->parts, most_parts(communicator, options), width_of(options));
 }
 
 clf_status clf__tree_sum_create(struct clf__tree_sum *out, const struct clf__communicator *communicator,
-                                int64_t most)
+                                const struct clf__tree_options *options)
 {
-    size_t size = (size_t)communicator->size, all = most_nodes(communicator, most, 1);
-    *out = (struct clf__tree_sum){.communicator = communicator};
-    CLF__TRY(clf__allocate(&out->nodes, all, sizeof *out->nodes));
-    CLF__TRY(clf__allocate(&out->node_counts, size, sizeof *out->node_counts));
-    CLF__TRY(clf__allocate(&out->sent, size, sizeof *out->sent));
-    CLF__TRY(clf__allocate(&out->received, size, sizeof *out->received));
-    CLF__TRY(clf__allocate(&out->own, size, sizeof *out->own));
-    CLF__TRY(clf__allocate(&out->parts, all * most_of_share(communicator->size), sizeof *out->parts));
-    return clf__allocate(&out->packed, most_nodes(communicator, most, 0) * STRETCH, sizeof *out->packed);
+    *out = (struct clf__tree_sum){.communicator = communicator, .options = *options};
+    CLF__TRY(clf__allocate(&out->nodes, most_nodes(communicator, options->most, 1), sizeof *out->nodes));
+    CLF__TRY(clf__allocate(&out->node_counts, (size_t)communicator->size, sizeof *out->node_counts));
+    for (int i = 0; i < CLF__TREE_FLIGHTS; i++) {
+        CLF__TRY(create_flight(&out->flights[i], communicator, options));
+    }
+    return options->is_bf16
+               ? clf__allocate(&out->floats, most_parts(communicator, options), sizeof *out->floats)
+               : CLF_OK;
 }
 
 void clf__tree_sum_free(struct clf__tree_sum *sum)
 {
     clf__free(sum->nodes);
     clf__free(sum->node_counts);
-    clf__free(sum->sent);
-    clf__free(sum->received);
-    clf__free(sum->own);
-    clf__free(sum->parts);
-    clf__free(sum->packed);
+    for (int i = 0; i < CLF__TREE_FLIGHTS; i++) {
+        clf__free(sum->flights[i].sent);
+        clf__free(sum->flights[i].received);
+        clf__free(sum->flights[i].packed);
+        clf__free(sum->flights[i].parts);
+    }
+    clf__free(sum->floats);
     *sum = (struct clf__tree_sum){.communicator = sum->communicator};
 }
 
-static void find_nodes(struct clf__tree_sum *sum, int64_t most, int64_t count)
+void clf__tree_begin(struct clf__tree_sum *sum, int64_t count)
 {
     sum->node_count = 0;
+    sum->begun = sum->ended = 0;
     for (int rank = 0; rank < sum->communicator->size; rank++) {
-        struct clf__tree_leaves share = clf__tree_share(most, count, sum->communicator->size, rank);
+        struct clf__tree_leaves share =
+            clf__tree_share(sum->options.most, count, sum->communicator->size, rank);
         sum->node_counts[rank] = clf__tree_nodes(sum->nodes + sum->node_count, share);
         sum->node_count += sum->node_counts[rank];
     }
 }
 
-static void add(float *into, const float *from, size_t count)
+void clf__tree_round(float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        values[i] = clf__float_of_bf16(clf__bf16_of(values[i]));
+    }
+}
+
+void clf__tree_add_halves(const struct clf__tree_options *options, float *into, const float *from,
+                          size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         into[i] += from[i];
+    }
+    if (options->is_bf16) {
+        clf__tree_round(into, count);
     }
 }
 
@@ -120,58 +156,142 @@ static void add(float *into, const float *from, size_t count)
 static void add_nodes(const struct clf__tree_sum *sum, float *parts, size_t length)
 {
     struct clf__tree_node stack[CLF__TREE_NODES];
-    size_t places[CLF__TREE_NODES];
+    float *places[CLF__TREE_NODES];
     int depth = 0;
     for (int i = 0; i < sum->node_count; i++) {
         stack[depth] = sum->nodes[i];
-        places[depth++] = (size_t)i * length;
+        places[depth++] = parts + (size_t)i * length;
         while (depth > 1 && clf__tree_are_halves(&stack[depth - 2], &stack[depth - 1])) {
             depth--;
-            add(parts + places[depth - 1], parts + places[depth], length);
+            clf__tree_add_halves(&sum->options, places[depth - 1], places[depth], length);
             stack[depth - 1] =
                 (struct clf__tree_node){stack[depth - 1].index / 2, stack[depth - 1].level + 1};
         }
     }
     for (; depth > 1; depth--) {
-        add(parts + places[depth - 2], parts + places[depth - 1], length);
+        clf__tree_add_halves(&sum->options, places[depth - 2], places[depth - 1], length);
     }
 }
 
-/* Each rank adds up its share of a stretch, of which it gets all nodes, and then they exchange their sums:
- * two times the stretch goes over the network, however many ranks there are. */
-static clf_status add_stretch(struct clf__tree_sum *sum, float *const *values, float *total, size_t first,
-                              size_t length)
+static void pack_bf16(uint16_t *out, const float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[i] = clf__bf16_of(values[i]);
+    }
+}
+
+static void unpack_bf16(float *out, const uint16_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[i] = clf__float_of_bf16(values[i]);
+    }
+}
+
+/* Floats first .. of a flight's packed ones. */
+static void pack(const struct clf__tree_sum *sum, const struct clf__tree_flight *flight, size_t first,
+                 const float *values, size_t count)
+{
+    if (sum->options.is_bf16) {
+        pack_bf16((uint16_t *)flight->packed + first, values, count);
+    } else {
+        memcpy((float *)flight->packed + first, values, count * sizeof *values);
+    }
+}
+
+/* Where a rank's share begins; at `size`, the length of the stretch. */
+static size_t place_of(const struct clf__tree_flight *flight, int rank)
+{
+    size_t place = 0;
+    for (int i = 0; i < rank; i++) {
+        place += flight->shares[i];
+    }
+    return place;
+}
+
+static struct clf__tree_flight *flight_of(struct clf__tree_sum *sum, int64_t stretch, int *ticket)
+{
+    int index = (int)(stretch % CLF__TREE_FLIGHTS);
+    *ticket = 2 * index;
+    return &sum->flights[index];
+}
+
+static clf_status begin(struct clf__tree_sum *sum, float *const *values, float *total, const size_t *shares)
 {
     const struct clf__communicator *ranks = sum->communicator;
-    size_t size = (size_t)ranks->size, used = 0, place = 0, own_place = 0;
-    size_t own_nodes = (size_t)sum->node_counts[ranks->rank];
-    for (size_t i = 0; i < size; i++) {
-        sum->own[i] = length * (i + 1) / size - length * i / size;
-        own_place = i == (size_t)ranks->rank ? place : own_place;
-        sum->sent[i] = own_nodes * sum->own[i];
-        for (size_t node = 0; node < own_nodes; node++) {
-            memcpy(sum->packed + used, values[node] + first + place, sum->own[i] * sizeof *sum->packed);
-            used += sum->own[i];
+    size_t used = 0, place = 0;
+    int ticket, own_nodes = sum->node_counts[ranks->rank];
+    struct clf__tree_flight *flight = flight_of(sum, sum->begun++, &ticket);
+    flight->shares = shares;
+    flight->total = total;
+    for (int i = 0; i < ranks->size; i++) {
+        flight->sent[i] = (size_t)own_nodes * shares[i];
+        flight->received[i] = (size_t)sum->node_counts[i] * shares[ranks->rank];
+        for (int node = 0; node < own_nodes; node++) {
+            pack(sum, flight, used, values[node] + place, shares[i]);
+            used += shares[i];
         }
-        place += sum->own[i];
+        place += shares[i];
     }
-    size_t share = sum->own[ranks->rank];
-    for (size_t i = 0; i < size; i++) {
-        sum->received[i] = (size_t)sum->node_counts[i] * share;
-    }
-    CLF__TRY(ranks->exchange(ranks, sum->packed, sum->sent, sum->parts, sum->received));
-    add_nodes(sum, sum->parts, share);
-    memcpy(total + first + own_place, sum->parts, share * sizeof *total);
-    return ranks->gather(ranks, total + first, sum->own);
+    return ranks->begin_exchange(ranks, ticket, width_of(&sum->options), flight->packed, flight->sent,
+                                 flight->parts, flight->received);
 }
 
-clf_status clf__tree_add(struct clf__tree_sum *sum, int64_t most, int64_t count, float *const *values,
-                         float *total, size_t length)
+/* All nodes of this rank's share are there. */
+static clf_status add(struct clf__tree_sum *sum, int64_t stretch)
 {
-    find_nodes(sum, most, count);
-    for (size_t first = 0; first < length; first += STRETCH) {
-        size_t left = length - first;
-        CLF__TRY(add_stretch(sum, values, total, first, left < STRETCH ? left : STRETCH));
+    const struct clf__communicator *ranks = sum->communicator;
+    int ticket;
+    struct clf__tree_flight *flight = flight_of(sum, stretch, &ticket);
+    CLF__TRY(ranks->finish(ranks, ticket));
+    size_t share = flight->shares[ranks->rank], own = place_of(flight, ranks->rank);
+    float *parts = sum->options.is_bf16 ? sum->floats : flight->parts;
+    if (sum->options.is_bf16) {
+        unpack_bf16(parts, flight->parts, (size_t)sum->node_count * share);
+    }
+    add_nodes(sum, parts, share);
+    memcpy(flight->total + own, parts, share * sizeof *parts);
+    if (sum->options.is_scattered) {
+        return CLF_OK;
+    }
+    if (sum->options.is_bf16) {
+        pack(sum, flight, own, parts, share);
+    }
+    return ranks->begin_gather(ranks, ticket + 1, width_of(&sum->options),
+                               sum->options.is_bf16 ? flight->packed : flight->total, flight->shares);
+}
+
+static clf_status end(struct clf__tree_sum *sum)
+{
+    const struct clf__communicator *ranks = sum->communicator;
+    int ticket;
+    const struct clf__tree_flight *flight = flight_of(sum, sum->ended++, &ticket);
+    if (sum->options.is_scattered) {
+        return CLF_OK;
+    }
+    CLF__TRY(ranks->finish(ranks, ticket + 1));
+    if (sum->options.is_bf16) {
+        unpack_bf16(flight->total, flight->packed, place_of(flight, ranks->size));
+    }
+    return CLF_OK;
+}
+
+/* While a stretch is exchanged the one before it is added up: in this order on every rank. */
+clf_status clf__tree_push(struct clf__tree_sum *sum, float *const *values, float *total, const size_t *shares)
+{
+    if (sum->begun - sum->ended == CLF__TREE_FLIGHTS) {
+        CLF__TRY(end(sum));
+    }
+    CLF__TRY(begin(sum, values, total, shares));
+    return sum->begun > 1 ? add(sum, sum->begun - 2) : CLF_OK;
+}
+
+clf_status clf__tree_finish(struct clf__tree_sum *sum)
+{
+    if (sum->begun > 0) {
+        CLF__TRY(add(sum, sum->begun - 1));
+    }
+    while (sum->ended < sum->begun) {
+        CLF__TRY(end(sum));
     }
     return CLF_OK;
 }

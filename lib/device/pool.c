@@ -53,9 +53,14 @@ size_t clf__pool_floats(const struct clf__pool *pool)
 {
     size_t count = 0;
     for (int i = 0; i < pool->chunk_count; i++) {
-        count += pool->chunks[i]->whole->bytes / sizeof(float);
+        count += clf__pool_chunk_floats(pool, i);
     }
     return count;
+}
+
+size_t clf__pool_chunk_floats(const struct clf__pool *pool, int chunk)
+{
+    return pool->chunks[chunk]->whole->bytes / sizeof(float);
 }
 
 static clf_status lend(const struct clf__buffer *whole, clf__floats_visitor *visit, const void *context)
@@ -80,6 +85,59 @@ clf_status clf__pool_lend(const struct clf__pool *pool, clf__floats_visitor *vis
         CLF__TRY(lend(pool->chunks[i]->whole, visit, context));
     }
     return CLF_OK;
+}
+
+size_t clf__pool_place(const struct clf__pool *pool, const struct clf__buffer *buffer)
+{
+    size_t place = buffer->first / sizeof(float);
+    for (int i = 0; pool->chunks[i] != buffer->slab; i++) {
+        place += clf__pool_chunk_floats(pool, i);
+    }
+    return place;
+}
+
+clf_status clf__pool_lend_later(const struct clf__pool *pool, struct clf__loan *loan)
+{
+    const struct clf__buffer *whole = pool->chunks[loan->chunk]->whole;
+    const struct clf_device *device = whole->device;
+    cl_event event = NULL;
+    cl_int error = CL_SUCCESS;
+    loan->values =
+        CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, whole->memory, CL_FALSE,
+                                                  CL_MAP_READ | CL_MAP_WRITE, loan->first * sizeof(float),
+                                                  loan->count * sizeof(float), 0, NULL, &event, &error));
+    loan->event = event;
+    if (error == CL_SUCCESS) {
+        error = CLF__CL(clFlush(device->queue));
+    }
+    return clf__opencl_check(error, "mapping %zu bytes of %s on device %s", loan->count * sizeof(float),
+                             whole->what, device->label);
+}
+
+clf_status clf__pool_has_lent(int *out, const struct clf__pool *pool, const struct clf__loan *loan)
+{
+    const struct clf_device *device = pool->device;
+    cl_int state = CL_COMPLETE;
+    cl_int error =
+        CLF__CL(clGetEventInfo(loan->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
+    *out = error == CL_SUCCESS && state == CL_COMPLETE;
+    error = error == CL_SUCCESS && state < 0 ? state : error;
+    return clf__opencl_check(error, "waiting for gradients on device %s", device->label);
+}
+
+clf_status clf__pool_take_back(const struct clf__pool *pool, struct clf__loan *loan)
+{
+    const struct clf__buffer *whole = pool->chunks[loan->chunk]->whole;
+    cl_int error = CL_SUCCESS;
+    if (loan->values != NULL) {
+        error = clEnqueueUnmapMemObject(whole->device->queue, whole->memory, loan->values, 0, NULL, NULL);
+    }
+    if (loan->event != NULL) {
+        clReleaseEvent(loan->event);
+    }
+    loan->values = NULL;
+    loan->event = NULL;
+    return clf__opencl_check(error, "unmapping %s on device %s", whole->what, whole->device->label);
 }
 
 void clf__pool_free(struct clf__pool *pool)

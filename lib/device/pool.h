@@ -24,11 +24,31 @@ clf_status clf__pool_clear(const struct clf__pool *pool);
 
 /* How many floats that visits of clf__pool_lend() are given, in all chunks together. */
 size_t clf__pool_floats(const struct clf__pool *pool);
+size_t clf__pool_chunk_floats(const struct clf__pool *pool, int chunk);
 
 /* Calls `visit` with the floats of every chunk, where the host can read and write them meanwhile; what lies
  * between two buffers is zero and has to stay so. */
 typedef clf_status clf__floats_visitor(const void *context, float *values, size_t count);
 clf_status clf__pool_lend(const struct clf__pool *pool, clf__floats_visitor *visit, const void *context);
+
+/* Where a buffer begins among the floats of all chunks. */
+size_t clf__pool_place(const struct clf__pool *pool, const struct clf__buffer *buffer);
+
+/* Floats of one chunk that the host reads and writes while the device works on others. */
+struct clf__loan {
+    int chunk;
+    size_t first, count; /* floats of the chunk, from its start */
+    float *values;       /* NULL: not lent */
+    void *event;         /* an OpenCL event: they are there */
+};
+
+/* Lends them as soon as what was enqueued before is done, and does not wait for that. Nothing on the device
+ * touches them until they are taken back. */
+clf_status clf__pool_lend_later(const struct clf__pool *pool, struct clf__loan *loan);
+/* Whether the host may read and write them. */
+clf_status clf__pool_has_lent(int *out, const struct clf__pool *pool, const struct clf__loan *loan);
+/* What is enqueued from now on sees what the host wrote; nothing where they are not lent. */
+clf_status clf__pool_take_back(const struct clf__pool *pool, struct clf__loan *loan);
 
 /* The buffers live on; with the last one goes its chunk. */
 void clf__pool_free(struct clf__pool *pool);

@@ -16,6 +16,10 @@ struct clf__adam {
     double gradient_scale;           /* of dw before anything else: clipping */
 };
 
+/* A part of arrays that begins at a multiple of so many numbers, and ends at one or with them, has the bits
+ * that it has in the whole. */
+enum { CLF__ADAM_STRETCH = 4096 };
+
 /* m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, w -= rate * (m / correction1) / (sqrt(v /
  * correction2) + epsilon); dw becomes 0. All are (1, n) in any order, the same for each. */
 clf_status clf__adam_update(struct clf__tensor w, struct clf__tensor m, struct clf__tensor v,

@@ -263,16 +263,19 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
     return status;
 }
 
+clf_status clf__checkpoints_making(char **path, const struct clf__checkpoints *checkpoints, int64_t update)
+{
+    return clf__format(path, "%s/%s%08" PRId64 "%s", checkpoints->folder, prefix, update, making_suffix);
+}
+
 clf_status clf__checkpoints_begin(char **path, const struct clf__checkpoints *checkpoints, int64_t update)
 {
     char *old;
     CLF__TRY(clf__checkpoints_path(&old, checkpoints, update));
     clf_status status = clf__folder_exists(old) ? remove_checkpoint(old) : CLF_OK;
-    if (status == CLF_OK) {
-        status = clf__format(path, "%s%s", old, making_suffix);
-    }
     clf__free(old);
     CLF__TRY(status);
+    CLF__TRY(clf__checkpoints_making(path, checkpoints, update));
     status = clf__folder_remove(*path);
     if (status == CLF_OK) {
         status = clf__folder_create(*path);
@@ -319,11 +322,12 @@ clf_status clf__checkpoints_end(char *making, const struct clf__checkpoints *che
     return status;
 }
 
-static clf_status save_into(const char *making, const struct clf__training *training,
-                            const struct clf__train_state *state, const char *model)
+clf_status clf__checkpoints_fill(const char *making, const struct clf__training *training,
+                                 const struct clf__train_state *state, const char *model)
 {
+    int has_moments = state->update > 0 && !clf__training_shards_moments(training);
     CLF__TRY(clf__checkpoint_files_copy(making, model, clf__file_link));
-    return clf__checkpoint_files_write(making, training, state->update > 0);
+    return clf__checkpoint_files_write(making, training, has_moments);
 }
 
 clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,
@@ -332,7 +336,8 @@ clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,
 {
     char *making;
     CLF__TRY(clf__checkpoints_begin(&making, checkpoints, state->update));
-    return clf__checkpoints_end(making, checkpoints, state, save_into(making, training, state, model));
+    return clf__checkpoints_end(making, checkpoints, state,
+                                clf__checkpoints_fill(making, training, state, model));
 }
 
 clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,

@@ -1,5 +1,6 @@
 /* The checkpoints of a run: folders checkpoints/update-NNNNNNNN, each a model folder that
- * also holds optimizer.safetensors (the moments) and state.json.
+ * also holds optimizer.safetensors (the moments, in a file of each rank where they are shared out) and
+ * state.json.
  *
  * A checkpoint appears whole: it is made as update-NNNNNNNN.tmp and renamed when everything is on the disk.
  */
@@ -47,6 +48,14 @@ clf_status clf__checkpoints_begin(char **path, const struct clf__checkpoints *ch
  * gets its name. Any other status is returned, and leaves nothing. */
 clf_status clf__checkpoints_end(char *making, const struct clf__checkpoints *checkpoints,
                                 const struct clf__train_state *state, clf_status status);
+
+/* What the folder of clf__checkpoints_begin() is called. The caller frees it. */
+clf_status clf__checkpoints_making(char **path, const struct clf__checkpoints *checkpoints, int64_t update);
+
+/* Puts weights, moments unless they are shared out among ranks, and the other files of the folder `model`
+ * into one that is made. */
+clf_status clf__checkpoints_fill(const char *making, const struct clf__training *training,
+                                 const struct clf__train_state *state, const char *model);
 
 /* Makes a checkpoint with the other files of the folder `model`; on failure nothing is left of it. */
 clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,

@@ -12,11 +12,6 @@
 #include "base/memory.h"
 #include "model/save.h"
 
-static const char optimizer_name[] = "optimizer.safetensors";
-static const char *const moment_suffixes[] = {".exp_avg", ".exp_avg_sq"}; /* PyTorch's words */
-static const enum clf__training_values moments[] = {CLF__FIRST_MOMENTS, CLF__SECOND_MOMENTS};
-enum { MOMENTS = 2 };
-
 static clf_status mark_file(int64_t *size, uint64_t *sum, const char *folder, const char *name)
 {
     char *path = NULL;
@@ -177,93 +172,4 @@ clf_status clf__checkpoint_files_copy(const char *target, const char *source, cl
         CLF__TRY(copy_file(target, source, copied[i], copy));
     }
     return CLF_OK;
-}
-
-/* A list of the moments of a list's parameters: entry MOMENTS * i + j is moment j of parameter i. */
-static clf_status list_moments(struct clf__parameter_list *out, const struct clf__parameter_list *list)
-{
-    *out = (struct clf__parameter_list){0};
-    CLF__TRY(clf__allocate(&out->items, (size_t)list->count * MOMENTS, sizeof *out->items));
-    out->count = list->count * MOMENTS;
-    for (int i = 0; i < out->count; i++) {
-        struct clf__parameter *item = &out->items[i];
-        *item = list->items[i / MOMENTS];
-        size_t length = strlen(item->name);
-        int written =
-            snprintf(item->name + length, sizeof item->name - length, "%s", moment_suffixes[i % MOMENTS]);
-        if (written < 0 || (size_t)written >= sizeof item->name - length) {
-            clf__free(out->items);
-            return clf__fail(CLF_UNSUPPORTED, "the parameter \"%s\" has too long a name for its moments",
-                             list->items[i / MOMENTS].name);
-        }
-    }
-    return CLF_OK;
-}
-
-static clf_status read_value(void *user, int index, float *target)
-{
-    return clf__training_read(user, CLF__VALUES, index, target);
-}
-
-static clf_status read_moment(void *user, int index, float *target)
-{
-    return clf__training_read(user, moments[index % MOMENTS], index / MOMENTS, target);
-}
-
-static clf_status save(const char *folder, const char *name, const struct clf__parameter_list *list,
-                       clf__parameter_reader *reader, const struct clf__training *training)
-{
-    char *path = NULL;
-    CLF__TRY(clf__path_join(&path, folder, name));
-    clf_status status = clf__parameters_save(path, list, NULL, CLF_PRECISION_FP32, reader, (void *)training);
-    clf__free(path);
-    return status;
-}
-
-clf_status clf__checkpoint_files_write(const char *folder, const struct clf__training *training,
-                                       int has_moments)
-{
-    const struct clf__parameter_list *list = clf__training_parameters(training);
-    CLF__TRY(save(folder, "model.safetensors", list, read_value, training));
-    if (!has_moments) {
-        return CLF_OK;
-    }
-    struct clf__parameter_list moment_list;
-    CLF__TRY(list_moments(&moment_list, list));
-    clf_status status = save(folder, optimizer_name, &moment_list, read_moment, training);
-    clf__parameter_list_free(&moment_list);
-    return status;
-}
-
-static clf_status restore_moment(struct clf__training *training, const struct clf__checkpoint *checkpoint,
-                                 const struct clf__parameter *parameter, int index)
-{
-    const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, parameter->name);
-    size_t count = (size_t)parameter->rows * (size_t)parameter->columns;
-    if (!tensor || tensor->type != CLF__STORED_F32 || tensor->size != count * sizeof(float)) {
-        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" is missing or has another shape",
-                         clf__checkpoint_path(checkpoint), parameter->name);
-    }
-    float *values = NULL;
-    CLF__TRY(clf__allocate(&values, count, sizeof *values));
-    clf_status status = clf__stored_tensor_read(tensor, values);
-    if (status == CLF_OK) {
-        status = clf__training_write(training, moments[index % MOMENTS], index / MOMENTS, values);
-    }
-    clf__free(values);
-    return status;
-}
-
-clf_status clf__checkpoint_files_restore(struct clf__training *training, const char *folder)
-{
-    struct clf__parameter_list list;
-    struct clf__checkpoint *checkpoint = NULL;
-    CLF__TRY(list_moments(&list, clf__training_parameters(training)));
-    clf_status status = clf__checkpoint_open_file(&checkpoint, folder, optimizer_name);
-    for (int i = 0; i < list.count && status == CLF_OK; i++) {
-        status = restore_moment(training, checkpoint, &list.items[i], i);
-    }
-    clf__checkpoint_close(checkpoint);
-    clf__parameter_list_free(&list);
-    return status;
 }

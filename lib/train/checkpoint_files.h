@@ -25,7 +25,11 @@ clf_status clf__checkpoint_files_sweep(const char *folder);
 /* Writes model.safetensors, and optimizer.safetensors where there are moments. */
 clf_status clf__checkpoint_files_write(const char *folder, const struct clf__training *training,
                                        int has_moments);
-/* Reads the moments back. */
+/* Where the ranks share the moments out, each writes some of them: optimizer-RANK-of-RANKS.safetensors. All
+ * of them make the call, between updates; a rank may fail alone. */
+clf_status clf__checkpoint_files_write_shard(const char *folder, struct clf__training *training,
+                                             const struct clf__communicator *ranks);
+/* Reads the moments back, whoever wrote them, or this rank's share. */
 clf_status clf__checkpoint_files_restore(struct clf__training *training, const char *folder);
 
 #endif

@@ -95,7 +95,8 @@ clf_status clf__run_check_ranks(const struct clf__run *run)
     CLF__TRY(compare(run, "the checksum of valid", run->state.valid_checksum));
     CLF__TRY(compare_device(run));
     uint64_t hash = CLF__FNV_BEGIN;
-    for (int which = CLF__VALUES; which <= CLF__SECOND_MOMENTS; which++) {
+    int last = run->settings.shard_optimizer ? CLF__VALUES : CLF__SECOND_MOMENTS;
+    for (int which = CLF__VALUES; which <= last; which++) {
         if (which != CLF__GRADIENTS) {
             CLF__TRY(hash_values(&hash, run->training, (enum clf__training_values)which));
         }

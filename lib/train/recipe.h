@@ -38,7 +38,7 @@ struct clf__settings {
     const char *source_language, *target_language;
     int64_t max_source_length, max_target_length;
     int64_t seed, batch_tokens, max_pairs, accumulate, micro_batches;
-    int fast_reduce;
+    int fast_reduce, reduce_precision, shard_optimizer;
     int count_padding;
     int loss, normalize;
     double label_smoothing;

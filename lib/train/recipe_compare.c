@@ -155,6 +155,7 @@ clf_status clf__recipe_check_used(const struct clf__settings *settings, const st
         {"initial-learning-rate", "not with schedule noam", !is_noam},
         {"noam-factor", "with schedule noam alone", is_noam},
         {"vocabulary", "only where no source-vocabulary or target-vocabulary is given", !is_given},
+        {"reduce-precision", "with micro-batches alone", settings->micro_batches > 1},
         {"validate-every", "with valid alone", is_validated},
         {"patience", "with valid alone", is_validated},
     };

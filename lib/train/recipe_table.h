@@ -52,6 +52,12 @@ KEY(CLF__WHOLE_NUMBER, "micro-batches", "N", BATCHES, micro_batches, 1, 65536, "
 KEY(CLF__SWITCH, "fast-reduce", NULL, BATCHES, fast_reduce, 0, 0, "false", FREE,
     "ranks add up their gradients in whichever order is fastest: the bits then depend on how many there are "
     "(false)")
+KEY(CLF__WORD, "reduce-precision", "fp32|bf16", BATCHES, reduce_precision, 0, 0, "fp32", FIXED,
+    "of the gradients that ranks send to each other; bf16: half the bytes, and each micro-batch's gradients "
+    "and their sums are rounded to it, in the same way for any number of ranks (fp32)")
+KEY(CLF__SWITCH, "shard-optimizer", NULL, BATCHES, shard_optimizer, 0, 0, "false", FREE,
+    "each rank keeps the optimizer's state of its share of the weights, takes their steps and sends them to "
+    "the others: less memory, the same bits (false)")
 KEY(CLF__SWITCH, "count-padding", NULL, BATCHES, count_padding, 0, 0, "false", FIXED,
     "batch-tokens counts each line of a batch as if it were as long as the longest (false)")
 

@@ -202,6 +202,13 @@ static clf_status open_training(struct clf__run *run)
         .smoothing = smoothing_of(run),
         .keeps_padding = clf__family_of(config->system)->keeps_tied_pad_row && config->share_target_output &&
                          config->pad_id >= 0,
+        .communicator = run->communicator,
+        .shards_moments = run->settings.shard_optimizer,
+    };
+    const struct clf__gradient_sums_options sums = {
+        .most = run->settings.micro_batches,
+        .is_any_order = run->settings.fast_reduce,
+        .is_bf16 = run->settings.reduce_precision == CLF__PRODUCTS_BF16,
     };
     uint64_t device_bytes, before = clf__device_free_bytes(run->device);
     CLF__TRY(clf__transformer_reach(run->transformer, limits.source_length, limits.target_length));
@@ -214,8 +221,7 @@ static clf_status open_training(struct clf__run *run)
     if (run->state.update > 0) {
         CLF__TRY(clf__checkpoint_files_restore(run->training, run->saved));
     }
-    CLF__TRY(clf__gradient_sums_create(&run->sums, run->training, run->communicator,
-                                       run->settings.micro_batches, run->settings.fast_reduce));
+    CLF__TRY(clf__gradient_sums_create(&run->sums, run->training, &sums));
     CLF__TRY(clf__run_check_ranks(run));
     if (run->hooks.started) {
         const struct clf__dataset_report *report = &run->train_report;

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "cluster/ranks.h"
+#include "train/checkpoint_files.h"
 
 /* Validations since the best one. */
 static int64_t count_since_best(const struct clf__run *run)
@@ -153,6 +154,29 @@ static clf_status train(struct clf__run *run)
     return clf__run_stage(run, &run->times.checkpoint, &start);
 }
 
+/* Rank 0 makes the folder, each rank writes its share of the moments there, and rank 0 gives it its name. */
+static clf_status save_shards(struct clf__run *run)
+{
+    const struct clf__communicator *ranks = run->communicator;
+    int is_first = ranks->rank == 0;
+    char *making = NULL;
+    clf_status status = is_first ? clf__checkpoints_begin(&making, &run->checkpoints, run->state.update)
+                                 : clf__checkpoints_making(&making, &run->checkpoints, run->state.update);
+    if (status == CLF_OK && is_first) {
+        status = clf__checkpoints_fill(making, run->training, &run->state, run->saved);
+    }
+    status = ranks->agree(ranks, status);
+    if (status == CLF_OK) {
+        status = clf__checkpoint_files_write_shard(making, run->training, ranks);
+        status = ranks->agree(ranks, status);
+    }
+    if (is_first && making != NULL) {
+        return clf__checkpoints_end(making, &run->checkpoints, &run->state, status);
+    }
+    clf__free(making);
+    return status;
+}
+
 clf_status clf__run_save(struct clf__run *run)
 {
     if (run->saved_update == run->state.update) {
@@ -160,7 +184,9 @@ clf_status clf__run_save(struct clf__run *run)
     }
     const struct clf__communicator *ranks = run->communicator;
     clf_status status = CLF_OK;
-    if (ranks->rank == 0) {
+    if (clf__training_shards_moments(run->training)) {
+        status = save_shards(run);
+    } else if (ranks->rank == 0) {
         status = clf__checkpoints_save(&run->checkpoints, run->training, &run->state, run->saved);
     }
     status = ranks->agree(ranks, status);

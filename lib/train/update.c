@@ -37,17 +37,40 @@ static void count_tokens(const struct clf__run *run, const struct plan *plan, st
     }
 }
 
-static clf_status run_batch(struct clf__run *run, int index, float scale, struct clf__batch_loss *out)
+/* One update's batches, of all ranks together, and their losses. */
+struct pass {
+    struct clf__run *run;
+    const struct plan *plan;
+    float scale;
+    struct clf__batch_loss *losses;
+};
+
+/* The last pass of this rank in the update goes on while its gradients are added up. */
+static clf_status run_last(const struct pass *pass, int index, const struct clf__training_batch *batch,
+                           struct clf__training_loss *loss)
 {
+    struct clf__run *run = pass->run;
+    int64_t number = index / run->settings.accumulate;
+    CLF__TRY(clf__training_backward_begin(run->training, batch, pass->scale,
+                                          (uint32_t)(run->state.pass + index),
+                                          clf__gradient_sums_borrow(run->sums)));
+    CLF__TRY(clf__gradient_sums_finish(run->sums, number, pass->plan->micro_batches));
+    return clf__training_backward_end(run->training, loss);
+}
+
+static clf_status run_batch(const struct pass *pass, int index, int is_last)
+{
+    struct clf__run *run = pass->run;
     struct clf__training_batch batch;
     struct clf__training_loss loss;
     double start = clf__seconds();
     CLF__TRY(clf__dataset_batch(run->train, run->state.batch + index, &batch));
     CLF__TRY(clf__run_stage(run, &run->times.data, &start));
-    CLF__TRY(
-        clf__training_backward(run->training, &batch, scale, (uint32_t)(run->state.pass + index), &loss));
+    CLF__TRY(is_last ? run_last(pass, index, &batch, &loss)
+                     : clf__training_backward(run->training, &batch, pass->scale,
+                                              (uint32_t)(run->state.pass + index), &loss));
     CLF__TRY(clf__run_stage(run, &run->times.passes, &start));
-    *out = (struct clf__batch_loss){loss.loss, loss.nll};
+    pass->losses[index] = (struct clf__batch_loss){loss.loss, loss.nll};
     return CLF_OK;
 }
 
@@ -56,14 +79,20 @@ static clf_status run_batches(struct clf__run *run, const struct plan *plan, str
                               struct clf_train_update *out)
 {
     int each = (int)run->settings.accumulate;
-    float scale = run->settings.normalize == CLF__NORMALIZE_LABELS ? 1 / (float)out->target_tokens : 1;
+    struct pass pass = {run, plan, 1, losses};
+    if (run->settings.normalize == CLF__NORMALIZE_LABELS) {
+        pass.scale = 1 / (float)out->target_tokens;
+    }
     for (int64_t i = 0; i < plan->own.count; i++) {
-        int first = (int)(plan->own.first + i) * each;
+        int first = (int)(plan->own.first + i) * each, is_last = i + 1 == plan->own.count;
         int count = plan->count - first < each ? plan->count - first : each;
         for (int k = first; k < first + count; k++) {
-            CLF__TRY(run_batch(run, k, scale, &losses[k]));
+            CLF__TRY(run_batch(&pass, k, is_last && k + 1 == first + count));
         }
-        CLF__TRY(clf__gradient_sums_take(run->sums, plan->own.first + i, i + 1 == plan->own.count));
+        CLF__TRY(is_last ? CLF_OK : clf__gradient_sums_take(run->sums, plan->own.first + i));
+    }
+    if (plan->own.count == 0) {
+        CLF__TRY(clf__gradient_sums_finish(run->sums, -1, plan->micro_batches));
     }
     struct clf__batch_loss sum;
     CLF__TRY(clf__run_sum_losses(&sum, run, losses, plan->count));
@@ -145,7 +174,6 @@ clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out)
     clf__free(losses);
     CLF__TRY(status);
     double stage = clf__seconds();
-    CLF__TRY(clf__gradient_sums_finish(run->sums, plan.micro_batches));
     CLF__TRY(clf__training_gradient_norm(run->training, &out->gradient_norm));
     CLF__TRY(isfinite(out->gradient_norm) ? step(run, out->learning_rate, out->gradient_norm) : skip(run));
     CLF__TRY(clf__run_stage(run, &run->times.update, &stage));

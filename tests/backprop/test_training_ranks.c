@@ -1,6 +1,9 @@
-/* Gradients lie in few pieces of memory, which ranks add up. */
+/* Gradients lie in few pieces of memory, which are lent to the host while the backward pass goes on, and
+ * added up over ranks. */
 #include <math.h>
 
+#include "backprop/internal.h"
+#include "backprop/sums.h"
 #include "device/caps.h"
 #include "opencl/testing.h"
 #include "support/support.h"
@@ -10,13 +13,15 @@ enum { MOST_CHUNKS = 64 };
 
 struct twins {
     size_t counts[MOST_CHUNKS]; /* floats of each call */
-    int calls;
+    int calls, finished;
 };
 
 /* Two ranks whose numbers are the same. */
-static clf_status add_twin(const struct clf__communicator *communicator, float *values, size_t count)
+static clf_status begin_twin(const struct clf__communicator *communicator, int ticket, float *values,
+                             size_t count)
 {
     struct twins *twins = communicator->context;
+    (void)ticket;
     assert_true(twins->calls < MOST_CHUNKS);
     twins->counts[twins->calls++] = count;
     for (size_t i = 0; i < count; i++) {
@@ -25,9 +30,27 @@ static clf_status add_twin(const struct clf__communicator *communicator, float *
     return CLF_OK;
 }
 
+static clf_status finish_twin(const struct clf__communicator *communicator, int ticket)
+{
+    struct twins *twins = communicator->context;
+    twins->finished++;
+    return clf__communicator_null.finish(communicator, ticket);
+}
+
+static struct clf__communicator make_twins(struct twins *twins)
+{
+    struct clf__communicator two = clf__communicator_null;
+    two.size = 2;
+    two.context = twins;
+    two.begin_sum = begin_twin;
+    two.finish = finish_twin;
+    return two;
+}
+
 struct subject {
     struct clf__transformer *transformer;
     struct clf__training *training;
+    const struct training_fixture *fixture;
     float **gradients; /* one array a parameter */
     int64_t count;     /* of numbers that are trained, shared ones once */
 };
@@ -42,12 +65,13 @@ static float *read_gradient(const struct subject *subject, int index)
 
 /* With the gradients of one batch, in buffers of at most so many bytes. */
 static struct subject open_subject(struct clf_device *device, const struct training_fixture *fixture,
-                                   uint64_t max_buffer_bytes)
+                                   uint64_t max_buffer_bytes, const struct clf__communicator *ranks)
 {
-    struct subject subject = {.count = 0};
+    struct subject subject = {.fixture = fixture};
     struct clf__caps *caps = (struct clf__caps *)clf__device_caps(device), before = *caps;
     struct clf__training_limits limits = training_fixture_limits(fixture);
-    const struct clf__training_options options = {.seed = 1, .smoothing = fixture->smoothing};
+    const struct clf__training_options options = {
+        .seed = 1, .smoothing = fixture->smoothing, .communicator = ranks};
     struct clf__training_loss loss;
     assert_ok(clf__transformer_load(&subject.transformer, device, fixture->folder, CLF_PRECISION_FP32));
     caps->max_buffer_bytes = max_buffer_bytes;
@@ -82,22 +106,39 @@ static void check_gradients(const struct subject *subject, const struct subject 
     }
 }
 
+/* The gradients of the same batch again, lent and added up. */
+static void add_up(const struct subject *subject, const struct clf__gradient_sums_options *options)
+{
+    struct clf__gradient_sums *sums;
+    struct clf__training_loss loss;
+    const struct clf__training_batch *batch = &subject->fixture->batches[0];
+    assert_ok(clf__training_clear(subject->training));
+    assert_ok(clf__gradient_sums_create(&sums, subject->training, options));
+    assert_ok(
+        clf__training_backward_begin(subject->training, batch, 1.0f, 0, clf__gradient_sums_borrow(sums)));
+    assert_ok(clf__gradient_sums_finish(sums, 0, 1));
+    assert_ok(clf__training_backward_end(subject->training, &loss));
+    assert_true(loss.loss > 0);
+    clf__gradient_sums_free(sums);
+}
+
 /* Each number is added up once, wherever a piece ends, and the norm is that of the sums; forgetting them
  * leaves nothing. */
-static void check_sums(const struct subject *subject, const struct subject *other, int least_calls)
+static void check_sums(const struct subject *subject, const struct subject *other, struct twins *twins,
+                       int least_calls)
 {
-    struct twins twins = {.calls = 0};
-    const struct clf__communicator two = {.size = 2, .context = &twins, .sum_floats = add_twin};
+    const struct clf__gradient_sums_options options = {.most = 2, .is_any_order = 1};
     double norm, sum;
     int64_t count = 0;
     assert_ok(clf__training_gradient_norm(subject->training, &norm));
-    assert_ok(clf__training_sum_gradients(subject->training, &two));
+    *twins = (struct twins){.calls = 0};
+    add_up(subject, &options);
     assert_ok(clf__training_gradient_norm(subject->training, &sum));
     assert_true(norm > 0 && sum == 2 * norm);
-    for (int i = 0; i < twins.calls; i++) {
-        count += (int64_t)twins.counts[i];
+    for (int i = 0; i < twins->calls; i++) {
+        count += (int64_t)twins->counts[i];
     }
-    assert_true(twins.calls >= least_calls && count >= subject->count);
+    assert_true(twins->calls >= least_calls && count >= subject->count && twins->finished >= twins->calls);
     check_gradients(subject, other, 2);
     assert_ok(clf__training_clear(subject->training));
     assert_ok(clf__training_gradient_norm(subject->training, &norm));
@@ -112,29 +153,90 @@ static void test_sums(void **state)
     struct clf_device *device = support_device(CLF_FORM_AUTO);
     for (size_t i = 0; i < (support_small() ? 1 : sizeof names / sizeof *names); i++) {
         struct training_fixture fixture = training_fixture_load(names[i]);
-        struct subject whole = open_subject(device, &fixture, clf__device_caps(device)->max_buffer_bytes);
-        struct subject parted = open_subject(device, &fixture, SMALL);
+        uint64_t largest = clf__device_caps(device)->max_buffer_bytes;
+        struct twins twins;
+        const struct clf__communicator two = make_twins(&twins);
+        struct subject whole = open_subject(device, &fixture, largest, &two);
+        struct subject parted = open_subject(device, &fixture, SMALL, &two);
         check_gradients(&parted, &whole, 1);
-        check_sums(&whole, &whole, 1);
-        check_sums(&parted, &whole, 2);
+        check_sums(&whole, &whole, &twins, 1);
+        check_sums(&parted, &whole, &twins, 2);
         close_subject(&parted);
         close_subject(&whole);
     }
 }
 
-/* One rank alone asks nothing of the device. */
+/* One rank alone lends nothing; in bf16 its gradients are rounded, as they would be if it were not. */
 static void test_alone(void **state)
 {
     (void)state;
     struct clf_device *device = support_device(CLF_FORM_AUTO);
     struct training_fixture fixture = training_fixture_load("paper");
-    struct subject subject = open_subject(device, &fixture, clf__device_caps(device)->max_buffer_bytes);
+    struct subject subject = open_subject(device, &fixture, clf__device_caps(device)->max_buffer_bytes, NULL);
+    struct clf__gradient_sums *sums;
+    struct clf__gradient_sums_options options = {.most = 2};
+    assert_ok(clf__gradient_sums_create(&sums, subject.training, &options));
     clf__device_fail_at(0);
-    assert_ok(clf__training_sum_gradients(subject.training, &clf__communicator_null));
+    assert_false(clf__gradient_sums_borrow(sums));
+    assert_ok(clf__gradient_sums_finish(sums, 0, 1));
     assert_int_equal(clf__device_call_count(), 0);
+    clf__gradient_sums_free(sums);
+    add_up(&subject, &options);
+    check_gradients(&subject, &subject, 1);
+    options.is_bf16 = 1;
+    add_up(&subject, &options);
+    for (int i = 0; i < clf__training_parameters(subject.training)->count; i++) {
+        const struct clf__parameter *item = &clf__training_parameters(subject.training)->items[i];
+        clf__tree_round(subject.gradients[i], (size_t)item->rows * (size_t)item->columns);
+    }
     check_gradients(&subject, &subject, 1);
     assert_int_equal(clf__communicator_null.agree(&clf__communicator_null, CLF_FILE), CLF_FILE);
     close_subject(&subject);
+}
+
+/* Loans of layers from the top down, and stretches and shares of them, cover every gradient once, and part no
+ * array but where Adam allows it. */
+static void check_cover(const struct subject *subject, int size)
+{
+    const struct clf__lending *lending = &subject->training->lending;
+    size_t length = clf__pool_floats(&subject->training->gradients.pool), total = 0;
+    char *seen = support_array(length, 1);
+    for (int i = 0; i < lending->stretch_count; i++) {
+        const struct clf__stretch *stretch = &lending->stretches[i];
+        size_t end = stretch->place, sum = 0;
+        assert_true(i == 0 || stretch->loan >= lending->stretches[i - 1].loan);
+        for (size_t k = 0; k < stretch->count; k++) {
+            assert_int_equal(seen[stretch->place + k]++, 0);
+        }
+        for (int rank = 0; rank < size; rank++) {
+            sum += stretch->shares[rank];
+            end += stretch->shares[rank];
+            for (int t = 0; t < subject->training->trained_count; t++) {
+                const struct clf__trained *trained = &subject->training->trained[t];
+                size_t count = (size_t)trained->arrays[CLF__GRADIENTS].columns;
+                int is_inside = end > trained->place && end < trained->place + count;
+                assert_true(!is_inside || (end - trained->place) % CLF__ADAM_STRETCH == 0);
+            }
+        }
+        assert_int_equal(sum, stretch->count);
+        total += sum;
+    }
+    assert_int_equal(total, length);
+}
+
+static void test_every_gradient_is_lent(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct training_fixture fixture = training_fixture_load("marian");
+    for (int size = 1; size <= 7; size += 3) {
+        struct clf__communicator ranks = clf__communicator_null;
+        ranks.size = size;
+        struct subject subject =
+            open_subject(device, &fixture, clf__device_caps(device)->max_buffer_bytes, &ranks);
+        check_cover(&subject, size);
+        close_subject(&subject);
+    }
 }
 
 int main(void)
@@ -142,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_sums, support_teardown),
         cmocka_unit_test_teardown(test_alone, support_teardown),
+        cmocka_unit_test_teardown(test_every_gradient_is_lent, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,8 @@ static void check_sums(const struct clf__communicator *ranks)
     float floats[] = {1, (float)ranks->rank};
     double doubles[] = {0.5, ranks->rank};
     int64_t integers[] = {INT64_C(1) << 40, ranks->rank}, sum = ranks->size * (ranks->size - 1) / 2;
-    expect(ranks->sum_floats(ranks, floats, 2) == CLF_OK && floats[0] == (float)ranks->size &&
+    expect(ranks->begin_sum(ranks, 3, floats, 2) == CLF_OK && ranks->progress(ranks) == CLF_OK &&
+               ranks->finish(ranks, 3) == CLF_OK && floats[0] == (float)ranks->size &&
                floats[1] == (float)sum,
            "the sum of floats");
     expect(ranks->sum_doubles(ranks, doubles, 2) == CLF_OK && doubles[0] == 0.5 * ranks->size &&
@@ -108,33 +109,78 @@ static void check_sums(const struct clf__communicator *ranks)
            "the sum of integers");
 }
 
-/* From rank i to rank k go i + 1 floats, which say so. */
-static void check_exchange(const struct clf__communicator *ranks)
+/* What one ticket brings. From rank i to rank k go i + 1 numbers, which say so, and the ticket. */
+struct exchanged {
+    size_t sent_counts[8], received_counts[8], counts[8];
+    float sent[64], received[64], gathered[64];
+    uint16_t sent_halves[64], received_halves[64];
+};
+
+static float number_of(int from, int to, int index, int ticket)
 {
-    size_t sent_counts[8], received_counts[8], counts[8], used = 0;
-    float sent[64], received[64], gathered[64] = {0};
+    return (float)(1000 * ticket + 100 * from + 10 * to + index);
+}
+
+static void begin_exchange(const struct clf__communicator *ranks, struct exchanged *its, int ticket)
+{
+    size_t used = 0;
     for (int i = 0; i < ranks->size; i++) {
-        sent_counts[i] = (size_t)ranks->rank + 1;
-        received_counts[i] = (size_t)i + 1;
-        counts[i] = i == 1 ? 0 : 2;
+        its->sent_counts[i] = (size_t)ranks->rank + 1;
+        its->received_counts[i] = (size_t)i + 1;
+        its->counts[i] = i == 1 ? 0 : 2;
         for (int k = 0; k <= ranks->rank; k++) {
-            sent[used++] = (float)(100 * ranks->rank + 10 * i + k);
+            its->sent_halves[used] = (uint16_t)number_of(ranks->rank, i, k, ticket);
+            its->sent[used++] = number_of(ranks->rank, i, k, ticket);
         }
         if (i == ranks->rank && i != 1) {
-            gathered[i == 0 ? 0 : 2 * (i - 1)] = gathered[i == 0 ? 1 : 2 * (i - 1) + 1] = (float)i + 5;
+            int place = i == 0 ? 0 : 2 * (i - 1);
+            its->gathered[place] = its->gathered[place + 1] = number_of(i, 0, 5, ticket);
         }
     }
-    expect(ranks->exchange(ranks, sent, sent_counts, received, received_counts) == CLF_OK, "exchanging");
+    const void *sent = ticket % 2 == 0 ? (const void *)its->sent : its->sent_halves;
+    void *received = ticket % 2 == 0 ? (void *)its->received : its->received_halves;
+    expect(ranks->begin_exchange(ranks, ticket, ticket % 2 == 0 ? 4 : 2, sent, its->sent_counts, received,
+                                 its->received_counts) == CLF_OK,
+           "exchanging");
+}
+
+static void end_exchange(const struct clf__communicator *ranks, struct exchanged *its, int ticket)
+{
+    expect(ranks->finish(ranks, ticket) == CLF_OK, "the end of an exchange");
     for (int i = 0, place = 0; i < ranks->size; i++) {
         for (int k = 0; k <= i; k++, place++) {
-            expect(received[place] == (float)(100 * i + 10 * ranks->rank + k), "what was exchanged");
+            float number = ticket % 2 == 0 ? its->received[place] : (float)its->received_halves[place];
+            expect(number == number_of(i, ranks->rank, k, ticket), "what was exchanged");
         }
     }
-    expect(ranks->gather(ranks, gathered, counts) == CLF_OK, "gathering");
+    expect(ranks->begin_gather(ranks, ticket, 4, its->gathered, its->counts) == CLF_OK, "gathering");
+}
+
+static void end_gather(const struct clf__communicator *ranks, const struct exchanged *its, int ticket)
+{
+    expect(ranks->finish(ranks, ticket) == CLF_OK, "the end of a gathering");
+    expect(ranks->finish(ranks, ticket) == CLF_OK, "that nothing is under way");
     for (int i = 0; i < ranks->size; i++) {
         int place = i == 0 ? 0 : 2 * (i - 1);
-        expect(i == 1 || (gathered[place] == (float)i + 5 && gathered[place + 1] == (float)i + 5),
+        float number = number_of(i, 0, 5, ticket);
+        expect(i == 1 || (its->gathered[place] == number && its->gathered[place + 1] == number),
                "what was gathered");
+    }
+}
+
+/* All tickets at a time. */
+static void check_exchange(const struct clf__communicator *ranks)
+{
+    static struct exchanged all[CLF__TICKETS];
+    for (int ticket = 0; ticket < CLF__TICKETS; ticket++) {
+        begin_exchange(ranks, &all[ticket], ticket);
+    }
+    expect(ranks->progress(ranks) == CLF_OK, "going on");
+    for (int ticket = 0; ticket < CLF__TICKETS; ticket++) {
+        end_exchange(ranks, &all[ticket], ticket);
+    }
+    for (int ticket = 0; ticket < CLF__TICKETS; ticket++) {
+        end_gather(ranks, &all[ticket], ticket);
     }
 }
 
@@ -172,7 +218,9 @@ static int run_child(int fails_at, int is_mute)
     expect(status == (fails_at < 0 ? CLF_OK : CLF_DEVICE), "the status");
     if (status != CLF_OK && !is_mute) {
         double number = 1;
+        float other = 1;
         expect(ranks->sum_doubles(ranks, &number, 1) == CLF_NETWORK, "that nothing is said after a failure");
+        expect(ranks->begin_sum(ranks, 0, &other, 1) == CLF_NETWORK, "nor begun");
     }
     clf_ranks_leave(handle, status);
     return fails > 0;

@@ -1,21 +1,31 @@
 /* Sums in a tree: which nodes there are, and that the sum's bits are those of the tree over all leaves,
- * however many ranks have them. */
+ * however many ranks have them, in fp32 and in bf16. */
 #include "support/support.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "cluster/tree.h"
 
 enum { MOST = 40, LENGTH = 3 };
 
-/* The definition: left half plus right half, where there is a right half. */
-static float sum_of(const float *leaves, int64_t count, int64_t first, int64_t width)
+static float rounded(float value, int is_bf16)
+{
+    return is_bf16 ? clf__float_of_bf16(clf__bf16_of(value)) : value;
+}
+
+/* The definition: left half plus right half, where there is a right half; in bf16 leaves and sums are
+ * rounded. */
+static float sum_of(const float *leaves, int64_t count, int64_t first, int64_t width, int is_bf16)
 {
     if (width == 1) {
-        return leaves[first];
+        return rounded(leaves[first], is_bf16);
     }
-    float left = sum_of(leaves, count, first, width / 2);
-    return first + width / 2 < count ? left + sum_of(leaves, count, first + width / 2, width / 2) : left;
+    float left = sum_of(leaves, count, first, width / 2, is_bf16);
+    return first + width / 2 < count
+               ? rounded(left + sum_of(leaves, count, first + width / 2, width / 2, is_bf16), is_bf16)
+               : left;
 }
 
 static void test_nodes(void **state)
@@ -62,96 +72,206 @@ static void test_shares(void **state)
     }
 }
 
-/* Ranks that are none: what each would send is put where rank `rank` would receive it. */
+/* Ranks that are none: what each would send is put where rank `rank` would receive it, once it is waited for.
+ */
 struct stage {
     const float (*leaves)[LENGTH]; /* of the update */
     int64_t most, count;
+    int is_bf16;
+    size_t shares[MOST];
     float sums[LENGTH];
     size_t done; /* of them */
+    struct {
+        void *received;     /* NULL: no exchange is under way */
+        const void *values; /* nor a gathering */
+    } tickets[CLF__TICKETS];
+    int finished; /* what was begun and waited for */
 };
 
-/* The sum of a node over the numbers first .. of each leaf. */
-static void put_node(float *out, const struct stage *stage, const struct clf__tree_node *node, size_t first,
-                     size_t length)
+static size_t width_of(const struct stage *stage)
 {
-    for (size_t i = 0; i < length; i++) {
-        float column[MOST];
-        for (int64_t k = 0; k < stage->count; k++) {
-            column[k] = stage->leaves[k][first + i];
-        }
-        out[i] = sum_of(column, stage->count, node->index << node->level, INT64_C(1) << node->level);
+    return stage->is_bf16 ? 2 : 4;
+}
+
+static void put(void *out, size_t index, const struct stage *stage, float value)
+{
+    if (stage->is_bf16) {
+        uint16_t half = clf__bf16_of(value);
+        assert_true(clf__float_of_bf16(half) == value); /* it was rounded before */
+        memcpy((char *)out + 2 * index, &half, sizeof half);
+    } else {
+        memcpy((char *)out + 4 * index, &value, sizeof value);
     }
 }
 
-static clf_status exchange(const struct clf__communicator *communicator, const float *sent,
-                           const size_t *sent_counts, float *received, const size_t *received_counts)
+static float get(const void *from, size_t index, const struct stage *stage)
+{
+    float value;
+    uint16_t half;
+    if (stage->is_bf16) {
+        memcpy(&half, (const char *)from + 2 * index, sizeof half);
+        return clf__float_of_bf16(half);
+    }
+    memcpy(&value, (const char *)from + 4 * index, sizeof value);
+    return value;
+}
+
+/* The sum of a node of number `index` of each leaf. */
+static float sum_of_node(const struct stage *stage, const struct clf__tree_node *node, size_t index)
+{
+    float column[MOST];
+    for (int64_t k = 0; k < stage->count; k++) {
+        column[k] = stage->leaves[k][index];
+    }
+    return sum_of(column, stage->count, node->index << node->level, INT64_C(1) << node->level,
+                  stage->is_bf16);
+}
+
+static size_t first_of(const struct clf__communicator *communicator)
+{
+    const struct stage *stage = communicator->context;
+    size_t first = 0;
+    for (int i = 0; i < communicator->rank; i++) {
+        first += stage->shares[i];
+    }
+    return first;
+}
+
+static clf_status begin_exchange(const struct clf__communicator *communicator, int ticket, size_t width,
+                                 const void *sent, const size_t *sent_counts, void *received,
+                                 const size_t *received_counts)
 {
     struct stage *stage = communicator->context;
-    size_t first = 0, own = 0;
-    (void)sent;
-    for (int i = 0; i <= communicator->rank; i++) {
-        first = LENGTH * (size_t)i / (size_t)communicator->size;
-        own = LENGTH * ((size_t)i + 1) / (size_t)communicator->size - first;
-    }
+    struct clf__tree_node nodes[CLF__TREE_NODES];
+    size_t own = stage->shares[communicator->rank], used = 0;
+    assert_int_equal(width, width_of(stage));
+    assert_true(stage->tickets[ticket].received == NULL && stage->tickets[ticket].values == NULL);
     for (int rank = 0; rank < communicator->size; rank++) {
-        struct clf__tree_node nodes[CLF__TREE_NODES];
         int count =
             clf__tree_nodes(nodes, clf__tree_share(stage->most, stage->count, communicator->size, rank));
         assert_int_equal(received_counts[rank], (size_t)count * own);
-        for (int i = 0; i < count; i++, received += own) {
-            put_node(received, stage, &nodes[i], first, own);
-        }
-        if (rank == communicator->rank) {
-            size_t share = LENGTH * ((size_t)rank + 1) / (size_t)communicator->size -
-                           LENGTH * (size_t)rank / (size_t)communicator->size;
-            assert_int_equal(sent_counts[rank], (size_t)count * share);
-        }
     }
+    int count = clf__tree_nodes(
+        nodes, clf__tree_share(stage->most, stage->count, communicator->size, communicator->rank));
+    size_t place = 0;
+    for (int rank = 0; rank < communicator->size; rank++) {
+        assert_int_equal(sent_counts[rank], (size_t)count * stage->shares[rank]);
+        for (int i = 0; i < count; i++) {
+            for (size_t k = 0; k < stage->shares[rank]; k++) {
+                assert_true(get(sent, used++, stage) == sum_of_node(stage, &nodes[i], place + k));
+            }
+        }
+        place += stage->shares[rank];
+    }
+    stage->tickets[ticket].received = received;
     return CLF_OK;
 }
 
-static clf_status gather(const struct clf__communicator *communicator, float *values, const size_t *counts)
+static clf_status begin_gather(const struct clf__communicator *communicator, int ticket, size_t width,
+                               void *values, const size_t *counts)
 {
     struct stage *stage = communicator->context;
-    size_t first = 0;
-    for (int i = 0; i < communicator->rank; i++) {
-        first += counts[i];
+    size_t first = first_of(communicator), own = counts[communicator->rank];
+    assert_int_equal(width, width_of(stage));
+    assert_memory_equal(counts, stage->shares, (size_t)communicator->size * sizeof *counts);
+    assert_true(stage->tickets[ticket].received == NULL && stage->tickets[ticket].values == NULL);
+    for (size_t i = first; i < first + own; i++) {
+        stage->sums[i] = get(values, i, stage);
     }
-    memcpy(stage->sums + first, values + first, counts[communicator->rank] * sizeof *values);
-    stage->done += counts[communicator->rank];
+    stage->done += own;
+    stage->tickets[ticket].values = values;
     return CLF_OK;
 }
 
-/* One rank's part of the sum, from its own nodes' values. */
-static void add_as(struct stage *stage, int size, int rank)
+/* What others would send comes late. */
+static clf_status finish(const struct clf__communicator *communicator, int ticket)
 {
-    const struct clf__communicator communicator = {
-        .rank = rank, .size = size, .context = stage, .exchange = exchange, .gather = gather};
+    struct stage *stage = communicator->context;
+    size_t first = first_of(communicator), own = stage->shares[communicator->rank], used = 0;
+    void *received = stage->tickets[ticket].received;
+    for (int rank = 0; received != NULL && rank < communicator->size; rank++) {
+        struct clf__tree_node nodes[CLF__TREE_NODES];
+        int count =
+            clf__tree_nodes(nodes, clf__tree_share(stage->most, stage->count, communicator->size, rank));
+        for (int i = 0; i < count; i++) {
+            for (size_t k = 0; k < own; k++) {
+                put(received, used++, stage, sum_of_node(stage, &nodes[i], first + k));
+            }
+        }
+    }
+    stage->finished += received != NULL || stage->tickets[ticket].values != NULL;
+    stage->tickets[ticket].received = NULL;
+    stage->tickets[ticket].values = NULL;
+    return CLF_OK;
+}
+
+static struct clf__tree_options options_of(const struct stage *stage, int is_scattered)
+{
+    return (struct clf__tree_options){.most = stage->most,
+                                      .is_bf16 = stage->is_bf16,
+                                      .is_scattered = is_scattered,
+                                      .stretch = LENGTH,
+                                      .share = LENGTH};
+}
+
+/* One rank's part of some stretches, all the same, from its own nodes' values. */
+static void add_as(struct stage *stage, int size, int rank, int stretches, int is_scattered)
+{
+    const struct clf__communicator communicator = {.rank = rank,
+                                                   .size = size,
+                                                   .context = stage,
+                                                   .begin_exchange = begin_exchange,
+                                                   .begin_gather = begin_gather,
+                                                   .finish = finish};
+    struct clf__tree_options options = options_of(stage, is_scattered);
     struct clf__tree_sum sum;
     struct clf__tree_node nodes[CLF__TREE_NODES];
-    float values[CLF__TREE_NODES][LENGTH], *pointers[CLF__TREE_NODES], total[LENGTH];
+    float values[CLF__TREE_NODES][LENGTH], *pointers[CLF__TREE_NODES], totals[12][LENGTH] = {{0}};
     int count = clf__tree_nodes(nodes, clf__tree_share(stage->most, stage->count, size, rank));
+    for (int i = 0; i < size; i++) {
+        stage->shares[i] = LENGTH * ((size_t)i + 1) / (size_t)size - LENGTH * (size_t)i / (size_t)size;
+    }
     for (int i = 0; i < count; i++) {
-        put_node(values[i], stage, &nodes[i], 0, LENGTH);
+        for (size_t k = 0; k < LENGTH; k++) {
+            values[i][k] = sum_of_node(stage, &nodes[i], k);
+        }
         pointers[i] = values[i];
     }
-    assert_ok(clf__tree_sum_create(&sum, &communicator, stage->most));
-    assert_ok(clf__tree_add(&sum, stage->most, stage->count, pointers, total, LENGTH));
+    stage->finished = 0;
+    assert_ok(clf__tree_sum_create(&sum, &communicator, &options));
+    clf__tree_begin(&sum, stage->count);
+    for (int i = 0; i < stretches; i++) {
+        assert_ok(clf__tree_push(&sum, pointers, totals[i], stage->shares));
+        assert_true(sum.begun - sum.ended <= CLF__TREE_FLIGHTS);
+    }
+    assert_ok(clf__tree_finish(&sum));
+    assert_int_equal(sum.ended, stretches);
+    assert_int_equal(stage->finished, is_scattered ? stretches : 2 * stretches);
+    for (int i = 0; i < stretches; i++) {
+        for (size_t k = first_of(&communicator), left = stage->shares[rank]; left > 0; k++, left--) {
+            struct clf__tree_node root = {0, 6};
+            assert_true(totals[i][k] == sum_of_node(stage, &root, k));
+        }
+    }
     clf__tree_sum_free(&sum);
 }
 
-/* Every number of micro-batches, of ranks that divide it, and every shorter update. */
-static void test_the_sum_does_not_depend_on_the_ranks(void **state)
+static void fill_leaves(float (*leaves)[LENGTH])
 {
-    (void)state;
     struct support_random random = {7};
-    float leaves[MOST][LENGTH], expected[LENGTH];
-    int unlike = 0;
     for (int i = 0; i < MOST; i++) {
         for (int k = 0; k < LENGTH; k++) {
             leaves[i][k] = support_uniform(&random) - 0.5F;
         }
     }
+}
+
+/* Every number of micro-batches, of ranks that divide it, and every shorter update. */
+static void check_sums(int is_bf16)
+{
+    float leaves[MOST][LENGTH], expected[LENGTH];
+    int unlike = 0;
+    fill_leaves(leaves);
     for (int most = 1; most <= MOST; most++) {
         for (int count = 1; count <= most; count++) {
             float in_sequence = 0;
@@ -160,16 +280,16 @@ static void test_the_sum_does_not_depend_on_the_ranks(void **state)
                 for (int i = 0; i < count; i++) {
                     column[i] = leaves[i][k];
                 }
-                expected[k] = sum_of(column, count, 0, 64);
+                expected[k] = sum_of(column, count, 0, 64, is_bf16);
             }
             for (int i = 0; i < count; i++) {
                 in_sequence += leaves[i][0];
             }
             unlike += in_sequence != expected[0];
             for (int size = 1; size <= most; size++) {
-                struct stage stage = {.leaves = leaves, .most = most, .count = count};
+                struct stage stage = {.leaves = leaves, .most = most, .count = count, .is_bf16 = is_bf16};
                 for (int rank = 0; rank < size && most % size == 0; rank++) {
-                    add_as(&stage, size, rank);
+                    add_as(&stage, size, rank, 1, 0);
                 }
                 if (most % size == 0) {
                     assert_int_equal(stage.done, LENGTH);
@@ -181,17 +301,64 @@ static void test_the_sum_does_not_depend_on_the_ranks(void **state)
     assert_true(unlike > 0); /* the order matters */
 }
 
+static void test_the_sum_does_not_depend_on_the_ranks(void **state)
+{
+    (void)state;
+    check_sums(0);
+}
+
+static void test_nor_in_bf16(void **state)
+{
+    (void)state;
+    check_sums(1);
+}
+
+/* Several stretches are under way at a time; a share alone needs half the calls. */
+static void test_stretches(void **state)
+{
+    (void)state;
+    float leaves[MOST][LENGTH];
+    fill_leaves(leaves);
+    for (int stretches = 0; stretches <= 12; stretches++) {
+        for (int rank = 0; rank < 3; rank++) {
+            for (int choice = 0; choice < 4; choice++) {
+                struct stage stage = {.leaves = leaves, .most = 6, .count = 5, .is_bf16 = choice / 2};
+                add_as(&stage, 3, rank, stretches, choice % 2);
+            }
+        }
+    }
+}
+
 /* One rank alone, with what it has in several nodes. */
 static void test_alone(void **state)
 {
     (void)state;
-    float first[] = {1e8F, 1}, second[] = {3, 2}, third[] = {-1e8F, 4};
-    float *values[] = {first, second, third};
-    struct clf__tree_sum sum;
-    assert_ok(clf__tree_sum_create(&sum, &clf__communicator_null, 7));
-    assert_ok(clf__tree_add(&sum, 7, 7, values, third, 2));
-    assert_true(third[0] == 1e8F + (3 + -1e8F) && third[1] == 7);
-    clf__tree_sum_free(&sum);
+    for (int is_bf16 = 0; is_bf16 < 2; is_bf16++) {
+        float first[] = {1e8F, 1}, second[] = {3, 2}, third[] = {-1e8F, 4};
+        float *values[] = {first, second, third};
+        const size_t shares[] = {2};
+        struct clf__tree_sum sum;
+        const struct clf__tree_options options = {.most = 7, .is_bf16 = is_bf16, .stretch = 2, .share = 2};
+        float large = rounded(1e8F, is_bf16);
+        assert_ok(clf__tree_sum_create(&sum, &clf__communicator_null, &options));
+        assert_true(clf__tree_sum_bytes(&clf__communicator_null, &options) > 0);
+        clf__tree_begin(&sum, 7);
+        assert_ok(clf__tree_push(&sum, values, third, shares));
+        assert_ok(clf__tree_finish(&sum));
+        assert_true(third[0] == large + rounded(3 + -large, is_bf16) && third[1] == 7);
+        clf__tree_sum_free(&sum);
+    }
+}
+
+/* What is not finite stays so, and what is too large for bf16 becomes infinite. */
+static void test_rounding(void **state)
+{
+    (void)state;
+    float values[] = {1.00390625F, 1.01171875F, 3.4e38F, INFINITY, -INFINITY, NAN, -0.0F};
+    clf__tree_round(values, 7);
+    assert_true(values[0] == 1.0F && values[1] == 1.015625F); /* ties to even */
+    assert_true(isinf(values[2]) && isinf(values[3]) && values[4] == -INFINITY && isnan(values[5]));
+    assert_true(values[6] == 0 && signbit(values[6]));
 }
 
 int main(void)
@@ -200,7 +367,10 @@ int main(void)
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_the_sum_does_not_depend_on_the_ranks),
+        cmocka_unit_test(test_nor_in_bf16),
+        cmocka_unit_test(test_stretches),
         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_rounding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

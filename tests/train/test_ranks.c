@@ -246,6 +246,72 @@ static void test_the_ranks_may_change(void **state)
     }
 }
 
+/* In bf16 the sums are other ones, but the same for any number of ranks. */
+static void test_reduced_in_bf16(void **state)
+{
+    (void)state;
+    ranks_need();
+    struct place place = make_place();
+    run(&place, 1, "fp32", "micro-batches=12");
+    run(&place, 1, "one", "micro-batches=12 reduce-precision=bf16");
+    for (int ranks = 2; ranks <= 4; ranks++) {
+        const char *output = process_format("ranks-%d", ranks);
+        run(&place, ranks, output, "micro-batches=12 reduce-precision=bf16");
+        check_same_run(&place, output, "one");
+    }
+    assert_string_not_equal(read_notes(&place, "one"), read_notes(&place, "fp32"));
+}
+
+/* Where the moments lie changes no bit: not with clipping either, whose norm is that of all shares. */
+static void test_sharded(void **state)
+{
+    (void)state;
+    ranks_need();
+    struct place place = make_place();
+    const char *choices = "micro-batches=12 clip-norm=0.5 optimizer=adamw decay=0.1";
+    run(&place, 1, "one", choices);
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        const char *output = process_format("sharded-%d", ranks);
+        run(&place, ranks, output, process_format("%s shard-optimizer=true", choices));
+        check_same_run(&place, output, "one");
+    }
+    choices = "micro-batches=12 reduce-precision=bf16";
+    run(&place, 1, "one-bf16", choices);
+    run(&place, 3, "three-bf16", process_format("%s shard-optimizer=true", choices));
+    check_same_run(&place, "three-bf16", "one-bf16");
+}
+
+static int has_shards(const struct place *place, const char *output, const char *update, int ranks)
+{
+    const char *folder = process_format("%s/%s/checkpoints/%s", place->folder, output, update);
+    int count = 0;
+    for (int i = 1; i <= ranks; i++) {
+        count += digits_has_file(folder, process_format("optimizer-%05d-of-%05d.safetensors", i, ranks));
+    }
+    return count == ranks && !digits_has_file(folder, "optimizer.safetensors");
+}
+
+/* A checkpoint in shards goes on with other ranks, and without shards; and the other way round. */
+static void test_shards_may_change(void **state)
+{
+    (void)state;
+    ranks_need();
+    struct place place = make_place();
+    run(&place, 1, "one", "micro-batches=12");
+    run(&place, 3, "changed", "micro-batches=12 shard-optimizer=true max-updates=3");
+    assert_true(has_shards(&place, "changed", "update-00000003", 3));
+    run(&place, 2, "changed", "micro-batches=12 shard-optimizer=true max-updates=5");
+    assert_true(has_shards(&place, "changed", "update-00000005", 2));
+    run(&place, 1, "changed", "micro-batches=12 max-updates=7");
+    run(&place, 4, "changed", "micro-batches=12 shard-optimizer=true");
+    const char *notes = read_notes(&place, "changed");
+    assert_int_equal(process_count(notes, "update "), UPDATES);
+    char *line = read_notes(&place, "one"), *rest = line;
+    while ((line = strtok_r(rest, "\n", &rest)) != NULL) {
+        assert_non_null(strstr(notes, line));
+    }
+}
+
 /* The sum of other orders differs, but hardly. */
 static void test_fast_reduce(void **state)
 {
@@ -373,6 +439,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_the_bits_do_not_depend_on_the_ranks, support_teardown),
         cmocka_unit_test_teardown(test_other_recipes, support_teardown),
         cmocka_unit_test_teardown(test_the_ranks_may_change, support_teardown),
+        cmocka_unit_test_teardown(test_reduced_in_bf16, support_teardown),
+        cmocka_unit_test_teardown(test_sharded, support_teardown),
+        cmocka_unit_test_teardown(test_shards_may_change, support_teardown),
         cmocka_unit_test_teardown(test_fast_reduce, support_teardown),
         cmocka_unit_test_teardown(test_a_device_is_lost, support_teardown),
         cmocka_unit_test_teardown(test_the_disk_is_full, support_teardown),

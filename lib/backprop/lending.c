@@ -1,0 +1,165 @@
+/* Gradients on their way to the host: a layer's are lent as soon as its backward pass is enqueued behind
+ * them, while the device goes on with the layers below. */
+#include "backprop/internal.h"
+#include "base/larger.h"
+#include "base/memory.h"
+#include "config/sides.h"
+
+enum {
+    LEAST_LOAN = 1 << 18, /* floats: smaller layers go together */
+    STRETCH = 1 << 18     /* some for each of many ranks, and they stay in a cache */
+};
+
+/* Decoder layers from the top down, then the encoder's, then the rest. */
+int clf__lending_stage(const struct clf__config *config, enum clf__side side, int layer)
+{
+    if (layer < 0) {
+        return config->decoder_layers + config->encoder_layers;
+    }
+    return side == CLF__DECODER ? config->decoder_layers - 1 - layer
+                                : config->decoder_layers + config->encoder_layers - 1 - layer;
+}
+
+/* The pool has the order of the tree, which ends with the decoder's last layer: from the first array of a
+ * layer on all are complete when it is. Tables of relative biases are completed by the host, at the end. */
+static size_t complete_from(const struct clf__training *training, int stage, size_t before)
+{
+    const struct clf__config *config = &training->transformer->config;
+    size_t place = before;
+    if (stage == clf__lending_stage(config, CLF__ENCODER, -1)) {
+        return 0;
+    }
+    for (int i = 0; i < training->trained_count && config->relative_buckets == 0; i++) {
+        const struct clf__trained *trained = &training->trained[i];
+        place = trained->stage == stage ? clf__smaller_size(place, trained->place) : place;
+    }
+    return place;
+}
+
+/* What lies from `first` to `end`, in each chunk of the pool. */
+static clf_status add_loans(struct clf__lending *lending, const struct clf__pool *pool, int stage,
+                            size_t first, size_t end)
+{
+    size_t chunk_end = clf__pool_floats(pool);
+    for (int chunk = pool->chunk_count - 1; chunk >= 0; chunk--) {
+        size_t start = chunk_end - clf__pool_chunk_floats(pool, chunk);
+        size_t from = clf__larger_size(start, first), to = clf__smaller_size(chunk_end, end);
+        if (from < to) {
+            size_t count = (size_t)lending->count + 1;
+            CLF__TRY(clf__resize(&lending->loans, count, sizeof *lending->loans));
+            CLF__TRY(clf__resize(&lending->stages, count, sizeof *lending->stages));
+            lending->stages[lending->count] = stage;
+            lending->loans[lending->count++] =
+                (struct clf__loan){.chunk = chunk, .first = from - start, .count = to - from};
+        }
+        chunk_end = start;
+    }
+    return CLF_OK;
+}
+
+/* The last place up to here at which an array can be parted: see CLF__ADAM_STRETCH. */
+static size_t cut_before(const struct clf__training *training, size_t place)
+{
+    for (int i = 0; i < training->trained_count; i++) {
+        const struct clf__trained *trained = &training->trained[i];
+        size_t count = (size_t)trained->arrays[CLF__GRADIENTS].columns;
+        if (place >= trained->place && place < trained->place + count) {
+            return place - (place - trained->place) % CLF__ADAM_STRETCH;
+        }
+    }
+    return place;
+}
+
+/* Each rank's share of a stretch, about the same. */
+static void share_out(size_t *shares, const struct clf__training *training, const struct clf__stretch *its)
+{
+    size_t size = (size_t)training->ranks->size, from = its->place, end = its->place + its->count;
+    for (size_t i = 0; i < size; i++) {
+        size_t ideal = its->place + its->count * (i + 1) / size;
+        size_t to = i + 1 < size ? clf__larger_size(cut_before(training, ideal), from) : end;
+        shares[i] = to - from;
+        from = to;
+    }
+}
+
+static clf_status add_stretches(struct clf__training *training, int loan, size_t place)
+{
+    struct clf__lending *lending = &training->lending;
+    size_t end = place + lending->loans[loan].count, start = place;
+    while (place < end) {
+        size_t to = place + STRETCH < end ? cut_before(training, place + STRETCH) : end;
+        CLF__TRY(
+            clf__resize(&lending->stretches, (size_t)lending->stretch_count + 1, sizeof *lending->stretches));
+        lending->stretches[lending->stretch_count++] =
+            (struct clf__stretch){.loan = loan, .first = place - start, .count = to - place, .place = place};
+        lending->longest = clf__larger_size(lending->longest, to - place);
+        place = to;
+    }
+    return CLF_OK;
+}
+
+static clf_status make_shares(struct clf__training *training)
+{
+    struct clf__lending *lending = &training->lending;
+    size_t size = (size_t)training->ranks->size;
+    CLF__TRY(clf__allocate(&lending->shares, (size_t)lending->stretch_count * size, sizeof *lending->shares));
+    for (int i = 0; i < lending->stretch_count; i++) {
+        size_t *shares = lending->shares + (size_t)i * size;
+        share_out(shares, training, &lending->stretches[i]);
+        lending->stretches[i].shares = shares;
+        for (size_t k = 0; k < size; k++) {
+            lending->largest_share = clf__larger_size(lending->largest_share, shares[k]);
+        }
+    }
+    return CLF_OK;
+}
+
+clf_status clf__lending_create(struct clf__training *training)
+{
+    struct clf__lending *lending = &training->lending;
+    const struct clf__pool *pool = &training->gradients.pool;
+    int last = clf__lending_stage(&training->transformer->config, CLF__ENCODER, -1);
+    size_t end = clf__pool_floats(pool);
+    for (int stage = 0; stage <= last; stage++) {
+        size_t first = complete_from(training, stage, end);
+        if (stage == last || end - first >= LEAST_LOAN) {
+            CLF__TRY(add_loans(lending, pool, stage, first, end));
+            end = first;
+        }
+    }
+    for (int i = 0; i < lending->count; i++) {
+        size_t place = lending->loans[i].first;
+        for (int chunk = 0; chunk < lending->loans[i].chunk; chunk++) {
+            place += clf__pool_chunk_floats(pool, chunk);
+        }
+        CLF__TRY(add_stretches(training, i, place));
+    }
+    return make_shares(training);
+}
+
+void clf__lending_free(struct clf__training *training)
+{
+    struct clf__lending *lending = &training->lending;
+    for (int i = 0; i < lending->count; i++) {
+        if (lending->loans[i].event != NULL) { /* after a failure, whose sentence stays */
+            struct clf__failure failure = clf__failure_keep(CLF_DEVICE);
+            (void)clf__pool_take_back(&training->gradients.pool, &lending->loans[i]);
+            (void)clf__failure_again(&failure);
+        }
+    }
+    clf__free(lending->loans);
+    clf__free(lending->stages);
+    clf__free(lending->stretches);
+    clf__free(lending->shares);
+    *lending = (struct clf__lending){.count = 0};
+}
+
+clf_status clf__lending_reach(struct clf__training *training, int stage)
+{
+    struct clf__lending *lending = &training->lending;
+    while (lending->is_on && lending->begun < lending->count && lending->stages[lending->begun] <= stage) {
+        CLF__TRY(clf__pool_lend_later(&training->gradients.pool, &lending->loans[lending->begun]));
+        lending->begun++;
+    }
+    return CLF_OK;
+}
